@@ -67,13 +67,10 @@ def _order(
     from goldbench.pipeline.config import config_of, read_toml
     from goldbench.pipeline.goldset.file_names import CONFIG
     from goldbench.pipeline.goldset.folder import GoldFolder
-    from goldbench.pipeline.grade.build_order import renewable_paths
+    from goldbench.pipeline.grade.build_order import renewable_paths, renewed_settings
 
     home = GoldFolder(folder)
     documents = renewable_paths(home, paths)
-    settings = home.settings()
-    tables = read_toml(config) if config else {}
-    for name in ("model", "machines"):
-        settings[name] = {**settings.get(name, {}), **tables.get(name, {})}
+    settings = renewed_settings(home, read_toml(config) if config else {})
     chosen = config_of(settings, given, path=home.file(CONFIG))
     return order_of(chosen, documents, folder, answers, ledger=ledger, refresh=True, **flags)

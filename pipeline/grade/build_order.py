@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -104,6 +104,17 @@ def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
     if not found:
         raise InputError(home.path, "does not tell where its documents lie; name them: goldbench refresh DIR PATH")
     return found
+
+
+def renewed_settings(home: GoldFolder, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables with which a set is made again: its own, in which those of the model and machines may change.
+
+    Args:
+        home: The folder of the set.
+        given: The tables of a ``goldbench.toml``; of all other tables nothing is taken.
+    """
+    settings = home.settings()
+    return settings | {name: {**settings.get(name, {}), **given.get(name, {})} for name in ("model", "machines")}
 
 
 async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
