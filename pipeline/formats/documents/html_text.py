@@ -9,7 +9,8 @@ from functools import cache, lru_cache
 
 from markdownify import MarkdownConverter
 
-from goldbench.pipeline.formats.documents.main_content import is_bar, main_content
+from goldbench.pipeline.formats.documents.main_content import main_content
+from goldbench.pipeline.formats.documents.page_furniture import is_bar
 from goldbench.pipeline.formats.documents.page_tree import Element, Instruction, Node, Remark, Text, page_tree
 
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")

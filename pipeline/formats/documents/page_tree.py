@@ -135,6 +135,19 @@ class Element:
             node.parent = self
 
 
+def closest(node: Node, name: str) -> Element | None:
+    """Return the closest element around a node that has a name."""
+    parent = node.parent
+    while parent is not None and parent.name != name:
+        parent = parent.parent
+    return parent
+
+
+def is_within(node: Node, name: str) -> bool:
+    """Whether an element with a name stands around a node."""
+    return closest(node, name) is not None
+
+
 def take_out(elements: Iterable[Element]) -> None:
     """Take elements out of the page; what stands beside them is walked through once, however many they are."""
     around: dict[int, Element] = {}
