@@ -203,7 +203,7 @@ def _preload(writer: Writer, folder: GoldFolder) -> None:
 
     With a cluster nothing is loaded in threads: its start changes the environment of the process for a moment.
     """
-    if writer.config.run.engine is Engine.LOCAL and not folder.is_finished():
+    if writer.config.machines.engine is Engine.LOCAL and not folder.is_finished():
         preload(ModelSettings.of(writer.config.model) if isinstance(writer, ModelWriter) else None)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 
 
-@takes("documents", "chunk", "generate", "critics", "model", "run")
+@takes("documents", "chunk", "generate", "critics", "model", "machines")
 def build(
     paths: Paths,
     out: Annotated[Path, output_option("--out", metavar="DIR", help="Folder of the gold set.")],
@@ -221,7 +221,7 @@ def show_plan(order: BuildOrder) -> None:
         console.print(line)
 
 
-@takes("documents", "chunk", "run")
+@takes("documents", "chunk", "machines")
 def chunk(
     paths: Paths,
     settings: Config,

@@ -33,7 +33,7 @@ Force = Annotated[bool, judging_option("--force", help="Use the grades of a judg
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, built or imported.")]
 
 
-@takes("grade", "model", "run")
+@takes("grade", "model", "machines")
 def grade(
     folder: Folder,
     settings: Config,

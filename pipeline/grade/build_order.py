@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -108,6 +108,17 @@ def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
     return found
 
 
+def renewed_settings(home: GoldFolder, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables with which a set is made again: its own, in which those of the model and machines may change.
+
+    Args:
+        home: The folder of the set.
+        given: The tables of a ``goldbench.toml``; of all other tables nothing is taken.
+    """
+    settings = home.settings()
+    return settings | {name: {**settings.get(name, {}), **given.get(name, {})} for name in ("model", "machines")}
+
+
 async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
     """Build the set, grade it if ordered, and put it in place.
 
@@ -123,7 +134,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         MissingExtra: The engine is not installed.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    order.config.run.check_available()
+    order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
     if isinstance(writer, ModelWriter):
         writer.say = say
@@ -182,7 +193,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
         UsageError: No model is named, or no server; or the engine cannot be used here.
         MissingExtra: The engine is not installed.
     """
-    order.config.run.check_available()
+    order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
     shaped = with_personas(writer.config)
     claim = Claim(

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
-from goldbench.pipeline.formats.documents.worker_pool import Task, Workers
+from goldbench.pipeline.formats.documents.task_exchange import Task
+from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.stages.chunk import check_sizes, chunks_of
 from goldbench.pipeline.stages.select import Traits, unseen
