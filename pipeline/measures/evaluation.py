@@ -63,7 +63,7 @@ def evaluate(
             _check_ids(results[error.query_id])
             raise _Wrong(f"query {error.query_id!r}: {error}") from None
         for query_id, at in placed.items():
-            if len(at.hits) < len(grades[query_id]):  # what was not found may be there as a number
+            if len(at.ranks) < len(grades[query_id]):  # what was not found may be there as a number
                 _check_ids(results[query_id])
     return assess(grades, placed, asked, extra=len(results.keys() - grades.keys()), missing=missing)
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed
+from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed
 from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments
 from goldbench.pipeline.measures.ranks.order import FEW_HITS, count_above, rank_of
+from goldbench.pipeline.measures.ranks.placed_columns import placed_queries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,15 +55,11 @@ def place_scattered(
         above, equal, ties = _count_in_layers(rows, at, owner, turn, layers, len(judgments.query_ids))
     else:
         above, equal, ties = _count_by_query(rows, at, owner, len(judgments.query_ids))
-    hits = [Hit(a + 1, g, a, e) for a, e, g in zip(above, equal, grades.tolist(), strict=True)]
-    _break_ties(hits, rows, at, ties)
+    rank = above + 1
+    _break_ties(rank, rows, at, ties)
     sizes = np.bincount(rows.codes, minlength=len(judgments.query_ids)).tolist()
-    bounds = np.searchsorted(owner, np.arange(len(sizes) + 1)).tolist()
-    placed = {
-        query_id: Placed(size, sorted(hits[bounds[i] : bounds[i + 1]]))
-        for i, (query_id, size) in enumerate(zip(judgments.query_ids, sizes, strict=True))
-        if size
-    }
+    found = zip(judgments.query_ids, placed_queries(sizes, owner, rank, grades, above, equal), strict=True)
+    placed = {query_id: place for query_id, place in found if place.retrieved}
     return placed, rows.extra
 
 
@@ -120,7 +117,7 @@ def _refuse_duplicates(keys: pl.Series, frames: Callable[[], Iterator[pl.DataFra
 
 def _count_in_layers(
     rows: _Rows, at: NDArray[np.int64], owner: NDArray[np.int64], turn: NDArray[np.int64], layers: int, queries: int
-) -> tuple[list[int], list[int], dict[int, list[int]]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[int, list[int]]]:
     """Compare every row with the score of its query's first hit, then of its second, and so on."""
     above, equal = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
     ties: dict[int, list[int]] = {}
@@ -142,36 +139,33 @@ def _count_in_layers(
         for hit in hits[equal[hits] > 1].tolist():
             end = int(ends[owner[hit]])
             ties[hit] = by_query[end - int(equal[hit]) : end].tolist()
-    return above.tolist(), equal.tolist(), ties
+    return above, equal, ties
 
 
 def _count_by_query(
     rows: _Rows, at: NDArray[np.int64], owner: NDArray[np.int64], queries: int
-) -> tuple[list[int], list[int], dict[int, list[int]]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[int, list[int]]]:
     """Bring the rows in order of their queries, then count within each."""
     order = np.argsort(rows.codes, kind="stable")
     ends = np.cumsum(np.bincount(rows.codes, minlength=queries))
     scores = rows.scores[order]
     bounds = np.searchsorted(owner, np.arange(queries + 1))
-    above: list[int] = []
-    equal: list[int] = []
+    above, equal = np.empty_like(at), np.empty_like(at)
     ties: dict[int, list[int]] = {}
     for query in np.unique(owner).tolist():
         start, end = int(ends[query - 1]) if query else 0, int(ends[query])
-        own = rows.scores[at[bounds[query] : bounds[query + 1]]]
-        higher, same = count_above(scores[start:end], own)
-        for i, count in enumerate(same):
-            if count > 1:
-                ties[len(above) + i] = order[start + np.flatnonzero(scores[start:end] == own[i])].tolist()
-        above += higher
-        equal += same
+        part = slice(int(bounds[query]), int(bounds[query + 1]))
+        own = rows.scores[at[part]]
+        above[part], equal[part] = count_above(scores[start:end], own)
+        for i in np.flatnonzero(equal[part] > 1).tolist():
+            ties[part.start + i] = order[start + np.flatnonzero(scores[start:end] == own[i])].tolist()
     return above, equal, ties
 
 
-def _break_ties(hits: list[Hit], rows: _Rows, at: NDArray[np.int64], ties: dict[int, list[int]]) -> None:
+def _break_ties(rank: NDArray[np.int64], rows: _Rows, at: NDArray[np.int64], ties: dict[int, list[int]]) -> None:
     together = rows.docs.gather([row for tied in ties.values() for row in tied]).to_list()
     position = 0
     for i, tied in ties.items():
         doc_id = rows.docs[int(at[i])]
-        hits[i] = hits[i]._replace(rank=rank_of(doc_id, hits[i].above, together[position : position + len(tied)]))
+        rank[i] = rank_of(doc_id, int(rank[i]) - 1, together[position : position + len(tied)])
         position += len(tied)
