@@ -18,6 +18,9 @@ Missing = Literal["zero", "skip", "error"]
 
 Kernel = Callable[[Ranked], float]
 
+_FEW = 8
+"""Queries with at most this many judgments often look alike to every measure."""
+
 _NOTHING = in_rank_order(0, [])
 
 
@@ -73,11 +76,14 @@ def assess(
             judged.pop()
         no_relevant += not judged or judged[0] < level
         at = placed.get(query_id, _NOTHING)
-        key = (at.retrieved, len(at.ranks), *at.ranks, *at.grades, *at.above, *at.equal, *judged)
-        seen = known.get(key)
-        if seen is None:
-            seen = known[key] = _one_query(at, judged, kernels, deepest)
-        row, hole, depends = seen
+        if len(judged) > _FEW:
+            row, hole, depends = _one_query(at, judged, kernels, deepest)
+        else:
+            key = (at.retrieved, len(at.ranks), *at.ranks, *at.grades, *at.above, *at.equal, *judged)
+            seen = known.get(key)
+            if seen is None:
+                seen = known[key] = _one_query(at, judged, kernels, deepest)
+            row, hole, depends = seen
         rows.append(row)
         holes += hole
         tied += depends

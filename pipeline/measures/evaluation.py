@@ -136,8 +136,10 @@ def _read_qrels(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a map
 def _are_plain(documents: Mapping[Any, Any]) -> bool:
     """Return whether all documents are strings and all grades whole numbers that are allowed."""
     values = documents.values()
-    kinds = {str}.issuperset(map(type, documents)) and {int}.issuperset(map(type, values))
-    return kinds and -HIGHEST_GRADE <= min(values) <= max(values) <= HIGHEST_GRADE
+    if not {str}.issuperset(map(type, documents)) or not {int}.issuperset(map(type, values)):
+        return False
+    found: set[int] = set(values)
+    return min(found) >= -HIGHEST_GRADE and max(found) <= HIGHEST_GRADE
 
 
 def _read_run(run: Mapping[Any, Any]) -> Mapping[str, Mapping[str, float]]:

@@ -38,8 +38,9 @@ def count_above(values: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[np.int
     import numpy as np
 
     ordered = np.sort(values)
-    upper = np.searchsorted(ordered, own, "right")
-    return len(values) - upper, upper - np.searchsorted(ordered, own, "left")
+    upper = ordered.searchsorted(own, "right")
+    alone = (ordered[1:] != ordered[:-1]).all()
+    return len(values) - upper, np.ones_like(upper) if alone else upper - ordered.searchsorted(own)
 
 
 def in_tie_order(ids: Iterable[str]) -> list[str]:

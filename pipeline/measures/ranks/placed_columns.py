@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +31,11 @@ def placed_queries(
         above: How many scores of its query are higher than its own.
         equal: How many equal it, its own included.
     """
-    order = np.lexsort((rank, owner))
-    columns = [column[order].tolist() for column in (rank, grades, above, equal)]
+    order = np.argsort(owner * (rank.max(initial=0) + 1) + rank)
+    columns = (column[order].tolist() for column in (rank, grades, above, equal))
+    ranks, graded, higher, same = columns
     ends = np.searchsorted(owner[order], np.arange(len(sizes) + 1)).tolist()
-    places = zip(sizes, itertools.pairwise(ends), strict=True)
-    return [Placed(size, *(column[start:end] for column in columns)) for size, (start, end) in places]
+    return [
+        Placed(size, ranks[start:end], graded[start:end], higher[start:end], same[start:end])
+        for size, start, end in zip(sizes, ends, ends[1:], strict=False)
+    ]

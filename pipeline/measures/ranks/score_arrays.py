@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, count, repeat
+from itertools import accumulate, pairwise, repeat
 from math import inf, nan
-from struct import Struct
-from typing import TYPE_CHECKING, Any
+from struct import pack
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -30,10 +30,10 @@ _Query = tuple[str, Mapping[str, float], Mapping[str, int]]
 class _Hits:
     """The judged documents that were retrieved, by query: those of query ``i`` are from ``ends[i]`` to ``ends[i + 1]``.
 
-    ``scores`` is as they are compared.
+    ``turns`` is the place of each among the judged documents of its query, ``scores`` is as they are compared.
     """
 
-    doc_ids: Sequence[str]
+    turns: NDArray[np.int64]
     grades: NDArray[np.int64]
     scores: NDArray[Any]
     ends: NDArray[np.int64]
@@ -80,7 +80,7 @@ def _batches(qrels: Qrels, run: Mapping[str, Mapping[str, float]]) -> Iterator[l
 def _placed(queries: Sequence[_Query], dtype: type) -> dict[str, Placed]:
     sizes = [len(documents) for _, documents, _ in queries]
     starts = [0, *accumulate(sizes)]
-    values = _scores((documents.values() for _, documents, _ in queries), starts[-1], dtype)
+    values = _scores((documents.values() for _, documents, _ in queries), dtype)
     hits = _found(queries, dtype)
     each = np.diff(hits.ends)
     above, equal = _counted_alone(values, np.array(starts), hits)
@@ -88,49 +88,59 @@ def _placed(queries: Sequence[_Query], dtype: type) -> dict[str, Placed]:
         above[part], equal[part] = count_above(values[starts[query] : starts[query + 1]], hits.scores[part])
     rank = above + 1
     owner = np.repeat(np.arange(len(queries)), each)
-    for query, part in hits.parts(np.bincount(owner[equal > 1], minlength=len(queries)) > 0):
-        scores = values[starts[query] : starts[query + 1]]
-        rank[part] += _tied_before(queries[query][1], scores, hits.doc_ids[part], above[part], equal[part])
+    tied = np.flatnonzero(equal > 1)
+    for query, part in _runs(owner[tied]):
+        _, documents, judged = queries[query]
+        scores, doc_ids, own = values[starts[query] : starts[query + 1]], list(judged), tied[part]
+        asked = [doc_ids[turn] for turn in hits.turns[own].tolist()]
+        rank[own] += _tied_before(documents, scores, asked, len(scores) - above[own], equal[own])
     found = placed_queries(sizes, owner, rank, hits.grades, above, equal)
     return {query_id: at for (query_id, _, _), at in zip(queries, found, strict=True)}
 
 
+def _runs(owner: NDArray[np.int64]) -> Iterator[tuple[int, slice]]:
+    """Yield every query that occurs, and where it does; they ascend."""
+    ids, starts = np.unique(owner, return_index=True)
+    ends = [*starts.tolist(), len(owner)]
+    return ((query, slice(*part)) for query, part in zip(ids.tolist(), pairwise(ends), strict=True))
+
+
 def _found(queries: Sequence[_Query], dtype: type) -> _Hits:
     """Return the judged documents that were retrieved, without those of negative grades."""
-    ends = np.fromiter(accumulate((len(judged) for _, _, judged in queries), initial=0), np.int64, len(queries) + 1)
-    judged_at = int(ends[-1])
-    looked_up = (map(documents.get, judged, repeat(nan)) for _, documents, judged in queries)
-    scores = _packed(looked_up, judged_at)
-    grades = np.fromiter(chain.from_iterable(judged.values() for _, _, judged in queries), np.int64, judged_at)
+    starts = np.array([0, *accumulate(len(judged) for _, _, judged in queries)])
+    scores = _packed("d", (map(documents.get, judged, repeat(nan)) for _, documents, judged in queries))
+    grades = _packed("q", (judged.values() for _, _, judged in queries))
     kept = np.flatnonzero((grades >= 0) & ~np.isnan(scores))
-    doc_ids = list(chain.from_iterable(judged for _, _, judged in queries))
+    ends = np.searchsorted(kept, starts)
     with np.errstate(over="ignore"):
-        compared = scores[kept].astype(dtype, copy=False)
-    return _Hits([doc_ids[at] for at in kept.tolist()], grades[kept], compared, np.searchsorted(kept, ends))
+        compared: NDArray[Any] = scores[kept].astype(dtype, copy=False)
+    return _Hits(kept - np.repeat(starts[:-1], np.diff(ends)), grades[kept], compared, ends)
 
 
-def _scores(columns: Iterable[Collection[float]], size: int, dtype: type) -> NDArray[Any]:
+def _scores(columns: Iterable[Collection[float]], dtype: type) -> NDArray[Any]:
     """Return the scores of all results, as they are compared.
 
     Args:
         columns: The scores of each query.
-        size: How many they are in all.
         dtype: The type in which they are compared.
 
     Raises:
         TypeError: A score is not a number.
         ValueError: A score is not finite.
     """
-    numbers = _packed(columns, size)
+    numbers = _packed("d", columns)
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(numbers.sum()) and not np.isfinite(numbers).all():
             raise ValueError
         return numbers.astype(dtype, copy=False)
 
 
-def _packed(columns: Iterable[Iterable[float]], size: int) -> NDArray[np.float64]:
-    """Return numbers in one array; struct takes no text for a number, as numpy would."""
-    return np.frombuffer(Struct(f"{size}d").pack(*chain.from_iterable(columns)))
+def _packed(kind: Literal["d", "q"], columns: Iterable[Iterable[float]]) -> NDArray[Any]:
+    """Return numbers in one array, floats or whole; struct takes no text for a number, as numpy would."""
+    numbers: list[float] = []
+    for column in columns:
+        numbers += column
+    return np.frombuffer(pack(f"{len(numbers)}{kind}", *numbers), kind)
 
 
 def _counted_alone(
@@ -151,22 +161,24 @@ def _counted_alone(
 def _tied_before(
     documents: Iterable[str],
     scores: NDArray[Any],
-    doc_ids: Sequence[str],
-    above: NDArray[np.int64],
-    equal: NDArray[np.int64],
+    asked: Sequence[str],
+    ends: NDArray[np.int64],
+    sizes: NDArray[np.int64],
 ) -> list[int]:
     """Return for some documents of a query how many of the same score rank before each.
 
     Args:
         documents: All documents of the query.
         scores: The score of each.
-        doc_ids: The documents that are asked for.
-        above: How many scores are higher than that of each.
-        equal: How many scores equal that of each.
+        asked: The documents that are asked for.
+        ends: How many scores of the query are at most that of each.
+        sizes: How many equal it.
     """
-    ids, order = list(documents), np.argsort(scores).tolist()
+    ids = list(documents)
+    best_first = (scores[1:] <= scores[:-1]).all()
+    order = range(len(ids))[::-1] if best_first else np.argsort(scores).tolist()
     before: dict[str, int] = {}
-    for end, size in set(zip((len(order) - above).tolist(), equal.tolist(), strict=True)):
-        if size > 1:
-            before.update(zip(in_tie_order([ids[at] for at in order[end - size : end]]), count()))
-    return [before.get(doc_id, 0) for doc_id in doc_ids]
+    for doc_id, end, size in zip(asked, ends.tolist(), sizes.tolist(), strict=True):
+        if doc_id not in before:
+            before.update(zip(in_tie_order([ids[at] for at in order[end - size : end]]), range(size), strict=True))
+    return [before[doc_id] for doc_id in asked]
