@@ -27,7 +27,7 @@ _COLUMNS = {f"column_{i}": pl.Float64 if i == 4 else pl.String for i in range(6)
 _NAMES = ("column_0", "column_2", "column_4", "column_5")
 _KEPT = {"column_0": "query", "column_2": "doc", "column_4": "score"}
 _ROWS = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
-_SPACE, _TAB, _NEWLINE = b" \t\n"
+_SPACE = ord(" ")
 
 
 def run_frames(source: Source) -> Iterator[pl.DataFrame]:
@@ -112,38 +112,37 @@ def _blocks(source: Source) -> Iterator[bytes]:
 def _plain(block: bytes) -> pl.DataFrame | None:
     """Return the rows of a block of plain lines, ``None`` for any other.
 
-    In a plain line one ``separator`` is between two of six words, and there is no other white space. Polars finds at
-    least six words in a line that has a tag; no line has more if all lines together have five separators per line.
+    In a plain line one ``separator`` is between two of six words, and there is no other white space. A row with a tag
+    has at least six words, which five separators and a line end part; if all rows together have six times as much white
+    space as there are rows, no row has more words, and no word holds white space.
     """
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n")
-    separator = _TAB if b"\t" in block[: block.index(b"\n")] else _SPACE
-    lines = _plain_lines(block, separator)
-    if not lines or block.startswith((b"#", b"\xef\xbb\xbf")) or (b"#" in block and b"\n#" in block):
+    whites = _single_whites(block)
+    if not whites or block.startswith((b"#", b"\xef\xbb\xbf")) or (b"#" in block and b"\n#" in block):
         return None
+    separator = "\t" if b"\t" in block[: block.index(b"\n")] else " "
     try:
         frame = pl.read_csv(
-            block, has_header=False, separator=chr(separator), quote_char=None, schema=_COLUMNS, columns=list(_NAMES)
+            block, has_header=False, separator=separator, quote_char=None, schema=_COLUMNS, columns=list(_NAMES)
         )
     except pl.exceptions.PolarsError:
         return None
-    if frame.height != lines or any(column.null_count() for column in frame.iter_columns()):
+    if 6 * frame.height != whites or any(column.null_count() for column in frame.iter_columns()):
         return None
     scores = frame["column_4"].to_numpy()
     return frame.drop("column_5").rename(_KEPT) if np.isfinite(scores).all() else None
 
 
-def _plain_lines(block: bytes, separator: int) -> int:
-    """Return the number of lines; 0 if they do not have five separators each, or have any other white space."""
+def _single_whites(block: bytes) -> int:
+    """Return how many bytes of white space whole lines have; 0 if two stand together, or one at the beginning."""
     letters = np.frombuffer(block, np.uint8)
-    lines = separators = whites = 0
+    if letters[0] <= _SPACE:
+        return 0
+    whites = 0
     for start in range(0, len(letters), _IN_CACHE):
-        part = letters[start : start + _IN_CACHE]
         white = letters[start : start + _IN_CACHE + 1] <= _SPACE
         if (white[1:] & white[:-1]).any():
             return 0
         whites += int(np.count_nonzero(white[:_IN_CACHE]))
-        lines += int(np.count_nonzero(part == _NEWLINE))
-        separators += int(np.count_nonzero(part == separator))
-    plain = letters[0] > _SPACE and whites == 6 * lines and separators == 5 * lines
-    return lines if plain else 0
+    return whites

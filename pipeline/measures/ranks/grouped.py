@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
-from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments
+from goldbench.pipeline.measures.ranks.judgment_columns import Judgments, hashes_of
 from goldbench.pipeline.measures.ranks.order import count_above, rank_of
 from goldbench.pipeline.measures.ranks.placed_columns import placed_queries
 from goldbench.pipeline.measures.ranks.scattered import place_scattered
@@ -78,8 +78,8 @@ def _place_grouped(judgments: Judgments, frames: Iterator[pl.DataFrame], dtype: 
 
 def _starts(queries: pl.Series) -> NDArray[np.int64]:
     """Return the rows where the query differs from that of the row before."""
-    changes = (queries != queries.shift(1)).fill_null(value=True)
-    return changes.arg_true().to_numpy().astype(np.int64)
+    changes = (queries[1:] != queries[:-1]).arg_true().to_numpy()
+    return np.concatenate(([0], changes.astype(np.int64) + 1))
 
 
 def _place_queries(
@@ -90,8 +90,9 @@ def _place_queries(
     if len(set(query_ids)) < len(query_ids) or not placed.keys().isdisjoint(query_ids):
         raise _Scattered
     sizes = np.diff(starts, append=rows.height)
-    _refuse_duplicates(rows, starts, sizes)
-    found = judgments.found_in(rows)
+    hashes = hashes_of(rows["doc"])
+    _refuse_duplicates(rows, hashes, sizes)
+    found = judgments.found_in(rows, hashes)
     at = found["at"].to_numpy().astype(np.int64)
     with np.errstate(over="ignore"):
         scores: NDArray[Any] = rows["score"].to_numpy().astype(dtype, copy=False)
@@ -104,20 +105,21 @@ def _place_queries(
     placed.update(zip(query_ids, found_at, strict=True))
 
 
-def _refuse_duplicates(rows: pl.DataFrame, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-    """Write each row's number into a hash table with 8 places per row; overwritten rows are suspects."""
-    keys = rows["doc"].hash(0).to_numpy()
-    room = np.repeat((sizes * 8).astype(np.uint64), sizes)
-    slots = ((keys >> 32) * room >> 32) + np.repeat((starts * 8).astype(np.uint64), sizes)
-    slots = slots.astype(np.int64)
-    numbers = np.arange(len(keys), dtype=np.uint32)
-    table = np.empty(8 * len(keys), np.uint32)
-    table[slots] = numbers
-    winner = table[slots]
-    lost = np.flatnonzero(winner != numbers)
-    suspects = np.sort(keys[lost] ^ ((np.searchsorted(starts, lost, "right")).astype(np.uint64) * MIX))
-    if (keys[lost] == keys[winner[lost]]).any() or (suspects[1:] == suspects[:-1]).any():
-        pairs = rows.select("query", "doc")[np.union1d(lost, winner[lost]).tolist()]
+def _refuse_duplicates(rows: pl.DataFrame, hashes: NDArray[np.uint64], sizes: NDArray[np.int64]) -> None:
+    """Sort a key of each row, its query's number before as much of the hash as fits; rows of equal keys are suspects.
+
+    Args:
+        rows: The rows, grouped by query.
+        hashes: The hash of the document of each row.
+        sizes: How many rows each query has.
+    """
+    bits = len(sizes).bit_length()
+    numbers = np.arange(len(sizes), dtype=np.uint64) << np.uint64(64 - bits)
+    keys = (hashes >> np.uint64(bits)) | np.repeat(numbers, sizes)
+    ordered = np.sort(keys)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(twice):
+        pairs = rows.select("query", "doc").filter(np.isin(keys, twice))
         repeated = pairs.filter(pairs.is_duplicated())
         if repeated.height:
             raise DuplicateDocument(repeated["query"][0], repeated["doc"][0])

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed
-from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments
+from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments, hashes_of
 from goldbench.pipeline.measures.ranks.order import FEW_HITS, count_above, rank_of
 from goldbench.pipeline.measures.ranks.placed_columns import placed_queries
 
@@ -74,12 +74,15 @@ def _gather(
     extra: set[str] = set()
     height = 0
     for frame in reading:
-        keys.append(pl.Series(_keys(frame)))
+        hashes = hashes_of(frame["doc"])
+        keys.append(pl.Series(_keys(frame, hashes)))
         code = frame["query"].cast(queries, strict=False)
         if code.null_count():
             extra.update(frame["query"].filter(code.is_null()).unique())
-            frame, code = frame.filter(code.is_not_null()), code.drop_nulls()  # noqa: PLW2901  only what is judged
-        found = judgments.found_in(frame)
+            judged = code.is_not_null()
+            hashes = hashes[judged.to_numpy()]
+            frame, code = frame.filter(judged), code.drop_nulls()  # noqa: PLW2901  only what is judged
+        found = judgments.found_in(frame, hashes)
         at.append(found["at"].to_numpy().astype(np.int64) + height)
         grades.append(found["grade"].to_numpy())
         codes.append(code.to_physical().to_numpy().astype(small, copy=False))
@@ -98,8 +101,8 @@ def _gather(
     )
 
 
-def _keys(frame: pl.DataFrame) -> NDArray[np.uint64]:
-    mixed: NDArray[np.uint64] = frame["doc"].hash(0).to_numpy() ^ (frame["query"].hash(1).to_numpy() * MIX)
+def _keys(frame: pl.DataFrame, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed: NDArray[np.uint64] = hashes ^ (frame["query"].hash(1).to_numpy() * MIX)
     return mixed
 
 
@@ -109,7 +112,11 @@ def _refuse_duplicates(keys: pl.Series, frames: Callable[[], Iterator[pl.DataFra
     suspects = keys.filter(keys.is_duplicated()).unique()
     seen: set[tuple[str, str]] = set()
     for frame in frames():
-        for pair in frame.filter(pl.Series(_keys(frame)).is_in(suspects.implode())).select("query", "doc").rows():
+        for pair in (
+            frame.filter(pl.Series(_keys(frame, hashes_of(frame["doc"]))).is_in(suspects.implode()))
+            .select("query", "doc")
+            .rows()
+        ):
             if pair in seen:
                 raise DuplicateDocument(*pair)
             seen.add(pair)
