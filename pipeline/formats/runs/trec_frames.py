@@ -24,8 +24,7 @@ _BLOCK = 8 * 2**20
 _IN_CACHE = 2**18
 _LONGEST_LINE = 64 * 2**20
 _COLUMNS = {f"column_{i}": pl.Float64 if i == 4 else pl.String for i in range(6)}
-_NAMES = ("column_0", "column_2", "column_4", "column_5")
-_KEPT = {"column_0": "query", "column_2": "doc", "column_4": "score"}
+_NEEDED = {"column_0": "query", "column_2": "doc", "column_4": "score", "column_5": "tag"}
 _ROWS = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
 _SPACE = ord(" ")
 
@@ -124,14 +123,15 @@ def _plain(block: bytes) -> pl.DataFrame | None:
     separator = "\t" if b"\t" in block[: block.index(b"\n")] else " "
     try:
         frame = pl.read_csv(
-            block, has_header=False, separator=separator, quote_char=None, schema=_COLUMNS, columns=list(_NAMES)
+            block, has_header=False, separator=separator, quote_char=None, schema=_COLUMNS, columns=list(_NEEDED)
         )
     except pl.exceptions.PolarsError:
         return None
     if 6 * frame.height != whites or any(column.null_count() for column in frame.iter_columns()):
         return None
-    scores = frame["column_4"].to_numpy()
-    return frame.drop("column_5").rename(_KEPT) if np.isfinite(scores).all() else None
+    frame.columns = list(_NEEDED.values())
+    frame.drop_in_place("tag")
+    return frame if np.isfinite(frame["score"].to_numpy()).all() else None
 
 
 def _single_whites(block: bytes) -> int:

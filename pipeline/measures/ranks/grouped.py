@@ -15,8 +15,8 @@ import polars as pl
 
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
 from goldbench.pipeline.measures.ranks.judgment_columns import Judgments, hashes_of
-from goldbench.pipeline.measures.ranks.order import count_above, rank_of
-from goldbench.pipeline.measures.ranks.placed_columns import placed_queries
+from goldbench.pipeline.measures.ranks.order import count_above
+from goldbench.pipeline.measures.ranks.placed_columns import placed_queries, tied_before
 from goldbench.pipeline.measures.ranks.scattered import place_scattered
 
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ def _place_queries(
     owner = np.searchsorted(starts, at, "right") - 1
     above, equal, tied = _counted(scores, starts, at, owner)
     rank = above + 1
-    for hit in np.flatnonzero(equal > 1).tolist():
-        rank[hit] = rank_of(rows["doc"][int(at[hit])], int(above[hit]), rows["doc"].gather(tied(hit)))
+    ties = {hit: tied(hit) for hit in np.flatnonzero(equal > 1).tolist()}
+    if ties:
+        rank[list(ties)] += tied_before(rows["doc"], at, ties)
     found_at = placed_queries(sizes.tolist(), owner, rank, found["grade"].to_numpy(), above, equal)
     placed.update(zip(query_ids, found_at, strict=True))
 

@@ -58,8 +58,8 @@ class Judgments:
             hashes: The hash of the document of each row.
         """
         at = np.flatnonzero(self._marked[self._places(hashes)])
-        rows = frame.select("query", "doc")[at].with_columns(at=pl.Series(at))
-        return rows.join(self.frame, on=["query", "doc"], how="inner").sort("at")
+        rows = frame[at, ["query", "doc"]].insert_column(2, pl.Series("at", at))
+        return rows.join(self.frame, on=["query", "doc"], how="inner", maintain_order="left")
 
     def _places(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the place of each hash in the table; half of them count from its end."""

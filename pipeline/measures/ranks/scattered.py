@@ -11,8 +11,8 @@ import polars as pl
 
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed
 from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments, hashes_of
-from goldbench.pipeline.measures.ranks.order import FEW_HITS, count_above, rank_of
-from goldbench.pipeline.measures.ranks.placed_columns import placed_queries
+from goldbench.pipeline.measures.ranks.order import FEW_HITS, count_above
+from goldbench.pipeline.measures.ranks.placed_columns import placed_queries, tied_before
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,8 @@ def place_scattered(
     else:
         above, equal, ties = _count_by_query(rows, at, owner, len(judgments.query_ids))
     rank = above + 1
-    _break_ties(rank, rows, at, ties)
+    if ties:
+        rank[list(ties)] += tied_before(rows.docs, at, ties)
     sizes = np.bincount(rows.codes, minlength=len(judgments.query_ids)).tolist()
     found = zip(judgments.query_ids, placed_queries(sizes, owner, rank, grades, above, equal), strict=True)
     placed = {query_id: place for query_id, place in found if place.retrieved}
@@ -124,10 +125,10 @@ def _refuse_duplicates(keys: pl.Series, frames: Callable[[], Iterator[pl.DataFra
 
 def _count_in_layers(
     rows: _Rows, at: NDArray[np.int64], owner: NDArray[np.int64], turn: NDArray[np.int64], layers: int, queries: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[int, list[int]]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[int, NDArray[np.int64]]]:
     """Compare every row with the score of its query's first hit, then of its second, and so on."""
     above, equal = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
-    ties: dict[int, list[int]] = {}
+    ties: dict[int, NDArray[np.int64]] = {}
     for layer in range(layers):
         hits = np.flatnonzero(turn == layer)
         bar = np.full(queries, np.inf, rows.scores.dtype)
@@ -145,34 +146,25 @@ def _count_in_layers(
         ends = np.cumsum(exactly)
         for hit in hits[equal[hits] > 1].tolist():
             end = int(ends[owner[hit]])
-            ties[hit] = by_query[end - int(equal[hit]) : end].tolist()
+            ties[hit] = by_query[end - int(equal[hit]) : end]
     return above, equal, ties
 
 
 def _count_by_query(
     rows: _Rows, at: NDArray[np.int64], owner: NDArray[np.int64], queries: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[int, list[int]]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[int, NDArray[np.int64]]]:
     """Bring the rows in order of their queries, then count within each."""
     order = np.argsort(rows.codes, kind="stable")
     ends = np.cumsum(np.bincount(rows.codes, minlength=queries))
     scores = rows.scores[order]
     bounds = np.searchsorted(owner, np.arange(queries + 1))
     above, equal = np.empty_like(at), np.empty_like(at)
-    ties: dict[int, list[int]] = {}
+    ties: dict[int, NDArray[np.int64]] = {}
     for query in np.unique(owner).tolist():
         start, end = int(ends[query - 1]) if query else 0, int(ends[query])
         part = slice(int(bounds[query]), int(bounds[query + 1]))
         own = rows.scores[at[part]]
         above[part], equal[part] = count_above(scores[start:end], own)
         for i in np.flatnonzero(equal[part] > 1).tolist():
-            ties[part.start + i] = order[start + np.flatnonzero(scores[start:end] == own[i])].tolist()
+            ties[part.start + i] = order[start + np.flatnonzero(scores[start:end] == own[i])]
     return above, equal, ties
-
-
-def _break_ties(rank: NDArray[np.int64], rows: _Rows, at: NDArray[np.int64], ties: dict[int, list[int]]) -> None:
-    together = rows.docs.gather([row for tied in ties.values() for row in tied]).to_list()
-    position = 0
-    for i, tied in ties.items():
-        doc_id = rows.docs[int(at[i])]
-        rank[i] = rank_of(doc_id, int(rank[i]) - 1, together[position : position + len(tied)])
-        position += len(tied)
