@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,6 +21,8 @@ from goldbench.pipeline.formats.runs.trec import duplicate, run_rows
 T = TypeVar("T")
 
 _BLOCK = 8 * 2**20
+_TAIL = 2**14
+"""The end of a block in which the end of a line is looked for."""
 _IN_CACHE = 2**18
 _LONGEST_LINE = 64 * 2**20
 _COLUMNS = {f"column_{i}": pl.Float64 if i == 4 else pl.String for i in range(6)}
@@ -91,21 +93,41 @@ def _frames(source: Source, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
 def _blocks(source: Source) -> Iterator[bytes]:
     """Yield whole lines; the last one gets a line end if the file does not end with one."""
     rest = b""
+    packed = source.is_packed()
     with source.open() as file:
-        first = True
-        while part := file.read(_BLOCK):
-            if first:
-                part, first = without_mark(part), False
+        for part in _parts(file, packed=packed):
             end = part.rfind(b"\n") + 1
             if not end:
                 rest += part
                 if len(rest) > _LONGEST_LINE:
                     raise Fault(f"has a line of more than {_LONGEST_LINE // 2**20} MB: it is not a run")
                 continue
-            yield b"".join((rest, memoryview(part)[:end]))
+            yield part if not rest and end == len(part) else b"".join((rest, memoryview(part)[:end]))
             rest = part[end:]
     if rest:
         yield rest + b"\n"
+
+
+def _parts(file: BinaryIO, *, packed: bool) -> Iterator[bytes]:
+    """Yield the bytes of a run without its mark; if it is not packed, parts that end with a line, which need no joining.
+
+    Args:
+        file: The bytes, unpacked.
+        packed: Whether going back would unpack them again.
+    """
+    at = 0
+    tail = min(_TAIL, _BLOCK)
+    size = _BLOCK
+    while True:
+        if not packed:
+            file.seek(at + _BLOCK - tail)
+            size = _BLOCK - tail + file.read(tail).rfind(b"\n") + 1 or _BLOCK
+            file.seek(at)
+        part = file.read(size)
+        if not part:
+            return
+        yield part if at else without_mark(part)
+        at += len(part)
 
 
 def _plain(block: bytes) -> pl.DataFrame | None:

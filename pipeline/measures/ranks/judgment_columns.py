@@ -57,8 +57,8 @@ class Judgments:
             frame: The rows.
             hashes: The hash of the document of each row.
         """
-        at = np.flatnonzero(self._marked[self._places(hashes)])
-        rows = frame[at, ["query", "doc"]].insert_column(2, pl.Series("at", at))
+        known = pl.Series(self._marked[self._places(hashes)])
+        rows = frame.select("query", "doc").filter(known).insert_column(2, known.arg_true().alias("at"))
         return rows.join(self.frame, on=["query", "doc"], how="inner", maintain_order="left")
 
     def _places(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
