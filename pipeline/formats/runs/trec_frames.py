@@ -109,7 +109,7 @@ def _blocks(source: Source) -> Iterator[bytes]:
 
 
 def _parts(file: BinaryIO, *, packed: bool) -> Iterator[bytes]:
-    """Yield the bytes of a run without its mark; if it is not packed, parts that end with a line, which need no joining.
+    """Yield the bytes of a run without its mark; if it is not packed, in parts that end with a line where they can.
 
     Args:
         file: The bytes, unpacked.

@@ -77,9 +77,14 @@ def _place_grouped(judgments: Judgments, frames: Iterator[pl.DataFrame], dtype: 
 
 
 def _starts(queries: pl.Series) -> NDArray[np.int64]:
-    """Return the rows where the query differs from that of the row before."""
-    changes = (queries[1:] != queries[:-1]).arg_true().to_numpy()
-    return np.concatenate(([0], changes.astype(np.int64) + 1))
+    """Return the rows where the query differs from that of the row before; pieces are compared where they lie."""
+    starts, at, before = [np.zeros(0, np.int64)], 0, None
+    for piece in queries.get_chunks():
+        if len(piece):
+            changes = (piece[1:] != piece[:-1]).arg_true().to_numpy().astype(np.int64) + at + 1
+            starts += [changes] if piece[0] == before else [np.array([at]), changes]
+            at, before = at + len(piece), piece[-1]
+    return np.concatenate(starts)
 
 
 def _place_queries(
@@ -116,11 +121,12 @@ def _refuse_duplicates(rows: pl.DataFrame, hashes: NDArray[np.uint64], sizes: ND
     """
     bits = len(sizes).bit_length()
     numbers = np.arange(len(sizes), dtype=np.uint64) << np.uint64(64 - bits)
-    keys = (hashes >> np.uint64(bits)) | np.repeat(numbers, sizes)
+    keys = hashes >> np.uint64(bits)
+    keys |= np.repeat(numbers, sizes)
     ordered = np.sort(keys)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(twice):
-        pairs = rows.select("query", "doc").filter(np.isin(keys, twice))
+    twice = ordered[1:] == ordered[:-1]
+    if twice.any():
+        pairs = rows.select("query", "doc").filter(np.isin(keys, ordered[1:][twice]))
         repeated = pairs.filter(pairs.is_duplicated())
         if repeated.height:
             raise DuplicateDocument(repeated["query"][0], repeated["doc"][0])
