@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -32,17 +33,14 @@ def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
     return 1 + above + sum(other > doc_id for other in equals)
 
 
-def count_above(values: NDArray[Any], own: NDArray[Any]) -> tuple[list[int], list[int]]:
+def count_above(values: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return for each of ``own`` how many of ``values`` are greater, and how many equal."""
     import numpy as np
 
-    if len(own) <= FEW_HITS:
-        above = [int(np.count_nonzero(values > score)) for score in own]
-        return above, [int(np.count_nonzero(values == score)) for score in own]
     ordered = np.sort(values)
-    upper = np.searchsorted(ordered, own, "right")
-    equal = upper - np.searchsorted(ordered, own, "left")
-    return (len(values) - upper).tolist(), equal.tolist()
+    upper = ordered.searchsorted(own, "right")
+    alone = (ordered[1:] != ordered[:-1]).all()
+    return len(values) - upper, np.ones_like(upper) if alone else upper - ordered.searchsorted(own)
 
 
 def in_tie_order(ids: Iterable[str]) -> list[str]:
