@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -24,6 +25,7 @@ from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
 from goldbench.pipeline.build.renewal import Renewal
 from goldbench.pipeline.build.waves import Drawing
+from goldbench.pipeline.build.words_ahead import WordsAhead
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
@@ -97,6 +99,8 @@ class Run:
     kinds: dict[str, KindCount] = field(default_factory=dict)
     personas: tuple[str, ...] = ()
     levels: LevelShares | None = None
+    words: WordsAhead | None = None
+    """Counts words while queries are written."""
 
     @property
     def standing(self) -> Standing:
@@ -245,14 +249,8 @@ async def generate(run: Run) -> Counts:
         run.renewal.look(run.place, run.earlier)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
-    try:
-        await _draw(run)
-    except ModelUnfit as unfit:
-        instead = run.retreat(unfit, functools.partial(_serves, run))
-        if instead is None:
-            raise
-        run.config, run.opened = instead
-        await _draw(run)
+    with _words_ahead(run):
+        await _draw_or_retreat(run)
     if isinstance(run.generator, SmallModelGenerator) and (own := _questions(run)):
         run.progress.note(
             f"the small model leaves out {amount(own, 'question')} in titles; --generator simulated asks them"
@@ -267,6 +265,25 @@ async def generate(run: Run) -> Counts:
         failed=drawn.chunks_failed,
         unused=eligible - drawn.chunks_drawn,
     )
+
+
+def _words_ahead(run: Run) -> AbstractContextManager[None]:
+    """Begin to count words for the ranks that `check` finds, if it does."""
+    if run.config.generate.difficulty is not None or len(run.chunks) > MEASURED_UP_TO:
+        return contextlib.nullcontext()
+    run.words = WordsAhead(run.chunks, run.config)
+    return run.words.begun()
+
+
+async def _draw_or_retreat(run: Run) -> None:
+    try:
+        await _draw(run)
+    except ModelUnfit as unfit:
+        instead = run.retreat(unfit, functools.partial(_serves, run))
+        if instead is None:
+            raise
+        run.config, run.opened = instead
+        await _draw(run)
 
 
 def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
@@ -411,7 +428,8 @@ async def check(run: Run) -> Counts:
 
 def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
     titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
-    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out)
+    words = run.words.words if run.words is not None else tuple
+    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out, words=words)
 
 
 async def assemble(run: Run) -> Counts:
