@@ -5,9 +5,9 @@ The ranks are those of the results of ``BM25``. It costs half of an index that i
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -87,16 +87,13 @@ def _made_of(
     """Return how often each word (row) holds each term with a column, and how many terms it has with all others."""
     from scipy import sparse
 
-    terms_of = tokens.terms_of or (lambda word: [word])
-    every, ends = array("i"), array("q", [0])
-    for word in words:
-        every.extend([columns.get(term, -1) for term in terms_of(word)])
-        ends.append(len(every))
-    term, rows = np.frombuffer(every, np.int32), np.frombuffer(ends, np.int64)
+    each = [[word] for word in words] if tokens.terms_of is None else list(map(tokens.terms_of, words))
+    sizes = np.fromiter(map(len, each), np.int64, len(each))
+    term = np.fromiter(map(columns.get, chain.from_iterable(each), repeat(-1)), np.int32, int(sizes.sum()))
     has_column = term >= 0
-    kept = np.concatenate([[0], np.cumsum(has_column)])[rows]
-    each = np.ones(int(kept[-1]), np.int32), term[has_column], kept
-    return sparse.csr_matrix(each, shape=(len(words), len(columns))), np.diff(rows)
+    ends = np.concatenate(([0], np.cumsum(has_column)))[np.concatenate(([0], np.cumsum(sizes)))]
+    known = np.ones(int(ends[-1]), np.int32), term[has_column], ends
+    return sparse.csr_matrix(known, shape=(len(words), len(columns))), sizes
 
 
 def _weights(
