@@ -7,7 +7,7 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -100,7 +100,7 @@ class Run:
     personas: tuple[str, ...] = ()
     levels: LevelShares | None = None
     words: WordsAhead | None = None
-    """Counts words while queries are written."""
+    """Counts words while queries are written, for the ranks that `check` finds; None if it finds none."""
 
     @property
     def standing(self) -> Standing:
@@ -249,7 +249,7 @@ async def generate(run: Run) -> Counts:
         run.renewal.look(run.place, run.earlier)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
-    with _words_ahead(run):
+    with run.words.begun() if run.words is not None else contextlib.nullcontext():
         await _draw_or_retreat(run)
     if isinstance(run.generator, SmallModelGenerator) and (own := _questions(run)):
         run.progress.note(
@@ -265,14 +265,6 @@ async def generate(run: Run) -> Counts:
         failed=drawn.chunks_failed,
         unused=eligible - drawn.chunks_drawn,
     )
-
-
-def _words_ahead(run: Run) -> AbstractContextManager[None]:
-    """Begin to count words for the ranks that `check` finds, if it does."""
-    if run.config.generate.difficulty is not None or len(run.chunks) > MEASURED_UP_TO:
-        return contextlib.nullcontext()
-    run.words = WordsAhead(run.chunks, run.config)
-    return run.words.begun()
 
 
 async def _draw_or_retreat(run: Run) -> None:
@@ -424,6 +416,12 @@ async def check(run: Run) -> Counts:
         rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
         failed=sum(failure.stage != "generate" for failure in drawn.failures),
     )
+
+
+def words_ahead(run: Run) -> WordsAhead | None:
+    """Return what counts the words of the chunks, None if difficulty is measured otherwise or not at all."""
+    is_needed = run.config.generate.difficulty is None and len(run.chunks) <= MEASURED_UP_TO
+    return WordsAhead(run.chunks, run.config) if is_needed else None
 
 
 def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
