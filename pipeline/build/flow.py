@@ -21,7 +21,7 @@ from goldbench.pipeline.build.personas import with_personas
 from goldbench.pipeline.build.preload import load_languages, preload
 from goldbench.pipeline.build.progress import Watched
 from goldbench.pipeline.build.renewal import Base, Renewal, check_renewable
-from goldbench.pipeline.build.steps import Opened, Run, assemble, check, choose, chunk, generate, load, words_ahead
+from goldbench.pipeline.build.steps import Opened, Run, assemble, check, choose, chunk, generate, load
 from goldbench.pipeline.build.writers import ModelWriter, NotSimulated
 from goldbench.pipeline.config import Config, Engine
 from goldbench.pipeline.errors import InputError, ModelUnfit
@@ -184,7 +184,6 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         )
         await walk(run, until="chunk")
         run.renewal = None if anew else renewal_of(folder, place, refresh=refresh)
-        run.words = words_ahead(run)
         await walk(run, after="chunk", until="generate")
         if run.renewal is None or finish is not None or not run.renewal.is_settled(run.drawn):
             await walk(run, after="generate", until="assemble")
@@ -292,6 +291,7 @@ async def plan(
         accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
         opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),
         earlier=EarlierLines.of(folder, config.shaping()) if folder else None,
+        measures=False,
     )
     await walk(run, until="chunk")
     run.renewal = renewal_of(folder, run.place, refresh=refresh) if folder else None

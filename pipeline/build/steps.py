@@ -87,6 +87,8 @@ class Run:
     """What can be copied of the set in the folder."""
     grades_stay: bool = False
     """Whether the grades of a judge are taken over, because no judge grades the new set."""
+    measures: bool = True
+    """Whether the difficulty of queries is measured at the end."""
     books: Books = field(default_factory=Books)
 
     documents: RecordFile[Document] = field(init=False)
@@ -249,6 +251,8 @@ async def generate(run: Run) -> Counts:
         run.renewal.look(run.place, run.earlier)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
+    if run.measures and run.config.generate.difficulty is None and len(run.chunks) <= MEASURED_UP_TO:
+        run.words = WordsAhead(run.chunks, run.config)
     with run.words.begun() if run.words is not None else contextlib.nullcontext():
         await _draw_or_retreat(run)
     if isinstance(run.generator, SmallModelGenerator) and (own := _questions(run)):
@@ -416,12 +420,6 @@ async def check(run: Run) -> Counts:
         rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
         failed=sum(failure.stage != "generate" for failure in drawn.failures),
     )
-
-
-def words_ahead(run: Run) -> WordsAhead | None:
-    """Return what counts the words of the chunks, None if difficulty is measured otherwise or not at all."""
-    is_needed = run.config.generate.difficulty is None and len(run.chunks) <= MEASURED_UP_TO
-    return WordsAhead(run.chunks, run.config) if is_needed else None
 
 
 def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
