@@ -54,9 +54,7 @@ def _load_checks(settings: ModelSettings) -> None:
 
 
 def _load_measurements() -> None:
-    from scipy import sparse  # noqa: F401
-
-    from goldbench.pipeline.retrieval import bm25  # noqa: F401
+    from goldbench.pipeline.retrieval import term_ranks  # noqa: F401
 
 
 def _begin(load: Callable[[], object]) -> None:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.stages.chunk import check_sizes, chunks_of
 from goldbench.pipeline.stages.select import Traits, unseen
 from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.numbered_words import NumberedWords
 from goldbench.schemas.corpus import Chunk, Document
 
 _BATCH, _BATCH_CHARACTERS = 1024, 256 * 2**10
@@ -64,18 +65,41 @@ def cut_documents(
 
 
 def _tasks(documents: Iterable[Document], sent: deque[Document], settings: dict[str, Any]) -> Iterator[Task]:
-    items: list[dict[str, Any]] = []
-    size = 0
-    for document in documents:
-        text = "" if document.ready else document.text
-        if items and (len(items) >= _BATCH or size + len(text) > _BATCH_CHARACTERS):
-            yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)
-            items, size = [], 0
-        sent.append(document)
-        items.append({"text": text})
-        size += len(text)
-    if items:
-        yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)
+    for batch, size in _batches(documents, lambda document: 0 if document.ready else len(document.text)):
+        sent.extend(batch)
+        items = [{"text": "" if document.ready else document.text} for document in batch]
+        yield _task("chunk", items, settings, size)
+
+
+T = TypeVar("T")
+
+
+def _batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[tuple[list[T], int]]:
+    """Yield items together as long as they fit into one task, and their size.
+
+    Args:
+        items: The items.
+        size_of: Measures an item, in characters or bytes.
+    """
+    batch: list[T] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if batch and (len(batch) >= _BATCH or total + size > _BATCH_CHARACTERS):
+            yield batch, total
+            batch, total = [], 0
+        batch.append(item)
+        total += size
+    if batch:
+        yield batch, total
+
+
+def _task(kind: str, items: list[dict[str, Any]], settings: dict[str, Any], size: int) -> Task:
+    return Task(kind, items, settings, size, size / _BATCH_CHARACTERS)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "surrogatepass")
 
 
 @dataclass(slots=True)
@@ -146,16 +170,8 @@ def are_worth_pieces(documents: RecordFile[Document], size: int) -> bool:
 
 
 def _piece_tasks(lines: Iterable[bytes], settings: dict[str, Any]) -> Iterator[Task]:
-    items: list[dict[str, Any]] = []
-    size = 0
-    for line in lines:
-        if items and (len(items) >= _BATCH or size + len(line) > _BATCH_CHARACTERS):
-            yield Task("pieces", items, settings, size, size / _BATCH_CHARACTERS)
-            items, size = [], 0
-        items.append({"document": line.decode("utf-8", "surrogatepass")})
-        size += len(line)
-    if items:
-        yield Task("pieces", items, settings, size, size / _BATCH_CHARACTERS)
+    for batch, size in _batches(lines, len):
+        yield _task("pieces", [{"document": _text(line)} for line in batch], settings, size)
 
 
 def look_at_chunks(
@@ -197,15 +213,27 @@ def look_at_chunks(
 
 
 def _look_tasks(lines: Iterable[bytes], sent: deque[int], settings: dict[str, Any]) -> Iterator[Task]:
-    batch: list[str] = []
-    size = 0
-    for line in lines:
-        if batch and size + len(line) > _BATCH_CHARACTERS:
-            sent.append(len(batch))
-            yield Task("look", [{"lines": batch}], settings, size, size / _BATCH_CHARACTERS)
-            batch, size = [], 0
-        batch.append(line.decode("utf-8", "surrogatepass"))
-        size += len(line)
-    if batch:
+    for batch, size in _batches(lines, len):
         sent.append(len(batch))
-        yield Task("look", [{"lines": batch}], settings, size, size / _BATCH_CHARACTERS)
+        yield _task("look", [{"lines": [_text(line) for line in batch]}], settings, size)
+
+
+def count_words(chunks: RecordFile[Chunk], workers: Workers, *, titles: bool) -> Iterator[NumberedWords]:
+    """Yield the index terms of chunks as they are emitted, some chunks at a time, in order; up to a batch that fails.
+
+    Args:
+        chunks: All chunks.
+        workers: Who counts.
+        titles: Whether passages are emitted with titles.
+    """
+    tasks = (
+        _task("words", [{"lines": [_text(line) for line in batch]}], {"titles": titles}, size)
+        for batch, size in _batches(chunks.lines(), len)
+    )
+    with contextlib.closing(workers.answers(tasks)) as answers:
+        for answer in answers:
+            (found,) = answer
+            if "words" not in found:
+                return
+            numbers, sizes = (np.frombuffer(base64.b64decode(found[name]), np.int32) for name in ("numbers", "sizes"))
+            yield NumberedWords(found["words"].split(), numbers, sizes)
