@@ -60,16 +60,20 @@ class Occurrences:
         rows, every = np.frombuffer(ends, np.int64), np.frombuffer(terms, np.int32)
         shape = (len(ends) - 1, len(numbers))
         by_term = sparse.csr_matrix((np.ones(len(every), np.bool_), every, rows), shape=shape).tocsc()
+        del terms, every  # hundreds of megabytes of a large corpus
         repeated, first_of_term = by_term.indices, by_term.indptr[:-1][np.diff(by_term.indptr) > 0]
         begins = np.empty(len(repeated), np.bool_)
         np.not_equal(repeated[1:], repeated[:-1], out=begins[1:])
         begins[first_of_term] = True
         kept = np.flatnonzero(begins)
+        counts = np.empty(len(kept), np.int32)
+        np.subtract(kept[1:], kept[:-1], out=counts[:-1], casting="unsafe")  # `np.diff` makes two arrays of 64 bits
+        counts[-1:] = len(repeated) - kept[-1:]
         return cls(
             vocabulary=dict(numbers),
             starts=np.searchsorted(kept, by_term.indptr).astype(np.int64),
             places=repeated[kept].astype(np.int32, copy=False),
-            counts=np.diff(kept, append=len(repeated)).astype(np.int32),
+            counts=counts,
             lengths=np.diff(rows),
         )
 
