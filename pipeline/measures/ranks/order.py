@@ -58,12 +58,31 @@ def highest(scores: NDArray[Any], k: int, places: NDArray[Any] | None = None) ->
     """
     import numpy as np
 
-    order: NDArray[Any]
     if 2 * k < len(scores):  # where k is nearer to the length, sorting all of them is quicker
-        kept = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
-        order = kept[highest(scores[kept], len(kept), None if places is None else places[kept])]
-    elif places is None:
-        order = np.argsort(-scores, kind="stable")
-    else:
-        order = np.lexsort((places, -scores))
+        kept = np.flatnonzero(scores >= reached(scores, k))
+        if len(kept) < len(scores):
+            best: NDArray[Any] = kept[highest(scores[kept], k, None if places is None else places[kept])]
+            return best
+    order: NDArray[Any] = np.argsort(-scores, kind="stable") if places is None else np.lexsort((places, -scores))
     return order[:k]
+
+
+_GROUPS = 1024
+"""The fewest groups of scores whose highest scores are compared in place of all scores."""
+
+
+def reached(scores: NDArray[Any], k: int) -> float:
+    """Return the score at rank ``k`` or a little less; the ``k`` highest are among those that reach it.
+
+    Many scores are divided into groups. The ``k``-th of the highest scores of all groups is what is returned.
+
+    Args:
+        scores: At least ``k`` scores.
+        k: The rank, from 1.
+    """
+    import numpy as np
+
+    groups = max(_GROUPS, 8 * k)
+    if (rows := len(scores) // groups) > 1:
+        scores = scores[: rows * groups].reshape(rows, groups).max(axis=0)
+    return float(np.partition(scores, -k)[-k])
