@@ -295,7 +295,6 @@ async def plan(
         accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
         opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),
         earlier=EarlierLines.of(folder, config.shaping()) if folder else None,
-        measures=False,
     )
     await walk(run, until="chunk")
     run.renewal = renewal_of(folder, run.place, refresh=refresh) if folder else None

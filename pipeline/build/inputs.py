@@ -53,25 +53,18 @@ def reading(config: Config) -> ReadOptions:
     )
 
 
-def workers_for(config: Config, *, cuts_later: bool = False, jobs: int | None = None) -> Workers:
-    """Return the processes that read documents or cut them, with their limits; see `Workers`.
-
-    Args:
-        config: The configuration.
-        cuts_later: As in `Workers`.
-        jobs: How many processes; by default as the configuration says.
-    """
+def workers_for(config: Config, *, cuts_later: bool = False) -> Workers:
+    """Return the processes that read documents or cut them, with their limits; see `Workers`."""
     settings = config.documents
-    jobs = jobs or settings.jobs
     budget = Budget(
         seconds=settings.seconds, memory_megabytes=settings.memory_megabytes, megabytes=settings.max_megabytes
     )
     if config.machines.engine is Engine.LOCAL:
-        return Workers(budget, jobs, cuts_later=cuts_later)
+        return Workers(budget, settings.jobs, cuts_later=cuts_later)
     from goldbench.pipeline.formats.documents.distant_process import node_workers
 
     nodes = node_workers()
-    return Workers(budget, jobs or nodes.jobs, cuts_later=cuts_later, start=nodes.start)
+    return Workers(budget, settings.jobs or nodes.jobs, cuts_later=cuts_later, start=nodes.start)
 
 
 def cut(

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from goldbench.pipeline.goldset.dataset import NOTHING_HELD, held_out, indexed, passages
+from goldbench.pipeline.goldset.dataset import passages
 from goldbench.pipeline.measures.ranks.order import in_tie_order
 from goldbench.pipeline.ports import Stored
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
 from goldbench.pipeline.stages.difficulty import SOUGHT, difficulty_of
 from goldbench.pipeline.stages.pool import language_of
-from goldbench.pipeline.text.numbered_words import NumberedWords
 from goldbench.pipeline.text.title_path import titled
 from goldbench.pipeline.text.words import terms
 from goldbench.schemas.corpus import Chunk, TitleUse
@@ -21,7 +20,6 @@ from goldbench.schemas.query import Difficulty, Query
 if TYPE_CHECKING:
     from goldbench.pipeline.retrieval.bm25 import BM25
     from goldbench.pipeline.retrieval.system_settings import BM25Settings
-    from goldbench.pipeline.retrieval.term_ranks import WordCounts
 
 Ranks: TypeAlias = Mapping[str, dict[str, int]]
 """By system, the rank of each passage that it found."""
@@ -42,13 +40,11 @@ class RankMeter:
         titles: Whether passages are emitted with their titles.
         cluster_of: Names the near-duplicates of a chunk, by positions.
         held_out: Queries whose words are held out of the corpus.
-        words: Returns the words of the first passages, as they are emitted if nothing is held out.
     """
 
     chunks: Stored[Chunk]
     titles: TitleUse
     held_out: Sequence[Query] = ()
-    words: Callable[[], Sequence[NumberedWords]] = tuple
     cluster_of: Callable[[int], Sequence[int]]
     _systems: dict[str, BM25] = field(default_factory=dict)
     _known: dict[tuple[str, tuple[int, ...]], Difficulty] = field(default_factory=dict)
@@ -93,40 +89,24 @@ class RankMeter:
 
     def _ranked(self, texts: Sequence[str], needed: Sequence[Sequence[set[str]]]) -> list[Ranks]:
         """Return the ranks of the needed passages of each query, without an index."""
-        from goldbench.pipeline.retrieval.term_ranks import ranks_of
+        from goldbench.pipeline.retrieval.term_ranks import WordCounts, ranks_of
         from goldbench.pipeline.retrieval.tokens import tokenizer
 
         found: list[Ranks] = [{name: {} for name in self.systems} for _ in texts]
         if not texts:
             return found
-        ids, counts = self._counts()
+        emitted = self._texts()
+        ids = in_tie_order(emitted)
         places = {chunk_id: place for place, chunk_id in enumerate(ids)}
         pairs = [(number, one) for number, groups in enumerate(needed) for one in sorted(set().union(*groups))]
         sought = [(number, places[chunk_id]) for number, chunk_id in pairs]
+        counts = WordCounts.of(terms(emitted[chunk_id]) for chunk_id in ids)  # both systems cut texts at these places
         for name, one in self._settings().items():
             ranks = ranks_of(one, tokenizer(one.analyzer, language=one.language), counts, texts, sought)
             for (number, chunk_id), rank in zip(pairs, ranks, strict=True):
                 if rank is not None and rank <= SOUGHT:
                     found[number][name][chunk_id] = rank
         return found
-
-    def _counts(self) -> tuple[list[str], WordCounts]:
-        """Return the ids of the passages in tie order, and the counts of their words, which both systems ask for."""
-        from goldbench.pipeline.retrieval.term_ranks import WordCounts
-
-        known = list(self.words())
-        count, held = sum(len(part.sizes) for part in known), held_out(self.held_out)
-        rows: dict[str, int] = {}
-        changed: list[list[str]] = []
-        for position, chunk in enumerate(self.chunks):
-            rows[chunk.chunk_id] = position
-            if position >= count or chunk.span.doc_id in held:
-                rows[chunk.chunk_id] = count + len(changed)
-                one = indexed(chunk, held.get(chunk.span.doc_id, NOTHING_HELD), self.titles)
-                changed.append(terms(titled(one.title, one.text)))
-        ids = in_tie_order(rows)
-        found = NumberedWords.joined([*known, NumberedWords.of(changed)])
-        return ids, WordCounts.of(found, [rows[chunk_id] for chunk_id in ids])
 
     def _same(self, position: int) -> set[str]:
         return {self.chunks.at(member).chunk_id for member in {position, *self.cluster_of(position)}}

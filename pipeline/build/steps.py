@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 from collections import Counter
@@ -24,7 +23,6 @@ from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles
 from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
 from goldbench.pipeline.build.waves import Drawing
-from goldbench.pipeline.build.words_ahead import WordsAhead
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
@@ -87,8 +85,6 @@ class Run:
     """What can be copied of the set in the folder."""
     grades_stay: bool = False
     """Whether the grades of a judge are taken over, because no judge grades the new set."""
-    measures: bool = True
-    """Whether the difficulty of queries is measured at the end."""
     books: Books = field(default_factory=Books)
 
     documents: RecordFile[Document] = field(init=False)
@@ -101,8 +97,6 @@ class Run:
     kinds: dict[str, KindCount] = field(default_factory=dict)
     personas: tuple[str, ...] = ()
     levels: LevelShares | None = None
-    words: WordsAhead | None = None
-    """Counts words while queries are written, for the ranks that `check` finds; None if it finds none."""
 
     @property
     def standing(self) -> Standing:
@@ -256,10 +250,14 @@ async def generate(run: Run) -> Counts:
         run.renewal.look(run.place, run.earlier)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
-    if run.measures and run.config.generate.difficulty is None and len(run.chunks) <= MEASURED_UP_TO:
-        run.words = WordsAhead(run.chunks, run.config)
-    with run.words.begun() if run.words is not None else contextlib.nullcontext():
-        await _draw_or_retreat(run)
+    try:
+        await _draw(run)
+    except ModelUnfit as unfit:
+        instead = run.retreat(unfit, functools.partial(_serves, run))
+        if instead is None:
+            raise
+        run.config, run.opened = instead
+        await _draw(run)
     if run.is_asked_small() and (own := _questions(run)):
         run.progress.note(
             f"the small model leaves out {amount(own, 'question')} in titles; --generator simulated asks them"
@@ -274,17 +272,6 @@ async def generate(run: Run) -> Counts:
         failed=drawn.chunks_failed,
         unused=eligible - drawn.chunks_drawn,
     )
-
-
-async def _draw_or_retreat(run: Run) -> None:
-    try:
-        await _draw(run)
-    except ModelUnfit as unfit:
-        instead = run.retreat(unfit, functools.partial(_serves, run))
-        if instead is None:
-            raise
-        run.config, run.opened = instead
-        await _draw(run)
 
 
 def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
@@ -431,8 +418,7 @@ async def check(run: Run) -> Counts:
 
 def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
     titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
-    words = run.words.words if run.words is not None else tuple
-    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out, words=words)
+    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out)
 
 
 async def assemble(run: Run) -> Counts:

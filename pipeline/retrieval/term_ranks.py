@@ -5,7 +5,9 @@ The ranks are those of the results of ``BM25``. It costs half of an index that i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Self
@@ -17,7 +19,6 @@ from goldbench.pipeline.retrieval.bm25 import rarity_of
 from goldbench.pipeline.retrieval.postings import Floats
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import Tokenizer
-from goldbench.pipeline.text.numbered_words import NumberedWords
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -37,20 +38,21 @@ class WordCounts:
     words: Sequence[str]
 
     @classmethod
-    def of(cls, found: NumberedWords, order: Sequence[int]) -> Self:
-        """Return the counts of the words of passages.
-
-        Args:
-            found: The words of texts.
-            order: Which text is that of each passage, in tie order.
-        """
+    def of(cls, texts: Iterable[Sequence[str]]) -> Self:
+        """Return the counts of the words of passages, given in tie order."""
         from scipy import sparse
 
-        ends = np.concatenate(([0], np.cumsum(found.sizes)))
-        each = np.ones(len(found.numbers), np.int32), found.numbers, ends
-        rows = sparse.csr_matrix(each, shape=(len(found.sizes), len(found.words)))
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__
+        every, ends = array("i"), array("q", [0])
+        for text in texts:
+            every.extend(map(numbers.__getitem__, text))
+            ends.append(len(every))
+        shape = (len(ends) - 1, len(numbers))
+        each = np.ones(len(every), np.int32), np.frombuffer(every, np.int32), np.frombuffer(ends, np.int64)
+        rows = sparse.csr_matrix(each, shape=shape)
         rows.sum_duplicates()
-        return cls(rows[np.array(order, np.int64)], found.words)
+        return cls(rows, list(numbers))
 
 
 def ranks_of(

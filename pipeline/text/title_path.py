@@ -51,17 +51,6 @@ def titled(title: str, text: str) -> str:
     return "\n\n".join(filter(None, (title, text)))
 
 
-def emitted(chunk: Chunk, *, titles: bool) -> str:
-    """Return a passage as it is indexed if nothing is held out of its document.
-
-    Args:
-        chunk: The passage.
-        titles: Whether passages get titles.
-    """
-    title = title_path(chunk) if titles else ""
-    return titled(title, "" if chunk.text == title else chunk.text)
-
-
 @lru_cache(maxsize=4096)
 def _seen(part: str) -> str:
     return " ".join(_UNSEEN.sub(" ", part[: 4 * MAX_TITLE]).split())[:MAX_TITLE].rstrip()

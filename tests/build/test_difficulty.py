@@ -11,19 +11,13 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.build.rank_meter import RankMeter
 from goldbench.pipeline.config import load_config
-from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.gold_path import texts_of_documents
 from goldbench.pipeline.retrieval.bm25 import BM25
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import tokenizer
 from goldbench.pipeline.stages.generate import describe_constraints
-from goldbench.pipeline.text.numbered_words import NumberedWords
-from goldbench.pipeline.text.title_path import emitted
-from goldbench.pipeline.text.words import terms
-from goldbench.schemas.corpus import Chunk, Span, TitleUse
-from goldbench.schemas.query import Constraints, Level, Query
+from goldbench.schemas.query import Constraints, Level
 from tests.build.killed_runs import kill_several_times
 from tests.build.test_build import artifacts, lines
 from tests.build.test_dry_run import total
@@ -62,47 +56,6 @@ def test_every_query_has_the_rank_that_a_bundled_system_gives_over_the_emitted_c
     card = goldbench("card", "run")
     assert card.returncode == 0, card.stderr
     assert "levels of difficulty" in (tmp_path / "run" / "card.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("held", [0, 4])
-def test_words_that_were_counted_before_change_no_rank(held: int, tmp_path: Path) -> None:
-    texts = [
-        f"Of pumps and valve {number % 7} it says {number}. A seal of number {number % 5}." for number in range(30)
-    ]
-    made = [
-        Chunk(
-            chunk_id=f"c{number}",
-            span=Span(doc_id=f"d{number // 3}", start=0, end=len(text)),
-            text=text,
-            title=f"Part {number // 3}",
-        )
-        for number, text in enumerate(texts)
-    ]
-    chunks = RecordFile.write(tmp_path / "chunks.jsonl", Chunk, made)
-    queries = [query_about(chunk, masked=number < held) for number, chunk in enumerate(made[::4])]
-    known = [NumberedWords.of(terms(emitted(chunk, titles=True)) for chunk in part) for part in (made[:5], made[5:17])]
-    found = [
-        RankMeter(
-            chunks=chunks, titles=TitleUse.JOIN, cluster_of=lambda at: (at,), held_out=queries[:held], words=words
-        ).measured(queries, [(at,) for at in range(0, 30, 4)])
-        for words in (tuple, lambda: known)
-    ]
-    assert found[0] == found[1]
-    assert len({str(query.difficulty) for query in found[0]}) > 1
-
-
-def query_about(chunk: Chunk, *, masked: bool) -> Query:
-    evidence = chunk.evidence(0, 20)
-    return Query(
-        query_id=f"q-{chunk.chunk_id}",
-        chunk_id=chunk.chunk_id,
-        text="valve 3 and the seal" if chunk.chunk_id < "c2" else chunk.text.partition(".")[0],
-        generator="test",
-        evidence=(evidence,),
-        quote=evidence.quote,
-        language="en",
-        masked=(evidence,) if masked else (),
-    )
 
 
 SHARES = {"easy": 0.3, "medium": 0.4, "hard": 0.3}

@@ -19,7 +19,6 @@ from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.stages.chunk import check_sizes, chunks_of
 from goldbench.pipeline.stages.select import Traits, unseen
 from goldbench.pipeline.text.display import shown
-from goldbench.pipeline.text.numbered_words import NumberedWords
 from goldbench.schemas.corpus import Chunk, Document
 
 _BATCH, _BATCH_CHARACTERS = 1024, 256 * 2**10
@@ -216,24 +215,3 @@ def _look_tasks(lines: Iterable[bytes], sent: deque[int], settings: dict[str, An
     for batch, size in _batches(lines, len):
         sent.append(len(batch))
         yield _task("look", [{"lines": [_text(line) for line in batch]}], settings, size)
-
-
-def count_words(chunks: RecordFile[Chunk], workers: Workers, *, titles: bool) -> Iterator[NumberedWords]:
-    """Yield the index terms of chunks as they are emitted, some chunks at a time, in order; up to a batch that fails.
-
-    Args:
-        chunks: All chunks.
-        workers: Who counts.
-        titles: Whether passages are emitted with titles.
-    """
-    tasks = (
-        _task("words", [{"lines": [_text(line) for line in batch]}], {"titles": titles}, size)
-        for batch, size in _batches(chunks.lines(), len)
-    )
-    with contextlib.closing(workers.answers(tasks)) as answers:
-        for answer in answers:
-            (found,) = answer
-            if "words" not in found:
-                return
-            numbers, sizes = (np.frombuffer(base64.b64decode(found[name]), np.int32) for name in ("numbers", "sizes"))
-            yield NumberedWords(found["words"].split(), numbers, sizes)

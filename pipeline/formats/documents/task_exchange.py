@@ -41,7 +41,7 @@ class Task:
     """What a process is asked at once.
 
     Args:
-        kind: ``read``, ``chunk``, ``look``, ``pieces`` or ``words``; see ``worker.py``.
+        kind: ``read``, ``chunk``, ``look`` or ``pieces``; see ``worker.py``.
         items: What is answered, one after another; JSON values.
         settings: What holds for all of them; JSON values.
         size: Their bytes, or the characters of their texts; the time that they may take grows with it.

@@ -15,7 +15,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -166,8 +166,6 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
 
         traits = traits_of([Chunk.model_validate_json(line) for line in item["lines"]], **settings)
         yield {"traits": base64.b64encode(traits.packed()).decode("ascii")}
-    elif request["kind"] == "words":
-        yield _words(item["lines"], **settings)
     elif item["kind"] == "table":
         from goldbench.pipeline.formats.documents.fields import ReadOptions
         from goldbench.pipeline.formats.documents.rows import file_rows
@@ -190,21 +188,6 @@ def _pieces(line: str, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     while part := list(islice(chunks, _CHUNKS_AT_ONCE)):
         lines = b"".join(map(line_of, part)).decode("utf-8", "surrogatepass")
         yield {"lines": lines, "traits": base64.b64encode(traits_of(part, **settings["look"]).packed()).decode("ascii")}
-
-
-def _words(lines: Iterable[str], *, titles: bool) -> dict[str, Any]:
-    """Return the index terms of chunks as they are emitted: the different ones, and the number of each in the texts."""
-    from goldbench.pipeline.text.numbered_words import NumberedWords
-    from goldbench.pipeline.text.title_path import emitted
-    from goldbench.pipeline.text.words import terms
-    from goldbench.schemas.corpus import Chunk
-
-    found = NumberedWords.of(terms(emitted(Chunk.model_validate_json(line), titles=titles)) for line in lines)
-    arrays = {"numbers": found.numbers, "sizes": found.sizes}
-    return {
-        "words": " ".join(found.words),
-        **{name: base64.b64encode(each.tobytes()).decode("ascii") for name, each in arrays.items()},
-    }
 
 
 def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:

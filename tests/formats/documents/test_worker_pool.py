@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,19 +20,15 @@ import pytest
 
 from goldbench.pipeline.errors import UnreadableDocument
 from goldbench.pipeline.formats.documents import task_exchange
-from goldbench.pipeline.formats.documents.chunker import Pieces, count_words, cut_documents, look_at_chunks
+from goldbench.pipeline.formats.documents.chunker import Pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.task_exchange import Budget, Task
+from goldbench.pipeline.formats.documents.task_exchange import Budget
 from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
 from goldbench.pipeline.formats.jsonl import RecordFile, line_of
-from goldbench.pipeline.goldset.dataset import passages
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Traits, select, traits_of, unseen
-from goldbench.pipeline.text.numbered_words import NumberedWords
-from goldbench.pipeline.text.title_path import titled
-from goldbench.pipeline.text.words import terms
-from goldbench.schemas.corpus import Chunk, Document, Span, TitleUse
+from goldbench.schemas.corpus import Chunk, Document, Span
 from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read
 from tests.formats.documents.test_office import pdf
@@ -253,41 +249,6 @@ def test_chunks_are_looked_at_as_in_one_process(tmp_path: Path, jobs: int, murde
     assert found.packed() == expected.packed()
     assert looked == 4_800
     assert killed >= murderous
-
-
-@pytest.mark.parametrize("titles", [False, True])
-@pytest.mark.parametrize("murderous", [False, True])
-def test_the_words_of_chunks_are_those_that_are_emitted(tmp_path: Path, titles: bool, murderous: bool) -> None:
-    chunks = stored_chunks(tmp_path, 6_000)
-    found, killed = list[NumberedWords](), 0
-    with Workers(Budget(), 2) as workers:
-        for part in count_words(chunks, workers, titles=titles):
-            found.append(part)
-            for child in children() if murderous and not killed else ():
-                child.kill()
-                killed += 1
-    whole = NumberedWords.joined(found)
-    use = TitleUse.JOIN if titles else TitleUse.NONE
-    expected = NumberedWords.of(terms(titled(one.title, one.text)) for one in passages(chunks, [], use))
-    assert list(whole.words) == list(expected.words)
-    assert whole.numbers.tolist() == expected.numbers.tolist()
-    assert whole.sizes.tolist() == expected.sizes.tolist()
-    assert killed >= murderous
-
-
-def test_words_end_before_the_chunks_that_a_process_cannot_count(tmp_path: Path) -> None:
-    chunks = stored_chunks(tmp_path, 3_000)
-    with Workers(Budget(), 1) as workers:
-        first, answered = workers.answers, iter([True, False, True])
-
-        def answers(tasks: Iterable[Task]) -> Iterator[Iterator[dict[str, object]]]:
-            for answer in first(tasks):
-                given = list(answer)
-                yield iter(given if next(answered) else [{"problem": "failed"}])
-
-        workers.answers = answers  # type: ignore[method-assign, assignment]
-        found = list(count_words(chunks, workers, titles=True))
-    assert len(found) == 1
 
 
 def test_chunks_that_a_process_cannot_look_at_are_left_to_the_selection(tmp_path: Path) -> None:
