@@ -13,7 +13,6 @@ from goldbench.pipeline.retrieval.analyzer_names import Analyzer
 from goldbench.pipeline.stages.difficulty import SOUGHT, difficulty_of
 from goldbench.pipeline.stages.pool import language_of
 from goldbench.pipeline.text.title_path import titled
-from goldbench.pipeline.text.words import terms
 from goldbench.schemas.corpus import Chunk, TitleUse
 from goldbench.schemas.query import Difficulty, Query
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.retrieval.bm25 import BM25
     from goldbench.pipeline.retrieval.system_settings import BM25Settings
 
-Ranks: TypeAlias = Mapping[str, dict[str, int]]
+_Ranks: TypeAlias = Mapping[str, dict[str, int]]
 """By system, the rank of each passage that it found."""
 WORDS, CHARACTERS = "bm25", "bm25-ngrams"
 """BM25 over words, in the language of the collection, and over character n-grams (analyzer ``ngrams``)."""
@@ -83,16 +82,17 @@ class RankMeter:
         every = zip(queries, found, needed, strict=True)
         return [query.model_copy(update={"difficulty": difficulty_of(ranks, held)}) for query, ranks, held in every]
 
-    def _searched(self, text: str) -> Ranks:
+    def _searched(self, text: str) -> _Ranks:
         results = {name: system.search({"q": text}, k=SOUGHT)["q"] for name, system in self._systems.items()}
         return {name: {one: rank for rank, one in enumerate(found, 1)} for name, found in results.items()}
 
-    def _ranked(self, texts: Sequence[str], needed: Sequence[Sequence[set[str]]]) -> list[Ranks]:
+    def _ranked(self, texts: Sequence[str], needed: Sequence[Sequence[set[str]]]) -> list[_Ranks]:
         """Return the ranks of the needed passages of each query, without an index."""
-        from goldbench.pipeline.retrieval.term_ranks import WordCounts, ranks_of
+        from goldbench.pipeline.retrieval.postings import Occurrences
+        from goldbench.pipeline.retrieval.term_ranks import ranks_of
         from goldbench.pipeline.retrieval.tokens import tokenizer
 
-        found: list[Ranks] = [{name: {} for name in self.systems} for _ in texts]
+        found: list[_Ranks] = [{name: {} for name in self.systems} for _ in texts]
         if not texts:
             return found
         emitted = self._texts()
@@ -100,9 +100,12 @@ class RankMeter:
         places = {chunk_id: place for place, chunk_id in enumerate(ids)}
         pairs = [(number, one) for number, groups in enumerate(needed) for one in sorted(set().union(*groups))]
         sought = [(number, places[chunk_id]) for number, chunk_id in pairs]
-        counts = WordCounts.of(terms(emitted[chunk_id]) for chunk_id in ids)  # both systems cut texts at these places
+        words: Occurrences | None = None
         for name, one in self._settings().items():
-            ranks = ranks_of(one, tokenizer(one.analyzer, language=one.language), counts, texts, sought)
+            tokens = tokenizer(one.analyzer, language=one.language)
+            if words is None:  # all systems cut texts into the same words
+                words = Occurrences.of(tokens.words(emitted[chunk_id]) for chunk_id in ids)
+            ranks = ranks_of(one, tokens, words, texts, sought)
             for (number, chunk_id), rank in zip(pairs, ranks, strict=True):
                 if rank is not None and rank <= SOUGHT:
                     found[number][name][chunk_id] = rank

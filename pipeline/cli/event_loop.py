@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Coroutine
+from types import FrameType
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+from goldbench.pipeline.cli.process import SIGNALS, put_off
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -19,16 +20,23 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         KeyboardInterrupt: A signal ended it, and it has cleaned up.
     """
     interrupt = _Interrupt()
-    before = {number: signal.signal(number, interrupt) for number in _SIGNALS}
+    before = {number: signal.signal(number, interrupt) for number in SIGNALS}
     try:
-        return asyncio.run(interrupt.watching(work))
+        watched = interrupt.watching(work)
+        try:
+            found = asyncio.run(watched)
+        finally:
+            watched.close()  # or one that never began is told as an error
+            work.close()
     except asyncio.CancelledError:
-        if interrupt.came:
-            raise KeyboardInterrupt from None
-        raise
+        if not interrupt.came:
+            raise
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_IGN if interrupt.came else handler)
+    if interrupt.came:  # also if the work had ended, or went on in spite of it
+        raise KeyboardInterrupt
+    return found
 
 
 class _Interrupt:
@@ -47,12 +55,12 @@ class _Interrupt:
         self._task = asyncio.current_task()
         return await work
 
-    def __call__(self, *_: object) -> None:
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handle a signal."""
-        if self.came:
+        if self.came or put_off(number, frame):
             return
         self.came = True
-        if self._task is None or asyncio.current_task(self._task.get_loop()) is self._task:
+        if self._task is None or self._task.done() or asyncio.current_task(self._task.get_loop()) is self._task:
             raise KeyboardInterrupt
         self._task.cancel()
         self._task.get_loop().call_soon_threadsafe(lambda: None)  # wakes it

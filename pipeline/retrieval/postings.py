@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 _SLACK = 1e-9
 """Relative difference that sums of the same numbers in another order stay far below."""
-_EMPTY = 16
+_PASSAGES_PER_POSTING = 16
 """Passages for each posting of a query from which an array with a place for each passage costs more than it saves."""
 _LEAST = 5e-324
 """The smallest number above 0."""
@@ -28,7 +28,7 @@ _LONG = 20_000
 _FEW = 100
 """Passages that are quicker to score exactly than to compare with the best once more."""
 _FEW_A_TERM, _FEW_A_RESULT = 8_000, 1_000
-"""Postings of a query, per term, and per term and result, that are quicker to add than to leave out."""
+"""All postings of a query are added if it has at most this many per term; the second number: per term and result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Postings:
         Source: the bounds are those of MaxScore; Turtle and Flood, Information Processing & Management 31(6), 1995.
         """
         every = sum(map(self._held, terms))
-        if self._size < _EMPTY * every and every <= len(terms) * max(_FEW_A_TERM, _FEW_A_RESULT * k):
+        if self._size < _PASSAGES_PER_POSTING * every and every <= len(terms) * max(_FEW_A_TERM, _FEW_A_RESULT * k):
             return self._best_of_all(terms, k, sums)
         ordered = sorted(terms, key=self._most.__getitem__, reverse=True)
         left = list(accumulate(map(self._most.__getitem__, reversed(ordered)), initial=0.0))[::-1]

@@ -5,18 +5,16 @@ The ranks are those of the results of ``BM25``. It costs half of an index that i
 
 from __future__ import annotations
 
-from array import array
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.retrieval.bm25 import rarity_of
-from goldbench.pipeline.retrieval.postings import Floats
+from goldbench.pipeline.retrieval.postings import Floats, Occurrences
 from goldbench.pipeline.retrieval.system_settings import BM25Settings
 from goldbench.pipeline.retrieval.tokens import Tokenizer
 
@@ -27,38 +25,10 @@ _CELLS, _FEWEST_ROWS = 2**19, 32
 """Weights, and passages, that are laid out at once: few enough to stay near the processor while all queries pass."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordCounts:
-    """How often each word occurs in each passage.
-
-    ``rows`` has a row for each passage in tie order and a column for each word; ``words`` are the words by column.
-    """
-
-    rows: sparse.csr_matrix
-    words: Sequence[str]
-
-    @classmethod
-    def of(cls, texts: Iterable[Sequence[str]]) -> Self:
-        """Return the counts of the words of passages, given in tie order."""
-        from scipy import sparse
-
-        numbers: defaultdict[str, int] = defaultdict()
-        numbers.default_factory = numbers.__len__
-        every, ends = array("i"), array("q", [0])
-        for text in texts:
-            every.extend(map(numbers.__getitem__, text))
-            ends.append(len(every))
-        shape = (len(ends) - 1, len(numbers))
-        each = np.ones(len(every), np.int32), np.frombuffer(every, np.int32), np.frombuffer(ends, np.int64)
-        rows = sparse.csr_matrix(each, shape=shape)
-        rows.sum_duplicates()
-        return cls(rows, list(numbers))
-
-
 def ranks_of(
     settings: BM25Settings,
     tokens: Tokenizer,
-    counts: WordCounts,
+    words: Occurrences,
     queries: Sequence[str],
     sought: Sequence[tuple[int, int]],
 ) -> list[int | None]:
@@ -67,14 +37,14 @@ def ranks_of(
     Args:
         settings: The weights of BM25.
         tokens: Cuts the queries, and the words of the passages, into terms.
-        counts: The words of the passages, by the same tokenizer.
+        words: The words of the passages, which are in tie order, as the tokenizer cuts them.
         queries: The queries.
-        sought: The number of a query and the place of a passage among the rows.
+        sought: The number of a query and the place of a passage.
     """
     asked = [tokens(query) for query in queries]
     columns = {term: column for column, term in enumerate(dict.fromkeys(term for terms in asked for term in terms))}
     numbered = [[columns[term] for term in terms] for terms in asked]
-    weights = list(_weights(settings, counts, *_made_of(counts.words, tokens, columns)))
+    weights = list(_weights(settings, words, *_made_of(words.vocabulary, tokens, columns)))
     if not weights or not columns:
         return [None] * len(sought)
     bands = _Bands(weights, weights[0].shape[0])
@@ -84,9 +54,9 @@ def ranks_of(
 
 
 def _made_of(
-    words: Sequence[str], tokens: Tokenizer, columns: dict[str, int]
+    words: Iterable[str], tokens: Tokenizer, columns: dict[str, int]
 ) -> tuple[sparse.csr_matrix, npt.NDArray[np.int64]]:
-    """Return how often each word (row) holds each term with a column, and how many terms it has with all others."""
+    """Return how often each word (row) holds each term of the queries (column), and the number of all its terms."""
     from scipy import sparse
 
     each = [[word] for word in words] if tokens.terms_of is None else list(map(tokens.terms_of, words))
@@ -95,27 +65,29 @@ def _made_of(
     has_column = term >= 0
     ends = np.concatenate(([0], np.cumsum(has_column)))[np.concatenate(([0], np.cumsum(sizes)))]
     known = np.ones(int(ends[-1]), np.int32), term[has_column], ends
-    return sparse.csr_matrix(known, shape=(len(words), len(columns))), sizes
+    return sparse.csr_matrix(known, shape=(len(each), len(columns))), sizes
 
 
 def _weights(
-    settings: BM25Settings, counts: WordCounts, made_of: sparse.csr_matrix, sizes: npt.NDArray[np.int64]
+    settings: BM25Settings, words: Occurrences, made_of: sparse.csr_matrix, sizes: npt.NDArray[np.int64]
 ) -> Iterator[sparse.csr_matrix]:
     """Yield what each term adds to the scores of passages, some passages at a time.
 
     Args:
         settings: The weights of BM25.
-        counts: The words of the passages.
+        words: The words of the passages.
         made_of: How often each word holds each term.
         sizes: The number of terms of each word.
     """
     from scipy import sparse
 
-    passages, terms = counts.rows.shape[0], made_of.shape[1]
+    passages, terms = len(words.lengths), made_of.shape[1]
+    shape = passages, len(words.vocabulary)
+    counts = sparse.csc_matrix((words.counts, words.places, words.starts), shape=shape).tocsr()
     rows = max(_FEWEST_ROWS, _CELLS // max(1, terms))
-    found = [counts.rows[start : start + rows] @ made_of for start in range(0, passages, rows)]
+    found = [counts[start : start + rows] @ made_of for start in range(0, passages, rows)]
     frequencies = sum((np.bincount(band.indices, minlength=terms) for band in found), np.zeros(terms, np.int64))
-    rarity, lengths = rarity_of(frequencies, passages), counts.rows @ sizes
+    rarity, lengths = rarity_of(frequencies, passages), counts @ sizes
     mean_length = float(lengths.mean()) if passages else 0.0
     by_length: Floats = np.asarray(settings.k1 * (1 - settings.b + settings.b * lengths / (mean_length or 1.0)))
     for start, band in zip(range(0, passages, rows), found, strict=True):

@@ -23,18 +23,24 @@ _LOCAL_HEADER = struct.Struct("<26xHH")
 """The header before a file of a zip archive, with the lengths of its name and of its extra field."""
 _ARRAY_HEADER = 2**10
 """Bytes in which the header of an array ends."""
-_TYPES = {2: "H", 4: "I", 8: "L"}
+_TYPES = {2: "H", 4: "I"}
 """Types of whole numbers of ``array`` by their bytes, as py3langid has them."""
+
+_UNREADABLE = (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, struct.error)
+_IN_ANOTHER_FORM = (*_UNREADABLE, ImportError, KeyError, TypeError, ValueError)
+"""What reading raises if another version of py3langid keeps its tables in another form."""
 
 
 def loaded() -> LanguageIdentifier:
     """Return the language detector with the tables of py3langid."""
-    from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     try:
+        from py3langid.langid import MODEL_DIR
+
         return LanguageIdentifier(**_tables(MODEL_DIR / MODEL_FILE), norm_probs=True)
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, KeyError, ValueError, TypeError):
-        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)  # another version keeps them otherwise
+    except _IN_ANOTHER_FORM:
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def _tables(path: Path) -> dict[str, Any]:

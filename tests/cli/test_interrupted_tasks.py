@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,41 @@ def test_an_interrupt_ends_the_work_after_its_clean_up(where: Callable[[], objec
         run(command())
     assert cleaned == [True]
     assert not told
+
+
+async def in_spite_of_it() -> None:
+    asyncio.get_running_loop().call_soon(interrupt)
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.sleep(30)
+
+
+async def while_a_thread_ends() -> None:
+    def wait() -> None:
+        time.sleep(0.2)
+        interrupt()
+
+    asyncio.get_running_loop().run_in_executor(None, wait)
+    await asyncio.sleep(0.01)
+
+
+class _Dropped:
+    def __del__(self) -> None:
+        interrupt()
+        len("an exception is dropped here")
+
+
+async def in_a_finalizer() -> None:
+    _Dropped()
+    await asyncio.sleep(30)
+
+
+@posix
+@pytest.mark.parametrize("work", [in_a_finalizer, in_spite_of_it, while_a_thread_ends])
+def test_an_interrupt_that_the_work_may_not_notice_still_ends_the_command(
+    work: Callable[[], Coroutine[object, object, None]],
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(work())
 
 
 def test_without_an_interrupt_results_errors_and_handlers_are_as_they_were() -> None:

@@ -186,11 +186,12 @@ def test_a_cluster_that_runs_gives_the_same_whatever_is_killed(tmp_path: Path, h
     address, root = head
     notes(tmp_path / "docs", 3_000)
     simulated(tmp_path, "docs", "local", "--config", with_jobs(tmp_path, 2))
-    for number, is_victim in enumerate((is_holder, is_sandbox)):
+    # A document whose reader dies three times is skipped, and three kills in a row may fall on the same one.
+    for number, (is_victim, times) in enumerate(((is_holder, 3), (is_sandbox, 2))):
         out = f"ray{number}"
         arguments = ("--generator", "simulated", "--queries", 20, "--engine", "ray")
         process = started(tmp_path, "build", "docs", "--out", out, *arguments, **connected(address))
-        assert meanwhile(process, root, is_victim, 3) >= 2
+        assert meanwhile(process, root, is_victim, times) == times
         _, err = process.communicate(timeout=500)
         assert process.returncode == 0, err
         assert "ray" not in err.lower()

@@ -18,10 +18,6 @@ def best(scores: Mapping[str, float], k: int) -> dict[str, float]:
     return {doc_id: score for score, doc_id in top}
 
 
-FEW_HITS = 8
-"""Up to this number of documents, counting the scores above each is quicker than sorting all scores."""
-
-
 def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
     """Return the rank of a document, from 1, without sorting the list it stands in.
 
@@ -34,7 +30,7 @@ def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
 
 
 def count_above(values: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each of ``own`` how many of ``values`` are greater, and how many equal."""
+    """Return for each of ``own``, which are among ``values``, how many values are greater, and how many equal."""
     import numpy as np
 
     ordered = np.sort(values)
@@ -72,7 +68,7 @@ _GROUPS = 1024
 
 
 def reached(scores: NDArray[Any], k: int) -> float:
-    """Return the score at rank ``k`` or a little less; the ``k`` highest are among those that reach it.
+    """Return a score that at least ``k`` scores reach: the one at rank ``k``, or a lower one.
 
     Many scores are divided into groups. The ``k``-th of the highest scores of all groups is what is returned.
 

@@ -11,11 +11,14 @@ import polars as pl
 
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed
 from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments, hashes_of
-from goldbench.pipeline.measures.ranks.order import FEW_HITS, count_above
+from goldbench.pipeline.measures.ranks.order import count_above
 from goldbench.pipeline.measures.ranks.placed_columns import placed_queries, tied_before
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_FEW_HITS = 8
+"""Up to this number of documents, counting the scores above each is quicker than sorting all scores."""
 
 
 @dataclass(slots=True)
@@ -51,7 +54,7 @@ def place_scattered(
     first = np.searchsorted(owner, owner)
     turn = np.arange(len(at)) - first
     layers = int(turn.max(initial=-1)) + 1
-    if layers <= FEW_HITS:
+    if layers <= _FEW_HITS:
         above, equal, ties = _count_in_layers(rows, at, owner, turn, layers, len(judgments.query_ids))
     else:
         above, equal, ties = _count_by_query(rows, at, owner, len(judgments.query_ids))
@@ -113,11 +116,8 @@ def _refuse_duplicates(keys: pl.Series, frames: Callable[[], Iterator[pl.DataFra
     suspects = keys.filter(keys.is_duplicated()).unique()
     seen: set[tuple[str, str]] = set()
     for frame in frames():
-        for pair in (
-            frame.filter(pl.Series(_keys(frame, hashes_of(frame["doc"]))).is_in(suspects.implode()))
-            .select("query", "doc")
-            .rows()
-        ):
+        is_suspect = pl.Series(_keys(frame, hashes_of(frame["doc"]))).is_in(suspects.implode())
+        for pair in frame.filter(is_suspect).select("query", "doc").rows():
             if pair in seen:
                 raise DuplicateDocument(*pair)
             seen.add(pair)

@@ -146,7 +146,7 @@ def _packed(kind: Literal["d", "q"], columns: Iterable[Iterable[float]]) -> NDAr
 def _counted_alone(
     values: NDArray[Any], starts: NDArray[np.int64], hits: _Hits
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many scores are higher than that of a document, and how many equal, where its query has no other."""
+    """Count the higher and the equal scores of each document that is the only judged one of its query; 0 for others."""
     alone = np.diff(hits.ends) == 1
     at = hits.ends[:-1][alone]
     bars = np.full(len(alone), inf, values.dtype)
