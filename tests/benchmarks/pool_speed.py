@@ -91,7 +91,9 @@ def main() -> None:
 
 
 def _words(text: str) -> str:
-    return " ".join(text.split()[5:13])
+    """Return eight words of a text, from its sixth on, or all of a short one."""
+    words = text.split()
+    return " ".join(words[5:13] or words)
 
 
 def _write(folder: Path, size: int) -> None:
@@ -116,9 +118,7 @@ def _write(folder: Path, size: int) -> None:
         step = max(1, len(chunks) // QUERIES)
         sources = [chunks.at(position) for position in range(0, len(chunks), step)][:QUERIES]
         queries = [
-            Query(
-                query_id=f"q{number}", chunk_id=chunk.chunk_id, text=" ".join(chunk.text.split()[5:13]), generator="x"
-            )
+            Query(query_id=f"q{number}", chunk_id=chunk.chunk_id, text=_words(chunk.text), generator="x")
             for number, chunk in enumerate(sources)
         ]
         RecordFile.write(place / "3-queries.jsonl", Query, queries)
