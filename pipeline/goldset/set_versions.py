@@ -53,7 +53,7 @@ def versioned(place: Path, folder: Path, manifest: Manifest, earlier: Manifest |
         making: How the new set was made.
     """
     dataset, known = place / names.DATASET, earlier.versions if earlier else []
-    content = read_content(dataset)
+    content = read_content(dataset, by_id=earlier is not None)
     stand = _since(folder) if known else {}
     if known and making.version is None and known[0].content_sha256 == content.sha256:
         versions = known
@@ -190,7 +190,7 @@ def _content_before(folder: Path, earlier: Manifest | None, *, passages: bool) -
     if earlier is None or not (folder / names.DATASET).is_file():
         return None
     try:
-        return read_content(folder / names.DATASET, passages=passages)
+        return read_content(folder / names.DATASET, passages=passages, by_id=passages)
     except InputError as error:
         return error
 
