@@ -10,6 +10,7 @@ from tests.benchmarks import (
     card_speed,
     command_speed,
     engine_identity,
+    extra_sizes,
     million,
     model_speed,
     notes_speed,
@@ -41,8 +42,8 @@ MEASUREMENTS = {
     "bm25": bm25_speed.main,
     "published": published.main,
 }
-LONG = {"million": million.main}
-"""Measurements that take long: they run only if they are named."""
+LONG = {"million": million.main, "sizes": extra_sizes.main}
+"""Measurements that take long or install much: they run only if they are named."""
 
 
 def main() -> None:
