@@ -51,10 +51,10 @@ def sign_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
     """
     queries = len(steps)
     words = -(-queries // 64)
-    stream = _stream(seed, _SIGNS)
+    numbers = stream(seed, _SIGNS)
     table = steps.reshape(queries, -1)
     for size in _blocks(draws, queries):
-        raw = stream.random_raw(size * words).astype("<u8").view(np.uint8).reshape(size, -1)
+        raw = numbers.random_raw(size * words).astype("<u8").view(np.uint8).reshape(size, -1)
         chosen = np.unpackbits(raw, axis=1, count=queries, bitorder="little").astype(np.float64)
         with of_finite_numbers():
             sums = chosen @ table
@@ -71,10 +71,10 @@ def resample_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
     """
     queries = len(steps)
     halves = queries + queries % 2
-    stream = _stream(seed, _RESAMPLES)
+    numbers = stream(seed, _RESAMPLES)
     table = steps.reshape(queries, -1)
     for size in _blocks(draws, queries):
-        raw = stream.random_raw(size * halves // 2).astype("<u8").view("<u4").reshape(size, halves)[:, :queries]
+        raw = numbers.random_raw(size * halves // 2).astype("<u8").view("<u4").reshape(size, halves)[:, :queries]
         drawn = ((raw.astype(np.uint64) * np.uint64(queries)) >> np.uint64(32)).view(np.int64)
         counts = np.empty((size, queries))
         for row, picks in zip(counts, drawn, strict=True):
@@ -91,7 +91,8 @@ def parts(pairs: int, values: int) -> Iterator[slice]:
         yield slice(start, start + width)
 
 
-def _stream(seed: int, use: int) -> np.random.PCG64:
+def stream(seed: int, use: int) -> np.random.PCG64:
+    """Return the raw stream of a seed for one use of random numbers; the numbers of two uses are independent."""
     return np.random.PCG64(np.random.SeedSequence([seed, use]))
 
 
