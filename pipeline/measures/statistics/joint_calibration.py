@@ -22,8 +22,8 @@ _JOINT = 3
 DRAWS = 4_000
 """Draws from the posterior distribution; the error of a 95 % limit is about 2 % of its distance."""
 
-_FAVOURED, _FAR = 0.25, 3.0
-"""Prior probability that one system has a bias of its own, and the spread of that bias in standard errors."""
+_FAVOURED, _FAR = 0.4, 1.0
+"""Prior probability that one system has a bias of its own, and the spread of that bias, in that of the model's differences."""
 _STEPS = 9
 """Points of the half-Cauchy distribution of a scale."""
 _TINY = 1e-12
@@ -145,7 +145,8 @@ def _estimated(human: Floats, judge: Floats, all_judge: Floats, seed: int) -> Jo
     direct = _Direct.of(axes @ human, axes @ judge, axes @ all_judge, unseen)
     cases = _Cases.of(direct, axes)
     normal = _Normals(seed, DRAWS)
-    scale = np.sqrt((judged - 1) / normal.chi_square(judged - 1))
+    freedom = max(1, judged - 2)  # of slope and mean
+    scale = np.sqrt(freedom / normal.chi_square(freedom))
     errors = scale[:, None] * normal.vectors(direct.covariance)
     contrasts, means = cases.draws(direct, errors[:, :-1], normal)
     level = direct.estimates[-1]
@@ -193,6 +194,8 @@ class _Direct:
         rest = human - slopes * judge
         everywhere = all_judge.mean(axis=1)
         covariance = _shrunk(rest) * (unseen / judged)
+        covariance[-1] *= np.sqrt((judged - 1) / max(1, judged - 2))
+        covariance[:, -1] *= np.sqrt((judged - 1) / max(1, judged - 2))
         return cls(
             estimates=rest.mean(axis=1) + slopes[:, 0] * everywhere,
             judge=everywhere[:-1],
@@ -285,7 +288,7 @@ def _priors(direct: _Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
     told = float((direct.judge**2).mean())
     seen = max(float((direct.human**2).mean()) - direct.variance, direct.variance / 4)
     quantiles = np.tan((np.arange(_STEPS) + 0.5) / _STEPS * np.pi / 2)
-    alone = _FAR**2 * direct.variance * np.einsum("ik,jk->kij", contrasts, contrasts)
+    alone = _FAR**2 * told * np.einsum("ik,jk->kij", contrasts, contrasts)
     kinds = np.concatenate([np.zeros((1, size, size)), alone])
     chances = np.array([1 - _FAVOURED] + [_FAVOURED / len(alone)] * len(alone))
     slopes, shares, priors = [], [], []
