@@ -1,4 +1,4 @@
-"""The means of several systems under people's judgments, from few queries that people judged and many that a model judged.
+"""The means of several systems under people's judgments, from few queries by people and many judged by a model.
 
 A model that judges too kindly or too strictly mostly does so for all systems alike. So its error is estimated for all
 systems together, and a deviation of one system is believed as far as the judged queries speak for it.
@@ -23,10 +23,10 @@ DRAWS = 4_000
 """Draws from the posterior distribution; the error of a 95 % limit is about 2 % of its distance."""
 
 _FAVOURED, _FAR = 0.4, 1.0
-"""Prior probability that one system has a bias of its own, and the spread of that bias, in that of the model's differences."""
+"""Prior probability that one system has a bias of its own, and its spread as a multiple of the model's differences."""
 _STEPS = 9
 """Points of the half-Cauchy distribution of a scale."""
-_TINY = 1e-12
+_TINY = 1e-20
 """A variance below which values count as equal."""
 
 
@@ -34,8 +34,8 @@ _TINY = 1e-12
 class _Belief:
     """What may be true of the model's differences between systems.
 
-    People's differences are ``slope`` (normal, with a standard deviation of ``slope_sd``) times the model's, plus biases
-    with a half-Cauchy scale: ``spread`` times the differences of the model, or of people if ``by_people``.
+    People's differences are the model's times ``slope`` (normal, with a standard deviation of ``slope_sd``), plus
+    biases with a half-Cauchy scale: ``spread`` times the differences of the model, or of people if ``by_people``.
     """
 
     share: float
@@ -112,9 +112,9 @@ def joint_estimate(human: Floats, judge: Floats, others: Floats, *, seed: int = 
 
     The differences of systems (orthogonal contrasts) are first estimated from the judged queries, with the model's
     values as a covariate. The prior of the true differences is a mixture: they follow the model's with a slope near 1
-    and small biases; with a slope that is uncertain and larger biases; or they have nothing to do with the model's. In each
-    case one system may have a bias of its own that is far larger. The evidence weighs the cases. The mean of all systems
-    is estimated from the judged queries alone, with the model's values as a covariate.
+    and small biases; with an uncertain slope and larger biases; or they have nothing to do with the model's. In each
+    case one system may have a far larger bias of its own. The evidence weighs the cases. The mean of all systems is
+    estimated from the judged queries alone, with the model's values as a covariate.
 
     Args:
         human: Values under people's judgments, shape (K, m): K systems, 2 or more, m judged queries, 3 or more; finite.
@@ -148,7 +148,7 @@ def _estimated(human: Floats, judge: Floats, all_judge: Floats, seed: int) -> Jo
     freedom = max(1, judged - 2)  # of slope and mean
     scale = np.sqrt(freedom / normal.chi_square(freedom))
     errors = scale[:, None] * normal.vectors(direct.covariance)
-    contrasts, means = cases.draws(direct, errors[:, :-1], normal)
+    contrasts, means = cases.draws(errors[:, :-1], normal)
     level = direct.estimates[-1]
     within = np.column_stack([contrasts, level + errors[:, -1]])
     beyond = within + scale[:, None] * normal.vectors(direct.spread / queries)
@@ -225,7 +225,7 @@ def _shrunk(values: Floats) -> Floats:
     target = np.full(axes, np.trace(found[:-1, :-1]) / (axes - 1))
     target[-1] = found[-1, -1]
     share = (axes - 1) / (axes - 1 + (queries - 1) / 2)
-    return (1 - share) * found + np.diag(share * target + _TINY)
+    return np.asarray((1 - share) * found + np.diag(share * target))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +242,11 @@ class _Cases:
 
     @classmethod
     def of(cls, direct: _Direct, axes: Floats) -> _Cases:
-        """Return the cases, weighed by the evidence."""
+        """Return the cases, weighed by the evidence; a single one if the direct estimates are certain."""
+        size = len(axes) - 1
+        if direct.variance <= _TINY:
+            return cls(np.ones(1), direct.estimates[None, :-1], np.eye(size)[None], np.zeros((1, size, size)))
         slopes, shares, priors = _priors(direct, axes)
-        size = priors.shape[-1]
         together = priors + direct.variance * np.eye(size)
         expected = slopes[:, None] * direct.judge
         apart = direct.estimates[:-1] - expected
@@ -254,17 +256,16 @@ class _Cases:
         weights = np.exp(evidence - evidence.max())
         gains = np.linalg.solve(together, priors).transpose(0, 2, 1)
         means = expected + np.einsum("cij,cj->ci", gains, apart)
-        return cls(weights / weights.sum(), means, gains, priors)
+        return cls(weights / weights.sum(), means, np.asarray(gains, np.float64), priors)
 
     @property
     def shared(self) -> float:
         return float(1 - self.weights @ np.trace(self.gains, axis1=1, axis2=2) / self.gains.shape[-1])
 
-    def draws(self, direct: _Direct, errors: Floats, normal: _Normals) -> tuple[Floats, Floats]:
+    def draws(self, errors: Floats, normal: _Normals) -> tuple[Floats, Floats]:
         """Return draws of the contrasts, shape (draws, K - 1), and their means, shape (K - 1,).
 
         Args:
-            direct: The direct estimates.
             errors: Errors of the direct estimates, drawn.
             normal: Where further draws come from.
         """
@@ -275,8 +276,8 @@ class _Cases:
         for case in np.unique(picked):
             at = np.flatnonzero(picked == case)
             held = np.eye(size) - self.gains[case]
-            roots = np.linalg.cholesky(self.priors[case] + _TINY * np.eye(size))
-            drawn[at] = self.means[case] + errors[at] @ self.gains[case].T + free[at] @ (held @ roots).T
+            own = free[at] @ _root(self.priors[case]) @ held.T
+            drawn[at] = self.means[case] + errors[at] @ self.gains[case].T + own
         return drawn, self.weights @ self.means
 
 
@@ -315,7 +316,7 @@ class _Normals:
         """Return normal vectors of mean 0, shape (draws, K)."""
         from scipy.special import ndtri
 
-        return np.asarray(ndtri(self._numbers(len(covariance))) @ np.linalg.cholesky(covariance).T)
+        return np.asarray(ndtri(self._numbers(len(covariance))) @ _root(covariance))
 
     def chi_square(self, freedom: int) -> Floats:
         """Return draws from a chi-square distribution, shape (draws,)."""
@@ -326,6 +327,12 @@ class _Normals:
     def _numbers(self, width: int) -> Floats:
         raw = self._stream.random_raw(self._draws * width) >> np.uint64(11)
         return np.asarray((raw + 0.5) / 2**53).reshape(self._draws, width)
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return the symmetric root of a covariance, which may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
 def _together(centre: Floats, draws: Floats) -> tuple[Floats, Floats]:
