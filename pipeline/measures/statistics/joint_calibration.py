@@ -46,9 +46,9 @@ class _Belief:
 
 
 _BELIEFS = (
-    _Belief(0.7, slope=1.0, slope_sd=0.05, spread=0.08),
+    _Belief(0.65, slope=1.0, slope_sd=0.05, spread=0.08),
     _Belief(0.2, slope=1.0, slope_sd=0.25, spread=0.3),
-    _Belief(0.1, slope=0.0, slope_sd=0.3, spread=1.0, by_people=True),
+    _Belief(0.15, slope=0.0, slope_sd=0.3, spread=1.0, by_people=True),
 )
 """A good judge, a poor one, and one that knows nothing of the systems.
 
@@ -189,8 +189,8 @@ class _Direct:
         """Return the estimates, with one slope for all contrasts and one for the mean of all systems."""
         axes, judged = human.shape
         slopes = np.empty((axes, 1))
-        slopes[:-1] = _slope(human[:-1], judge[:-1]) * unseen
-        slopes[-1] = _slope(human[-1:], judge[-1:]) * unseen
+        slopes[:-1] = _slope(human[:-1], judge[:-1])
+        slopes[-1] = _slope(human[-1:], judge[-1:])
         rest = human - slopes * judge
         everywhere = all_judge.mean(axis=1)
         covariance = _shrunk(rest) * (unseen / judged)
