@@ -286,7 +286,7 @@ class Engine(StrEnum):
     RAY = "ray"
 
 
-class RunSettings(Record):
+class Machines(Record):
     """Which machines read documents and search; results do not depend on it."""
 
     engine: Annotated[Engine, Setting("Where to read and search documents", "--engine", "Input")] = Engine.LOCAL
@@ -342,7 +342,7 @@ class Config(Record):
     critics: Critics = Critics()
     grade: GradeSettings = GradeSettings()
     model: Model = Model()
-    run: RunSettings = RunSettings()
+    machines: Machines = Machines()
 
     def shaping(self) -> dict[str, Any]:
         """Return the tables that shape the queries: not who serves the model, how fast, or at what cost.
@@ -350,7 +350,7 @@ class Config(Record):
         Nor where the work is done, nor how they are graded: the manifest says that, and a set can be graded again
         without being built again.
         """
-        data = self.model_dump(mode="json", exclude_none=True, exclude={"grade", "run"})
+        data = self.model_dump(mode="json", exclude_none=True, exclude={"grade", "machines"})
         data["model"] = {
             key: data["model"][key] for key in ("name", "temperature", "max_answer_tokens") if key in data["model"]
         }

@@ -102,6 +102,7 @@ print("done")
         "pipeline formats documents deep_elements lxml",  # these are imported by the worker that reads files
         "pipeline formats documents html_text markdownify",
         "pipeline formats documents main_content lxml",
+        "pipeline formats documents page_furniture lxml",
         "pipeline formats documents page_tree lxml",
         "pipeline formats documents rst_markup docutils",
         "pipeline formats documents rst_text docutils",

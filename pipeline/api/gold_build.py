@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.api.temporary_folder import Place
     from goldbench.pipeline.grade.build_order import BuildOrder
 
-_TABLES = ("documents", "chunk", "generate", "critics", "model", "run")
+_TABLES = ("documents", "chunk", "generate", "critics", "model", "machines")
 _PAID = (
     "out: a model's answers are stored beside the set, so that none is paid for twice: give out=, or answers= for the "
     "store, or generator='simulated' for simulated queries"
@@ -112,7 +112,7 @@ def build(
         dry_run: Return the expected cost; send and write nothing.
         progress: Show the progress: in the output of a notebook's cell, else on standard error.
         options: Settings of the tables ``[documents]``, ``[chunk]``, ``[generate]``, ``[critics]``, ``[model]`` and
-            ``[run]``, as ``queries=100`` and ``model="qwen3"``; see `BuildOptions`.
+            ``[machines]``, as ``queries=100`` and ``model="qwen3"``; see `BuildOptions`.
 
     Raises:
         UsageError: A parameter is wrong, a path does not exist, or no model is named.

@@ -14,7 +14,7 @@ from goldbench.pipeline.build.renewal import check_renewable
 from goldbench.pipeline.build.writers import check_replay
 from goldbench.pipeline.config import read_toml
 from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.grade.build_order import BuildOrder, renewable_paths
+from goldbench.pipeline.grade.build_order import BuildOrder, renewable_paths, renewed_settings
 
 if TYPE_CHECKING:
     from goldbench.pipeline.api.cost_plan import CostPlan
@@ -39,7 +39,7 @@ def ordered(
         folder: The folder of the set.
         documents: As in `goldbench.build`; None for the documents of the last build.
         texts: As in `goldbench.build`.
-        config: A ``goldbench.toml`` or its tables, of which ``[model]`` and ``[run]`` are read.
+        config: A ``goldbench.toml`` or its tables, of which ``[model]`` and ``[machines]`` are read.
         options: Settings by keyword.
         answers: The store of answers.
         replay: Whether every answer comes from the store.
@@ -91,7 +91,4 @@ def planned_again(order: BuildOrder, *, progress: bool) -> CostPlan:
 
 def _config(home: GoldFolder, config: ConfigGiven | None, options: Mapping[str, Any]) -> Config:
     given = config if isinstance(config, Mapping) else read_toml(Path(config)) if config is not None else {}
-    settings = home.settings()
-    for name in ("model", "run"):
-        settings[name] = {**settings.get(name, {}), **given.get(name, {})}
-    return config_from(settings, options, "generate.queries", "model", "run")
+    return config_from(renewed_settings(home, given), options, "generate.queries", "model", "machines")

@@ -429,7 +429,7 @@ class GoldSet(GoldRecords):
         order = GradeOrder(
             folder=self._unchanged().path,
             qrels=self._gold.qrels,
-            config=config_from(config, options, "grade", "model", "run"),
+            config=config_from(config, options, "grade", "model", "machines"),
             runs=runs or {},
             answers=None if answers is None else path_of(answers, "answers"),
             replace=replace,

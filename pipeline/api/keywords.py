@@ -40,13 +40,13 @@ class ModelOptions(TypedDict, total=False):
     max_usd: float | None
 
 
-class RunOptions(ModelOptions, total=False):
-    """The options of the tables ``[model]`` and ``[run]``."""
+class MachineOptions(ModelOptions, total=False):
+    """The options of the tables ``[model]`` and ``[machines]``."""
 
     engine: Literal["local", "ray"] | None
 
 
-class BuildOptions(RunOptions, total=False):
+class BuildOptions(MachineOptions, total=False):
     """The options of ``goldbench build`` that are settings, as ``docs/reference.md`` lists them."""
 
     text_field: str | None
@@ -68,13 +68,13 @@ class BuildOptions(RunOptions, total=False):
     critics: str | Sequence[str] | None
 
 
-class RefreshOptions(RunOptions, total=False):
+class RefreshOptions(MachineOptions, total=False):
     """The options of ``goldbench refresh`` that are settings, as ``docs/reference.md`` lists them."""
 
     queries: int | None
 
 
-class GradeOptions(RunOptions, total=False):
+class GradeOptions(MachineOptions, total=False):
     """The options of ``goldbench grade`` that are settings, as ``docs/reference.md`` lists them."""
 
     depth: int | None

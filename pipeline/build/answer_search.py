@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from goldbench.pipeline.ports import Retriever, Stored
-from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings, NgramSettings
-from goldbench.pipeline.stages.judge import ManyJudge, Pair
 from goldbench.pipeline.stages.pool import language_of, merged
 from goldbench.pipeline.text.title_path import title_path, titled
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import Judgment
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.stages.judge import ManyJudge
 
 RETRIEVERS = ("bm25", "ngrams", "lsi")
 """The retrievers whose best passages are judged, as in the pool of a grading."""
@@ -31,6 +33,8 @@ class ModelPoolJudge:
             query: The query.
             passages: The texts by chunk id.
         """
+        from goldbench.pipeline.stages.judge import Pair
+
         pairs = [Pair(query_id, chunk_id, query, text) for chunk_id, text in passages.items()]
         return await self.judge_many.judge(pairs)
 
@@ -77,6 +81,7 @@ class AnswerSearch:
         from goldbench.pipeline.retrieval.lsi import LSI, Space
         from goldbench.pipeline.retrieval.ngrams import Ngrams
         from goldbench.pipeline.retrieval.stopwatch import Stopwatch
+        from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings, NgramSettings
         from goldbench.pipeline.retrieval.tokens import tokenizer
 
         language = language_of(self.chunks)

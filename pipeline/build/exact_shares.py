@@ -22,7 +22,7 @@ from goldbench.pipeline.config import KINDS, SHARED, Generation
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.ports import Brief, KindWriter, PoolJudge
 from goldbench.pipeline.stages.check import SetChecks, accepted, joined_context
-from goldbench.pipeline.stages.generate import Companions, moment_of, quotas
+from goldbench.pipeline.stages.generate import Companions, quotas
 from goldbench.pipeline.stages.noise import Noise, noisy_forms
 from goldbench.pipeline.text.draws import number_of
 from goldbench.schemas.manifest import KindCount
@@ -212,6 +212,8 @@ class ShareDrawing:
 
     def _dated_tasks(self, kind: QueryKind) -> Iterator[Task]:
         """Yield each passage with a date or a version, if there are passages of two, in a seeded order."""
+        from goldbench.pipeline.stages.generate.moments import moment_of  # its patterns take a while to be made
+
         names, waiting, seen = self.names(), list[Task](), set[str]()
         for task in self._tasks_alone(kind):
             moment = moment_of(task.chunks[0], names[task.chunks[0].span.doc_id])

@@ -13,14 +13,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from goldbench.pipeline.build.books import Counts
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.build.personas import with_personas
 from goldbench.pipeline.build.preload import load_languages, preload
 from goldbench.pipeline.build.progress import Watched
-from goldbench.pipeline.build.renewal import Base, Renewal, check_renewable
 from goldbench.pipeline.build.steps import Opened, Run, assemble, check, choose, chunk, generate, load
 from goldbench.pipeline.build.writers import ModelWriter, NotSimulated
 from goldbench.pipeline.config import Config, Engine
@@ -35,6 +34,9 @@ from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Progress, Stored, Writing
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Manifest, StageUsage
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.build.renewal import Renewal
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ def _preload(writer: Writer, folder: GoldFolder) -> None:
 
     With a cluster nothing is loaded in threads: its start changes the environment of the process for a moment.
     """
-    if writer.config.run.engine is Engine.LOCAL and not folder.is_finished():
+    if writer.config.machines.engine is Engine.LOCAL and not folder.is_finished():
         preload(ModelSettings.of(writer.config.model) if isinstance(writer, ModelWriter) else None)
 
 
@@ -216,10 +218,12 @@ def renewal_of(folder: GoldFolder, place: Draft, *, refresh: bool) -> Renewal | 
     Raises:
         InputError: The set cannot be refreshed.
     """
+    if not refresh and not folder.is_finished():
+        return None
+    from goldbench.pipeline.build.renewal import Base, Renewal, check_renewable
+
     if refresh:
         return Renewal(Base.of(folder), check_renewable(folder), keeps_some=True)
-    if not folder.is_finished():
-        return None
     try:
         renewal = Renewal(Base.of(folder), check_renewable(folder))
     except InputError:

@@ -13,7 +13,8 @@ from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import Found, SourceFile, find_files
-from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers
+from goldbench.pipeline.formats.documents.task_exchange import Budget
+from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.formats.tables import Table
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.ports import Brief
@@ -58,7 +59,7 @@ def workers_for(config: Config, *, cuts_later: bool = False) -> Workers:
     budget = Budget(
         seconds=settings.seconds, memory_megabytes=settings.memory_megabytes, megabytes=settings.max_megabytes
     )
-    if config.run.engine is Engine.LOCAL:
+    if config.machines.engine is Engine.LOCAL:
         return Workers(budget, settings.jobs, cuts_later=cuts_later)
     from goldbench.pipeline.formats.documents.distant_process import node_workers
 

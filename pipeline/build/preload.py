@@ -1,4 +1,4 @@
-"""Load slow modules in background threads while a build reads documents.
+"""Load slow modules in background threads, what a request needs first and the rest while the first reply is waited for.
 
 Errors are ignored here; the code that needs a module raises them.
 """
@@ -14,6 +14,8 @@ from goldbench.pipeline.text.language import detect_language
 
 _LATIN = "hello"
 """A text whose language is told by the tables of the language detector."""
+_PATIENCE_S = 10.0
+"""Seconds after which the rest is loaded although no request was sent."""
 
 
 def preload(settings: ModelSettings | None) -> None:
@@ -33,13 +35,26 @@ def load_languages() -> None:
 
 
 def _load_path(settings: ModelSettings) -> None:
-    """Load the path to the model, and while its first reply is waited for, prices and what checks of queries need."""
+    """Load the path to the model, and what its replies need once the first request is under way."""
     from goldbench.pipeline.llm import model_path  # noqa: F401
+    from goldbench.pipeline.llm.transport import UNDER_WAY
+
+    UNDER_WAY.wait(_PATIENCE_S)
+    _load_checks(settings)
+    _load_measurements()
+
+
+def _load_checks(settings: ModelSettings) -> None:
     from goldbench.pipeline.llm.prices import PriceList
     from goldbench.pipeline.ports import Usage
+    from goldbench.pipeline.text.deixis import deixis
 
     PriceList(settings).cost(Usage(1, 1))
-    from scipy import sparse  # noqa: F401
+    deixis(_LATIN, None)
+
+
+def _load_measurements() -> None:
+    from goldbench.pipeline.retrieval import term_ranks  # noqa: F401
 
 
 def _begin(load: Callable[[], object]) -> None:

@@ -20,7 +20,6 @@ from goldbench.pipeline.stages.check import (
     joined_context,
     query_id,
 )
-from goldbench.pipeline.stages.generate import names_moment
 from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Candidate
@@ -55,6 +54,8 @@ class Attempts:
 
     async def temporal(self, task: Task) -> Attempt:
         """Write a query about one passage that names the date or the version on which its answer depends."""
+        from goldbench.pipeline.stages.generate.moments import names_moment
+
         attempt = await _proposed(task, self.writer.date(task.brief, task.moment))
         found = attempt.candidate
         if found is None or attempt.planned:

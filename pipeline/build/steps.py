@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from goldbench.pipeline.build.level_shares import LevelShares, levels_for
 from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, write_personas
 from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
-from goldbench.pipeline.build.renewal import Renewal
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
@@ -38,8 +37,6 @@ from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.folder import Draft
 from goldbench.pipeline.ports import Author, Progress, Writing
-from goldbench.pipeline.stages.ask.passages import why_not
-from goldbench.pipeline.stages.ask.small_model import SmallModelGenerator
 from goldbench.pipeline.stages.assemble import add_derived, label_needed
 from goldbench.pipeline.stages.check import SetChecks
 from goldbench.pipeline.stages.same_answers import same_answers
@@ -48,6 +45,9 @@ from goldbench.pipeline.text.display import amount
 from goldbench.schemas.corpus import Chunk, Document, TitleUse
 from goldbench.schemas.manifest import Failure, KindCount, LevelSelection
 from goldbench.schemas.query import Query
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.build.renewal import Renewal
 
 FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 """How many unreadable documents are named on the screen and in the manifest; all are counted."""
@@ -113,6 +113,11 @@ class Run:
     def missing(self) -> int:
         """How many queries are drawn beside those that are kept."""
         return max(0, self.target - self.standing.written)
+
+    def is_asked_small(self) -> bool:
+        """Return whether a model is asked for one sentence at a time."""
+        settings = self.config.generate
+        return settings.generator is Generator.MODEL and settings.prompt_style is PromptStyle.SMALL
 
     def selected(self) -> LevelSelection | None:
         """Return how queries were selected by difficulty, None if they were not."""
@@ -253,7 +258,7 @@ async def generate(run: Run) -> Counts:
             raise
         run.config, run.opened = instead
         await _draw(run)
-    if isinstance(run.generator, SmallModelGenerator) and (own := _questions(run)):
+    if run.is_asked_small() and (own := _questions(run)):
         run.progress.note(
             f"the small model leaves out {amount(own, 'question')} in titles; --generator simulated asks them"
         )
@@ -286,6 +291,8 @@ def _questions(run: Run) -> int:
 
 def _serves(run: Run, config: Config) -> bool:
     """Whether one of the first chunks can be asked about sentence by sentence."""
+    from goldbench.pipeline.stages.ask.passages import why_not
+
     first = (run.chunks.at(int(position)) for position in run.selection.order[:MOST_USELESS])
     return any(why_not(chunk, brief_for(config, chunk).language) is None for chunk in first)
 

@@ -19,7 +19,6 @@ from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import added, check_price
 from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
-from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import (
     CROSS_COMPARISON,
@@ -30,7 +29,6 @@ from goldbench.pipeline.stages.generate import (
     ModelKindWriter,
     prompts_of_kinds,
 )
-from goldbench.pipeline.stages.judge import ManyJudge
 from goldbench.prompts.loader import Prompt, PromptError, load
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import StageUsage
@@ -151,6 +149,8 @@ class ModelWriter:
         """Return the generator of the chosen way of asking; without chunks, the one of a dry run."""
         generate, model = self.config.generate, self.config.model
         if generate.prompt_style is PromptStyle.SMALL:
+            from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
+
             return SmallModelGenerator(
                 model=chat,
                 prompt=self._prompts[ASK],
@@ -192,6 +192,8 @@ class ModelWriter:
     def _pool_judge(self, chat: ChatModel) -> ModelPoolJudge | None:
         if GRADE_MANY not in self._prompts:
             return None
+        from goldbench.pipeline.stages.judge import ManyJudge
+
         judge = ManyJudge(
             model=chat, name=self.config.model.name or "", prompt=self._prompts[GRADE_MANY], stage="answer check"
         )

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from goldbench.pipeline.card.baselines import DEEP, Baselines
+from goldbench.pipeline.card.baseline_search import DEEP
+from goldbench.pipeline.card.baselines import Baselines
 from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
 from goldbench.pipeline.card.judge_trust import NOT_GRADED, grading_figures

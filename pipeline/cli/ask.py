@@ -169,10 +169,11 @@ def _check_rate(
 
 def _plan(asked: Asked, settings: Config, store: Path) -> None:
     """Print what asking every query would take at most."""
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.explore.decline_rates import planned
     from goldbench.pipeline.report.build_text import plan_table
 
-    console_for().print(plan_table(planned(asked, settings, store)))
+    console_for().print(plan_table(run(planned(asked, settings, store))))
 
 
 def _declined(asked: Asked, chat: Chat) -> None:

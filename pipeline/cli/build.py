@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 
 
-@takes("documents", "chunk", "generate", "critics", "model", "run")
+@takes("documents", "chunk", "generate", "critics", "model", "machines")
 def build(
     paths: Paths,
     out: Annotated[Path, output_option("--out", metavar="DIR", help="Folder of the gold set.")],
@@ -156,13 +156,12 @@ def order_of(
 
 def _build(order: BuildOrder) -> bool:
     """Build, print the result, and return whether it is complete."""
-    import asyncio
-
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.grade.build_order import carry_out
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    built = asyncio.run(carry_out(order, progress=TerminalProgress(messages), say=messages.print))
+    built = run(carry_out(order, progress=TerminalProgress(messages), say=messages.print))
     if show_renewal(console, messages, built.result.renewal, built.result.manifest, order.out):
         return built.complete
     _report(console, messages, built.result, order.out, built.config)
@@ -200,14 +199,13 @@ def show_renewal(console: Console, messages: Console, renewal: Renewal | None, m
 
 def show_plan(order: BuildOrder) -> None:
     """Print what a build would send and keep."""
-    import asyncio
-
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.grade.build_order import plan
     from goldbench.pipeline.report.build_text import plan_notes, plan_table
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     console, messages = console_for(), console_for(stderr=True)
-    planned = asyncio.run(plan(order, progress=TerminalProgress(messages)))
+    planned = run(plan(order, progress=TerminalProgress(messages)))
     if planned.grading is not None:
         console.print(planned.grading)
     if planned.renewal is not None and planned.drawn is not None:
@@ -223,7 +221,7 @@ def show_plan(order: BuildOrder) -> None:
         console.print(line)
 
 
-@takes("documents", "chunk", "run")
+@takes("documents", "chunk", "machines")
 def chunk(
     paths: Paths,
     settings: Config,

@@ -55,8 +55,7 @@ def built_of_users(users: UsersOrder, *, batch: bool, dry_run: bool) -> bool:
     Raises:
         Interrupted: The user ended the command.
     """
-    import asyncio
-
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.grade.users_build import build_users, plan_users
     from goldbench.pipeline.report.build_text import users_queries_lines
     from goldbench.pipeline.report.terminal import TerminalProgress
@@ -68,7 +67,7 @@ def built_of_users(users: UsersOrder, *, batch: bool, dry_run: bool) -> bool:
             console.print(line)
         return True
     try:
-        built = asyncio.run(build_users(users, progress=TerminalProgress(messages), say=messages.print))
+        built = run(build_users(users, progress=TerminalProgress(messages), say=messages.print))
     except KeyboardInterrupt:
         how = "the provider finishes the batches, and the same command fetches them" if batch else GO_ON
         raise Interrupted(how) from None

@@ -37,13 +37,12 @@ def doctor(
     Also lists the local servers that listen. With --try, one small request finds out what the server takes, shown as a
     table, and the model writes and judges a few queries: at most 26 calls.
     """
-    import asyncio
-
     from goldbench.pipeline.build.diagnosis import examine
+    from goldbench.pipeline.cli.event_loop import run
 
     if paths and not tries:
         raise UsageError(f"{paths[0]}: documents are for --try alone; add it, or leave them out")
-    healthy = _show(asyncio.run(examine(settings)))
+    healthy = _show(run(examine(settings)))
     if tries:
         healthy = _try(settings, paths, answers) and healthy
     if not healthy:
@@ -75,16 +74,15 @@ def _table(traits: Iterable[Trait]) -> bool:
 
 
 def _try(settings: Config, paths: list[str] | None, answers: Path) -> bool:
-    import asyncio
-
     from goldbench.pipeline.build.inputs import find_documents
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.grade.tryout import try_out
     from goldbench.pipeline.report.build_text import spending
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     found = find_documents(paths) if paths else None
     progress = TerminalProgress(console_for(stderr=True))
-    tried = asyncio.run(try_out(settings, found, answers, progress=progress))
+    tried = run(try_out(settings, found, answers, progress=progress))
     healthy = _table(tried.traits)
     healthy = _show(tried.findings) and healthy
     for line in spending(tried.usage):

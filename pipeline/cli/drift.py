@@ -148,15 +148,14 @@ def _vectors(
 
 def _plan(compared: Comparison, how: How, systems: Sequence[Retriever]) -> None:
     """Print what reading would take at most."""
-    import asyncio
-
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.explore.log_reader import plan_undecided
     from goldbench.pipeline.report.build_text import plan_table
     from goldbench.pipeline.report.drift_text import plan_notes
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     progress, console = TerminalProgress(console_for(stderr=True)), console_for()
-    stages, count = asyncio.run(plan_undecided(compared, how, systems, progress=progress))
+    stages, count = run(plan_undecided(compared, how, systems, progress=progress))
     console.print(plan_table(stages))
     for line in plan_notes(stages, queries=count, model=how.config.model.name or ""):
         console.print(line)
@@ -168,15 +167,14 @@ def _report(compared: Comparison, how: How | None, systems: Sequence[Retriever])
 
     if how is None:
         return compared.report(looked_up(compared.undecided(), compared.corpus, compared.language)), True
-    import asyncio
-
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.explore.log_reader import read_undecided
     from goldbench.pipeline.report.build_text import messages as failed_calls
     from goldbench.pipeline.report.build_text import spending
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     messages = console_for(stderr=True)
-    found = asyncio.run(read_undecided(compared, how, systems, progress=TerminalProgress(messages)))
+    found = run(read_undecided(compared, how, systems, progress=TerminalProgress(messages)))
     for line in (*spending(found.reading.usage), *failed_calls(found.reading.failures)):
         messages.print(line)
     return found.compared.report(found.look_at), found.reading.complete

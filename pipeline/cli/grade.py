@@ -33,7 +33,7 @@ Force = Annotated[bool, judging_option("--force", help="Use the grades of a judg
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, built or imported.")]
 
 
-@takes("grade", "model", "run")
+@takes("grade", "model", "machines")
 def grade(
     folder: Folder,
     settings: Config,
@@ -98,9 +98,8 @@ def topup(
 
 
 def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run: bool) -> None:
-    import asyncio
-
     from goldbench.pipeline.build.writers import check_replay
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.grade.graded_folder import grade_as, plan_as
     from goldbench.pipeline.report.terminal import TerminalProgress
 
@@ -109,9 +108,9 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run
     console, messages = console_for(), console_for(stderr=True)
     progress = TerminalProgress(messages)
     if dry_run:
-        _show_plan(asyncio.run(plan_as(how, folder, config, store, progress=progress)), console)
+        _show_plan(run(plan_as(how, folder, config, store, progress=progress)), console)
         return
-    graded = asyncio.run(grade_as(how, folder, config, store, progress=progress, say=messages.print))
+    graded = run(grade_as(how, folder, config, store, progress=progress, say=messages.print))
     show(console, messages, graded)
     if (problem := graded.problem(folder)) is not None:
         raise problem

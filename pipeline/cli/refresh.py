@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.grade.build_order import BuildOrder
 
 
-@takes("model", "run")
+@takes("model", "machines")
 def refresh(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set that was built.")],
     given: Given,
@@ -47,7 +47,7 @@ def refresh(
 
     Queries whose evidence still stands are kept with their labels; a model is asked only about passages that are new
     or changed, or whose query is gone, up to the number of queries of the set. The settings are those of the set. From
-    --config only [model] and [run] are read; they override the set's settings.
+    --config only [model] and [machines] are read; they override the set's settings.
     """
     from goldbench.pipeline.build.writers import check_replay
 
@@ -67,13 +67,10 @@ def _order(
     from goldbench.pipeline.config import config_of, read_toml
     from goldbench.pipeline.goldset.file_names import CONFIG
     from goldbench.pipeline.goldset.folder import GoldFolder
-    from goldbench.pipeline.grade.build_order import renewable_paths
+    from goldbench.pipeline.grade.build_order import renewable_paths, renewed_settings
 
     home = GoldFolder(folder)
     documents = renewable_paths(home, paths)
-    settings = home.settings()
-    tables = read_toml(config) if config else {}
-    for name in ("model", "run"):
-        settings[name] = {**settings.get(name, {}), **tables.get(name, {})}
+    settings = renewed_settings(home, read_toml(config) if config else {})
     chosen = config_of(settings, given, path=home.file(CONFIG))
     return order_of(chosen, documents, folder, answers, ledger=ledger, refresh=True, **flags)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldbench.pipeline.cli.options import Answers, Replay, output_option, system_option
+from goldbench.pipeline.cli.options import Answers, Given, Replay, output_option, system_option, takes
 from goldbench.pipeline.cli.run_options import (
     BenchConfig,
     ConversationOption,
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from goldbench.pipeline.text.asked_query import Conversation
 
 
+@takes("machines")
 def retrieve(
     gold: SearchedGold,
+    given: Given,
     output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="Run in TREC format; - is stdout.")],
     system: Annotated[
         str, system_option("--system", metavar="NAME", help="Retrieval system (default: bm25).")
@@ -44,10 +46,6 @@ def retrieve(
     b: Annotated[
         float | None, system_option("--b", min=0, max=1, help="Length weight of BM25 (default: 0.75).")
     ] = None,
-    engine: Annotated[
-        Literal["local", "ray"],
-        system_option("--engine", help="Where to search with bm25: local, ray (default: local)."),
-    ] = "local",
     answers: Answers = None,
     replay: Replay = False,
 ) -> None:
@@ -57,7 +55,7 @@ def retrieve(
     opensearch://..., python:MODULE:FUNCTION, http://... or run:FILE. --analyzer, --language, --k1 and --b are short for
     --set.
     """
-    from goldbench.pipeline.config import Engine
+    from goldbench.pipeline.config import config_of
     from goldbench.pipeline.errors import explained
     from goldbench.pipeline.formats.runs.trec import write_run
     from goldbench.pipeline.goldset.gold_path import check_apart
@@ -70,9 +68,8 @@ def retrieve(
     check_apart({"--output": target}, [config] if config else [])
     shorthands = {"analyzer": analyzer, "language": language, "k1": k1, "b": b}
     changes = [f"{key}={value}" for key, value in shorthands.items() if value is not None] + (change or [])
-    opened = opened_system(
-        system, config, Path(gold), answers=answers, replay=replay, overrides=changes, engine=Engine(engine)
-    )
+    engine = config_of({}, given).machines.engine
+    opened = opened_system(system, config, Path(gold), answers=answers, replay=replay, overrides=changes, engine=engine)
     with opened as systems:
         loaded = load_gold(gold)
         queries, corpus = _texts(loaded, conversation)

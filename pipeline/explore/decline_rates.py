@@ -120,7 +120,7 @@ def lines(rates: Mapping[bool, Declined]) -> Iterator[str]:
             yield rates[answerable].line(name)
 
 
-def planned(asked: Asked, config: Config, answers: Path) -> Sequence[PlannedStage]:
+async def planned(asked: Asked, config: Config, answers: Path) -> Sequence[PlannedStage]:
     """Return what asking would take; send and write nothing.
 
     Args:
@@ -128,18 +128,14 @@ def planned(asked: Asked, config: Config, answers: Path) -> Sequence[PlannedStag
         config: Names the model.
         answers: The store of answers, which need not exist.
     """
-
-    async def rehearse() -> Sequence[PlannedStage]:
-        with recollect(answers) as known:
-            model = Planning(settings=ModelSettings.of(config.model), store=known)
-            requests = asked.requests().values()
-            found = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
-            for error in found:
-                if isinstance(error, BaseException) and not isinstance(error, NotAsked):
-                    raise error
-            return model.report()
-
-    return asyncio.run(rehearse())
+    with recollect(answers) as known:
+        model = Planning(settings=ModelSettings.of(config.model), store=known)
+        requests = asked.requests().values()
+        found = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
+        for error in found:
+            if isinstance(error, BaseException) and not isinstance(error, NotAsked):
+                raise error
+        return model.report()
 
 
 def _parts(query_ids: list[str]) -> Iterator[list[str]]:

@@ -7,6 +7,7 @@ import os
 import select
 import stat
 import sys
+import threading
 import weakref
 import zlib
 from collections.abc import Iterator
@@ -41,6 +42,7 @@ class Source:
         self.name = "standard input" if str(path) == STDIN else shown(path)
         self.path = Path(path)
         self._copy: IO[bytes] | None = None
+        self._turn = threading.Lock()
         if str(path) == STDIN:
             self._copy = _kept(sys.stdin.buffer)
         elif _is_pipe(self.path):
@@ -88,9 +90,7 @@ class Source:
     @contextmanager
     def _raw(self) -> Iterator[BinaryIO]:
         if self._copy is not None:
-            with os.fdopen(os.dup(self._copy.fileno()), "rb", buffering=0) as copy:  # its reader may close it
-                copy.seek(0)
-                yield cast("BinaryIO", copy)
+            yield cast("BinaryIO", _Reading(self._copy, self._turn))
             return
         try:
             if self.path.is_char_device():
@@ -100,6 +100,41 @@ class Source:
             raise unreadable(error) from None
         with file:
             yield cast("BinaryIO", file)
+
+
+class _Reading(io.RawIOBase):
+    """Reads a file that others read at the same time: a duplicate of its descriptor would share one position with them.
+
+    Closing it leaves the file open.
+    """
+
+    def __init__(self, file: IO[bytes], turn: threading.Lock) -> None:
+        super().__init__()
+        self._file, self._turn, self._at = file, turn, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move the position, and return it."""
+        starts = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: os.fstat(self._file.fileno()).st_size}
+        self._at = starts[whence] + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Fill the beginning of a buffer and return how many bytes that are; 0 at the end of the file."""
+        with self._turn:
+            os.lseek(self._file.fileno(), self._at, os.SEEK_SET)
+            found = os.read(self._file.fileno(), len(buffer))
+        buffer[: len(found)] = found
+        self._at += len(found)
+        return len(found)
 
 
 def without_mark(block: bytes) -> bytes:

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, UnreadableDocument, UsageError
 from goldbench.pipeline.formats.documents.chunker import cut_documents
-from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers
+from goldbench.pipeline.formats.documents.task_exchange import Budget
+from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder, made_from, stamp

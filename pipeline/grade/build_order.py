@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build import flow
 from goldbench.pipeline.build.personas import with_personas
-from goldbench.pipeline.build.renewal import Renewal, check_renewable
 from goldbench.pipeline.build.steps import UP_TO
 from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_for
 from goldbench.pipeline.config import Config
@@ -24,6 +23,7 @@ from goldbench.pipeline.report.build_text import passed_over
 
 if TYPE_CHECKING:
     from goldbench.pipeline.build.drawn_queries import Drawn
+    from goldbench.pipeline.build.renewal import Renewal
     from goldbench.pipeline.grade.session import Graded
     from goldbench.pipeline.llm.rehearsal import PlannedStage
 
@@ -99,11 +99,24 @@ def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
     Raises:
         InputError: The set cannot be refreshed, or it does not tell its documents.
     """
+    from goldbench.pipeline.build.renewal import check_renewable
+
     found = list(paths) or check_renewable(home).paths
     check_renewable(home)
     if not found:
         raise InputError(home.path, "does not tell where its documents lie; name them: goldbench refresh DIR PATH")
     return found
+
+
+def renewed_settings(home: GoldFolder, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables with which a set is made again: its own, in which those of the model and machines may change.
+
+    Args:
+        home: The folder of the set.
+        given: The tables of a ``goldbench.toml``; of all other tables nothing is taken.
+    """
+    settings = home.settings()
+    return settings | {name: {**settings.get(name, {}), **given.get(name, {})} for name in ("model", "machines")}
 
 
 async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
@@ -121,7 +134,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         MissingExtra: The engine is not installed.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    order.config.run.check_available()
+    order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
     if isinstance(writer, ModelWriter):
         writer.say = say
@@ -180,7 +193,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
         UsageError: No model is named, or no server; or the engine cannot be used here.
         MissingExtra: The engine is not installed.
     """
-    order.config.run.check_available()
+    order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
     shaped = with_personas(writer.config)
     claim = Claim(

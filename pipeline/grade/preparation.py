@@ -81,7 +81,7 @@ def pools(
         UsageError: Two runs have one name.
         RetrieverFailed: A retriever cannot be built.
     """
-    config.run.check_available()
+    config.machines.check_available()
     dense = "embedding" if config.model.embedding and not dry_run else "lsi"
     names = ("bm25", "ngrams", dense)
     named = named_runs(runs)
@@ -96,7 +96,7 @@ def pools(
                 config=config,
                 answers=store if dense == "embedding" else None,
                 replay=replay,
-                engine=config.run.engine,
+                engine=config.machines.engine,
             )
             opened.append(stack.enter_context(systems))
             return {name: opened[-1].retriever(name) for name in names}

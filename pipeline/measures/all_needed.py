@@ -44,8 +44,8 @@ def values_at(
 
 def _value(k: int, needed: Collection[object], placed: Placed | None) -> float:
     best: dict[int, int] = {}
-    for hit in placed.hits if placed else []:
-        best[hit.grade] = min(hit.rank, best.get(hit.grade, hit.rank))
+    for rank, grade in zip(placed.ranks, placed.grades, strict=True) if placed else ():
+        best.setdefault(grade, rank)  # ranks ascend
     ranks = sorted(best.values())
     ranked = Ranked(ranks, [1] * len(ranks), placed.retrieved if placed else 0, [1] * len(needed))
     return all_needed(ranked, k, 1, {})

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import Literal
 
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.measures.all_needed import ALL_NEEDED
 from goldbench.pipeline.measures.family import UNCUT, Ranked
 from goldbench.pipeline.measures.names import FAMILIES, Measure
-from goldbench.pipeline.measures.ranks.judged_ranks import Hit, Placed, Qrels
+from goldbench.pipeline.measures.ranks.judged_ranks import Placed, Qrels, in_rank_order
 from goldbench.pipeline.measures.result import Counts, Result
 
 Missing = Literal["zero", "skip", "error"]
@@ -20,7 +18,10 @@ Missing = Literal["zero", "skip", "error"]
 
 Kernel = Callable[[Ranked], float]
 
-_NOTHING = Placed(0, [])
+_FEW = 8
+"""Queries with at most this many judgments often look alike to every measure."""
+
+_NOTHING = in_rank_order(0, [])
 
 
 def assess(
@@ -75,11 +76,14 @@ def assess(
             judged.pop()
         no_relevant += not judged or judged[0] < level
         at = placed.get(query_id, _NOTHING)
-        key = (at.retrieved, tuple(at.hits), *judged)
-        seen = known.get(key)
-        if seen is None:
-            seen = known[key] = _one_query(at, judged, kernels, deepest)
-        row, hole, depends = seen
+        if len(judged) > _FEW:
+            row, hole, depends = _one_query(at, judged, kernels, deepest)
+        else:
+            key = (at.retrieved, len(at.ranks), *at.ranks, *at.grades, *at.above, *at.equal, *judged)
+            seen = known.get(key)
+            if seen is None:
+                seen = known[key] = _one_query(at, judged, kernels, deepest)
+            row, hole, depends = seen
         rows.append(row)
         holes += hole
         tied += depends
@@ -87,7 +91,7 @@ def assess(
     values = {measure.name: column for measure, column in zip(measures, columns, strict=True)}
     counts = Counts(len(query_ids), len(absent), extra, no_relevant, tied, holes)
     empty = sum(not one.retrieved for one in placed.values())
-    strange = empty < len(placed) and not any(one.hits for one in placed.values())
+    strange = empty < len(placed) and not any(one.ranks for one in placed.values())
     return Result(query_ids, values, counts, strange=strange, empty=empty)
 
 
@@ -95,10 +99,9 @@ def _one_query(
     at: Placed, judged: list[int], kernels: Sequence[Kernel], deepest: int
 ) -> tuple[list[float], bool, bool]:
     """Return the values of a query, whether an unjudged document ranks above ``deepest``, and whether ties matter."""
-    ranked = Ranked([hit.rank for hit in at.hits], [hit.grade for hit in at.hits], at.retrieved, judged)
-    hole = bisect_right(ranked.ranks, deepest) < min(deepest, at.retrieved)
-    ties = any(hit.equal > 1 and hit.above < deepest for hit in at.hits)
-    return [kernel(ranked) for kernel in kernels], hole, ties and _depends_on_ties(at.hits, ranked, kernels, deepest)
+    ranked = Ranked(at.ranks, at.grades, at.retrieved, judged)
+    hole = bisect_right(at.ranks, deepest) < min(deepest, at.retrieved)
+    return [kernel(ranked) for kernel in kernels], hole, _depends_on_ties(at, ranked, kernels, deepest)
 
 
 def _depth(measure: Measure) -> int:
@@ -106,23 +109,34 @@ def _depth(measure: Measure) -> int:
     return measure.k if measure.k is not None and FAMILIES[measure.family].cutoff != "none" else UNCUT
 
 
-def _depends_on_ties(hits: Sequence[Hit], ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
+def _depends_on_ties(at: Placed, ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
     """Return whether a value differs between the best and the worst order of equal scores above ``deepest``."""
-    end = bisect_left(hits, deepest, key=attrgetter("above"))
+    end = bisect_left(at.above, deepest)
+    if max(at.equal[:end], default=1) == 1:
+        return False
     best, worst = (
-        Ranked(ranks + ranked.ranks[end:], grades + ranked.grades[end:], ranked.retrieved, ranked.judged)
-        for ranks, grades in (_reordered(hits[:end], best_first=best_first) for best_first in (True, False))
+        Ranked(*_reordered(at, end, best_first=best_first), ranked.retrieved, ranked.judged)
+        for best_first in (True, False)
     )
     return any(kernel(best) != kernel(worst) for kernel in kernels)
 
 
-def _reordered(hits: Sequence[Hit], *, best_first: bool) -> tuple[list[int], list[int]]:
-    """Return ranks and grades with equal scores in the best order (by grade, unjudged last) or in the worst."""
-    ranks: list[int] = []
-    grades: list[int] = []
-    for above, group in groupby(hits, key=attrgetter("above")):
-        tied = list(group)
-        first = above + 1 if best_first else above + tied[0].equal - len(tied) + 1
-        ranks += range(first, first + len(tied))
-        grades += sorted((hit.grade for hit in tied), reverse=best_first) if len(tied) > 1 else [tied[0].grade]
+def _reordered(at: Placed, end: int, *, best_first: bool) -> tuple[list[int], list[int]]:
+    """Return ranks and grades with the equal scores of the first documents in the best or the worst order.
+
+    Args:
+        at: The judged documents.
+        end: How many of them are reordered.
+        best_first: Whether equal scores stand by grade, unjudged last; or the other way round.
+    """
+    ranks, grades = at.ranks.copy(), at.grades.copy()
+    start = 0
+    while start < end:
+        above, equal = at.above[start], at.equal[start]
+        stop = bisect_right(at.above, above, start) if equal > 1 else start + 1
+        if equal > 1:
+            first = above + 1 if best_first else above + equal - (stop - start) + 1
+            ranks[start:stop] = range(first, first + stop - start)
+            grades[start:stop] = sorted(grades[start:stop], reverse=best_first)
+        start = stop
     return ranks, grades

@@ -63,7 +63,7 @@ def evaluate(
             _check_ids(results[error.query_id])
             raise _Wrong(f"query {error.query_id!r}: {error}") from None
         for query_id, at in placed.items():
-            if len(at.hits) < len(grades[query_id]):  # what was not found may be there as a number
+            if len(at.ranks) < len(grades[query_id]):  # what was not found may be there as a number
                 _check_ids(results[query_id])
     return assess(grades, placed, asked, extra=len(results.keys() - grades.keys()), missing=missing)
 
@@ -136,8 +136,10 @@ def _read_qrels(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a map
 def _are_plain(documents: Mapping[Any, Any]) -> bool:
     """Return whether all documents are strings and all grades whole numbers that are allowed."""
     values = documents.values()
-    kinds = {str}.issuperset(map(type, documents)) and {int}.issuperset(map(type, values))
-    return kinds and -HIGHEST_GRADE <= min(values) <= max(values) <= HIGHEST_GRADE
+    if not {str}.issuperset(map(type, documents)) or not {int}.issuperset(map(type, values)):
+        return False
+    found: set[int] = set(values)
+    return min(found) >= -HIGHEST_GRADE and max(found) <= HIGHEST_GRADE
 
 
 def _read_run(run: Mapping[Any, Any]) -> Mapping[str, Mapping[str, float]]:

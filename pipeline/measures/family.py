@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import neg
 from typing import Literal
 
 UNCUT = 2**62
@@ -29,7 +30,7 @@ class Ranked:
         known = self._relevant.get(rel)
         if known is None:
             ranks = [rank for rank, grade in zip(self.ranks, self.grades, strict=True) if grade >= rel]
-            known = self._relevant[rel] = (ranks, sum(map(rel.__le__, self.judged)))
+            known = self._relevant[rel] = (ranks, bisect_right(self.judged, -rel, key=neg))
         return known
 
     def hits(self, k: int, rel: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -70,6 +71,12 @@ class Analysis:
     def tokens(self, text: str) -> list[Token]:
         """Return the words of a text of at most ``LONGEST_TEXT`` characters, in order."""
         language = self.language_of(text)
+        if _is_simple(text):
+            return [
+                Token(*word.span(), form := word[0].lower(), self._stem(form, language))
+                for word in _PLAIN_WORD.finditer(text)
+                if word.end() - word.start() <= LONGEST_WORD
+            ]
         found: list[Token] = []
         for piece in _PIECE.finditer(text):
             if piece.lastgroup == "run":
@@ -81,7 +88,7 @@ class Analysis:
 
     def numbers(self, text: str) -> Iterable[int]:
         """Return the number in `pairs` of each of the `tokens`, in order; -1 stands for a word that is too long."""
-        if not is_plain(text) or any(mark in text for mark in _ADDRESS_MARKS):
+        if not _is_simple(text):
             return [self._number(token.form, token.stem) for token in self.tokens(text)]
         language = self.language_of(text)
         if language not in self._known:
@@ -154,6 +161,12 @@ class _Numbers(dict[str, int]):
         return self[piece]
 
 
+def _is_simple(text: str) -> bool:
+    """Return whether the words of a text are those of ``_PLAIN_WORD``."""
+    return is_plain(text) and not any(mark in text for mark in _ADDRESS_MARKS)
+
+
+@lru_cache(maxsize=2**16)
 def _carries_meaning(form: str) -> bool:
     return len(clusters(form)) > 1 and _LETTER.search(form) is not None
 

@@ -70,6 +70,7 @@ class Pool:
         self._forms: dict[str, Counter[str]] = defaultdict(Counter)
         counts = self._count(analysis)
         self._found = np.bincount(counts.indices, minlength=len(self._vocabulary))
+        self._idf = np.log((1 + len(self._texts)) / (1 + self._found)) + 1
         self._by_stem = self._weighted(counts).T.tocsr()
 
     def _count(self, analysis: Analysis) -> sparse.csr_matrix:
@@ -110,12 +111,9 @@ class Pool:
         counts.data = 1 + np.log(counts.data)
         if not counts.nnz:
             return counts
-        weighted = counts @ sparse.diags(self._idf().astype(np.float32))
+        weighted = counts @ sparse.diags(self._idf.astype(np.float32))
         lengths = np.sqrt(np.asarray(weighted.multiply(weighted).sum(axis=1))).ravel()
         return sparse.diags(np.divide(1.0, lengths, where=lengths > 0, out=np.zeros_like(lengths))) @ weighted
-
-    def _idf(self) -> np.ndarray:
-        return np.log((1 + len(self._texts)) / (1 + self._found)) + 1
 
     def idf(self, stem: str) -> float:
         """Return ln((1 + N) / (1 + df)) + 1 over the sample."""
@@ -161,7 +159,7 @@ class Pool:
         if not known or not others:
             return Neighbourhood({}, {})
         columns = np.array([self._vocabulary[stem] for stem in known])
-        values = (1 + np.log([counts[stem] for stem in known])) * self._idf()[columns]
+        values = (1 + np.log([counts[stem] for stem in known])) * self._idf[columns]
         rows = self._by_stem[columns]
         cosine = np.asarray((values / np.linalg.norm(values)).astype(np.float32) @ rows).ravel()
         if chunk_id in self._position:
@@ -170,7 +168,9 @@ class Pool:
         best = np.argpartition(-cosine, reached - 1)[:reached]
         edge = float(cosine[best].min()) if others > count else 0.0
         near = [place for place in best if cosine[place] > edge]
-        found = np.diff(rows[:, near].indptr)
+        is_near = np.zeros(len(self._texts), np.bool_)
+        is_near[near] = True
+        found = np.diff(np.searchsorted(np.flatnonzero(is_near[rows.indices]), rows.indptr))
         return Neighbourhood(
             {self._ids[place]: float(cosine[place]) - edge for place in near},
             {stem: int(number) for stem, number in zip(known, found, strict=True)},

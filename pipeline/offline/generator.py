@@ -136,7 +136,7 @@ def _style(draft: Draft) -> QueryStyle | None:
 
 def _unfit(passage: Passage) -> str | None:
     """Return why a passage is not fit for a query, None if it is."""
-    visible = sum(not character.isspace() for character in passage.text)
+    visible = sum(map(len, passage.text.split()))
     if letter_count(passage.text) < FEWEST_LETTERS * max(1, visible):
         return "fewer than half of the characters are letters"
     different = len(passage.counts())

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from goldbench.pipeline.goldset.file_names import MANIFEST
 from goldbench.pipeline.report.text_tables import terminal_table
 from goldbench.pipeline.stages.difficulty import SOUGHT
@@ -16,6 +14,8 @@ from goldbench.pipeline.text.display import amount, dollars, printable, queries
 from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from goldbench.pipeline.build.drawn_queries import Drawn
     from goldbench.pipeline.build.users_queries import UsersQueries
     from goldbench.pipeline.config import Config
@@ -27,6 +27,8 @@ MOST_MESSAGES = 10
 
 def funnel(manifest: Manifest) -> Table:
     """Return the funnel: what each stage kept, and which rules rejected the rest."""
+    from rich.table import Table
+
     table = Table(title=None, box=None, pad_edge=False, show_header=False)
     table.add_column("what")
     table.add_column("count", justify="right")

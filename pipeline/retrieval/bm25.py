@@ -93,6 +93,8 @@ def _opened(found: Arrays, size: int) -> tuple[dict[str, int], Postings]:
         raise ValueError("the passages of the terms overlap")
     postings = int(starts[-1])
     places, weights = checked(found["places"], np.int32, postings), checked(found["weights"], np.float64, postings)
+    if postings and not 0 <= places.min() <= places.max() < size:
+        raise ValueError("a term stands in a passage that does not exist")
     return vocabulary, Postings(starts, places, weights, size)
 
 

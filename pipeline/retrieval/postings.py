@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.pipeline.measures.ranks.order import highest
+from goldbench.pipeline.measures.ranks.order import highest, reached
 
 Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 _SLACK = 1e-9
 """Relative difference that sums of the same numbers in another order stay far below."""
-_EMPTY = 16
+_PASSAGES_PER_POSTING = 16
 """Passages for each posting of a query from which an array with a place for each passage costs more than it saves."""
 _LEAST = 5e-324
 """The smallest number above 0."""
-_SHORT = 64
-"""Postings of a term that are quicker to add than to find out whether they can be left out."""
-_FEW_A_TERM, _FEW_A_RESULT = 16_000, 16
-"""Postings of a query, per term, and per term and result, that are quicker to add than to leave out."""
+_LONG = 20_000
+"""Postings of a term from which it may be quicker to leave them out than to add them."""
+_FEW = 100
+"""Passages that are quicker to score exactly than to compare with the best once more."""
+_FEW_A_TERM, _FEW_A_RESULT = 8_000, 1_000
+"""All postings of a query are added if it has at most this many per term; the second number: per term and result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +60,20 @@ class Occurrences:
         rows, every = np.frombuffer(ends, np.int64), np.frombuffer(terms, np.int32)
         shape = (len(ends) - 1, len(numbers))
         by_term = sparse.csr_matrix((np.ones(len(every), np.bool_), every, rows), shape=shape).tocsc()
+        del terms, every  # hundreds of megabytes of a large corpus
         repeated, first_of_term = by_term.indices, by_term.indptr[:-1][np.diff(by_term.indptr) > 0]
         begins = np.empty(len(repeated), np.bool_)
         np.not_equal(repeated[1:], repeated[:-1], out=begins[1:])
         begins[first_of_term] = True
         kept = np.flatnonzero(begins)
+        counts = np.empty(len(kept), np.int32)
+        np.subtract(kept[1:], kept[:-1], out=counts[:-1], casting="unsafe")  # `np.diff` makes two arrays of 64 bits
+        counts[-1:] = len(repeated) - kept[-1:]
         return cls(
             vocabulary=dict(numbers),
             starts=np.searchsorted(kept, by_term.indptr).astype(np.int64),
             places=repeated[kept].astype(np.int32, copy=False),
-            counts=np.diff(kept, append=len(repeated)).astype(np.int32),
+            counts=counts,
             lengths=np.diff(rows),
         )
 
@@ -109,14 +116,16 @@ class Postings:
     """
 
     def __init__(self, starts: npt.NDArray[np.int64], places: Integers, weights: Floats, size: int) -> None:
-        self._starts, self._places, self._weights, self._size = starts.tolist(), places, weights, size
-        self._most = np.maximum.reduceat(weights, starts[:-1]).tolist() if len(weights) else []
+        self._starts: list[int] = starts.tolist()
+        self._size = size
+        self._places, self._weights = np.asarray(places), np.asarray(weights)  # slices of a memmap would be slow
+        self._most: list[float] = np.maximum.reduceat(weights, starts[:-1]).tolist() if len(weights) else []
 
     def buffer(self) -> Floats:
         """Return the zeros that `best` works on, for many queries one after another."""
         return np.zeros(self._size)
 
-    def best(self, terms: Sequence[int], k: int, sums: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
+    def best(self, terms: Sequence[int], k: int, sums: Floats) -> tuple[npt.NDArray[np.integer[Any]], Floats]:
         """Return the places and scores of the best passages that hold a term, equal scores by ascending place.
 
         Terms are added in the order of what they can add at most. As soon as those that are left cannot lift a new
@@ -124,98 +133,98 @@ class Postings:
 
         Args:
             terms: The numbers of the terms; one that is repeated counts again.
-            k: The most passages.
+            k: The most passages, 1 or more.
             sums: The zeros of `buffer`, which are zeros again at the end.
 
         Source: the bounds are those of MaxScore; Turtle and Flood, Information Processing & Management 31(6), 1995.
         """
-        every = sum(self._starts[term + 1] - self._starts[term] for term in terms)
-        if self._size < _EMPTY * every and every <= len(terms) * max(_FEW_A_TERM, _FEW_A_RESULT * k):
-            return self._best_of_all(terms, k)
-        counted = sorted(Counter(terms).items(), key=lambda term: -self._most[term[0]])
-        left = [0.0]
-        for term, count in reversed(counted):
-            left.append(left[-1] + count * self._most[term])
-        left.reverse()
-        done, found, scores = self._added(counted, left, k, sums)
-        least = 0.0
-        while True:
-            if len(found) > k:
-                least = max(least, _at_rank(scores, k))
-                kept = scores + left[done] >= least * (1 - _SLACK)
-                found, scores = found[kept], scores[kept]
-            if done == len(counted):
-                break
-            term, count = counted[done]
-            scores = scores + count * self._looked_up(term, found)
+        every = sum(map(self._held, terms))
+        if self._size < _PASSAGES_PER_POSTING * every and every <= len(terms) * max(_FEW_A_TERM, _FEW_A_RESULT * k):
+            return self._best_of_all(terms, k, sums)
+        ordered = sorted(terms, key=self._most.__getitem__, reverse=True)
+        left = list(accumulate(map(self._most.__getitem__, reversed(ordered)), initial=0.0))[::-1]
+        done, least, found, scores = self._added(ordered, left, k, sums)
+        while done < len(ordered) and len(found) > _FEW:
+            scores += self._looked_up(ordered[done], found)
             done += 1
+            kept = np.flatnonzero(scores >= least - left[done])
+            found, scores = found.take(kept), scores.take(kept)
         exact = np.zeros(len(found))
         for term in terms:  # in the order of the query, whose sum does not depend on what was left out
             exact += self._looked_up(term, found)
-        # Places ascend within neither list, and equal scores stand in the order of the places.
-        order = highest(exact, k, found)
+        order = highest(exact, k)
         return found[order], exact[order]
 
-    def _best_of_all(self, terms: Sequence[int], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
-        parts = [slice(self._starts[term], self._starts[term + 1]) for term in terms]
-        places = np.concatenate([self._places[part] for part in parts])
-        sums: npt.NDArray[Any] = np.bincount(places, np.concatenate([self._weights[part] for part in parts]))
-        enough = [part for part in parts if part.stop - part.start >= k]
-        if not enough:
-            return best_places(sums, k)
-        rarest = min(enough, key=lambda part: part.stop - part.start)  # k of its passages are at least as good as these
-        return best_places(sums, k, least=_at_rank(sums[self._places[rarest]], k))
+    def _best_of_all(self, terms: Sequence[int], k: int, sums: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
+        for term in terms:
+            self._add(term, sums)
+        best = best_places(sums, k)
+        sums.fill(0.0)
+        return best
 
     def _added(
-        self, counted: Sequence[tuple[int, int]], left: Sequence[float], k: int, sums: Floats
-    ) -> tuple[int, npt.NDArray[np.intp], Floats]:
+        self, ordered: Sequence[int], left: Sequence[float], k: int, sums: Floats
+    ) -> tuple[int, float, Integers, Floats]:
         """Add terms until no passage without one of them can be among the best.
 
         Returns:
-            How many terms were added, the passages that hold one of them, and their sums.
+            How many terms were added; a score that the best passages reach; the passages that hold one of the terms
+            and may be among the best, in ascending order; and their sums.
         """
         parts: list[Integers] = []
-        size, done = 0, 0
-        for done, (term, count) in enumerate(counted):
-            start, end = self._starts[term], self._starts[term + 1]
-            if size >= k and end - start > max(_SHORT, size // 2):
-                found = np.concatenate(parts)
-                if left[done] < _at_rank(sums[found], k) * (1 - _SLACK):
+        size = 0
+        while True:
+            done = len(parts)
+            over = done == len(ordered)
+            if over or (size > k * done and self._held(ordered[done]) > max(_LONG, size // 2)):
+                every = np.concatenate(parts, dtype=np.intp)  # a passage occurs as often as it has terms
+                scores = sums.take(every)
+                least = reached(scores, k * done) * (1 - _SLACK) if size > k * done else 0.0
+                if over or left[done] < least:
                     break
-            places, weights = self._places[start:end], self._weights[start:end]
-            before = sums[places]
-            sums[places] = before + weights if count == 1 else before + count * weights
-            parts.append(places[before == 0.0] if size else places)
+            parts.append(self._add(ordered[done], sums))
             size += len(parts[-1])
-        else:
-            done = len(counted)
-        found = np.concatenate(parts)
-        scores = sums[found]
-        sums[found] = 0.0
-        return done, found.astype(np.intp), scores
+        found = _once(every.take(np.flatnonzero(scores >= least - left[done])).astype(np.int32))
+        scores = sums.take(found)
+        sums[every] = 0.0
+        return done, least, found, scores
 
-    def _looked_up(self, term: int, found: npt.NDArray[np.intp]) -> Floats:
+    def _held(self, term: int) -> int:
+        """Return how many passages hold a term."""
+        return self._starts[term + 1] - self._starts[term]
+
+    def _add(self, term: int, sums: Floats) -> Integers:
+        """Add a term to the sums of the passages that hold it; return these passages."""
+        part = slice(self._starts[term], self._starts[term + 1])
+        np.add.at(sums, self._places[part], self._weights[part])
+        return self._places[part]
+
+    def _looked_up(self, term: int, found: Integers) -> Floats:
         """Return what a term adds to each of these passages."""
-        start, end = self._starts[term], self._starts[term + 1]
-        places = self._places[start:end]
-        at = np.searchsorted(places, found.astype(np.int32, copy=False))
-        at[at == len(places)] = 0
-        return np.where(places[at] == found, self._weights[start:end][at], 0.0)
+        part = slice(self._starts[term], self._starts[term + 1])
+        places = self._places[part]
+        at = places.searchsorted(found)
+        weights: Floats = self._weights[part].take(at, mode="clip")
+        weights *= places.take(at, mode="clip") == found
+        return weights
 
 
-def best_places(sums: npt.NDArray[Any], k: int, *, least: float = _LEAST) -> tuple[npt.NDArray[np.intp], Floats]:
+def best_places(sums: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.intp], Floats]:
     """Return the places and values of the ``k`` highest sums above 0, equal ones by ascending place.
 
     Args:
-        sums: The sums.
+        sums: The sums, none below 0.
         k: The most places, 1 or more.
-        least: Sums below it are left out; above 0, and reached by at least ``k`` sums unless it is the default.
     """
-    found = np.flatnonzero(sums >= least)
+    found = np.flatnonzero(sums >= max(_LEAST, reached(sums, k) if k < len(sums) else 0.0))
     scores = sums[found]
     order = highest(scores, k)
     return found[order], scores[order]
 
 
-def _at_rank(scores: Floats, k: int) -> float:
-    return float(np.partition(scores, len(scores) - k)[len(scores) - k])
+def _once(places: Integers) -> Integers:
+    """Return each of the places once, in ascending order."""
+    places.sort()
+    fresh = np.ones(len(places), np.bool_)
+    np.not_equal(places[1:], places[:-1], out=fresh[1:])
+    return places[fresh]

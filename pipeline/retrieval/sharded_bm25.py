@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.cluster.losses import MOST_LOSSES, Lost
-from goldbench.pipeline.cluster.ray_cluster import Cluster, Promise, RemoteObject
+from goldbench.pipeline.cluster.ray_cluster import Cluster
+from goldbench.pipeline.cluster.remote_object import Promise, RemoteObject
 from goldbench.pipeline.errors import RetrieverFailed
 from goldbench.pipeline.measures.ranks.order import highest, in_tie_order
 from goldbench.pipeline.retrieval.bm25 import rarity_of

@@ -1,6 +1,6 @@
 """How hard a query is for word matching, stated as facts: ranks in cheap systems, and how many passages it needs.
 
-Reads: the rankings of cheap systems, the needed passages of a query. Writes: its difficulty.
+Reads: the ranks of passages in cheap systems, the needed passages of a query. Writes: its difficulty.
 Fails: never; a passage that no ranking holds has no rank.
 """
 
@@ -36,27 +36,26 @@ def level_of(ranks: Mapping[str, int | None], needed: int) -> Level:
     return Level.MEDIUM
 
 
-def worst_rank(ranking: Sequence[str], needed: Sequence[Collection[str]]) -> int | None:
+def worst_rank(ranks: Mapping[str, int], needed: Sequence[Collection[str]]) -> int | None:
     """Return the rank of the needed passage that a system places worst, None if it lacks one.
 
     Args:
-        ranking: Ids of passages, best first.
+        ranks: The rank of each passage that was found, by its id.
         needed: Ids of each needed passage and of what may stand in for it, its near-duplicates.
     """
-    places = {doc_id: rank for rank, doc_id in enumerate(ranking, 1)}
-    best = [min((places[one] for one in group if one in places), default=None) for group in needed]
+    best = [min((ranks[one] for one in group if one in ranks), default=None) for group in needed]
     found = [rank for rank in best if rank is not None]
     return max(found) if len(found) == len(best) else None
 
 
-def difficulty_of(rankings: Mapping[str, Sequence[str]], needed: Sequence[Collection[str]]) -> Difficulty:
+def difficulty_of(found: Mapping[str, Mapping[str, int]], needed: Sequence[Collection[str]]) -> Difficulty:
     """Return the difficulty of a query.
 
     Args:
-        rankings: What each system found, best first.
+        found: By system, the ranks of the passages that it found, as in `worst_rank`.
         needed: As in `worst_rank`, at least one passage.
     """
-    ranks = {name: worst_rank(found, needed) for name, found in rankings.items()}
+    ranks = {name: worst_rank(places, needed) for name, places in found.items()}
     return Difficulty(level=level_of(ranks, len(needed)), ranks=ranks, needed=len(needed))
 
 

@@ -60,8 +60,8 @@ def test_every_error_is_a_public_name() -> None:
 @pytest.mark.parametrize(
     ("options", "tables"),
     [
-        (BuildOptions, ("documents", "chunk", "generate", "critics", "model", "run")),
-        (GradeOptions, ("grade", "model", "run")),
+        (BuildOptions, ("documents", "chunk", "generate", "critics", "model", "machines")),
+        (GradeOptions, ("grade", "model", "machines")),
     ],
 )
 def test_every_option_of_a_command_is_a_typed_keyword(options: type, tables: tuple[str, ...]) -> None:

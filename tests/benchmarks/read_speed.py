@@ -27,7 +27,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 splitter = RecursiveCharacterTextSplitter(chunk_size=1000, chunk_overlap=100)
 for path in sorted(Path(sys.argv[1]).rglob("*")):
     if path.suffix in {".txt", ".md", ".html"}:
-        splitter.split_text(path.read_text("utf-8"))
+        splitter.split_text(path.read_text("utf-8", "replace"))
 """
 
 

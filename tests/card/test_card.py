@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import Mock
 
 import numpy as np
 import psutil
@@ -24,6 +25,7 @@ from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.judge_trust import grading_figures
 from goldbench.pipeline.card.naturalness import natural_order
 from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.processes import own_process
 from goldbench.pipeline.report.card_text import markdown, plain
 from goldbench.schemas.set_card import Card, State
 from tests.card.sets import graded, topical, write_dataset
@@ -302,13 +304,13 @@ class Babbling(Child):
     """Reads nothing and answers with something else."""
 
     def command(self, command: list[str]) -> list[str]:
-        return [*command[:-1], "print('[1, ')"]
+        return [*command[:-2], "-c", "print('[1, ')"]
 
 
 @pytest.fixture
 def two_processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Child]], None]]:
     def use(kind: type[Child]) -> None:
-        monkeypatch.setattr(baselines.subprocess, "Popen", kind)
+        monkeypatch.setattr(own_process.subprocess, "Popen", kind)
 
     monkeypatch.setattr(baselines, "_WORTH_A_PROCESS", 1)
     monkeypatch.setattr(baselines, "usable_processors", lambda: 2)
@@ -316,16 +318,23 @@ def two_processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Ch
     Child.started.clear()
 
 
-@pytest.mark.parametrize(("kind", "failed"), [(Child, [False]), (Killed, [True]), (Refused, []), (Babbling, [False])])
+@pytest.mark.parametrize(("kind", "searched_here"), [(Child, False), (Killed, True), (Refused, True), (Babbling, True)])
 def test_a_second_process_finds_the_same_and_is_not_missed(
-    graded_folder: Path, two_processes: Callable[[type[Child]], None], kind: type[Child], failed: list[bool]
+    graded_folder: Path,
+    two_processes: Callable[[type[Child]], None],
+    kind: type[Child],
+    searched_here: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     material = read_described(graded_folder)
     here = run_baselines(material)
     two_processes(kind)
+    search = Mock(wraps=baselines.search_one_by_one)
+    monkeypatch.setattr(baselines, "search_one_by_one", search)
     beside = run_baselines(material)
     assert (beside.ranked, beside.scores.tolist()) == (here.ranked, here.scores.tolist())
-    assert [one.returncode != 0 for one in Child.started] == failed
+    assert search.called == searched_here
+    assert all(one.returncode is not None for one in Child.started)
 
 
 @pytest.mark.parametrize("kind", [Killed, Babbling])
@@ -341,16 +350,20 @@ def test_a_second_process_that_reads_nothing_is_not_waited_for(
         raise KeyError
 
 
-def test_a_second_process_reads_every_text(two_processes: Callable[[type[Child]], None]) -> None:
+def test_a_second_process_reads_every_text(
+    two_processes: Callable[[type[Child]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     two_processes(Child)
     corpus = {"a": "насос \ud83d\ude00 \udc80", "\udcff\u2028": "клапан\n\r\x00\u2029\n\nнасос", "": "{}", "насос": ""}
     queries = {"q\n": "насос", "\ud800": "\udc80", "r": ""}
     tables: baselines.Tables = {"grams": {"kind": "ngrams"}}
+    here = baselines.search_one_by_one(tables, corpus, queries)
+    monkeypatch.setattr(baselines, "search_one_by_one", None)
     with baselines._beside(tables, corpus, queries) as found:
         ranked = found()
-    assert ranked == baselines._one_by_one(tables, corpus, queries)
+    assert ranked == here
     assert set(ranked["grams"]["q\n"]) == {"a", "\udcff\u2028"}
-    assert [one.returncode for one in Child.started] == [0]
+    assert len(Child.started) == 1
 
 
 WAITING = """

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.cluster import ray_cluster
+from goldbench.pipeline.cluster import ray_connection
 from goldbench.pipeline.cluster.ray_cluster import Cluster, cluster
-from goldbench.pipeline.config import Engine, RunSettings
+from goldbench.pipeline.config import Engine, Machines
 from goldbench.pipeline.errors import GoldbenchError, UsageError
 from tests.conftest import needs
 
@@ -44,7 +44,7 @@ def test_no_address_and_local_stand_for_a_cluster_of_this_command(
         started.append(address)
         raise OSError("not in this test")
 
-    monkeypatch.setattr(ray_cluster, "_connect", connect)
+    monkeypatch.setattr(ray_connection, "_connect", connect)
     with pytest.raises(GoldbenchError, match=r"^Ray cannot be started \(not in this test\), or use --engine local$"):
         cluster()
     assert started == [None]
@@ -52,7 +52,7 @@ def test_no_address_and_local_stand_for_a_cluster_of_this_command(
 
 def test_windows_is_refused_before_anything_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    for refused in (cluster, RunSettings(engine=Engine.RAY).check_available):
+    for refused in (cluster, Machines(engine=Engine.RAY).check_available):
         with pytest.raises(UsageError, match=r"^--engine ray: not available on Windows; use --engine local$"):
             refused()
-    RunSettings().check_available()
+    Machines().check_available()

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.formats.documents.worker_pool import Task, Workers
+from goldbench.pipeline.formats.documents.task_exchange import Task
+from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset import projection
 from goldbench.pipeline.goldset.integrity import validate

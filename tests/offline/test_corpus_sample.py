@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.offline import corpus_sample
+from goldbench.pipeline.offline import analysis, corpus_sample
 from goldbench.pipeline.offline.analysis import Analysis
 from goldbench.pipeline.offline.corpus_sample import Pool
 
@@ -25,12 +25,12 @@ def test_stems_and_forms_are_those_of_counting_each_word(monkeypatch: pytest.Mon
     monkeypatch.setattr(corpus_sample, "_AT_ONCE", at_once)
     chance = random.Random(5)
     texts = [" ".join(chance.choices(WORDS, k=chance.randint(0, 30))) for _ in range(60)] + ["", "...", "walk walk"]
-    analysis = Analysis(texts)
-    pool = Pool([(f"c{number}", text) for number, text in enumerate(texts)], analysis)
+    words = Analysis(texts)
+    pool = Pool([(f"c{number}", text) for number, text in enumerate(texts)], words)
     forms: dict[str, Counter[str]] = defaultdict(Counter)
     texts_with: Counter[str] = Counter()
     for text in texts:
-        tokens = analysis.tokens(text)
+        tokens = words.tokens(text)
         texts_with.update({token.stem for token in tokens})
         for token in tokens:
             forms[token.stem][token.form] += 1
@@ -54,3 +54,12 @@ def test_numbers_are_those_of_the_tokens_in_the_order_in_which_they_were_met(tex
         assert [number for number in fast.numbers(text) if number >= 0] == [pairs[pair] for pair in met]
     assert fast.pairs == pairs
     assert list(fast.pairs) == list(pairs)
+
+
+@given(st.lists(st.text(st.sampled_from("abcXY09'.-_/@:w \n«é’"), max_size=40), max_size=8))
+def test_words_of_plain_text_are_those_of_the_pattern_for_every_text(texts: list[str]) -> None:
+    found = Analysis([])
+    quick = [found.tokens(text) for text in [*texts, "q" * 50]]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(analysis, "_is_simple", lambda _: False)
+        assert [found.tokens(text) for text in [*texts, "q" * 50]] == quick

@@ -133,6 +133,21 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, made: Made, monkeypatch: p
         assert again.search(QUERIES, k=20) == first.search(QUERIES, k=20)
 
 
+@pytest.mark.parametrize("place", [-1, 60])
+def test_an_index_of_passages_that_do_not_exist_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    monkeypatch.setattr(saved_indexes, "_WORTH_SAVING", 1)
+    passages, tokens = corpus(size=60), Counting()
+    bm25(tmp_path / FOLDER, tokens).index(passages)
+    (file,) = (tmp_path / FOLDER).glob("*/places*")
+    places = np.load(file)
+    places[len(places) // 2] = place
+    np.save(file, places)
+    bm25(tmp_path / FOLDER, tokens).index(passages)
+    assert tokens.texts == 120
+
+
 @pytest.mark.parametrize(
     ("place", "value"), [(saved_indexes, ("REVISIONS", {})), (saved_indexes.unicodedata, ("unidata_version", "0"))]
 )

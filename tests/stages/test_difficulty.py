@@ -42,9 +42,9 @@ def test_a_better_rank_never_makes_a_query_harder(
 
 
 def test_the_worst_placed_passage_counts_and_a_near_duplicate_stands_in_for_one() -> None:
-    ranking = ["x", "copy of a", "b", "a"]
-    assert worst_rank(ranking, [{"a", "copy of a"}]) == 2
-    assert worst_rank(ranking, [{"a", "copy of a"}, {"b"}]) == 3
-    assert worst_rank(ranking, [{"b"}, {"missing"}]) is None
-    found = difficulty_of({"bm25": ranking, "other": []}, [{"x"}, {"b"}])
+    ranks = {"x": 1, "copy of a": 2, "b": 3, "a": 4}
+    assert worst_rank(ranks, [{"a", "copy of a"}]) == 2
+    assert worst_rank(ranks, [{"a", "copy of a"}, {"b"}]) == 3
+    assert worst_rank(ranks, [{"b"}, {"missing"}]) is None
+    found = difficulty_of({"bm25": ranks, "other": {}}, [{"x"}, {"b"}])
     assert (found.level, found.ranks, found.needed) == (Level.MEDIUM, {"bm25": 3, "other": None}, 2)

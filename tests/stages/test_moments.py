@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.stages.generate import moment_of, names_moment
+from goldbench.pipeline.stages.generate.moments import moment_of, names_moment
 from goldbench.schemas.corpus import Chunk, Span
 
 

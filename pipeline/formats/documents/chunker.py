@@ -8,12 +8,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
-from goldbench.pipeline.formats.documents.worker_pool import Task, Workers
+from goldbench.pipeline.formats.documents.task_exchange import Task
+from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.stages.chunk import check_sizes, chunks_of
 from goldbench.pipeline.stages.select import Traits, unseen
@@ -63,18 +64,41 @@ def cut_documents(
 
 
 def _tasks(documents: Iterable[Document], sent: deque[Document], settings: dict[str, Any]) -> Iterator[Task]:
-    items: list[dict[str, Any]] = []
-    size = 0
-    for document in documents:
-        text = "" if document.ready else document.text
-        if items and (len(items) >= _BATCH or size + len(text) > _BATCH_CHARACTERS):
-            yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)
-            items, size = [], 0
-        sent.append(document)
-        items.append({"text": text})
-        size += len(text)
-    if items:
-        yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)
+    for batch, size in _batches(documents, lambda document: 0 if document.ready else len(document.text)):
+        sent.extend(batch)
+        items = [{"text": "" if document.ready else document.text} for document in batch]
+        yield _task("chunk", items, settings, size)
+
+
+T = TypeVar("T")
+
+
+def _batches(items: Iterable[T], size_of: Callable[[T], int]) -> Iterator[tuple[list[T], int]]:
+    """Yield items together as long as they fit into one task, and their size.
+
+    Args:
+        items: The items.
+        size_of: Measures an item, in characters or bytes.
+    """
+    batch: list[T] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if batch and (len(batch) >= _BATCH or total + size > _BATCH_CHARACTERS):
+            yield batch, total
+            batch, total = [], 0
+        batch.append(item)
+        total += size
+    if batch:
+        yield batch, total
+
+
+def _task(kind: str, items: list[dict[str, Any]], settings: dict[str, Any], size: int) -> Task:
+    return Task(kind, items, settings, size, size / _BATCH_CHARACTERS)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "surrogatepass")
 
 
 @dataclass(slots=True)
@@ -145,16 +169,8 @@ def are_worth_pieces(documents: RecordFile[Document], size: int) -> bool:
 
 
 def _piece_tasks(lines: Iterable[bytes], settings: dict[str, Any]) -> Iterator[Task]:
-    items: list[dict[str, Any]] = []
-    size = 0
-    for line in lines:
-        if items and (len(items) >= _BATCH or size + len(line) > _BATCH_CHARACTERS):
-            yield Task("pieces", items, settings, size, size / _BATCH_CHARACTERS)
-            items, size = [], 0
-        items.append({"document": line.decode("utf-8", "surrogatepass")})
-        size += len(line)
-    if items:
-        yield Task("pieces", items, settings, size, size / _BATCH_CHARACTERS)
+    for batch, size in _batches(lines, len):
+        yield _task("pieces", [{"document": _text(line)} for line in batch], settings, size)
 
 
 def look_at_chunks(
@@ -196,15 +212,6 @@ def look_at_chunks(
 
 
 def _look_tasks(lines: Iterable[bytes], sent: deque[int], settings: dict[str, Any]) -> Iterator[Task]:
-    batch: list[str] = []
-    size = 0
-    for line in lines:
-        if batch and size + len(line) > _BATCH_CHARACTERS:
-            sent.append(len(batch))
-            yield Task("look", [{"lines": batch}], settings, size, size / _BATCH_CHARACTERS)
-            batch, size = [], 0
-        batch.append(line.decode("utf-8", "surrogatepass"))
-        size += len(line)
-    if batch:
+    for batch, size in _batches(lines, len):
         sent.append(len(batch))
-        yield Task("look", [{"lines": batch}], settings, size, size / _BATCH_CHARACTERS)
+        yield _task("look", [{"lines": [_text(line) for line in batch]}], settings, size)

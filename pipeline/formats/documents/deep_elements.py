@@ -23,9 +23,7 @@ def flatten(body: Element) -> None:
         if not level:
             return
     for element in deepest:
-        text = Text("".join(_words(element)))
-        element.contents.clear()
-        element.append(text)
+        element.replace([Text("".join(_words(element)))])
 
 
 def _words(within: Element) -> Iterator[str]:

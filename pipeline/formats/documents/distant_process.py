@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.cluster.losses import Lost
-from goldbench.pipeline.cluster.ray_cluster import Cluster, RemoteObject, cluster
+from goldbench.pipeline.cluster.ray_cluster import Cluster, cluster
+from goldbench.pipeline.cluster.remote_object import RemoteObject
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.formats.documents.node_worker import NodeWorker, Reply
-from goldbench.pipeline.formats.documents.worker_pool import WorkerProcess
+from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.regular_files import open_regular
 

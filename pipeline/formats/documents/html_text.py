@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import islice
 
 from markdownify import MarkdownConverter
 
-from goldbench.pipeline.formats.documents.main_content import is_bar, main_content
+from goldbench.pipeline.formats.documents.main_content import main_content
+from goldbench.pipeline.formats.documents.page_furniture import is_bar
 from goldbench.pipeline.formats.documents.page_tree import Element, Instruction, Node, Remark, Text, page_tree
 
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
@@ -98,7 +98,8 @@ class _Text(MarkdownConverter):
     def convert_list(self, el: Element, text: str, parent_tags: set[str]) -> str:
         if "li" in parent_tags:
             return "\n" + text.rstrip()
-        after = islice(el.parent.contents, el.place + 1, None) if el.parent else ()
+        beside = el.parent.contents if el.parent else []
+        after = (beside[place] for place in range(el.place + 1, len(beside)))
         next_one = next((node for node in after if _is_content(node)), None)
         is_before_text = next_one and not (isinstance(next_one, Element) and next_one.name in {"ul", "ol"})
         return "\n\n" + text + ("\n" if is_before_text else "")
@@ -115,6 +116,11 @@ class _Text(MarkdownConverter):
         bullet = f"{self._items[id(el.parent)] + (int(start[:6]) - 1 if start.isdecimal() else 0)}. "
         lines = (line and " " * len(bullet) + line for line in text.strip().split("\n"))
         return bullet + "\n".join(lines).lstrip() + "\n"
+
+    def convert_tr(self, el: Element, text: str, parent_tags: set[str]) -> str:
+        if el.find_previous_sibling() is not None:
+            return f"|{text}\n"  # markdownify finds the same, after it has counted the rows of the head
+        return str(super().convert_tr(el, text, parent_tags))  # type: ignore[misc]
 
     def convert_pre(self, el: Element, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002  # called by this name
         code = _code(el).strip("\n")

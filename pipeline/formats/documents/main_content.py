@@ -1,79 +1,34 @@
-"""The main content of an HTML page: what a reader came for, without the furniture of the site around it.
-
-Furniture is what the page itself calls so: elements (``nav``, ``footer``), roles, names of classes, and the form of
-links (permalink marks, rows of Previous and Next). A name alone takes out only what consists of links or is short, so
-that a chapter about menus stays.
-"""
+"""The main content of an HTML page: what a reader came for, without the furniture of the site around it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
-from itertools import islice
 
 from goldbench.pipeline.formats.documents.deep_elements import flatten
-from goldbench.pipeline.formats.documents.page_tree import Element, Node, Remark
-from goldbench.pipeline.text import table
+from goldbench.pipeline.formats.documents.page_furniture import (
+    MARKED,
+    code_buttons,
+    is_dropped,
+    is_furniture,
+    is_linked,
+    names_of,
+    plain,
+    turning_bars,
+)
+from goldbench.pipeline.formats.documents.page_tree import Element, Remark, closest, is_within, take_out, unwrap
 
-_DROPPED = frozenset({
-    "script", "style", "noscript", "template", "iframe", "object", "svg", "canvas", "nav", "footer", "title", "button",
-    "select", "option", "textarea",
-})  # fmt: skip
-_DROPPED_ROLES = frozenset({
-    "navigation", "contentinfo", "search", "banner", "complementary", "dialog", "alertdialog", "menu", "menubar",
-    "toolbar", "doc-toc", "doc-pagelist",
-})  # fmt: skip
-_CONSENT = re.compile(
-    r"\b(?:cookies?|consent|gdpr)[-_]?(?:banner|bar|notice|popup|modal|overlay|dialog)\b", re.IGNORECASE
-)
-_INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_SKIP_LINK = re.compile(r"(?:^|[\s_-])skip(?:[-_\s]|link|to|nav|$)", re.IGNORECASE)
-_PERMALINK = re.compile(
-    r"(?:^|\s)(?:headerlink|header-?anchor|heading-?anchor|heading-?link|anchorjs-link|permalink|hash-link|id_link"
-    r"|viewcode-(?:link|back)|footnote-backref|fn-backref)(?:\s|$)",
-    re.IGNORECASE,
-)
-_MARKS, _SIGNS = frozenset("¶#§⚓🔗∞☍⁋◆"), frozenset("¶§⚓🔗")
-"""What a link to the heading that it stands in shows, and of this what says nothing whatever it leads to."""
-_ARROWS = re.compile(r"[\s<>«»‹›←→↑↓⇐⇒⇑⟶⟵▲▶►◀◄^-]+")
-"""What a link to the next or previous page shows in place of a word."""
 _SEPARATORS = re.compile(r"[\s|·•\[\]]+")
 """What stands between links, and is not counted as text."""
-_CRUMBS = re.compile(r"\s*(?:>|»|›|→|::|/)\s*")
-_MARKED = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption", "figcaption", "summary")
-_LINE_NUMBERS = frozenset({
-    "linenos", "lineno", "linenumbers", "line-numbers", "gutter", "hljs-ln-numbers", "rouge-gutter", "lnt", "ln",
-})  # fmt: skip
-_FURNITURE = re.compile(
-    r"(?:^|[\s_-])(?:nav|navbar|navi|navigation|navheader|navfooter|navpath|breadcrumbs?|crumbs?|pagination|pager"
-    r"|paginate|prevnext|prev-next|next-prev|rellinks|related|toc|localtoc|tableofcontents|table-of-contents|on-this-page|pagetoc"
-    r"|quickview|sidebar|sphinxsidebar|menu|submenu|contents (?:local )?topic|topbar|toplang|bottomlang|languages?"
-    r"|footer|ft|searchbox|editlink"
-    r"|edit-(?:this-)?page|summary|social|share|copyright|toctree-wrapper)(?:[\s_-]|$)",
-    re.IGNORECASE,
-)
-_BARE = re.compile(
-    r"(?:^|\s)(?:footer|navheader|navfooter|nav-?path|breadcrumbs?|copyright|pagination|editlink|searchbox)(?:\s|$)",
-    re.IGNORECASE,
-)
-"""Names that also take out a short text without links: a date, the title of the next chapter."""
 _NOTES = re.compile(
     r"(?:^|[\s_-])(?:footnotes?|admonition|topic|note|warning|tip|hint|callout|caution|important)(?:[\s_-]|$)",
     re.IGNORECASE,
 )
-_CONTAINERS = frozenset({"div", "ul", "ol", "header", "span", "p", "table", "center", "menu", "address"})
-_BARS = frozenset({"div", "ul", "ol", "p", "table", "center", "dl"})
-_MAX_BAR, _MAX_BARE = 300, 1500
-"""Most characters of a row of links, and of a footer or the like without links."""
 _LEAST = 100
 """Fewest characters of a page; if less than this would be left, the names of classes are not believed."""
 _MAIN, _ARTICLE, _INNER = 1 / 3, 2 / 3, 0.9
 """The share of the page's text outside links that ``main`` and ``article`` must hold to be taken for the main content,
 and the share of the text of ``main`` that an ``article`` in it must hold."""
-_MAX_LABEL = 40
-"""Most characters of the label before a row of links, and of the name of a button beside code."""
-_BETWEEN = re.compile(r"[|·•»«›‹→←↑⟶⟵▲►◄>/\[\]()<—–-]+|\s{2,}|\n")
 
 
 def main_content(page: Element) -> Element:
@@ -82,37 +37,24 @@ def main_content(page: Element) -> Element:
     flatten(body)
     tags, titles = body.tags(), _titles(body)
     holders = {id(holder) for part in _outermost(tags, _is_main)[:9] for holder in (part, *part.parents)}
-    _take_out(_turning_bars(tag for tag in tags if tag.name == "a"))
-    _take_out(tag for tag in tags if id(tag) not in holders and _is_dropped(tag))
+    take_out(turning_bars(tag for tag in tags if tag.name == "a"))
+    dropped = [tag for tag in tags if id(tag) not in holders and is_dropped(tag)]
+    buttons = [link for link in code_buttons(tags, dropped) if id(link) not in holders]
+    take_out(dropped + buttons)
     _measure(body)
     root = _root(body)
-    _take_out(_asides(root, inside=root is not body))
+    take_out(_asides(root, inside=root is not body))
     _mark_code(root)
     inside = root.tags()
-    first = next((place for place, tag in enumerate(inside) if tag.name in _MARKED), len(inside))
+    first = next((place for place, tag in enumerate(inside) if tag.name in MARKED), len(inside))
     leading = set() if _stands_below_heading(root) else {id(tag) for tag in inside[:first]}
-    soft = _outermost(inside, lambda tag: _is_furniture(tag, leads=id(tag) in leading))
+    soft = _outermost(inside, lambda tag: is_furniture(tag, leads=id(tag) in leading))
     if root.size - sum(tag.size for tag in soft) >= _LEAST:
-        _take_out(soft)
+        take_out(soft)
     if len(titles) == 1 and root.first("h1") is None and titles[0] not in (root, *root.parents):
-        root.insert(0, [titles[0].extract()])
+        take_out(titles)
+        root.replace([*titles, *root.contents])
     return root
-
-
-@cache
-def site_words() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words that lead to the next and previous page, and those that lead to a place of the site."""
-    words = table("site_words")
-    return frozenset(words["turn"]), frozenset(words["place"])
-
-
-def is_bar(text: str) -> bool:
-    """Whether a text consists of words that lead from page to page, one of them to the next or previous page."""
-    if len(text) > _MAX_BAR:
-        return False
-    turn, place = site_words()
-    words = {word.strip().lower() for word in _BETWEEN.split(text)} - {""}
-    return len(words) > 1 and words <= turn | place and not turn.isdisjoint(words)
 
 
 def _outermost(tags: Iterable[Element], wanted: Callable[[Element], bool]) -> list[Element]:
@@ -128,11 +70,6 @@ def _outermost(tags: Iterable[Element], wanted: Callable[[Element], bool]) -> li
     return found
 
 
-def _take_out(tags: Iterable[Element]) -> None:
-    for tag in tags:
-        tag.extract()
-
-
 def _is_main(tag: Element) -> bool:
     return tag.name == "main" or tag.get("role") == "main"
 
@@ -145,99 +82,6 @@ def _titles(body: Element) -> list[Element]:
 
 def _is_beside(tag: Element) -> bool:
     return tag.name in {"nav", "aside", "footer"} or tag.get("role") in {"navigation", "complementary", "contentinfo"}
-
-
-def _turning_bars(links: Iterable[Element]) -> list[Element]:
-    """Return the rows around links to the next and previous page that hold nothing but links and words of a site."""
-    found: dict[int, Element] = {}
-    leads: dict[int, bool] = {}
-    for link in filter(_turns, links):
-        last = None
-        for row in islice(link.parents, 6):
-            if id(row) not in leads:  # many links stand in one row
-                leads[id(row)] = _only_leads(row)
-            if not leads[id(row)]:
-                break
-            last = row
-        if last is not None:
-            found[id(last)] = last
-    return list(found.values())
-
-
-def _turns(link: Element) -> bool:
-    rel = str(link.get("rel", "")).split()
-    return "prev" in rel or "next" in rel
-
-
-def _only_leads(row: Element) -> bool:
-    """Whether a row is short and shows nothing but links, arrows and words of a site."""
-    if row.name in {"body", "main", "article", "html"} or row.get("role") == "main":
-        return False
-    size, words = 0, []
-    for number, node in enumerate(row.descendants()):
-        if isinstance(node, Element):
-            if node.name in _MARKED or node.name == "pre":
-                return False
-            continue
-        size += len(node)
-        if size > _MAX_BAR or number > _MAX_BAR:
-            return False
-        if not _is_within(node, "a"):
-            words += _words_of(str(node))
-    turn, place = site_words()
-    return all(word in turn or word in place for word in words)
-
-
-def _words_of(text: str) -> list[str]:
-    return [word for part in _BETWEEN.split(text) if (word := part.strip(" \t\n\xa0:,;").lower())]
-
-
-def _is_dropped(tag: Element) -> bool:
-    if tag.name in _DROPPED:
-        return True
-    attributes = tag.attrs
-    if not attributes or tag.name in {"html", "body", "article"}:
-        return False
-    role, names = str(attributes.get("role", "")), _names(tag)
-    hidden = ("hidden" in attributes or attributes.get("aria-hidden") == "true") and role != "tabpanel"
-    # What a page can unfold has a name by which its script finds it.
-    nameless = not names.strip()
-    hidden = hidden or (nameless and _INVISIBLE.search(str(attributes.get("style", ""))) is not None)
-    if hidden or role in _DROPPED_ROLES or _PERMALINK.search(names) or _CONSENT.search(names):
-        return True
-    if tag.name == "a":
-        return _is_mark(tag, names)
-    if tag.name in _CONTAINERS and "section" not in names and _BARE.search(names):
-        return len(tag.text()) <= _MAX_BARE and tag.first("h1", "pre") is None
-    numbers = tag.name in {"span", "td", "div", "pre"} and not _LINE_NUMBERS.isdisjoint(names.split())
-    return numbers and not re.search(r"[^\W\d]", tag.text())
-
-
-def _is_mark(link: Element, names: str) -> bool:
-    """Whether a link leads to the place where it stands, past the navigation, or to the next or previous page."""
-    address = str(link.get("href", ""))
-    if _turns(link) or _is_button(link, address):
-        return True
-    if address.startswith("#") and _SKIP_LINK.search(names):
-        return True
-    shown = link.text().strip().replace("\ufe0f", "")
-    if len(shown) != 1 or shown not in (_MARKS if "#" in address else _SIGNS):
-        return False
-    return shown != "#" or "anchor" in names or any(parent.name in _MARKED for parent in islice(link.parents, 2))
-
-
-def _is_button(link: Element, address: str) -> bool:
-    """Whether a link is a picture of an arrow, a mark that a script uses, or a short word beside nothing but code."""
-    text = link.text().strip()
-    if not text:
-        image = link.first("img")
-        return image is not None and _ARROWS.fullmatch(str(image.get("alt", ""))) is not None
-    if address.startswith("javascript:") and not re.search(r"\w", text):
-        return True
-    if len(text) > _MAX_LABEL or link.parent is None or link.parent.name != "div":
-        return False
-    beside = list(islice((node for node in link.parent.contents if isinstance(node, Element) or str(node).strip()), 3))
-    return len(beside) == 2 and beside[1] is link and isinstance(beside[0], Element) and beside[0].name == "pre"
 
 
 def _measure(body: Element) -> None:
@@ -263,23 +107,13 @@ def _measure(body: Element) -> None:
         around.links += links
 
 
-def _plain(element: Element) -> int:
-    """Return the characters outside links."""
-    return element.size - element.linked
-
-
-def _is_linked(element: Element) -> bool:
-    """Whether at least half of the text is in links."""
-    return 2 * element.linked >= element.size
-
-
 def _stands_below_heading(root: Element) -> bool:
     """Whether a heading stands before an element or around it."""
     inner = root
     for outer in root.parents:
         before = outer.contents[: outer.contents.index(inner)]
         tags = (tag for node in before if isinstance(node, Element) for tag in (node, *node.tags()))
-        if outer.name in _MARKED or any(tag.name in _MARKED for tag in tags):
+        if outer.name in MARKED or any(tag.name in MARKED for tag in tags):
             return True
         inner = outer
     return False
@@ -293,73 +127,18 @@ def _root(body: Element) -> Element:
 
 
 def _largest(tags: list[Element], whole: Element, *, share: float) -> Element:
-    best = max(tags, key=_plain, default=whole)
-    return best if _plain(best) >= max(1, share * _plain(whole)) else whole
+    best = max(tags, key=plain, default=whole)
+    return best if plain(best) >= max(1, share * plain(whole)) else whole
 
 
 def _asides(root: Element, *, inside: bool) -> list[Element]:
     """Return the asides that are not notes: within the main content lists of links, elsewhere all others."""
     found = []
     for tag in root.find_all("aside"):
-        names = f"{_names(tag)} {tag.get('role', '')}"
-        if not _NOTES.search(names) and (not inside or _is_linked(tag)):
+        names = f"{names_of(tag)} {tag.get('role', '')}"
+        if not _NOTES.search(names) and (not inside or is_linked(tag)):
             found.append(tag)
     return found
-
-
-def _is_furniture(tag: Element, *, leads: bool) -> bool:
-    """Whether an element leads from page to page.
-
-    Args:
-        tag: The element.
-        leads: Whether it stands before all headings.
-    """
-    size = tag.size
-    if tag.name not in _CONTAINERS or not size:
-        return False
-    if (_is_linked(tag) or _is_labelled(tag)) and _FURNITURE.search(names := _names(tag)):
-        return "section" not in names
-    if tag.name not in _BARS or size > _MAX_BAR or tag.linked == 0 or tag.first(*_MARKED) is not None:
-        return False
-    links = tag.find_all("a")
-    return _is_row_of_languages(links) or (
-        (_is_linked(tag) or _only_leads(tag)) and (_is_turning(tag, links) or (leads and _is_trail(tag, links)))
-    )
-
-
-def _is_labelled(tag: Element) -> bool:
-    """Whether an element is a row of links with a short label before it."""
-    if _plain(tag) > _MAX_LABEL or tag.links < 2 or len(tag.find_all("a")) < 2:
-        return False
-    outside = "".join(text for text in tag.texts() if not _is_within(text, "a"))
-    return re.fullmatch(r"[^:：]+[:：][\s|·•,/]*", outside) is not None
-
-
-def _is_row_of_languages(links: list[Element]) -> bool:
-    """Whether all links but the one of the page itself lead to the page in another language."""
-    return len(links) > 1 and sum("hreflang" in link.attrs for link in links) >= len(links) - 1
-
-
-def _is_turning(tag: Element, links: list[Element]) -> bool:
-    """Whether a row leads from page to page: its links say so, or the words before them, or they are arrows."""
-    turn, place = site_words()
-    labels = [link.text().strip() for link in links]
-    if is_bar("|".join(labels)):
-        return True
-    arrows = sum(bool(label) and _ARROWS.fullmatch(label) is not None for label in labels)
-    words = {word for label in labels for word in _words_of(label)} - {"?"}
-    if arrows and words <= turn | place:
-        return True
-    outside = {word for text in tag.texts() if not _is_within(text, "a") for word in _words_of(text)}
-    return not turn.isdisjoint(outside) and outside <= turn | place
-
-
-def _is_trail(tag: Element, links: list[Element]) -> bool:
-    """Whether a row names the pages above this one, the outermost first."""
-    if len(links) < 2 or tag.name == "table":
-        return False
-    between = [text for text in tag.texts() if text.strip() and not _is_within(text, "a")]
-    return len(between) >= len(links) - 1 and all(map(_CRUMBS.fullmatch, between[: len(links) - 1]))
 
 
 def _mark_code(root: Element) -> None:
@@ -367,30 +146,18 @@ def _mark_code(root: Element) -> None:
     for block in root.find_all("div"):
         if _is_called(block, "fragment") and any(_is_called(line, "line") for line in block.find_all("div")):
             block.name = "pre"
-    frames = {id(frame): frame for block in root.find_all("pre") if (frame := _around(block, "table"))}
+    tables = set(map(id, root.find_all("table")))
+    around = (closest(block, "table") for block in root.find_all("pre"))
+    frames = {id(frame): frame for frame in around if frame is not None and id(frame) in tables}
+    emptied = []
     for frame in frames.values():
-        outer = frame.parent
-        if outer is not None and all(text.isspace() or _is_within(text, "pre") for text in frame.texts()):
-            blocks = [block.extract() for block in frame.find_all("pre")]
-            outer.insert(outer.contents.index(frame), blocks)
-            frame.extract()
-
-
-def _around(node: Node, name: str) -> Element | None:
-    """Return the closest element around a node that has a name."""
-    parent = node.parent
-    while parent is not None and parent.name != name:
-        parent = parent.parent
-    return parent
-
-
-def _is_within(node: Node, name: str) -> bool:
-    return _around(node, name) is not None
+        if all(text.isspace() or is_within(text, "pre") for text in frame.texts()):
+            blocks = frame.find_all("pre")
+            take_out(blocks)
+            frame.replace(blocks)
+            emptied.append(frame)
+    unwrap(emptied)
 
 
 def _is_called(element: Element, name: str) -> bool:
     return name in str(element.get("class", "")).split()
-
-
-def _names(element: Element) -> str:
-    return f"{element.get('id', '')} {' '.join(str(element.get('class', '')).split())}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.formats.documents.worker_pool import WorkerProcess
+from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
 
 Parts = Iterable[tuple[str, bytes]]
 """Parts of files, each with the name of its file; the parts of one file are in order."""

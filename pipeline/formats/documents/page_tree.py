@@ -6,7 +6,7 @@ are one, white space alone is one space or line break outside ``pre`` and ``text
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from lxml import etree
@@ -123,27 +123,53 @@ class Element:
         """Return the closest element before this one in the same element."""
         if self.parent is None:
             return None
-        before = self.parent.contents
-        place = self.place if before[self.place : self.place + 1] == [self] else before.index(self)
-        return next((node for node in reversed(before[:place]) if isinstance(node, Element)), None)
+        beside = self.parent.contents
+        place = self.place if beside[self.place : self.place + 1] == [self] else beside.index(self)
+        before = (beside[number] for number in reversed(range(place)))
+        return next((node for node in before if isinstance(node, Element)), None)
 
-    def append(self, node: Node) -> None:
-        """Put a node at the end of this element."""
-        node.parent = self
-        self.contents.append(node)
-
-    def insert(self, place: int, nodes: Sequence[Node]) -> None:
-        """Put nodes that stand nowhere into this element, before what stands at a place."""
-        for node in nodes:
+    def replace(self, nodes: Iterable[Node]) -> None:
+        """Put nodes that stand nowhere into this element, in place of what stands in it."""
+        self.contents = list(nodes)
+        for node in self.contents:
             node.parent = self
-        self.contents[place:place] = nodes
 
-    def extract(self) -> Element:
-        """Take this element out of the page and return it."""
-        if self.parent is not None:
-            self.parent.contents.remove(self)
-            self.parent = None
-        return self
+
+def closest(node: Node, name: str) -> Element | None:
+    """Return the closest element around a node that has a name."""
+    parent = node.parent
+    while parent is not None and parent.name != name:
+        parent = parent.parent
+    return parent
+
+
+def is_within(node: Node, name: str) -> bool:
+    """Whether an element with a name stands around a node."""
+    return closest(node, name) is not None
+
+
+def take_out(elements: Iterable[Element]) -> None:
+    """Take elements out of the page; what stands beside them is walked through once, however many they are."""
+    around: dict[int, Element] = {}
+    for element in elements:
+        if element.parent is not None:
+            around[id(element.parent)] = element.parent
+            element.parent = None
+    for parent in around.values():
+        parent.contents = [node for node in parent.contents if node.parent is parent]
+
+
+def unwrap(elements: Iterable[Element]) -> None:
+    """Put what stands in elements in their place; none of them stands directly in another one."""
+    around = {id(element): element.parent for element in elements}
+    for parent in {id(parent): parent for parent in around.values() if parent is not None}.values():
+        parent.replace(
+            [
+                inner
+                for node in parent.contents
+                for inner in (node.contents if isinstance(node, Element) and id(node) in around else (node,))
+            ]
+        )
 
 
 class _Builder:

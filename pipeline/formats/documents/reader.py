@@ -25,8 +25,9 @@ from goldbench.pipeline.formats.documents.identity import Register, digest, docu
 from goldbench.pipeline.formats.documents.rows import row_documents, table_rows
 from goldbench.pipeline.formats.documents.site_lines import Converted, LeftOut, SitePages
 from goldbench.pipeline.formats.documents.sources import SourceFile
+from goldbench.pipeline.formats.documents.task_exchange import Task
 from goldbench.pipeline.formats.documents.titles import short_title, stem
-from goldbench.pipeline.formats.documents.worker_pool import Task, Workers
+from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import Document

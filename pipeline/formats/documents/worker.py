@@ -4,18 +4,16 @@ It may be killed at any time. It reaches no network, starts no program, takes no
 prints nothing, and ends when its input ends, also amid its work, or when nothing was asked for some seconds. Its start
 is most of what a small build waits for, so it imports what a document needs, and nothing else.
 
-Requests and replies are lengths of four bytes, each with as much JSON. A reply is one list or several: the answers to
-the items of the request, and None after the last answer to each item.
+A request is one message, a reply is one or several. Each holds a list: the answers to the items of the request, and
+None after the last answer to each item.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import os
 import select
 import signal
-import struct
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -26,14 +24,13 @@ from typing import Any, BinaryIO
 from goldbench.pipeline.errors import MissingExtra
 from goldbench.pipeline.formats.documents.whole_files import read_file
 from goldbench.pipeline.formats.faults import Fault
+from goldbench.pipeline.processes.messages import decoded, encoded, framed, next_message
 
 try:
     import fcntl
 except ImportError:  # Windows has none
     fcntl = None  # type: ignore[assignment]
 
-LENGTH = struct.Struct(">I")
-"""Precedes each request and each part of a reply."""
 _PART = 256 * 2**10
 """Bytes after which a part of a reply is sent."""
 _CHUNKS_AT_ONCE = 512
@@ -75,8 +72,8 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
             ``cuts_later`` (whether texts are to be cut next).
         replies: Gets the answers.
     """
-    while _is_asked() and len(header := requests.read(LENGTH.size)) == LENGTH.size:
-        request = json.loads(requests.read(LENGTH.unpack(header)[0]).decode("utf-8", "surrogatepass"))
+    while _is_asked() and (message := next_message(requests)) is not None:
+        request = decoded(message)
         _limit_time(request["seconds"] + _GRACE_S)  # ends an endless loop if the parent is gone
         _limit_memory(request["memory_megabytes"])
         _end_with_input(on=True)
@@ -130,13 +127,8 @@ def _end_with_input(*, on: bool) -> None:
             sys.exit(1)  # the input ended before
 
 
-def _encoded(answer: object) -> bytes:
-    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
 def _send(replies: BinaryIO, part: list[bytes]) -> None:
-    data = b"[" + b",".join(part) + b"]"
-    view = memoryview(LENGTH.pack(len(data)) + data)
+    view = memoryview(framed(b"[" + b",".join(part) + b"]"))
     while view:
         view = view[replies.write(view) :]
 
@@ -151,13 +143,13 @@ def answers(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[byt
     """
     try:
         for answer in _found(item, request):
-            yield _encoded(answer)
+            yield encoded(answer)
     except ImportError as error:
-        yield _encoded({"missing": error.name or "markitdown"})
+        yield encoded({"missing": error.name or "markitdown"})
     except MissingExtra as error:
-        yield _encoded({"missing": error.package})
+        yield encoded({"missing": error.package})
     except Exception as error:  # noqa: BLE001  # a parser of hostile files raises anything; its message may quote them
-        yield _encoded(_problem(error, item, request["memory_megabytes"]))
+        yield encoded(_problem(error, item, request["memory_megabytes"]))
 
 
 def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,13 +21,14 @@ from goldbench.pipeline.formats.runs.trec import duplicate, run_rows
 T = TypeVar("T")
 
 _BLOCK = 8 * 2**20
+_TAIL = 2**14
+"""The end of a block in which the end of a line is looked for."""
 _IN_CACHE = 2**18
 _LONGEST_LINE = 64 * 2**20
 _COLUMNS = {f"column_{i}": pl.Float64 if i == 4 else pl.String for i in range(6)}
-_NAMES = ("column_0", "column_2", "column_4", "column_5")
-_KEPT = {"column_0": "query", "column_2": "doc", "column_4": "score"}
+_NEEDED = {"column_0": "query", "column_2": "doc", "column_4": "score", "column_5": "tag"}
 _ROWS = {"query": pl.String, "doc": pl.String, "score": pl.Float64}
-_SPACE, _TAB, _NEWLINE = b" \t\n"
+_SPACE = ord(" ")
 
 
 def run_frames(source: Source) -> Iterator[pl.DataFrame]:
@@ -92,58 +93,78 @@ def _frames(source: Source, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
 def _blocks(source: Source) -> Iterator[bytes]:
     """Yield whole lines; the last one gets a line end if the file does not end with one."""
     rest = b""
+    packed = source.is_packed()
     with source.open() as file:
-        first = True
-        while part := file.read(_BLOCK):
-            if first:
-                part, first = without_mark(part), False
+        for part in _parts(file, packed=packed):
             end = part.rfind(b"\n") + 1
             if not end:
                 rest += part
                 if len(rest) > _LONGEST_LINE:
                     raise Fault(f"has a line of more than {_LONGEST_LINE // 2**20} MB: it is not a run")
                 continue
-            yield b"".join((rest, memoryview(part)[:end]))
+            yield part if not rest and end == len(part) else b"".join((rest, memoryview(part)[:end]))
             rest = part[end:]
     if rest:
         yield rest + b"\n"
 
 
+def _parts(file: BinaryIO, *, packed: bool) -> Iterator[bytes]:
+    """Yield the bytes of a run without its mark; if it is not packed, in parts that end with a line where they can.
+
+    Args:
+        file: The bytes, unpacked.
+        packed: Whether going back would unpack them again.
+    """
+    at = 0
+    tail = min(_TAIL, _BLOCK)
+    size = _BLOCK
+    while True:
+        if not packed:
+            file.seek(at + _BLOCK - tail)
+            size = _BLOCK - tail + file.read(tail).rfind(b"\n") + 1 or _BLOCK
+            file.seek(at)
+        part = file.read(size)
+        if not part:
+            return
+        yield part if at else without_mark(part)
+        at += len(part)
+
+
 def _plain(block: bytes) -> pl.DataFrame | None:
     """Return the rows of a block of plain lines, ``None`` for any other.
 
-    In a plain line one ``separator`` is between two of six words, and there is no other white space. Polars finds at
-    least six words in a line that has a tag; no line has more if all lines together have five separators per line.
+    In a plain line one ``separator`` is between two of six words, and there is no other white space. A row with a tag
+    has at least six words, which five separators and a line end part; if all rows together have six times as much white
+    space as there are rows, no row has more words, and no word holds white space.
     """
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n")
-    separator = _TAB if b"\t" in block[: block.index(b"\n")] else _SPACE
-    lines = _plain_lines(block, separator)
-    if not lines or block.startswith((b"#", b"\xef\xbb\xbf")) or (b"#" in block and b"\n#" in block):
+    whites = _single_whites(block)
+    if not whites or block.startswith((b"#", b"\xef\xbb\xbf")) or (b"#" in block and b"\n#" in block):
         return None
+    separator = "\t" if b"\t" in block[: block.index(b"\n")] else " "
     try:
         frame = pl.read_csv(
-            block, has_header=False, separator=chr(separator), quote_char=None, schema=_COLUMNS, columns=list(_NAMES)
+            block, has_header=False, separator=separator, quote_char=None, schema=_COLUMNS, columns=list(_NEEDED)
         )
     except pl.exceptions.PolarsError:
         return None
-    if frame.height != lines or any(column.null_count() for column in frame.iter_columns()):
+    if 6 * frame.height != whites or any(column.null_count() for column in frame.iter_columns()):
         return None
-    scores = frame["column_4"].to_numpy()
-    return frame.drop("column_5").rename(_KEPT) if np.isfinite(scores).all() else None
+    frame.columns = list(_NEEDED.values())
+    frame.drop_in_place("tag")
+    return frame if np.isfinite(frame["score"].to_numpy()).all() else None
 
 
-def _plain_lines(block: bytes, separator: int) -> int:
-    """Return the number of lines; 0 if they do not have five separators each, or have any other white space."""
+def _single_whites(block: bytes) -> int:
+    """Return how many bytes of white space whole lines have; 0 if two stand together, or one at the beginning."""
     letters = np.frombuffer(block, np.uint8)
-    lines = separators = whites = 0
+    if letters[0] <= _SPACE:
+        return 0
+    whites = 0
     for start in range(0, len(letters), _IN_CACHE):
-        part = letters[start : start + _IN_CACHE]
         white = letters[start : start + _IN_CACHE + 1] <= _SPACE
         if (white[1:] & white[:-1]).any():
             return 0
         whites += int(np.count_nonzero(white[:_IN_CACHE]))
-        lines += int(np.count_nonzero(part == _NEWLINE))
-        separators += int(np.count_nonzero(part == separator))
-    plain = letters[0] > _SPACE and whites == 6 * lines and separators == 5 * lines
-    return lines if plain else 0
+    return whites

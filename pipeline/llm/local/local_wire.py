@@ -18,6 +18,7 @@ from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused
 from goldbench.pipeline.llm.local.model_child import ModelChild, start_child
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.wire import Wire, open_wire
+from goldbench.pipeline.processes.own_process import usable_processors
 
 CONTEXT = 8192
 """The longest prompt and reply together, in tokens; a longer prompt is refused."""
@@ -51,11 +52,10 @@ def children_at_once(file: Path) -> int:
     Args:
         file: The model.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     megabytes = _free_megabytes()
     held = _MOST_CHILDREN if megabytes is None else int(megabytes / memory_needed(file.stat().st_size / 1e6))
-    return max(1, min(_MOST_CHILDREN, round(cores - busy), held))
+    return max(1, min(_MOST_CHILDREN, round(usable_processors() - busy), held))
 
 
 def _free_megabytes() -> float | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
 import secrets
 import sys
@@ -13,13 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.processes.own_process import environment_without_keys
 
 _END_S = 2.0
 """Seconds that the process gets to end by itself before it is killed."""
-_KEPT = frozenset(
-    {"HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "USERPROFILE"}
-)
-"""The variables of the environment that the process gets; keys are not among them."""
 _LOG = 2**16
 """How many bytes of a log are kept."""
 _NO_MEMORY = (
@@ -58,9 +54,8 @@ async def start_child(file: Path, name: str, *, context: int) -> ModelChild:
     Raises:
         ModelUnavailable: The process cannot be started, or ended before its server listened.
     """
-    environment = {name: value for name, value in os.environ.items() if name.upper() in _KEPT}
+    environment = environment_without_keys("HOME", "LD_LIBRARY_PATH", "USERPROFILE")
     environment["GGML_NO_BACKTRACE"] = "1"  # a failed assertion would start a debugger
-    environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     try:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", MODULE),

@@ -6,16 +6,17 @@ the first and the last query of each are kept, because the frames around it may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores
-from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments
-from goldbench.pipeline.measures.ranks.order import count_above, rank_of
+from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
+from goldbench.pipeline.measures.ranks.judgment_columns import Judgments, hashes_of
+from goldbench.pipeline.measures.ranks.order import count_above
+from goldbench.pipeline.measures.ranks.placed_columns import placed_queries, tied_before
 from goldbench.pipeline.measures.ranks.scattered import place_scattered
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 Frames = Callable[[], Iterator[pl.DataFrame]]
 """Reads the rows from the first on; may be called again."""
 
-_Tied = Callable[[int], Sequence[int]]
+_Tied = Callable[[int], "NDArray[np.int64]"]
+"""For a judged document, the rows of the same score."""
 
 
 class _Scattered(Exception):
@@ -75,9 +77,14 @@ def _place_grouped(judgments: Judgments, frames: Iterator[pl.DataFrame], dtype: 
 
 
 def _starts(queries: pl.Series) -> NDArray[np.int64]:
-    """Return the rows where the query differs from that of the row before."""
-    changes = (queries != queries.shift(1)).fill_null(value=True)
-    return changes.arg_true().to_numpy().astype(np.int64)
+    """Return the rows where the query differs from that of the row before; pieces are compared where they lie."""
+    starts, at, before = [np.zeros(0, np.int64)], 0, None
+    for piece in queries.get_chunks():
+        if len(piece):
+            changes = (piece[1:] != piece[:-1]).arg_true().to_numpy().astype(np.int64) + at + 1
+            starts += [changes] if piece[0] == before else [np.array([at]), changes]
+            at, before = at + len(piece), piece[-1]
+    return np.concatenate(starts)
 
 
 def _place_queries(
@@ -88,45 +95,50 @@ def _place_queries(
     if len(set(query_ids)) < len(query_ids) or not placed.keys().isdisjoint(query_ids):
         raise _Scattered
     sizes = np.diff(starts, append=rows.height)
-    _refuse_duplicates(rows, starts, sizes)
-    found = judgments.found_in(rows)
+    hashes = hashes_of(rows["doc"])
+    _refuse_duplicates(rows, hashes, sizes)
+    found = judgments.found_in(rows, hashes)
     at = found["at"].to_numpy().astype(np.int64)
     with np.errstate(over="ignore"):
         scores: NDArray[Any] = rows["score"].to_numpy().astype(dtype, copy=False)
-    above, equal, tied = _ranks(scores, starts, at)
-    hits = _hits(rows["doc"], at, found["grade"].to_list(), above, equal, tied)
-    bounds = np.searchsorted(at, np.append(starts, rows.height)).tolist()
-    for i, (query_id, size) in enumerate(zip(query_ids, sizes.tolist(), strict=True)):
-        placed[query_id] = Placed(size, sorted(hits[bounds[i] : bounds[i + 1]]))
+    owner = np.searchsorted(starts, at, "right") - 1
+    above, equal, tied = _counted(scores, starts, at, owner)
+    rank = above + 1
+    ties = {hit: tied(hit) for hit in np.flatnonzero(equal > 1).tolist()}
+    if ties:
+        rank[list(ties)] += tied_before(rows["doc"], at, ties)
+    found_at = placed_queries(sizes.tolist(), owner, rank, found["grade"].to_numpy(), above, equal)
+    placed.update(zip(query_ids, found_at, strict=True))
 
 
-def _refuse_duplicates(rows: pl.DataFrame, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
-    """Write each row's number into a hash table with 8 places per row; overwritten rows are suspects."""
-    keys = rows["doc"].hash(0).to_numpy()
-    room = np.repeat((sizes * 8).astype(np.uint64), sizes)
-    slots = ((keys >> 32) * room >> 32) + np.repeat((starts * 8).astype(np.uint64), sizes)
-    slots = slots.astype(np.int64)
-    numbers = np.arange(len(keys), dtype=np.uint32)
-    table = np.empty(8 * len(keys), np.uint32)
-    table[slots] = numbers
-    winner = table[slots]
-    lost = np.flatnonzero(winner != numbers)
-    suspects = np.sort(keys[lost] ^ ((np.searchsorted(starts, lost, "right")).astype(np.uint64) * MIX))
-    if (keys[lost] == keys[winner[lost]]).any() or (suspects[1:] == suspects[:-1]).any():
-        pairs = rows.select("query", "doc")[np.union1d(lost, winner[lost]).tolist()]
+def _refuse_duplicates(rows: pl.DataFrame, hashes: NDArray[np.uint64], sizes: NDArray[np.int64]) -> None:
+    """Sort a key of each row, its query's number before as much of the hash as fits; rows of equal keys are suspects.
+
+    Args:
+        rows: The rows, grouped by query.
+        hashes: The hash of the document of each row.
+        sizes: How many rows each query has.
+    """
+    bits = len(sizes).bit_length()
+    numbers = np.arange(len(sizes), dtype=np.uint64) << np.uint64(64 - bits)
+    keys = hashes >> np.uint64(bits)
+    keys |= np.repeat(numbers, sizes)
+    ordered = np.sort(keys)
+    twice = ordered[1:] == ordered[:-1]
+    if twice.any():
+        pairs = rows.select("query", "doc").filter(np.isin(keys, ordered[1:][twice]))
         repeated = pairs.filter(pairs.is_duplicated())
         if repeated.height:
             raise DuplicateDocument(repeated["query"][0], repeated["doc"][0])
 
 
-def _ranks(
-    scores: NDArray[Any], starts: NDArray[np.int64], at: NDArray[np.int64]
-) -> tuple[list[int], list[int], _Tied]:
+def _counted(
+    scores: NDArray[Any], starts: NDArray[np.int64], at: NDArray[np.int64], owner: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], _Tied]:
     """Return for each row of ``at`` how many rows of its query score higher, how many the same, and which."""
-    owner = np.searchsorted(starts, at, "right") - 1
     rising = np.flatnonzero(scores[1:] > scores[:-1]) + 1
     if not np.isin(rising, starts, assume_unique=True).all():
-        return _ranks_in_disorder(scores, starts, at, owner)
+        return _counted_in_disorder(scores, starts, at, owner)
     new = np.empty(len(scores), bool)
     new[0] = True
     np.not_equal(scores[1:], scores[:-1], out=new[1:])
@@ -134,36 +146,22 @@ def _ranks(
     edges = np.append(np.flatnonzero(new), len(scores))
     group = np.searchsorted(edges, at, "right") - 1
     first, last = edges[group], edges[group + 1]
-    return (first - starts[owner]).tolist(), (last - first).tolist(), lambda i: range(first[i], last[i])
+    return first - starts[owner], last - first, lambda hit: np.arange(first[hit], last[hit])
 
 
-def _ranks_in_disorder(
+def _counted_in_disorder(
     scores: NDArray[Any], starts: NDArray[np.int64], at: NDArray[np.int64], owner: NDArray[np.int64]
-) -> tuple[list[int], list[int], _Tied]:
-    above: list[int] = []
-    equal: list[int] = []
+) -> tuple[NDArray[np.int64], NDArray[np.int64], _Tied]:
+    above, equal = np.empty_like(at), np.empty_like(at)
     ends = np.append(starts[1:], len(scores))
+    bounds = np.searchsorted(owner, np.arange(len(starts) + 1)).tolist()
     for query in np.unique(owner).tolist():
-        own = at[owner == query]
-        higher, same = count_above(scores[starts[query] : ends[query]], scores[own])
-        above += higher
-        equal += same
+        part = slice(bounds[query], bounds[query + 1])
+        above[part], equal[part] = count_above(scores[starts[query] : ends[query]], scores[at[part]])
 
-    def tied(i: int) -> Sequence[int]:
-        start, end = starts[owner[i]], ends[owner[i]]
-        rows: list[int] = (np.flatnonzero(scores[start:end] == scores[at[i]]) + start).tolist()
+    def tied(hit: int) -> NDArray[np.int64]:
+        start, end = starts[owner[hit]], ends[owner[hit]]
+        rows: NDArray[np.int64] = np.flatnonzero(scores[start:end] == scores[at[hit]]) + start
         return rows
 
     return above, equal, tied
-
-
-def _hits(
-    docs: pl.Series, at: NDArray[np.int64], grades: list[int], above: list[int], equal: list[int], tied: _Tied
-) -> list[Hit]:
-    hits = [Hit(higher + 1, grade, higher, same) for grade, higher, same in zip(grades, above, equal, strict=True)]
-    for i, hit in enumerate(hits):
-        if hit.equal > 1:
-            rows = tied(i)
-            equals = docs[rows[0] : rows[-1] + 1] if isinstance(rows, range) else docs.gather(list(rows))
-            hits[i] = hit._replace(rank=rank_of(docs[int(at[i])], hit.above, equals.to_list()))
-    return hits

@@ -18,20 +18,29 @@ Scores = Literal["float64", "float32"]
 """How scores are compared: trec_eval 10 holds them as float64, trec_eval 9 and everything built on it as float32."""
 
 
-class Hit(NamedTuple):
-    """A judged document in a ranking: its rank, its grade, how many scores are higher than its own, how many equal."""
-
-    rank: int
-    grade: int
-    above: int
-    equal: int
-
-
 class Placed(NamedTuple):
-    """How many documents one query retrieved, and the judged ones among them in rank order."""
+    """How many documents one query retrieved, and columns of the judged ones among them, in rank order.
+
+    ``ranks`` counts from 1, ``grades`` is 0 or more, ``above`` is how many scores are higher than the document's own,
+    ``equal`` how many equal it, its own included.
+    """
 
     retrieved: int
-    hits: list[Hit]
+    ranks: list[int]
+    grades: list[int]
+    above: list[int]
+    equal: list[int]
+
+
+def in_rank_order(retrieved: int, rows: list[tuple[int, int, int, int]]) -> Placed:
+    """Return the place of a query's judged documents.
+
+    Args:
+        retrieved: How many documents the query retrieved.
+        rows: The rank, grade, number of higher and number of equal scores of each judged document.
+    """
+    ranks, grades, above, equal = map(list, zip(*sorted(rows), strict=True)) if rows else ([], [], [], [])
+    return Placed(retrieved, ranks, grades, above, equal)
 
 
 class DuplicateDocument(Exception):

@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from goldbench.pipeline.measures.ranks.judged_ranks import BadScore, Hit, Placed, Qrels, Scores, single_precision
+from goldbench.pipeline.measures.ranks.judged_ranks import (
+    BadScore,
+    Placed,
+    Qrels,
+    Scores,
+    in_rank_order,
+    single_precision,
+)
 from goldbench.pipeline.measures.ranks.order import rank_of
 
 _NUMPY_PAYS = 300_000
@@ -57,11 +64,11 @@ def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single:
         raise ValueError
     found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
     if not found:
-        return Placed(len(documents), [])
+        return in_rank_order(len(documents), [])
     if single:
         ordered = array("f", ordered).tolist()
         documents = single_precision(documents)
-    hits = []
+    rows = []
     tied: dict[float, list[str]] = {}
     for doc_id, grade in found:
         score = documents[doc_id]
@@ -70,17 +77,16 @@ def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single:
         above = len(ordered) - upper
         if equal > 1:
             tied[score] = []
-        hits.append(Hit(above + 1, grade, above, equal))
+        rows.append((above + 1, grade, above, equal))
     if tied:
         for doc_id, score in documents.items():
             if score in tied:
                 tied[score].append(doc_id)
-        hits = [
-            hit if hit.equal == 1 else hit._replace(rank=rank_of(doc_id, hit.above, tied[documents[doc_id]]))
-            for (doc_id, _), hit in zip(found, hits, strict=True)
+        rows = [
+            row if row[3] == 1 else (rank_of(doc_id, row[2], tied[documents[doc_id]]), *row[1:])
+            for (doc_id, _), row in zip(found, rows, strict=True)
         ]
-    hits.sort()
-    return Placed(len(documents), hits)
+    return in_rank_order(len(documents), rows)
 
 
 def _refuse_bad(query_id: str, documents: Mapping[Any, Any]) -> None:

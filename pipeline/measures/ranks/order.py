@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -15,10 +16,6 @@ def best(scores: Mapping[str, float], k: int) -> dict[str, float]:
     pairs = ((score, doc_id) for doc_id, score in scores.items())
     top = sorted(pairs, reverse=True) if len(scores) <= k else heapq.nlargest(k, pairs)
     return {doc_id: score for score, doc_id in top}
-
-
-FEW_HITS = 8
-"""Up to this number of documents, counting the scores above each is quicker than sorting all scores."""
 
 
 def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
@@ -32,17 +29,14 @@ def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
     return 1 + above + sum(other > doc_id for other in equals)
 
 
-def count_above(values: NDArray[Any], own: NDArray[Any]) -> tuple[list[int], list[int]]:
-    """Return for each of ``own`` how many of ``values`` are greater, and how many equal."""
+def count_above(values: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each of ``own``, which are among ``values``, how many values are greater, and how many equal."""
     import numpy as np
 
-    if len(own) <= FEW_HITS:
-        above = [int(np.count_nonzero(values > score)) for score in own]
-        return above, [int(np.count_nonzero(values == score)) for score in own]
     ordered = np.sort(values)
-    upper = np.searchsorted(ordered, own, "right")
-    equal = upper - np.searchsorted(ordered, own, "left")
-    return (len(values) - upper).tolist(), equal.tolist()
+    upper = ordered.searchsorted(own, "right")
+    alone = (ordered[1:] != ordered[:-1]).all()
+    return len(values) - upper, np.ones_like(upper) if alone else upper - ordered.searchsorted(own)
 
 
 def in_tie_order(ids: Iterable[str]) -> list[str]:
@@ -60,12 +54,31 @@ def highest(scores: NDArray[Any], k: int, places: NDArray[Any] | None = None) ->
     """
     import numpy as np
 
-    order: NDArray[Any]
     if 2 * k < len(scores):  # where k is nearer to the length, sorting all of them is quicker
-        kept = np.flatnonzero(scores >= np.partition(scores, -k)[-k])
-        order = kept[highest(scores[kept], len(kept), None if places is None else places[kept])]
-    elif places is None:
-        order = np.argsort(-scores, kind="stable")
-    else:
-        order = np.lexsort((places, -scores))
+        kept = np.flatnonzero(scores >= reached(scores, k))
+        if len(kept) < len(scores):
+            best: NDArray[Any] = kept[highest(scores[kept], k, None if places is None else places[kept])]
+            return best
+    order: NDArray[Any] = np.argsort(-scores, kind="stable") if places is None else np.lexsort((places, -scores))
     return order[:k]
+
+
+_GROUPS = 1024
+"""The fewest groups of scores whose highest scores are compared in place of all scores."""
+
+
+def reached(scores: NDArray[Any], k: int) -> float:
+    """Return a score that at least ``k`` scores reach: the one at rank ``k``, or a lower one.
+
+    Many scores are divided into groups. The ``k``-th of the highest scores of all groups is what is returned.
+
+    Args:
+        scores: At least ``k`` scores.
+        k: The rank, from 1.
+    """
+    import numpy as np
+
+    groups = max(_GROUPS, 8 * k)
+    if (rows := len(scores) // groups) > 1:
+        scores = scores[: rows * groups].reshape(rows, groups).max(axis=0)
+    return float(np.partition(scores, -k)[-k])

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed
-from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments
-from goldbench.pipeline.measures.ranks.order import FEW_HITS, count_above, rank_of
+from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed
+from goldbench.pipeline.measures.ranks.judgment_columns import MIX, Judgments, hashes_of
+from goldbench.pipeline.measures.ranks.order import count_above
+from goldbench.pipeline.measures.ranks.placed_columns import placed_queries, tied_before
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+_FEW_HITS = 8
+"""Up to this number of documents, counting the scores above each is quicker than sorting all scores."""
 
 
 @dataclass(slots=True)
@@ -50,19 +54,16 @@ def place_scattered(
     first = np.searchsorted(owner, owner)
     turn = np.arange(len(at)) - first
     layers = int(turn.max(initial=-1)) + 1
-    if layers <= FEW_HITS:
+    if layers <= _FEW_HITS:
         above, equal, ties = _count_in_layers(rows, at, owner, turn, layers, len(judgments.query_ids))
     else:
         above, equal, ties = _count_by_query(rows, at, owner, len(judgments.query_ids))
-    hits = [Hit(a + 1, g, a, e) for a, e, g in zip(above, equal, grades.tolist(), strict=True)]
-    _break_ties(hits, rows, at, ties)
+    rank = above + 1
+    if ties:
+        rank[list(ties)] += tied_before(rows.docs, at, ties)
     sizes = np.bincount(rows.codes, minlength=len(judgments.query_ids)).tolist()
-    bounds = np.searchsorted(owner, np.arange(len(sizes) + 1)).tolist()
-    placed = {
-        query_id: Placed(size, sorted(hits[bounds[i] : bounds[i + 1]]))
-        for i, (query_id, size) in enumerate(zip(judgments.query_ids, sizes, strict=True))
-        if size
-    }
+    found = zip(judgments.query_ids, placed_queries(sizes, owner, rank, grades, above, equal), strict=True)
+    placed = {query_id: place for query_id, place in found if place.retrieved}
     return placed, rows.extra
 
 
@@ -77,12 +78,15 @@ def _gather(
     extra: set[str] = set()
     height = 0
     for frame in reading:
-        keys.append(pl.Series(_keys(frame)))
+        hashes = hashes_of(frame["doc"])
+        keys.append(pl.Series(_keys(frame, hashes)))
         code = frame["query"].cast(queries, strict=False)
         if code.null_count():
             extra.update(frame["query"].filter(code.is_null()).unique())
-            frame, code = frame.filter(code.is_not_null()), code.drop_nulls()  # noqa: PLW2901  only what is judged
-        found = judgments.found_in(frame)
+            judged = code.is_not_null()
+            hashes = hashes[judged.to_numpy()]
+            frame, code = frame.filter(judged), code.drop_nulls()  # noqa: PLW2901  only what is judged
+        found = judgments.found_in(frame, hashes)
         at.append(found["at"].to_numpy().astype(np.int64) + height)
         grades.append(found["grade"].to_numpy())
         codes.append(code.to_physical().to_numpy().astype(small, copy=False))
@@ -101,8 +105,8 @@ def _gather(
     )
 
 
-def _keys(frame: pl.DataFrame) -> NDArray[np.uint64]:
-    mixed: NDArray[np.uint64] = frame["doc"].hash(0).to_numpy() ^ (frame["query"].hash(1).to_numpy() * MIX)
+def _keys(frame: pl.DataFrame, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    mixed: NDArray[np.uint64] = hashes ^ (frame["query"].hash(1).to_numpy() * MIX)
     return mixed
 
 
@@ -112,7 +116,8 @@ def _refuse_duplicates(keys: pl.Series, frames: Callable[[], Iterator[pl.DataFra
     suspects = keys.filter(keys.is_duplicated()).unique()
     seen: set[tuple[str, str]] = set()
     for frame in frames():
-        for pair in frame.filter(pl.Series(_keys(frame)).is_in(suspects.implode())).select("query", "doc").rows():
+        is_suspect = pl.Series(_keys(frame, hashes_of(frame["doc"]))).is_in(suspects.implode())
+        for pair in frame.filter(is_suspect).select("query", "doc").rows():
             if pair in seen:
                 raise DuplicateDocument(*pair)
             seen.add(pair)
@@ -120,10 +125,10 @@ def _refuse_duplicates(keys: pl.Series, frames: Callable[[], Iterator[pl.DataFra
 
 def _count_in_layers(
     rows: _Rows, at: NDArray[np.int64], owner: NDArray[np.int64], turn: NDArray[np.int64], layers: int, queries: int
-) -> tuple[list[int], list[int], dict[int, list[int]]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[int, NDArray[np.int64]]]:
     """Compare every row with the score of its query's first hit, then of its second, and so on."""
     above, equal = np.zeros(len(at), np.int64), np.zeros(len(at), np.int64)
-    ties: dict[int, list[int]] = {}
+    ties: dict[int, NDArray[np.int64]] = {}
     for layer in range(layers):
         hits = np.flatnonzero(turn == layer)
         bar = np.full(queries, np.inf, rows.scores.dtype)
@@ -141,37 +146,25 @@ def _count_in_layers(
         ends = np.cumsum(exactly)
         for hit in hits[equal[hits] > 1].tolist():
             end = int(ends[owner[hit]])
-            ties[hit] = by_query[end - int(equal[hit]) : end].tolist()
-    return above.tolist(), equal.tolist(), ties
+            ties[hit] = by_query[end - int(equal[hit]) : end]
+    return above, equal, ties
 
 
 def _count_by_query(
     rows: _Rows, at: NDArray[np.int64], owner: NDArray[np.int64], queries: int
-) -> tuple[list[int], list[int], dict[int, list[int]]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], dict[int, NDArray[np.int64]]]:
     """Bring the rows in order of their queries, then count within each."""
     order = np.argsort(rows.codes, kind="stable")
     ends = np.cumsum(np.bincount(rows.codes, minlength=queries))
     scores = rows.scores[order]
     bounds = np.searchsorted(owner, np.arange(queries + 1))
-    above: list[int] = []
-    equal: list[int] = []
-    ties: dict[int, list[int]] = {}
+    above, equal = np.empty_like(at), np.empty_like(at)
+    ties: dict[int, NDArray[np.int64]] = {}
     for query in np.unique(owner).tolist():
         start, end = int(ends[query - 1]) if query else 0, int(ends[query])
-        own = rows.scores[at[bounds[query] : bounds[query + 1]]]
-        higher, same = count_above(scores[start:end], own)
-        for i, count in enumerate(same):
-            if count > 1:
-                ties[len(above) + i] = order[start + np.flatnonzero(scores[start:end] == own[i])].tolist()
-        above += higher
-        equal += same
+        part = slice(int(bounds[query]), int(bounds[query + 1]))
+        own = rows.scores[at[part]]
+        above[part], equal[part] = count_above(scores[start:end], own)
+        for i in np.flatnonzero(equal[part] > 1).tolist():
+            ties[part.start + i] = order[start + np.flatnonzero(scores[start:end] == own[i])]
     return above, equal, ties
-
-
-def _break_ties(hits: list[Hit], rows: _Rows, at: NDArray[np.int64], ties: dict[int, list[int]]) -> None:
-    together = rows.docs.gather([row for tied in ties.values() for row in tied]).to_list()
-    position = 0
-    for i, tied in ties.items():
-        doc_id = rows.docs[int(at[i])]
-        hits[i] = hits[i]._replace(rank=rank_of(doc_id, hits[i].above, together[position : position + len(tied)]))
-        position += len(tied)

@@ -1,7 +1,6 @@
 """Query generation by a chat model: what is asked about which passages, and how. Its parts know no service."""
 
 from goldbench.pipeline.stages.generate.companions import Companions, Group
-from goldbench.pipeline.stages.generate.moments import moment_of, names_moment
 from goldbench.pipeline.stages.generate.one_passage import (
     ModelGenerator,
     assign,
@@ -33,8 +32,6 @@ __all__ = [
     "describe_constraints",
     "generation_prompt",
     "locate",
-    "moment_of",
-    "names_moment",
     "prompts_of_kinds",
     "quotas",
 ]

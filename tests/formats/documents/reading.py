@@ -12,8 +12,9 @@ from typing import Any
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import SourceFile, find_files
+from goldbench.pipeline.formats.documents.task_exchange import Budget
 from goldbench.pipeline.formats.documents.worker import answers
-from goldbench.pipeline.formats.documents.worker_pool import Budget, Workers
+from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.schemas.corpus import Document
 
 

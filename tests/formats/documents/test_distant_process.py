@@ -13,14 +13,16 @@ import pytest
 
 from goldbench.pipeline.cluster.installed_versions import deciding_versions
 from goldbench.pipeline.cluster.losses import Lost
-from goldbench.pipeline.cluster.ray_cluster import _Holder
+from goldbench.pipeline.cluster.remote_object import Holder
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents import distant_process, node_worker
 from goldbench.pipeline.formats.documents.distant_process import NodeWorkers
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.reader import read_documents
 from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.worker_pool import Budget, WorkerProcess, Workers
+from goldbench.pipeline.formats.documents.task_exchange import Budget
+from goldbench.pipeline.formats.documents.worker_pool import Workers
+from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
 from goldbench.schemas.corpus import Document
 from tests.formats.documents.reading import read
 from tests.formats.documents.test_worker_pool import put_notes
@@ -164,6 +166,6 @@ def test_a_node_with_other_versions_is_refused() -> None:
     versions = deciding_versions()
     assert {"Python", "goldbench", "ray", "numpy", "lxml", "mammoth", "jieba", "pydantic-core"} <= versions.keys()
     assert not {"sqlalchemy", "starlette", "plotly", "psycopg", "xllamacpp", "msgpack", "mypy"} & versions.keys()
-    _Holder().hold(list, versions, ())
+    Holder().hold(list, versions, ())
     with pytest.raises(GoldbenchError, match=r"^node \S+ of the Ray cluster has numpy [\d.]+, this machine 1.0: "):
-        _Holder().hold(list, {**versions, "numpy": "1.0"}, ())
+        Holder().hold(list, {**versions, "numpy": "1.0"}, ())

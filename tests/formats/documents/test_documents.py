@@ -20,8 +20,8 @@ from goldbench.pipeline.formats.documents.html_text import html_to_text
 from goldbench.pipeline.formats.documents.identity import document_id, row_id, slug
 from goldbench.pipeline.formats.documents.site_lines import LeftOut
 from goldbench.pipeline.formats.documents.sources import find_files
+from goldbench.pipeline.formats.documents.task_exchange import Budget
 from goldbench.pipeline.formats.documents.titles import markdown_title
-from goldbench.pipeline.formats.documents.worker_pool import Budget
 from goldbench.schemas.record import Id
 from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read

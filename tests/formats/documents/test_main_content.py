@@ -226,3 +226,11 @@ def test_a_page_of_links_takes_time_by_its_length(page: Callable[[int], str]) ->
         return min(times)
 
     assert seconds(1600) < 8 * seconds(400) + 0.05  # 16 times if it were quadratic
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["<table><tr><td><main><pre>x = 1</pre></main></table>", "<table role=main><tr><td><pre>x = 1</pre></table>"],
+)
+def test_code_stays_when_a_table_around_the_main_content_holds_nothing_else(page: str) -> None:
+    assert "x = 1" in text_of(f"<body>{page}</body>")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.formats.documents.fields import ReadOptions
-from goldbench.pipeline.formats.documents.main_content import is_bar
+from goldbench.pipeline.formats.documents.page_furniture import is_bar
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Selection, select

@@ -19,10 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldbench.pipeline.errors import UnreadableDocument
-from goldbench.pipeline.formats.documents import worker_pool
+from goldbench.pipeline.formats.documents import task_exchange
 from goldbench.pipeline.formats.documents.chunker import Pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.worker_pool import Budget, WorkerProcess, Workers
+from goldbench.pipeline.formats.documents.task_exchange import Budget
+from goldbench.pipeline.formats.documents.worker_pool import Workers
+from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
 from goldbench.pipeline.formats.jsonl import RecordFile, line_of
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.stages.select import Traits, select, traits_of, unseen
@@ -100,7 +102,7 @@ def test_a_parquet_file_of_one_long_string_many_times_is_skipped_and_takes_no_me
     script = (
         "import resource, sys; from tests.formats.documents.reading import read\n"
         "from tests.peak_memory import peak_megabytes\n"
-        "from goldbench.pipeline.formats.documents.worker_pool import WorkerProcess\n"
+        "from goldbench.pipeline.formats.documents.worker_process import WorkerProcess\n"
         "outcome = read(sys.argv[1]); print(outcome.texts, outcome.failures)\n"
         "print(peak_megabytes()); WorkerProcess.stop_resting()\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
@@ -114,7 +116,7 @@ def test_a_parquet_file_of_one_long_string_many_times_is_skipped_and_takes_no_me
 
 @pytest.fixture
 def by_seconds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_pool, "_SECONDS_PER_MEGABYTE", 0)
+    monkeypatch.setattr(task_exchange, "_SECONDS_PER_MEGABYTE", 0)
 
 
 def test_a_file_that_takes_too_long_is_named_with_its_limit_and_the_next_one_is_read(
@@ -214,7 +216,14 @@ def stored_chunks(folder: Path, count: int) -> RecordFile[Chunk]:
     texts = [kinds[number % 3].format(number) * (number % 11 + 1) for number in range(count)]
     spans = [Span(doc_id=f"d{number % 7}", start=0, end=len(text)) for number, text in enumerate(texts)]
     chunks = (
-        Chunk(chunk_id=f"c{n}", span=span, text=text) for n, (span, text) in enumerate(zip(spans, texts, strict=True))
+        Chunk(
+            chunk_id=f"c{n}",
+            span=span,
+            text=text,
+            title=f"Title {n % 5}" if n % 2 else "",
+            headings=("Above",) * (n % 3),
+        )
+        for n, (span, text) in enumerate(zip(spans, texts, strict=True))
     )
     return RecordFile.write(folder / "chunks.jsonl", Chunk, chunks)
 

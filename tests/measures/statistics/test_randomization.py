@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from goldbench.pipeline.measures.statistics import few_queries, resamples
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
+from goldbench.pipeline.measures.statistics.pcg64 import raw_words
 from goldbench.pipeline.measures.statistics.significance import sign_flip_p
 
 PAIR = [(0, 1)]
@@ -140,10 +141,10 @@ def test_many_systems_take_no_more_room_than_some(monkeypatch: pytest.MonkeyPatc
     np.testing.assert_array_equal(ends.mean_high, whole.mean_high)
 
 
-@given(seed=st.integers(0, 2**100), draws=st.integers(1, 50))
-def test_the_generator_in_plain_python_gives_numpys_words(seed: int, draws: int) -> None:
-    numpys = np.random.PCG64(np.random.SeedSequence([seed, 1])).random_raw(draws).tolist()
-    assert list(few_queries._words(draws, seed)) == numpys
+@given(seeds=st.lists(st.integers(0, 2**100), min_size=1, max_size=6), draws=st.integers(1, 50))
+def test_the_generator_in_plain_python_gives_numpys_words(seeds: list[int], draws: int) -> None:
+    numpys = np.random.PCG64(np.random.SeedSequence(seeds)).random_raw(draws).tolist()
+    assert list(raw_words(draws, seeds)) == numpys
 
 
 @settings(max_examples=60, deadline=None)
