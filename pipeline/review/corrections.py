@@ -5,9 +5,10 @@ Several systems are corrected together, because a model's error is mostly common
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import inf
 from typing import Any
 
 from goldbench.pipeline.measures.statistics.ppi import FEW, LEAST, estimate
@@ -19,16 +20,6 @@ _NO_WIDTH = 1e-12
 
 Values = Mapping[str, float]
 """A measure by query."""
-Limits = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class _Means:
-    """A corrected mean with its limits for queries like these, and for exactly these."""
-
-    value: float
-    limits: Limits
-    set_limits: Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +67,8 @@ def _alone(raw: Values, mixed: Values, complete: Sequence[str], highest: float) 
     judged = set(complete)
     others = [value for query_id, value in raw.items() if query_id not in judged]
     found = estimate([mixed[query_id] for query_id in complete], [raw[query_id] for query_id in complete], others)
-    means = _Means(found.mean, (found.low, found.high), (found.set_low, found.set_high))
-    return {**_shown(means, (0.0, highest)), "weight": found.weight}
+    (shown,) = _shown([found.mean], ([found.low], [found.high]), ([found.set_low], [found.set_high]), (0.0, highest))
+    return {**shown, "weight": found.weight}
 
 
 def _together(
@@ -98,57 +89,50 @@ def _together(
     rest = np.array([[values[query_id] for query_id in others] for values in raw.values()]).reshape(len(raw), -1)
     found = joint_estimate(human, judge, rest)
     bias, *bias_limits = found.favours()
-    limits, set_limits = found.means_limits(), found.means_limits(these=True)
-    scores = {
-        name: {
-            "raw": plain[name],
-            **_shown(_Means(float(found.means[at]), _at(limits, at), _at(set_limits, at)), (0.0, highest)),
-            "best": float(found.best[at]),
-            "favoured": _estimate(float(bias[at]), _at(bias_limits, at)),
-        }
-        for at, name in enumerate(raw)
-    }
+    means = _shown(found.means, found.means_limits(), found.means_limits(these=True), (0.0, highest))
+    differences = [float(found.means[one] - found.means[other]) for one, other in found.differences()]
     limits, set_limits = found.differences_limits(), found.differences_limits(these=True)
-    places = {name: at for at, name in enumerate(raw)}
-    differences = {
-        pair: {
-            "raw": value,
-            **_shown(
-                _Means(
-                    float(found.means[places[pair[0]]] - found.means[places[pair[1]]]),
-                    _at(limits, at),
-                    _at(set_limits, at),
-                ),
-                (-highest, highest),
-            ),
-        }
-        for at, (pair, value) in enumerate(apart.items())
-    }
-    return Corrections(scores, differences, found.shared)
+    return Corrections(
+        {
+            name: {"raw": plain[name], **shown, "best": float(best), "favoured": favoured}
+            for name, shown, best, favoured in zip(raw, means, found.best, _estimates(bias, bias_limits), strict=True)
+        },
+        {
+            pair: {"raw": apart[pair], **shown}
+            for pair, shown in zip(apart, _shown(differences, limits, set_limits, (-highest, highest)), strict=True)
+        },
+        found.shared,
+    )
 
 
-def _at(limits: Sequence[Any], place: int) -> Limits:
-    low, high = limits
-    return float(low[place]), float(high[place])
+def _shown(
+    values: Iterable[float], limits: Sequence[Any], set_limits: Sequence[Any], ends: tuple[float, float]
+) -> list[dict[str, Estimate]]:
+    """Return the fields of corrected figures, for queries like these and for exactly these.
+
+    Args:
+        values: The figures.
+        limits: The lower and the upper limits of the figures, for queries like these.
+        set_limits: The same for exactly these queries.
+        ends: The lowest and the highest value of the measure.
+    """
+    values = list(values)
+    both = zip(_estimates(values, limits, ends), _estimates(values, set_limits, ends), strict=True)
+    return [{"corrected": like, "this_set": these} for like, these in both]
 
 
-def _shown(means: _Means, ends: Limits) -> dict[str, Any]:
-    """Return a corrected mean for queries like these and for these, with limits within the range of the measure."""
-    return {
-        "corrected": _estimate(means.value, means.limits, ends),
-        "this_set": _estimate(means.value, means.set_limits if _wide(means.limits) else means.limits, ends),
-    }
-
-
-def _estimate(value: float, limits: Limits, ends: Limits = (float("-inf"), float("inf"))) -> Estimate:
-    """Return a figure with its limits; without them if all completely judged queries have the same value."""
-    if not _wide(limits):
-        return Estimate(value=value)
-    return Estimate(value=value, low=max(limits[0], ends[0]), high=min(limits[1], ends[1]))
-
-
-def _wide(limits: Limits) -> bool:
-    return limits[1] - limits[0] > _NO_WIDTH
+def _estimates(
+    values: Iterable[float], limits: Sequence[Any], ends: tuple[float, float] = (-inf, inf)
+) -> Iterator[Estimate]:
+    """Yield figures with their limits; without them if all completely judged queries have the same value."""
+    lowest, highest = ends
+    for value, low, high in zip(values, *limits, strict=True):
+        has_width = high - low > _NO_WIDTH
+        yield Estimate(
+            value=float(value),
+            low=max(float(low), lowest) if has_width else None,
+            high=min(float(high), highest) if has_width else None,
+        )
 
 
 def _mean(values: Values) -> float:

@@ -13,12 +13,10 @@ from itertools import combinations
 import numpy as np
 
 from goldbench.pipeline.measures.statistics.floats import Floats, of_finite_numbers
+from goldbench.pipeline.measures.statistics.normal_draws import NormalDraws, root_of
 from goldbench.pipeline.measures.statistics.ppi import LEAST
-from goldbench.pipeline.measures.statistics.resamples import stream
 
 CONFIDENCE = 0.95
-_JOINT = 3
-"""The number of this use of random numbers; see `stream`."""
 DRAWS = 4_000
 """Draws from the posterior distribution; the error of a 95 % limit is about 2 % of its distance."""
 
@@ -144,7 +142,7 @@ def _estimated(human: Floats, judge: Floats, all_judge: Floats, seed: int) -> Jo
     axes = _axes(systems)
     direct = _Direct.of(axes @ human, axes @ judge, axes @ all_judge, unseen)
     cases = _Cases.of(direct, axes)
-    normal = _Normals(seed, DRAWS)
+    normal = NormalDraws(seed, DRAWS)
     freedom = max(1, judged - 2)  # of slope and mean
     scale = np.sqrt(freedom / normal.chi_square(freedom))
     errors = scale[:, None] * normal.vectors(direct.covariance)
@@ -262,7 +260,7 @@ class _Cases:
     def shared(self) -> float:
         return float(1 - self.weights @ np.trace(self.gains, axis1=1, axis2=2) / self.gains.shape[-1])
 
-    def draws(self, errors: Floats, normal: _Normals) -> tuple[Floats, Floats]:
+    def draws(self, errors: Floats, normal: NormalDraws) -> tuple[Floats, Floats]:
         """Return draws of the contrasts, shape (draws, K - 1), and their means, shape (K - 1,).
 
         Args:
@@ -276,7 +274,7 @@ class _Cases:
         for case in np.unique(picked):
             at = np.flatnonzero(picked == case)
             held = np.eye(size) - self.gains[case]
-            own = free[at] @ _root(self.priors[case]) @ held.T
+            own = free[at] @ root_of(self.priors[case]) @ held.T
             drawn[at] = self.means[case] + errors[at] @ self.gains[case].T + own
         return drawn, self.weights @ self.means
 
@@ -300,39 +298,6 @@ def _priors(direct: _Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
             shares.append(chances * belief.share / _STEPS)
             slopes.append(np.full(len(kinds), belief.slope))
     return np.concatenate(slopes), np.concatenate(shares), np.concatenate(priors)
-
-
-class _Normals:
-    """Seeded draws whose bits do not depend on the version of numpy."""
-
-    def __init__(self, seed: int, draws: int) -> None:
-        self._stream, self._draws = stream(seed, _JOINT), draws
-
-    def uniform(self) -> Floats:
-        """Return numbers between 0 and 1, without both, shape (draws,)."""
-        return self._numbers(1)[:, 0]
-
-    def vectors(self, covariance: Floats) -> Floats:
-        """Return normal vectors of mean 0, shape (draws, K)."""
-        from scipy.special import ndtri
-
-        return np.asarray(ndtri(self._numbers(len(covariance))) @ _root(covariance))
-
-    def chi_square(self, freedom: int) -> Floats:
-        """Return draws from a chi-square distribution, shape (draws,)."""
-        from scipy.special import gammaincinv
-
-        return np.asarray(2 * gammaincinv(freedom / 2, self.uniform()))
-
-    def _numbers(self, width: int) -> Floats:
-        raw = self._stream.random_raw(self._draws * width) >> np.uint64(11)
-        return np.asarray((raw + 0.5) / 2**53).reshape(self._draws, width)
-
-
-def _root(covariance: Floats) -> Floats:
-    """Return the symmetric root of a covariance, which may be singular."""
-    values, vectors = np.linalg.eigh(covariance)
-    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
 
 
 def _together(centre: Floats, draws: Floats) -> tuple[Floats, Floats]:
