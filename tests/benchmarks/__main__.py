@@ -42,7 +42,7 @@ MEASUREMENTS = {
     "published": published.main,
 }
 LONG = {"million": million.main}
-"""Measurements that take an hour or more: they run only if they are named."""
+"""Measurements that take long: they run only if they are named."""
 
 
 def main() -> None:

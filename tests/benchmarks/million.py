@@ -2,7 +2,7 @@
 
 Passages are paragraphs of synthetic text, a row of JSON Lines each, taken as ready chunks. Memory is the largest sum
 over the command and all its processes, with shared pages divided among them, looked up every ``EVERY_S`` seconds.
-``python -m tests.benchmarks million`` takes an hour or more, so the list of all measurements leaves it out.
+``python -m tests.benchmarks million`` takes a quarter of an hour, so the list of all measurements leaves it out.
 """
 
 from __future__ import annotations
