@@ -88,7 +88,7 @@ def _common(found: Calibration) -> Iterator[str]:
         if share < _LITTLE:
             yield f"{measure}: the model's error differs by system, so each is corrected by its own judged queries"
         else:
-            yield f"{measure}: {share:.0%} of the model's error counts as common to all systems"
+            yield f"{measure}: {100 * share:.0f} % of the model's error counts as common to all systems"
     for one in found.scores:
         bias = one.favoured
         if bias is None or bias.value is None or bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
