@@ -54,6 +54,8 @@ def _load_checks(settings: ModelSettings) -> None:
 
 
 def _load_measurements() -> None:
+    from scipy import sparse  # noqa: F401
+
     from goldbench.pipeline.retrieval import term_ranks  # noqa: F401
 
 
