@@ -27,7 +27,7 @@ PAIR_HEADINGS = (
     "p t",
     "win/tie/loss",
     "effect",
-    "detectable",
+    "detectable (Holm)",
 )
 
 
@@ -63,8 +63,14 @@ def pair_row(found: Comparison) -> tuple[str, ...]:
         "-" if found.p_t is None else p_value(found.p_t),
         f"{found.wins}/{found.ties}/{found.losses}",
         "-" if found.effect_size is None else f"{found.effect_size:+.2f}",
-        f"{found.detectable:.4f}" if found.detectable else "-",
+        _detectable(found),
     )
+
+
+def _detectable(found: Comparison) -> str:
+    """Return the detectable difference of this comparison alone and, in brackets, after Holm over all of them."""
+    alone, adjusted = (f"{one:.4f}" if one else "-" for one in (found.detectable, found.detectable_holm))
+    return alone if alone == "-" else f"{alone} ({adjusted})"
 
 
 def in_words(gold: GoldReference) -> str:
@@ -135,16 +141,20 @@ def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
     if found.verdict is Verdict.SAME:
         return f"{found.first} and {found.second} have the same {found.measure} on every query."
     if found.verdict is Verdict.NOT_SEPARABLE:
-        return (
-            f"{found.first} and {found.second} are not separable by {found.measure} ({figures}); "
-            f"{queries(found.queries)} can show differences of about {found.detectable:.4f} or more."
-        )
+        return f"{found.first} and {found.second} are not separable by {found.measure} ({figures}); {_shows(found)}."
     better, worse = found.first, found.second
     if found.verdict is Verdict.SECOND:
         better, worse = worse, better
     if not claims:
         return f"{better} scores higher than {worse} by {found.measure} on these simulated queries ({figures})."
     return f"{better} is better than {worse} by {found.measure} ({figures}, level {alpha:g})."
+
+
+def _shows(found: Comparison) -> str:
+    """Return which differences the queries can show after Holm over all comparisons."""
+    if found.detectable_holm is None:
+        return f"{queries(found.queries)} are too few to show any difference in this many comparisons"
+    return f"{queries(found.queries)} can show differences of about {found.detectable_holm:.4f} or more"
 
 
 def best(card: Scorecard) -> str | None:

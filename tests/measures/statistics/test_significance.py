@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from goldbench.pipeline.measures.statistics.holm import holm
-from goldbench.pipeline.measures.statistics.significance import compare, detectable_difference
+from goldbench.pipeline.measures.statistics.significance import compare
 from goldbench.schemas.scorecard import Method, Verdict
 from tests.measures.statistics.test_randomization import made
 
@@ -82,21 +82,6 @@ def test_a_constant_difference_has_no_t_and_no_effect_size() -> None:
     found = compare(scores, ["a", "b"], ["m"], QUICK).comparisons[0]
     assert (found.p_t, found.effect_size, found.detectable) == (None, None, 0.0)
     assert found.verdict is Verdict.FIRST
-
-
-def test_the_detectable_difference_is_2_80_deviations_over_the_root() -> None:
-    # 0.22 over 147 queries detects 0.05, over 916 it detects 0.02
-    assert detectable_difference(0.22, 147) == pytest.approx(2.80 * 0.22 / 147**0.5, rel=1e-3)
-    assert detectable_difference(0.22, 147) == pytest.approx(0.05, abs=0.001)
-
-
-@pytest.mark.slow
-def test_the_detectable_difference_is_detected_in_four_of_five_cases() -> None:
-    draw = np.random.default_rng(0)
-    found = sum(
-        stats.ttest_1samp(draw.normal(detectable_difference(0.3, 100), 0.3, 100), 0).pvalue <= 0.05 for _ in range(4000)
-    )
-    assert found / 4000 == pytest.approx(0.8, abs=0.02)
 
 
 @pytest.mark.parametrize("scores", [made(1), made(5, systems=1), made(5, measures=0), np.full((5, 2, 1), np.nan)])
