@@ -25,7 +25,7 @@ class Estimate(Record):
 
 
 class GradeMeaning(Record):
-    """The worth of a judge's grade: the share of its pairs that are relevant by the reference (Wilson interval)."""
+    """The worth of a judge's grade: the share of its pairs relevant by the reference (interval over queries)."""
 
     grade: int
     pairs: int = Field(ge=0)

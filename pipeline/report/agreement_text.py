@@ -118,8 +118,9 @@ def method(found: Agreement) -> str:
             return f"Relevant: grade {found.level} or higher."
         return f"Ceiling: middle 95 % of the splits, seed {found.seed}."
     return (
-        f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}; shares "
-        f"by grade: Wilson. Relevant: grade {found.level} or higher. Several assessors count as their rounded mean."
+        f"Intervals: {found.confidence:.0%}, over queries ({found.resamples:,} resamples, seed {found.seed}; shares by "
+        f"grade: Wilson with the design effect of queries). Relevant: grade {found.level} or higher. "
+        "Several assessors count as their rounded mean."
     )
 
 
