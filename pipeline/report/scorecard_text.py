@@ -22,6 +22,7 @@ PAIR_HEADINGS = (
     "second",
     "difference",
     "interval",
+    "uplift",
     "p",
     "p Holm",
     "p t",
@@ -58,6 +59,7 @@ def pair_row(found: Comparison) -> tuple[str, ...]:
         found.second,
         f"{found.difference:+.4f}",
         f"[{found.low:+.4f}, {found.high:+.4f}]",
+        "-" if found.uplift is None else f"{found.uplift:+.1%}",
         p_value(found.p),
         p_value(found.p_holm),
         "-" if found.p_t is None else p_value(found.p_t),
@@ -136,7 +138,8 @@ def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
         claims: Whether the queries allow a statement about the systems; simulated queries do not.
     """
     figures = (
-        f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}, p {p_value(found.p_holm)} after Holm"
+        f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}{_uplift(found)}, "
+        f"p {p_value(found.p_holm)} after Holm"
     )
     if found.verdict is Verdict.SAME:
         return f"{found.first} and {found.second} have the same {found.measure} on every query."
@@ -148,6 +151,13 @@ def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
     if not claims:
         return f"{better} scores higher than {worse} by {found.measure} on these simulated queries ({figures})."
     return f"{better} is better than {worse} by {found.measure} ({figures}, level {alpha:g})."
+
+
+def _uplift(found: Comparison) -> str:
+    """Return the difference in percent of the second system's mean, with its interval; empty if it has none."""
+    if found.uplift is None or found.uplift_low is None or found.uplift_high is None:
+        return ""
+    return f", {found.uplift:+.1%} of {found.second}'s mean ({found.uplift_low:+.1%} to {found.uplift_high:+.1%})"
 
 
 def _shows(found: Comparison) -> str:

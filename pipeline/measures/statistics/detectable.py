@@ -52,6 +52,21 @@ def detectable_difference(
     return _multiplier(queries, level, power) * deviation / sqrt(queries)
 
 
+def adjusted_difference(alone: float | None, queries: int, *, pairs: int, alpha: float) -> float | None:
+    """Return the detectable difference after Holm from that of one comparison; None if the queries can show none.
+
+    Args:
+        alone: `detectable_difference` of one pair, or None if the queries can show none.
+        queries: As in `detectable_difference`.
+        pairs: As in `detectable_difference`.
+        alpha: As in `detectable_difference`.
+    """
+    adjusted = detectable_difference(1.0, queries, pairs=pairs, alpha=alpha)
+    if alone is None or adjusted == inf:
+        return None
+    return alone * adjusted / detectable_difference(1.0, queries, alpha=alpha)
+
+
 def queries_needed(
     deviation: float, difference: float, *, pairs: int = 1, power: float = POWER, alpha: float = 0.05
 ) -> int:

@@ -18,12 +18,18 @@ from goldbench.schemas.scorecard import Score
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Lower and upper ends of means, shape (systems, measures), and of differences, shape (pairs, measures)."""
+    """Lower and upper ends of means, shape (systems, measures), and of differences, shape (pairs, measures).
+
+    ``uplift_low`` and ``uplift_high``, of the shape of differences, are those of the difference as a share of the
+    second system's mean; NaN where the interval of that mean reaches 0.
+    """
 
     mean_low: Floats
     mean_high: Floats
     difference_low: Floats
     difference_high: Floats
+    uplift_low: Floats
+    uplift_high: Floats
 
 
 def bootstrap_intervals(
@@ -55,7 +61,26 @@ def bootstrap_intervals(
     )
     ends = [_between(one, below) for one in drawn]
     low, high = (np.concatenate(side) * grid.unit / queries for side in zip(*ends, strict=True))
-    return Intervals(low[:systems], high[:systems], low[systems:], high[systems:])
+    uplifts = _uplifts(sums, first, second, low[second], below)
+    return Intervals(low[:systems], high[:systems], low[systems:], high[systems:], *uplifts)
+
+
+def _uplifts(
+    sums: Floats, first: Sequence[int], second: Sequence[int], baseline_low: Floats, below: int
+) -> tuple[Floats, Floats]:
+    """Return the ends of the uplifts over the second systems, from the resamples that give the differences.
+
+    A ratio above 1 in a resample is a difference above 0, so both intervals hold or exclude 0 together.
+    """
+    none = np.empty((0, sums.shape[2]))
+    ends = [(none, none)]
+    for some in parts(len(first), sums[:, 0].size):
+        drawn = sums[:, first[some]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn /= sums[:, second[some]]
+        ends.append(_between(drawn, below))
+    low, high = (np.concatenate(side) for side in zip(*ends, strict=True))
+    return np.where(baseline_low > 0, low - 1, np.nan), np.where(baseline_low > 0, high - 1, np.nan)
 
 
 def weighted_intervals(
@@ -85,7 +110,7 @@ def weighted_intervals(
     below = rank_below(resamples, widened_tail((1 - confidence) / 2, max(2, int(effective_number(weights)))))
     low, high = _between(sums[:, :, :measures] / sums[:, :, measures:], below)
     none = np.empty((0, measures))
-    return Intervals(low, high, none, none)
+    return Intervals(low, high, none, none, none, none)
 
 
 def effective_number(weights: Floats) -> float:
@@ -112,7 +137,7 @@ def _between(drawn: Floats, below: int) -> tuple[Floats, Floats]:
     """Return the value with ``below`` draws below it, and the value with as many above it."""
     above = len(drawn) - 1 - below
     ordered = np.partition(drawn, [below, above], axis=0)
-    return ordered[below], ordered[above]
+    return ordered[below].copy(), ordered[above].copy()  # a view would keep all draws in memory
 
 
 def widened_tail(tail: float, queries: int) -> float:

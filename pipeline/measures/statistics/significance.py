@@ -74,10 +74,19 @@ def compare(scores: Floats, systems: Sequence[str], measures: Sequence[str], met
                     effect_size=found.effect_size(),
                     detectable=found.detectable(alpha=method.alpha),
                     detectable_holm=found.detectable(alpha=method.alpha, pairs=p.size),
+                    **_uplift(found.mean, float(scores[:, second, column].mean()), intervals, row, column),
                     verdict=_verdict(found, float(adjusted[row, column]), method.alpha),
                 )
             )
     return Compared(comparisons, intervals)
+
+
+def _uplift(difference: float, baseline: float, ends: Intervals, row: int, column: int) -> dict[str, float]:
+    """Return the fields of a comparison on the uplift; none of them if the baseline's interval reaches 0."""
+    low, high = float(ends.uplift_low[row, column]), float(ends.uplift_high[row, column])
+    if not (isfinite(low) and isfinite(high)):
+        return {}
+    return {"uplift": difference / baseline, "uplift_low": low, "uplift_high": high}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.detectable import detectable_difference, queries_needed
+from goldbench.pipeline.measures.statistics.detectable import adjusted_difference, detectable_difference, queries_needed
 
 
 @pytest.mark.parametrize("queries", [8, 25, 147, 5000])
@@ -38,6 +38,14 @@ def test_the_number_of_queries_is_the_first_that_shows_the_difference(
     queries = queries_needed(deviation, difference, pairs=pairs)
     assert detectable_difference(deviation, queries, pairs=pairs) <= difference
     assert queries == 2 or detectable_difference(deviation, queries - 1, pairs=pairs) > difference
+
+
+def test_a_difference_is_adjusted_as_if_it_were_computed_for_all_pairs() -> None:
+    alone = detectable_difference(0.2, 60)
+    adjusted = adjusted_difference(alone, 60, pairs=28, alpha=0.05)
+    assert adjusted == pytest.approx(detectable_difference(0.2, 60, pairs=28))
+    assert adjusted_difference(alone, 8, pairs=28, alpha=0.05) is None
+    assert adjusted_difference(None, 60, pairs=28, alpha=0.05) is None
 
 
 def test_five_queries_show_nothing_and_equal_systems_any_difference_from_six_on() -> None:
