@@ -71,7 +71,8 @@ class Comparison(Record):
     ``p_t`` and ``effect_size`` are None if all differences are equal. ``detectable`` is the smallest true difference
     that this number of queries shows in four tests of five if this is the only comparison, ``detectable_holm`` the same
     after Holm over all comparisons; None if these queries cannot show any. ``uplift`` is the difference as a share of
-    the second system's mean (0.05 = 5 %), None if the interval of that mean reaches 0.
+    the second system's mean (0.05 = 5 %), None if the interval of that mean reaches 0 or there are fewer than 15
+    queries.
     """
 
     measure: str
