@@ -17,7 +17,7 @@ from goldbench.pipeline.measures.statistics.student import upper_quantile
 from goldbench.schemas.scorecard import Score
 
 FEW_FOR_PERCENTILES = 15
-"""Below this number of queries percentiles alone cover less than they should, 73 % for 3 queries."""
+"""Below this number of queries percentiles alone cover less than they should."""
 
 
 @dataclass(frozen=True, slots=True)
