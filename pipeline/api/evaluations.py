@@ -36,7 +36,7 @@ class Evaluation(Mapping[str, float]):
     {'mrr@10': 0.5, 'r@1': 0.0}
     >>> result
     measure     mean      95 % interval
-    mrr@10    0.7500   0.5000 to 1.0000
+    mrr@10    0.7500   0.0000 to 1.0000
     r@1       0.5000   0.0000 to 1.0000
     run: 2 queries.
     >>> result.to_pandas(per_query=True)

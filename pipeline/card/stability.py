@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 
 import numpy as np
 
@@ -10,14 +11,17 @@ from goldbench.pipeline.agreement.rankings import SPLITS, halves
 from goldbench.pipeline.card.baselines import DENSE, WORDS, Baselines
 from goldbench.pipeline.card.described_set import DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
+from goldbench.pipeline.measures.statistics.detectable import queries_needed
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
-from goldbench.pipeline.measures.statistics.significance import power
+from goldbench.pipeline.measures.statistics.significance import Power, power
 from goldbench.schemas.set_card import Figure, Value
 
 ADVANTAGE, POWER, STABILITY = "lexical advantage", "power", "stability"
 FEWEST = 10
 """Fewest queries for any statement on differences between systems."""
+SMALL = 0.03
+"""A difference of nDCG@10 that people act on; the card says how many queries show it."""
 _CURVE = (5, 10, 25, 50, 100, 150, 200, 300, 500, 1000)
 _OURS = "Between the baselines, not between your systems."
 _EQUAL = 1e-9
@@ -56,7 +60,7 @@ def _size(material: DescribedSet) -> Figure:
         POWER,
         "number of queries",
         count,
-        "With the usual spread, 300 queries show differences of about 0.035 nDCG@10, and 100 queries of about 0.06.",
+        "The minimum detectable difference says what they show; to halve it takes four times the queries.",
         unit="queries with a relevant passage",
         limit=(">= 100, better 300", count >= 100),
     )
@@ -116,18 +120,30 @@ def _power(baselines: Baselines, seed: int) -> Iterator[Figure]:
         unit="share of pairs",
         values=values,
     )
+    yield _detectable(found, len(baselines.query_ids))
+
+
+def _detectable(found: Power, queries: int) -> Figure:
     name = "minimum detectable difference"
     if not found.deviation:
-        yield absent(POWER, name, "the baselines score the same on most queries, so the spread is not known")
-        return
-    yield figure(
+        return absent(POWER, name, "the baselines score the same on most queries, so the spread is not known")
+    values: dict[str, Value] = {"standard deviation of differences": found.deviation}
+    any_pair = f"no difference between any one of {found.pairs} pairs"
+    if isfinite(found.detectable_holm):
+        values[f"any of {found.pairs} pairs"] = found.detectable_holm
+        any_pair = f"{found.detectable_holm:.3f} between any one of {found.pairs} pairs"
+    for pairs in sorted({1, found.pairs}):
+        values[f"queries for {SMALL}, {pairs} pair{'s' * (pairs > 1)}"] = queries_needed(
+            found.deviation, SMALL, pairs=pairs
+        )
+    return figure(
         POWER,
         name,
         found.detectable,
-        f"With {len(baselines.query_ids):,} queries, differences below {found.detectable:.3f} nDCG@10 are noise "
-        "(two-sided 0.05, power 0.8, median spread of the pairs of baselines).",
+        f"{queries:,} queries show a difference of {found.detectable:.3f} nDCG@10 between two systems chosen "
+        f"beforehand and {any_pair} in four of five cases (0.05, Holm, median spread of the baselines' pairs).",
         unit="nDCG@10",
-        values={"standard deviation of differences": found.deviation},
+        values=values,
     )
 
 
