@@ -1,0 +1,143 @@
+"""How far rankings of systems by made queries may be trusted: taus, intervals, ceilings, and rules held out by corpus.
+
+Scores have the shape (systems, queries). A group is a corpus: collections that are translations of one corpus are one
+group, since they say one thing several times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.rank_correlation import kendall_tau_b, tau_b_rows
+
+RESAMPLES, SPLITS = 1_000, 500
+LEVELS = (0.025, 0.975)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure and the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def tau(first: Floats, second: Floats) -> float:
+    """Return Kendall's tau-b of two rankings by mean score, -1 to 1; NaN if a source cannot tell systems apart."""
+    return kendall_tau_b(first.mean(axis=1), second.mean(axis=1))
+
+
+def means_of_resamples(scores: Floats, count: int, random: np.random.Generator) -> Floats:
+    """Return the systems' means over queries drawn anew, shape (count, systems)."""
+    queries = scores.shape[1]
+    drawn = random.multinomial(queries, np.full(queries, 1 / queries), size=count)
+    return np.asarray(drawn @ scores.T / queries)
+
+
+def mean_tau(people: Floats, sets: Sequence[Floats]) -> Interval:
+    """Return the mean tau of sets of several seeds with people's ranking.
+
+    The interval draws seeds anew, and the queries of each drawn set; people's ranking stays.
+
+    Args:
+        people: Scores by people's queries.
+        sets: Scores by the set of each seed.
+    """
+    random = np.random.default_rng(0)
+    ranking = np.tile(people.mean(axis=1), (RESAMPLES, 1))
+    taus = np.stack([tau_b_rows(ranking, means_of_resamples(one, RESAMPLES, random)) for one in sets])
+    chosen = random.integers(len(sets), size=taus.shape)
+    low, high = np.nanquantile(np.take_along_axis(taus, chosen, axis=0).mean(axis=0), LEVELS)
+    return Interval(float(np.mean([tau(people, one) for one in sets])), float(low), float(high))
+
+
+def ceiling(people: Floats) -> Interval:
+    """Return the mean tau of two full sets of people's queries, each drawn anew, and the spread of the draws."""
+    random = np.random.default_rng(0)
+    first, second = (means_of_resamples(people, SPLITS, random) for _ in range(2))
+    return _spread(tau_b_rows(first, second))
+
+
+def halves(people: Floats, size: int | None = None) -> Interval:
+    """Return the mean tau of two separate halves of people's queries, or of two samples of ``size``, and its spread."""
+    random = np.random.default_rng(0)
+    half = size or people.shape[1] // 2
+    orders = [random.permutation(people.shape[1]) for _ in range(SPLITS)]
+    sides = [np.stack([people[:, order[part]].mean(axis=1) for order in orders]) for part in _parts(half)]
+    return _spread(tau_b_rows(*sides))
+
+
+def _parts(half: int) -> tuple[slice, slice]:
+    return slice(half), slice(half, 2 * half)
+
+
+def _spread(taus: Floats) -> Interval:
+    low, high = np.nanquantile(taus, LEVELS)
+    return Interval(float(np.nanmean(taus)), float(low), float(high))
+
+
+def over_groups(values: Mapping[str, float], group_of: Callable[[str], str]) -> Interval:
+    """Return the mean over collections, with an interval that draws groups of collections anew.
+
+    Args:
+        values: A figure by collection.
+        group_of: Gives the group of a collection.
+    """
+    groups: dict[str, list[float]] = {}
+    for name, value in values.items():
+        groups.setdefault(group_of(name), []).append(value)
+    sums, sizes = (np.array([reduce(one) for one in groups.values()], float) for reduce in (np.sum, len))
+    random = np.random.default_rng(0)
+    drawn = random.integers(len(groups), size=(10_000, len(groups)))
+    low, high = np.quantile(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), LEVELS)
+    return Interval(float(np.mean(list(values.values()))), float(low), float(high))
+
+
+def chosen_elsewhere(
+    figures: Mapping[str, Mapping[str, float]], group_of: Callable[[str], str]
+) -> dict[str, tuple[str, float]]:
+    """Return, for each collection, the source that is best on average on the other groups, and what it reaches here.
+
+    Args:
+        figures: A figure by collection and source.
+        group_of: Gives the group of a collection.
+    """
+    found = {}
+    for name, here in figures.items():
+        others = [one for other, one in figures.items() if group_of(other) != group_of(name)]
+        best = max(here, key=lambda source: np.mean([one[source] for one in others]))
+        found[name] = best, here[best]
+    return found
+
+
+def correlation(
+    signal: Mapping[str, Sequence[float]], truth: Mapping[str, Sequence[float]], group_of: Callable[[str], str]
+) -> Interval:
+    """Return Pearson's correlation of a signal with the truth over all sets, with an interval that draws groups anew.
+
+    Args:
+        signal: By collection, a value for each set.
+        truth: As in ``signal``.
+        group_of: Gives the group of a collection.
+    """
+    groups: dict[str, list[tuple[float, float]]] = {}
+    for name, values in signal.items():
+        groups.setdefault(group_of(name), []).extend(zip(values, truth[name], strict=True))
+    parts = [np.array(one) for one in groups.values()]
+    random = np.random.default_rng(0)
+    drawn = [
+        _pearson(np.concatenate([parts[one] for one in random.integers(len(parts), size=len(parts))]))
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.nanquantile(drawn, LEVELS)
+    return Interval(_pearson(np.concatenate(parts)), float(low), float(high))
+
+
+def _pearson(pairs: Floats) -> float:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.corrcoef(pairs.T)[0, 1])
