@@ -12,14 +12,10 @@ from goldbench.pipeline.card.described_set import DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
 from goldbench.pipeline.card.fresh_rankings import fresh_scores
 from goldbench.pipeline.card.stability import FEWEST
+from goldbench.pipeline.measures.statistics.agreement_limits import REFUSED, TRUSTED
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
-from goldbench.pipeline.measures.statistics.source_agreement import (
-    REFUSED,
-    TRUSTED,
-    RankingAgreement,
-    ranking_agreement,
-)
+from goldbench.pipeline.measures.statistics.source_agreement import RankingAgreement, ranking_agreement
 from goldbench.pipeline.offline.generator import RecipeName
 from goldbench.schemas.query import Recipe
 from goldbench.schemas.set_card import Figure, State, Value

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from goldbench.pipeline.measures.statistics.agreement_limits import REFUSED, TRUSTED
 from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.measures.statistics.source_agreement import REFUSED, TRUSTED
 from goldbench.pipeline.offline.generator import RecipeName
 from goldbench.pipeline.offline.notice import TAU
 from tests.benchmarks.collections import collections_folder, is_collection

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.measures.statistics.rank_correlation import kendall_tau_b, tau_b_rows
+from goldbench.pipeline.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_b_rows
 
 RESAMPLES, SPLITS = 1_000, 500
 LEVELS = (0.025, 0.975)
@@ -63,17 +63,10 @@ def ceiling(people: Floats) -> Interval:
     return _spread(tau_b_rows(first, second))
 
 
-def halves(people: Floats, size: int | None = None) -> Interval:
-    """Return the mean tau of two separate halves of people's queries, or of two samples of ``size``, and its spread."""
-    random = np.random.default_rng(0)
-    half = size or people.shape[1] // 2
-    orders = [random.permutation(people.shape[1]) for _ in range(SPLITS)]
-    sides = [np.stack([people[:, order[part]].mean(axis=1) for order in orders]) for part in _parts(half)]
-    return _spread(tau_b_rows(*sides))
-
-
-def _parts(half: int) -> tuple[slice, slice]:
-    return slice(half), slice(half, 2 * half)
+def halves(people: Floats) -> Interval:
+    """Return the mean tau of two separate halves of the queries, and its spread."""
+    first, second = split_halves(people.T, size=people.shape[1] // 2, splits=SPLITS, seed=0)
+    return _spread(tau_b_rows(first, second))
 
 
 def _spread(taus: Floats) -> Interval:

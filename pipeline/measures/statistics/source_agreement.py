@@ -16,11 +16,6 @@ from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS, kendall_tau_b, tau_b_rows
 from goldbench.pipeline.measures.statistics.resamples import on_grid, resample_sums
 
-REFUSED, TRUSTED = 0.1, 0.5
-"""Agreement of query sources up to which a set of simulated queries is refused, and from which it is not warned of.
-
-Measured by ``tests.benchmarks.offline_validity``; see ``docs/simulated_queries.md``.
-"""
 RESAMPLES = 500
 """Draws of the queries for one interval, which needs their standard deviation only."""
 
