@@ -13,7 +13,7 @@ from goldbench.pipeline.offline.generator import RecipeName
 
 PASSAGES = 2_000
 """Most passages that queries are drawn from and searched in: an evenly spaced sample bounds the time of a card."""
-QUERIES = 150
+QUERIES = 300
 """Most queries drawn."""
 DRAWS = 3
 """Separate draws, which show how far one draw can be trusted."""

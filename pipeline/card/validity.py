@@ -71,8 +71,13 @@ def _query_sources(material: DescribedSet, baselines: Baselines, seed: int) -> F
 
 def other_recipe(material: DescribedSet) -> RecipeName:
     """Return a recipe that the set's queries were not made by, so that the two sources have little in common."""
+    return "terms" if _of_held_out(material) else "held-out"
+
+
+def _of_held_out(material: DescribedSet) -> bool:
+    """Return whether most queries are made of sentences that were taken out."""
     own = [note.get("recipe") for note in material.notes.values()]
-    return "held-out" if 2 * own.count(Recipe.TERMS) > len(own) else "terms"
+    return 2 * sum(one in {Recipe.HELD_OUT, Recipe.HELD_OUT_TERMS} for one in own) > len(own)
 
 
 def _generators(material: DescribedSet, baselines: Baselines, seed: int) -> Iterator[Figure]:

@@ -16,6 +16,7 @@ from typing import cast
 import numpy as np
 
 from goldbench.pipeline.card.baselines import described, ranked_by_all
+from goldbench.pipeline.card.fresh_rankings import QUERIES as FRESH
 from goldbench.pipeline.card.fresh_rankings import fresh_scores
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.offline.generator import RecipeName
@@ -75,7 +76,7 @@ class Sources:
             recipe: How queries are simulated.
             seed: Seed of the draws.
         """
-        path = self._path(f"fresh-{recipe}-{seed}")
+        path = self._path(f"fresh-{recipe}-{FRESH}-{seed}")
         if not path.is_file():
             passages = {f"d{position}": text for position, text in enumerate(self.collection.documents)}
             found = fresh_scores(passages, recipe, language=self.collection.language, seed=seed)
