@@ -59,50 +59,52 @@ def source_agreements(
     names = {point.name: point.system for point in outcome.measured if point.cut is None}
     if not bench.validity or len(names) < 2:
         return []
-    first = bench.compared[0].name
-    texts = [passages[doc_id] for doc_id in sorted(passages)]
-    found: dict[str, dict[str, Floats]] = {}
-    draws: dict[str, list[list[int]]] = {}
-    for recipe in RECIPES:
-        made = fresh_queries(
-            passages, recipe, count=bench.validity, draws=DRAWS, seed=bench.seed, language=main_language(texts)
-        )
-        if len(made.queries) >= FEWEST:
-            with progress.stage(f"validity, {recipe}", len(names)) as step:
-                found[recipe] = {}
-                for name, scores in _scores(bench, systems, names, made, passages):
-                    found[recipe][name] = scores
-                    step.advance(1)
-            place = {query_id: row for row, query_id in enumerate(sorted(made.queries))}
-            draws[recipe] = [[place[query_id] for query_id in one] for one in made.draws]
+    language = main_language([passages[doc_id] for doc_id in sorted(passages)])
+    made: dict[str, FreshQueries] = {
+        recipe: fresh_queries(passages, recipe, count=bench.validity, draws=DRAWS, seed=bench.seed, language=language)
+        for recipe in RECIPES
+    }
+    made = {recipe: one for recipe, one in made.items() if len(one.queries) >= FEWEST}
+    found = {recipe: _scores(bench, systems, names, recipe, one, passages, progress) for recipe, one in made.items()}
     common = [name for name in names if all(name in one for one in found.values())]
     if not found or len(common) < 2:
         return []
+    first = bench.compared[0].name
     own = aligned({name: results[name] for name in common}, [first]).scores[:, :, 0]
     parts = {GOLD: [own]} if len(own) >= FEWEST else {}
     for recipe, columns in found.items():
+        place = {query_id: row for row, query_id in enumerate(sorted(made[recipe].queries))}
         table = np.stack([columns[name] for name in common], axis=1)
-        parts[recipe] = [table[rows] for rows in draws[recipe] if rows]
+        parts[recipe] = [table[[place[query_id] for query_id in one]] for one in made[recipe].draws if one]
     return list(_pairs(parts, len(common), first, bench.seed))
 
 
 def _scores(
-    bench: Bench, systems: Systems, names: Mapping[str, str], made: FreshQueries, passages: Mapping[str, str]
-) -> Iterator[tuple[str, Floats]]:
-    """Yield the scores of each system by the first compared measure, in the order of the sorted query ids."""
-    measure, searched = bench.compared[0], made.searched(passages)
+    bench: Bench,
+    systems: Systems,
+    names: Mapping[str, str],
+    recipe: str,
+    made: FreshQueries,
+    passages: Mapping[str, str],
+    progress: Progress,
+) -> dict[str, Floats]:
+    """Return the scores of each system by the first compared measure, in the order of the sorted query ids."""
+    measure, searched, found = bench.compared[0], made.searched(passages), dict[str, "Floats"]()
     qrels = {query_id: {made.sources[query_id]: 1} for query_id in sorted(made.queries)}
-    for name, system in names.items():
-        try:
-            retriever = systems.retriever(system)
-            retriever.index(searched)
-            systems.forget()
-            run = retriever.search(made.queries, k=bench.depth)
-        except (RetrieverFailed, MissingExtra):
-            continue
-        placed = place_mapping(qrels, {one: dict(run.get(one, {})) for one in qrels}, scores="float64")
-        result = assess(qrels, placed, [measure], extra=0, missing="zero", names=("simulated queries", name))
-        yield name, np.asarray(result.values[measure.name], dtype=np.float64)
+    with progress.stage(f"validity, {recipe}", len(names)) as step:
+        for name, system in names.items():
+            step.advance(1)
+            try:
+                retriever = systems.retriever(system)
+                retriever.index(searched)
+                systems.forget()
+                run = retriever.search(made.queries, k=bench.depth)
+            except (RetrieverFailed, MissingExtra):
+                continue
+            placed = place_mapping(qrels, {one: dict(run.get(one, {})) for one in qrels}, scores="float64")
+            result = assess(qrels, placed, [measure], extra=0, missing="zero", names=("simulated queries", name))
+            found[name] = np.asarray(result.values[measure.name], dtype=np.float64)
+    return found
 
 
 def _pairs(parts: Mapping[str, Sequence[Floats]], systems: int, measure: str, seed: int) -> Iterator[SourceAgreement]:

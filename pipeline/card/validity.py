@@ -25,6 +25,12 @@ SOURCES = "agreement of query sources"
 GENERATORS = "agreement of generators"
 JUDGES = "agreement of judges on the ranking"
 _OURS = "Between the baselines, not between your systems."
+_TOLD = {
+    State.OK: "alike. A ranking by this set is then likelier, not certain, to be the one of people's queries.",
+    State.WARN: "differently. A ranking by this set may be another than that of people's queries: check some queries.",
+    State.FAIL: "so differently that a ranking by this set says nothing: do not compare systems by it.",
+    State.INFO: "with this tau, which has no verdict for people's queries and for queries of held-out sentences.",
+}
 
 
 def validity_figures(material: DescribedSet, baselines: Baselines, *, seed: int) -> Iterator[Figure]:
@@ -57,16 +63,34 @@ def _query_sources(material: DescribedSet, baselines: Baselines, seed: int) -> F
     values = _values(found)
     values["fresh queries"] = sum(len(one.query_ids) for one in fresh)
     values["recipe of the fresh queries"] = recipe
+    state = state_of(found.tau, material)
     return figure(
         VALIDITY,
         SOURCES,
         found.tau,
-        f"The set's own queries and freshly simulated ones (recipe {recipe}) order {len(names)} systems "
-        f"{_told(found, simulated=material.simulated)} {_OURS}",
+        f"The set's own queries and freshly simulated ones (recipe {recipe}) order {len(names)} systems {_TOLD[state]} "
+        f"{_OURS}",
         unit="tau",
         values=values,
-        limit=(f">= {TRUSTED}, fails at {REFUSED} or less", _state(found, simulated=material.simulated)),
+        limit=(None if state is State.INFO else f">= {TRUSTED}", state),
     )
+
+
+def state_of(tau: float, material: DescribedSet) -> State:
+    """Return the verdict on an agreement; a set fails only if its queries are simulated.
+
+    Two kinds of sets have no verdict: those of people's or users' queries, because the simulation is the likelier error
+    if the two differ, and those of held-out sentences, whose agreement was found to say nothing.
+
+    Args:
+        tau: Agreement of the set's queries with fresh ones.
+        material: The gold set.
+    """
+    if material.level_of_evidence in {"human", "users"} or _of_held_out(material):
+        return State.INFO
+    if tau >= TRUSTED:
+        return State.OK
+    return State.FAIL if tau <= REFUSED and material.simulated else State.WARN
 
 
 def other_recipe(material: DescribedSet) -> RecipeName:
@@ -156,20 +180,3 @@ def _values(found: RankingAgreement) -> dict[str, Value]:
         "lowest of single draws": found.lowest,
         "highest of single draws": found.highest,
     }
-
-
-def _state(found: RankingAgreement, *, simulated: bool) -> State:
-    """Return the verdict; only a set of simulated queries fails, since the rule was measured on such sets."""
-    if found.tau >= TRUSTED:
-        return State.OK
-    return State.FAIL if simulated and found.tau <= REFUSED else State.WARN
-
-
-def _told(found: RankingAgreement, *, simulated: bool) -> str:
-    if found.tau >= TRUSTED:
-        return "alike, so a ranking by this set is likely, not certainly, one that people's queries would give."
-    if not simulated:
-        return "differently: have people ask or judge some queries before you choose by this set."
-    if found.tau > REFUSED:
-        return "differently, so a ranking by this set says little: use it for regressions of one system."
-    return "in contradiction, so a ranking by this set says nothing: do not compare systems by it."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.agreement_limits import REFUSED
+from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.pipeline.report.scorecard_text import (
     PAIR_HEADINGS,
     SMOKE,
@@ -163,8 +164,10 @@ def sources(found: Experiment) -> Iterator[str]:
             f"Validity: {one.first} and {one.second} rank the {one.systems} systems by {one.measure} with tau "
             f"{one.tau:.2f} ({one.low:.2f} to {one.high:.2f}; single draws {one.lowest:.2f} to {one.highest:.2f})."
         )
-    if found.sources and min(one.tau for one in found.sources) <= REFUSED:
+    if any(one.tau <= REFUSED and one.systems >= FEW_SYSTEMS for one in found.sources):
         yield "Validity: sources of queries contradict each other, so at least one says nothing about these systems."
+    elif any(one.low <= REFUSED for one in found.sources):
+        yield "Validity: these queries are too few, or the systems too alike, to say whether the sources agree."
 
 
 def figures_markdown(found: Experiment) -> str:

@@ -36,6 +36,7 @@ from tests.benchmarks.validity_statistics import (
     halves,
     mean_tau,
     over_groups,
+    refused_elsewhere,
     tau,
 )
 from tests.benchmarks.written_queries import CACHE, OPTIONS
@@ -211,7 +212,11 @@ def _print_rule(agreement: Mapping[str, Sequence[float]], truth: Mapping[str, Se
                 f"  {kind}: {chosen.sum()} sets, true tau {values.mean():.2f} on average, {values.min():.2f} to "
                 f"{values.max():.2f}, {np.mean(values >= VALID):.0%} at least {VALID}"
             )
-    print()
+    limits, refused = refused_elsewhere(agreement, truth, corpus_of, valid=VALID)
+    told = f", {np.mean(np.array(refused) >= VALID):.0%} at least {VALID}" if refused else ""
+    print(
+        f"  refusal at a limit chosen on the other corpora ({min(limits)} to {max(limits)}): {len(refused)} sets{told}\n"
+    )
 
 
 if __name__ == "__main__":

@@ -131,6 +131,50 @@ def correlation(
     return Interval(_pearson(np.concatenate(parts)), float(low), float(high))
 
 
+def refused_elsewhere(
+    signal: Mapping[str, Sequence[float]],
+    truth: Mapping[str, Sequence[float]],
+    group_of: Callable[[str], str],
+    *,
+    valid: float,
+    most: float = 0.1,
+) -> tuple[list[float], list[float]]:
+    """Return limits of refusal, each chosen without one group, and the truth of the sets that they refuse there.
+
+    A limit is the highest step of 0.05, up to 0.5, at or below which at most a share of sets is valid.
+
+    Args:
+        signal: By collection, a value for each set.
+        truth: As in ``signal``.
+        group_of: Gives the group of a collection.
+        valid: Truth from which a set is valid.
+        most: Highest share of valid sets among the refused, 0 to 1.
+    """
+    limits, refused = [], []
+    for group in sorted({group_of(name) for name in signal}):
+        here, others = (
+            np.array(
+                [
+                    pair
+                    for name, values in signal.items()
+                    if (group_of(name) == group) is inside
+                    for pair in zip(values, truth[name], strict=True)
+                ]
+            )
+            for inside in (True, False)
+        )
+        steps = [step / 20 for step in range(11)]
+        good = [step for step in steps if _valid_share(others, step, valid) <= most]
+        limits.append(max(good, default=-1.0))
+        refused += here[here[:, 0] <= limits[-1], 1].tolist()
+    return limits, refused
+
+
+def _valid_share(pairs: Floats, limit: float, valid: float) -> float:
+    chosen = pairs[pairs[:, 0] <= limit, 1]
+    return float(np.mean(chosen >= valid)) if len(chosen) else 0.0
+
+
 def _pearson(pairs: Floats) -> float:
     with np.errstate(invalid="ignore", divide="ignore"):
         return float(np.corrcoef(pairs.T)[0, 1])
