@@ -67,6 +67,7 @@ def main() -> None:
     options = _options()
     found: dict[str, Measured] = {}
     taus: dict[str, dict[str, Interval]] = {}
+    kinds: dict[str, str] = {}
     for folder in sorted(filter(is_collection, options.collections.iterdir())):
         if options.only and folder.name not in options.only:
             continue
@@ -78,13 +79,14 @@ def main() -> None:
         recipes = {OTHER[name] for name in RECIPES if name in made}
         fresh = {name: [sources.fresh(name, seed) for seed in options.seeds] for name in recipes}
         found[folder.name] = Measured(sources.people(), made, fresh)
+        kinds[folder.name] = _kind_of_language(sources)
         taus[folder.name] = taus_of(found[folder.name])
         _print_collection(sources, taus[folder.name], found[folder.name])
     if not found:
         print("no collection found: a folder with corpus.jsonl, queries.jsonl and qrels.tsv")
         return
     _print_means(taus)
-    _print_choice(taus)
+    _print_choice(taus, kinds)
     _print_signal(found)
     if options.json:
         figures = {name: {kind: asdict(one) for kind, one in here.items()} for name, here in taus.items()}
@@ -107,6 +109,12 @@ def _options() -> argparse.Namespace:
 def corpus_of(collection: str) -> str:
     """Return the corpus of a collection; the translations of XQuAD are one."""
     return collection.split("_", maxsplit=1)[0] if collection.startswith("xquad") else collection
+
+
+def _kind_of_language(sources: Sources) -> str:
+    """Return whether the language is English, another one with spaces between words, or one without."""
+    here = sources.collection
+    return "without spaces" if here.spaceless else "English" if here.language == "en" else "with spaces"
 
 
 def taus_of(measured: Measured) -> dict[str, Interval]:
@@ -145,17 +153,30 @@ def _print_means(taus: Mapping[str, Mapping[str, Interval]]) -> None:
     print()
 
 
-def _print_choice(taus: Mapping[str, Mapping[str, Interval]]) -> None:
-    """Print what a recipe reaches on a corpus if it is chosen on the others: one for all, or one for each language."""
+def _print_choice(taus: Mapping[str, Mapping[str, Interval]], kinds: Mapping[str, str]) -> None:
+    """Print what a recipe reaches on a corpus if it is chosen on the others, for all or for a kind of language.
+
+    Args:
+        taus: The figures of the table.
+        kinds: The kind of language of each collection.
+    """
     recipes = {
         name: {recipe: here[recipe].value for recipe in RECIPES if recipe in here} for name, here in taus.items()
     }
-    if len({corpus_of(name) for name in taus}) < 3 or any(len(here) < 2 for here in recipes.values()):
+    if len({corpus_of(name) for name in taus}) < 3 or any("terms" not in here for here in recipes.values()):
         return
-    chosen = chosen_elsewhere(recipes, corpus_of)
-    reached = over_groups({name: value for name, (_, value) in chosen.items()}, corpus_of)
-    print("Recipe chosen on the other corpora:", ", ".join(f"{name} {recipe}" for name, (recipe, _) in chosen.items()))
-    print(f"  reaches {reached.value:5.2f}  ({reached.low:5.2f} to {reached.high:5.2f}), interval over corpora")
+    choices = {
+        "on the other corpora": chosen_elsewhere(recipes, corpus_of),
+        "there, for its kind of language": chosen_elsewhere(recipes, corpus_of, kinds.__getitem__),
+    }
+    for told, chosen in choices.items():
+        reached = over_groups({name: value for name, (_, value) in chosen.items()}, corpus_of)
+        gain = over_groups({name: value - recipes[name]["terms"] for name, (_, value) in chosen.items()}, corpus_of)
+        print(f"Recipe chosen {told}:", ", ".join(f"{name} {recipe}" for name, (recipe, _) in chosen.items()))
+        print(
+            f"  reaches {reached.value:5.2f}  ({reached.low:5.2f} to {reached.high:5.2f}); minus terms: "
+            f"{gain.value:5.2f}  ({gain.low:5.2f} to {gain.high:5.2f})"
+        )
     for first, second in (("held-out", "terms"), ("mixed", "terms"), ("mixed", "held-out")):
         if all({first, second} <= here.keys() for here in recipes.values()):
             gap = over_groups({name: here[first] - here[second] for name, here in recipes.items()}, corpus_of)
@@ -194,6 +215,7 @@ def _print_signal(found: Mapping[str, Measured]) -> None:
         for name, values in agreement.items():
             pairs = ", ".join(f"{left:5.2f} {right:5.2f}" for left, right in zip(values, truth[name], strict=True))
             print(f"  {name:16} {pairs}")
+        print(f"  true tau {np.mean(list(truth.values())):.2f} on average")
         print(f"  correlation {one.value:.2f} ({one.low:.2f} to {one.high:.2f}), interval over corpora")
         _print_rule(agreement, truth)
 
@@ -214,9 +236,8 @@ def _print_rule(agreement: Mapping[str, Sequence[float]], truth: Mapping[str, Se
             )
     limits, refused = refused_elsewhere(agreement, truth, corpus_of, valid=VALID)
     told = f", {np.mean(np.array(refused) >= VALID):.0%} at least {VALID}" if refused else ""
-    print(
-        f"  refusal at a limit chosen on the other corpora ({min(limits)} to {max(limits)}): {len(refused)} sets{told}\n"
-    )
+    span = f"{min(limits)} to {max(limits)}"
+    print(f"  refusal at a limit chosen on the other corpora ({span}): {len(refused)} sets{told}\n")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ def means_of_resamples(scores: Floats, count: int, random: np.random.Generator) 
 def mean_tau(people: Floats, sets: Sequence[Floats]) -> Interval:
     """Return the mean tau of sets of several seeds with people's ranking.
 
-    The interval draws seeds anew, and the queries of each drawn set; people's ranking stays.
+    The interval draws seeds anew, and the queries of each drawn set; people's ranking stays. Its width comes from the
+    standard deviation of the draws, on Fisher's scale: their own quantiles lie too low, since drawing adds noise.
 
     Args:
         people: Scores by people's queries.
@@ -52,8 +53,10 @@ def mean_tau(people: Floats, sets: Sequence[Floats]) -> Interval:
     ranking = np.tile(people.mean(axis=1), (RESAMPLES, 1))
     taus = np.stack([tau_b_rows(ranking, means_of_resamples(one, RESAMPLES, random)) for one in sets])
     chosen = random.integers(len(sets), size=taus.shape)
-    low, high = np.nanquantile(np.take_along_axis(taus, chosen, axis=0).mean(axis=0), LEVELS)
-    return Interval(float(np.mean([tau(people, one) for one in sets])), float(low), float(high))
+    deviation = np.nanstd(np.take_along_axis(taus, chosen, axis=0).mean(axis=0))
+    mean = float(np.mean([tau(people, one) for one in sets]))
+    low, high = np.tanh(np.arctanh(mean) + np.array([-1.96, 1.96]) * deviation / (1 - mean**2))
+    return Interval(mean, float(low), float(high))
 
 
 def ceiling(people: Floats) -> Interval:
@@ -92,17 +95,24 @@ def over_groups(values: Mapping[str, float], group_of: Callable[[str], str]) -> 
 
 
 def chosen_elsewhere(
-    figures: Mapping[str, Mapping[str, float]], group_of: Callable[[str], str]
+    figures: Mapping[str, Mapping[str, float]],
+    group_of: Callable[[str], str],
+    kind_of: Callable[[str], object] = lambda _: None,
 ) -> dict[str, tuple[str, float]]:
     """Return, for each collection, the source that is best on average on the other groups, and what it reaches here.
 
     Args:
-        figures: A figure by collection and source.
+        figures: A figure by collection and source; the first source is taken where no other group is of the kind.
         group_of: Gives the group of a collection.
+        kind_of: Gives the kind of a collection; a source is chosen on collections of the same kind.
     """
     found = {}
     for name, here in figures.items():
-        others = [one for other, one in figures.items() if group_of(other) != group_of(name)]
+        alike = [other for other in figures if kind_of(other) == kind_of(name)]
+        others = [figures[other] for other in alike if group_of(other) != group_of(name)]
+        if not others:
+            found[name] = next(iter(here.items()))
+            continue
         best = max(here, key=lambda source: np.mean([one[source] for one in others]))
         found[name] = best, here[best]
     return found
