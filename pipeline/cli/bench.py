@@ -120,6 +120,8 @@ def _show(found: Experiment, timings: Timings) -> None:
         console.print()
     for line in report.verdict(found):
         console.print(printable(line))
+    for line in report.sources(found):
+        console.print(printable(line))
     for line in report.warned(found):
         console.print(f"Warning: {printable(line)}", style="yellow")
     for line in found.notes:

@@ -35,7 +35,7 @@ from tests.measures.statistics.spoken import sentences, shuffled
 SECTIONS = {
     "funnel", "coverage", "length", "mix", "overlap", "near-duplicates", "self-contained", "reachability", "difficulty",
     "positives", "holes", "grades", "judge", "power", "lexical advantage", "stability", "circularity", "provenance",
-    "word order",
+    "word order", "validity",
 }  # fmt: skip
 
 
