@@ -1,4 +1,4 @@
-"""What a gold set is good for, in words and with the number that decides; without pydantic, which `score` never loads."""
+"""What a gold set is good for, in words and with the number that decides; no pydantic, which `score` never loads."""
 
 from __future__ import annotations
 

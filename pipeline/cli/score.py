@@ -152,15 +152,10 @@ def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration |
 
 
 def _print_verdict(verdict: SetVerdict, form: str) -> None:
-    from goldbench.pipeline.score.fitness_words import lines
-    from goldbench.pipeline.text.display import printable
+    from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
 
-    if form == "markdown":
-        from goldbench.pipeline.text.markdown import escaped
-
-        typer.echo("\n" + "\n".join(map(escaped, lines(verdict))))
-    else:
-        typer.echo("\n" + "\n".join(map(printable, lines(verdict))))
+    text = verdict_markdown(verdict) if form == "markdown" else "\n".join(verdict_lines(verdict))
+    typer.echo(f"\n{text}")
 
 
 def _write_page(
@@ -229,7 +224,10 @@ def _print_both(
 ) -> None:
     import json
 
-    both = {**json.loads(_json(results, special, earlier, verdict, **method)), "calibrated": corrected.model_dump(mode="json")}
+    both = {
+        **json.loads(_json(results, special, earlier, verdict, **method)),
+        "calibrated": corrected.model_dump(mode="json"),
+    }
     typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
 
 

@@ -63,14 +63,6 @@ def verdict_in_words(found: Fitness, case: Case) -> SetVerdict:
     )
 
 
-def lines(verdict: SetVerdict) -> list[str]:
-    """Return the verdict for a terminal: a line, and one for each improvement below a heading."""
-    told = [f"Verdict: {verdict.sentence}."]
-    if verdict.improvements:
-        told += ["What would change it most, the cheapest first:", *(f"- {one}" for one in verdict.improvements)]
-    return told
-
-
 def _number(found: Fitness) -> tuple[float | None, str]:
     if found.reason in {Reason.FEW_QUERIES, Reason.NOTHING_JUDGED, Reason.NO_AGREEMENT, Reason.SIMULATED}:
         return float(found.queries), "queries"

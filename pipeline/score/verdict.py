@@ -63,8 +63,6 @@ def columns_of(results: Mapping[str, Result], measure: str) -> list[list[float]]
     """Return the scores by system of the queries that all systems have and the measure is defined for."""
     tables = [dict(zip(one.query_ids, one.values[measure], strict=True)) for one in results.values()]
     common = [
-        query_id
-        for query_id in tables[0]
-        if all(query_id in table and not isnan(table[query_id]) for table in tables)
+        query_id for query_id in tables[0] if all(query_id in table and not isnan(table[query_id]) for table in tables)
     ]
     return [[float(table[query_id]) for query_id in common] for table in tables]

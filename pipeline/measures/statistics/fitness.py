@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from math import ceil, fsum, sqrt
 from statistics import NormalDist
 
@@ -242,7 +243,7 @@ def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
 def neighbours(moments: Moments) -> Iterator[tuple[float, int, int]]:
     """Yield the difference of each system and the next better one, `WORTHWHILE` or more, and the places of both."""
     order = sorted(range(len(moments.means)), key=moments.means.__getitem__)
-    for one, other in zip(order, order[1:], strict=False):
+    for one, other in pairwise(order):
         yield max(WORTHWHILE, moments.means[other] - moments.means[one]), one, other
 
 
@@ -256,7 +257,7 @@ def missing_of(needed: float, queries: int) -> int:
     missing = max(needed, FEWEST) - queries
     if missing <= 0:
         return 0
-    step = 10 ** max(0, len(str(ceil(missing))) - 2)
+    step: int = 10 ** max(0, len(str(ceil(missing))) - 2)
     return ceil(missing / step) * step
 
 
