@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from goldbench.pipeline.measures.statistics.fitness import (
     ENOUGH_CHANCE,
@@ -17,6 +18,9 @@ from goldbench.pipeline.measures.statistics.fitness import (
 from goldbench.pipeline.score.set_makers import Makers
 from goldbench.pipeline.text.display import amount, one_line, queries
 from goldbench.schemas.set_verdict import SetVerdict
+
+USUAL = 100
+"""A first number of real queries to ask for: with it the card calls a set large enough."""
 
 _MOST_NAMES, _LONGEST = 3, 40
 """Limits the systems that an improvement names, and the characters of a name."""
@@ -90,7 +94,10 @@ def _sentence(found: Fitness, case: Case) -> str:
         return f"tells apart {pairs} by {case.measure}, but does not rank them: {_doubt(found)}"
     if found.detectable is None:
         return f"good for regressions of one system; {_against(found, case, systems)}"
-    difference = f"differences of {case.measure} from {found.detectable:.3f} on"
+    difference = f"it shows differences of {found.detectable:.3f} or more in {case.measure}"
+    if found.mean is not None:
+        ends = f"{found.mean - found.reach:.3f} to {found.mean + found.reach:.3f}"
+        difference = f"{difference} (its mean is {found.mean:.3f}, 95% interval {ends})"
     return f"good for regressions of one system: {difference}{_against(found, case, systems)}"
 
 
@@ -133,7 +140,7 @@ def _against(found: Fitness, case: Case, systems: str) -> str:
 
 def _doubt(found: Fitness) -> str:
     least, chance = _percent(ENOUGH_CHANCE), f"the chance that their order is right is {_percent(found.chance or 0.0)}"
-    chance = f"{chance}, {least} is the least to rank"
+    chance = f"{chance}, and {least} is needed"
     if found.more or found.systems < 2:
         return chance
     return f"{chance}; those not told apart differ by less than {found.delta:.2f}"
@@ -152,12 +159,25 @@ def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     if found.reason is Reason.SOURCE:
         yield 0.0, f"judge a pool of passages for every query{_command(makers, 'grade')}"
     if found.reason in {Reason.SIMULATED, Reason.NO_AGREEMENT}:
-        wanted = max(found.queries + more, FEWEST)
-        text = f"replace them by {queries(wanted)} of users or people{_command(makers, 'add', ' FILE')}"
-        yield wanted * makers.per_query, text
+        yield from _ask_users(found, case)
     elif more:
         aim = f", for differences of {found.delta:.2f}" if found.queries >= FEWEST else ""
         yield more * makers.per_query, f"add {queries(more)}{aim}{_command(makers, 'add', ' FILE')}"
+
+
+def _ask_users(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
+    """Yield what real queries would do in place of these, whose spread stands for theirs."""
+    command = _command(case.makers, "add", " FILE")
+    if found.detectable:
+        shown = found.detectable * sqrt(found.queries / USUAL)
+        text = f"replace them by {queries(USUAL)} of users or people, which show differences of about {shown:.2f}"
+    else:
+        text = f"replace them by {queries(USUAL)} of users or people"
+    yield USUAL * case.makers.per_query, f"{text}{command}"
+    wanted = found.queries + found.more
+    if found.systems > 1 and wanted > USUAL:
+        text = f"replace them by {queries(wanted)} to rank at a difference of {found.delta:.2f}"
+        yield wanted * case.makers.per_query, f"{text}{command}"
 
 
 def _judge_the_rest(case: Case) -> tuple[float, str]:
@@ -196,4 +216,4 @@ def _listed(names: Sequence[str]) -> str:
 
 def _percent(share: float) -> str:
     """Return a share as a percentage that never claims certainty."""
-    return f"{min(max(share, 0.001), 0.999):.0%}" if 0.005 <= share <= 0.995 else ("> 99%" if share > 0.5 else "< 1%")
+    return f"{share:.0%}" if 0.005 <= share <= 0.995 else ("> 99%" if share > 0.5 else "< 1%")

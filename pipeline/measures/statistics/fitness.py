@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.rank_chance import Moments, moments_of, order_chance
-from goldbench.pipeline.measures.statistics.student import two_sided_p
+from goldbench.pipeline.measures.statistics.student import two_sided_p, upper_quantile
 
 ENOUGH_CHANCE = 0.95
 """Least probability of a right order (tau 0.8) at which a set is said to rank; the level of the intervals and tests."""
@@ -103,6 +103,7 @@ class Fitness:
     ``chance`` is the probability of a right order, None for one system. ``separated`` of ``pairs`` differ after Holm.
     ``detectable`` is the difference of two systems that a test finds with probability 0.8, None if the spread is not
     known. ``more`` queries would show differences of ``delta`` of all neighbours in the order, 0 if these are enough.
+    ``mean`` is that of one system, and its 95 % interval reaches ``reach`` to either side.
     """
 
     level: Level
@@ -115,6 +116,8 @@ class Fitness:
     detectable: float | None = None
     more: int = 0
     delta: float = WORTHWHILE
+    mean: float | None = None
+    reach: float = 0.0
 
 
 def fitness(
@@ -148,11 +151,12 @@ def _of_one(column: Sequence[float], basis: Basis) -> Fitness:
     """Return what one system tells; two versions of it are taken to differ as much as its scores do."""
     queries = len(column)
     mean = fsum(column) / queries
-    deviation = sqrt(fsum((value - mean) ** 2 for value in column) / (queries - 1)) if queries > 1 else 0.0
-    shown = detectable(deviation / sqrt(queries)) if deviation else None
+    error = sqrt(fsum((value - mean) ** 2 for value in column) / (queries - 1) / queries) if queries > 1 else 0.0
+    shown = detectable(error) if error else None
     level, reason = _without_order(queries, shown, basis)
     more = missing_of(queries * (shown / WORTHWHILE) ** 2 if shown else 0.0, queries)
-    return Fitness(level, reason or Reason.ONE_SYSTEM, queries, 1, detectable=shown, more=more)
+    reach = upper_quantile(0.025, queries - 1) * error if error else 0.0
+    return Fitness(level, reason or Reason.ONE_SYSTEM, queries, 1, detectable=shown, more=more, mean=mean, reach=reach)
 
 
 def _of_several(
