@@ -56,14 +56,15 @@ class CorrectedRanking(Record):
     """How likely the order of systems by one corrected measure is right.
 
     ``chance`` is the probability that the order has tau 0.8 or more with the true one, ``complete`` the number of
-    queries that people judged completely. ``judged_more`` of them, or ``queries_more`` queries, would show differences
-    of ``delta``; None if that kind of work alone is not enough.
+    queries that people judged completely. ``judged_more`` of them, or ``queries_more`` of any, would show differences
+    of ``delta``; None if that kind of work alone is not enough; if neither is, both are needed ``together``.
     """
 
     chance: float = Field(ge=0, le=1)
     complete: int = Field(ge=0)
     judged_more: int | None = Field(default=None, ge=0)
     queries_more: int | None = Field(default=None, ge=0)
+    together: bool = False
     delta: float = Field(gt=0)
 
 

@@ -229,7 +229,7 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
 
 def _verdict(gold: Gold, results: Mapping[str, Result]) -> SetVerdict:
     from goldbench.pipeline.score.set_makers import makers_of
-    from goldbench.pipeline.score.verdict import verdict_on
+    from goldbench.pipeline.score.systems_verdict import verdict_on
 
     return verdict_on(results, makers_of(gold))
 

@@ -100,8 +100,7 @@ def score(
     named = None if measure is None and k is None else asked
     corrected = _corrected(loaded, runs, named, ledger, scores=scores, match=match) if calibrated else None
     special = special_of(loaded, runs, results)
-    if per_query is not None:
-        _write(per_query, results)
+    _write(per_query, results)
     verdict = _verdict(loaded, results, corrected)
     method = {"gold": gold, **_measured(loaded), "missing": missing, "scores": scores, "match": match}
     if corrected is not None and form == "json":
@@ -112,10 +111,8 @@ def score(
             _print_special(special, list(next(iter(results.values())).values), len(loaded.unanswerable()), form)
     if weight is not None and form in {"table", "markdown"}:
         _print_weighted(results, form)
-    if corrected is not None and form != "json":
-        _print_calibrated(corrected)
     if form in {"table", "markdown"}:
-        _print_verdict(verdict, form)
+        _print_below(corrected, verdict, form)
     warn(loaded)
     if html is not None:
         from goldbench.schemas.scorecard import Method
@@ -140,7 +137,7 @@ def _corrected(
 
 def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
     from goldbench.pipeline.score.set_makers import makers_of
-    from goldbench.pipeline.score.verdict import deciding, verdict_on
+    from goldbench.pipeline.score.systems_verdict import deciding, verdict_on
 
     measure = deciding(list(next(iter(results.values())).values))
     found = None if corrected is None else corrected.ranking.get(measure)
@@ -151,7 +148,9 @@ def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration |
     return verdict_on(results, makers_of(gold), measure=measure, ranking=Ranking(**found.model_dump()))
 
 
-def _print_verdict(verdict: SetVerdict, form: str) -> None:
+def _print_below(corrected: Calibration | None, verdict: SetVerdict, form: str) -> None:
+    if corrected is not None:
+        _print_calibrated(corrected)
     from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
 
     text = verdict_markdown(verdict) if form == "markdown" else "\n".join(verdict_lines(verdict))
@@ -241,7 +240,9 @@ def _print_calibrated(corrected: Calibration) -> None:
         typer.echo(line, err=True)
 
 
-def _write(path: Path, results: Mapping[str, Result]) -> None:
+def _write(path: Path | None, results: Mapping[str, Result]) -> None:
+    if path is None:
+        return
     from goldbench.pipeline.formats.runs.scorecard_files import write_whole
     from goldbench.pipeline.report.score_text import per_query
 

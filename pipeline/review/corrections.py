@@ -84,7 +84,7 @@ def _together(
     import numpy as np
 
     from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
-    from goldbench.pipeline.measures.statistics.judged_ranking import ranking_of
+    from goldbench.pipeline.measures.statistics.judged_order import ranking_of
 
     judged = set(complete)
     others = [query_id for query_id in next(iter(raw.values())) if query_id not in judged]

@@ -113,7 +113,7 @@ def _weakness(found: Fitness, case: Case) -> str:
     if found.reason is Reason.SIMULATED:
         return f"its {queries(found.queries)} {_are(found.queries)} simulated or written by a small model"
     if found.reason is Reason.FEW_QUERIES:
-        return f"it has {queries(found.queries)}, and {FEWEST} are the fewest for more"
+        return f"it has {queries(found.queries)}, and anything more needs {FEWEST}"
     return f"differences of {case.measure} below {found.detectable or 0.0:.2f} are noise ({queries(found.queries)})"
 
 
@@ -148,21 +148,28 @@ def _doubt(found: Fitness) -> str:
 
 def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     """Yield what would change the verdict, each with its cost in judgments."""
-    makers, more = case.makers, found.more
+    makers = case.makers
     if found.level is Level.RANKS or found.reason is Reason.NOTHING_JUDGED:
         return
     if makers.basis.lists_others and has_holes(case.holes):
         yield _judge_the_rest(case)
-    if found.reason in {Reason.MODEL, Reason.CHANCE} and makers.basis.judged_by == "model":
-        yield from _ask_people(found, case)
-        more = more if case.ranking is None else case.ranking.queries_more or 0
     if found.reason is Reason.SOURCE:
         yield 0.0, f"judge a pool of passages for every query{_command(makers, 'grade')}"
+    if found.reason in {Reason.MODEL, Reason.CHANCE} and makers.basis.judged_by == "model":
+        yield from _ask_people(found, case)
     if found.reason in {Reason.SIMULATED, Reason.NO_AGREEMENT}:
         yield from _ask_users(found, case)
-    elif more:
-        aim = f", for differences of {found.delta:.2f}" if found.queries >= FEWEST else ""
-        yield more * makers.per_query, f"add {queries(more)}{aim}{_command(makers, 'add', ' FILE')}"
+    elif found.reason is Reason.FEW_QUERIES:
+        yield _add(USUAL - found.queries, case)
+    elif case.ranking is None and found.more:
+        yield _add(found.more, case, found.delta)
+    elif case.ranking is not None and case.ranking.queries_more and not case.ranking.together:
+        yield _add(case.ranking.queries_more, case, case.ranking.delta)
+
+
+def _add(count: int, case: Case, delta: float | None = None) -> tuple[float, str]:
+    aim = "" if delta is None else f", for differences of {delta:.2f}"
+    return count * case.makers.per_query, f"add {queries(count)}{aim}{_command(case.makers, 'add', ' FILE')}"
 
 
 def _ask_users(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
@@ -188,17 +195,18 @@ def _judge_the_rest(case: Case) -> tuple[float, str]:
 
 
 def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
-    makers = case.makers
-    if makers.reviewed and case.ranking is None:
+    makers, ranking = case.makers, case.ranking
+    if makers.reviewed and ranking is None:
         yield 0.0, f"use the judgments of people so far{_command(makers, 'score', ' --calibrated --run NAME=FILE')}"
-    done = case.ranking.complete if case.ranking is not None else 0
-    wanted = FEWEST - done if done < FEWEST else (case.ranking.judged_more if case.ranking is not None else None)
-    wanted = min(wanted or 0, found.queries - done)
+    done = ranking.complete if ranking is not None else 0
+    wanted = FEWEST - done if ranking is None or done < FEWEST else ranking.judged_more or 0
+    besides = ranking.queries_more or 0 if ranking is not None and ranking.together else 0
+    wanted = min(wanted, found.queries + besides - done)
     if wanted > 0:
         pairs = max(1, round(wanted * makers.per_query))
         more = "more " if done else ""
-        asked = amount(wanted, f"{more}query", f"{more}queries")
-        text = f"let people judge {asked} completely (about {amount(pairs, 'pair')})"
+        text = f"let people judge {amount(wanted, f'{more}query', f'{more}queries')} completely"
+        text = f"{text} (about {amount(pairs, 'pair')})" + (f" and add {queries(besides)}" if besides else "")
         yield float(pairs), f"{text}{_command(makers, 'review')}"
 
 

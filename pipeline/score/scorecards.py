@@ -20,7 +20,7 @@ from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
 from goldbench.pipeline.score.common_queries import query_digests
 from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.score.set_makers import makers_of
-from goldbench.pipeline.score.verdict import verdict_on
+from goldbench.pipeline.score.systems_verdict import verdict_on
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.scorecard import (
     Baseline,

@@ -25,7 +25,7 @@ import numpy as np
 
 from goldbench.pipeline.measures.statistics.fitness import ENOUGH_CHANCE, Basis, Fitness, Level, fitness
 from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
-from goldbench.pipeline.measures.statistics.judged_ranking import ranking_of
+from goldbench.pipeline.measures.statistics.judged_order import ranking_of
 from tests.benchmarks.collections import collections_folder, is_collection
 from tests.benchmarks.collections import load as load_collection
 from tests.benchmarks.joint_validity import Floats

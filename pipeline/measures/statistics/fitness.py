@@ -85,14 +85,15 @@ class Ranking:
     """What queries that people judged completely tell of an order by a model's labels.
 
     ``chance`` is the probability that the corrected order is right, ``complete`` the number of these queries.
-    ``judged_more`` or ``queries_more`` are needed further ones of either kind for differences of ``delta``; None if
-    that kind alone is not enough.
+    ``judged_more`` of these or ``queries_more`` of any would show differences of ``delta``, None if that kind of work
+    alone is not enough; if neither is, both are needed ``together``.
     """
 
     chance: float
     complete: int
     judged_more: int | None = None
     queries_more: int | None = None
+    together: bool = False
     delta: float = WORTHWHILE
 
 
@@ -172,6 +173,8 @@ def _of_several(
     shown = detectable(spreads[len(spreads) // 2]) if spreads[-1] else None
     chance = order_chance(moments) if ranking is None else ranking.chance
     more, delta = queries_more(moments, queries)
+    if ranking is not None:
+        more, delta = ranking.queries_more or ranking.judged_more or 0, ranking.delta
     if separated is None:
         separated = _separated(moments)
     level, reason = _without_order(queries, shown, basis)

@@ -29,18 +29,23 @@ def ranking_of(found: Joint, *, complete: int, queries: int) -> Ranking:
     pairs = len(found.differences())
     judged: list[float] = []
     asked: list[float] = []
+    both: list[float] = []
     deltas: list[float] = []
     for delta, one, other in neighbours(whole):
         allowed = (delta / detectable(1.0, pairs)) ** 2
         inner = within.spread(one, other) ** 2
         outer = max(0.0, whole.spread(one, other) ** 2 - inner)
         deltas.append(delta)
-        judged.append(complete * inner / (allowed - outer) if allowed > outer else inf)
-        asked.append(queries * outer / (allowed - inner) if allowed > inner else inf)
+        judged.append(inner / (allowed - outer) if allowed > outer else inf)
+        asked.append(outer / (allowed - inner) if allowed > inner else inf)
+        both.append((inner + outer) / allowed)
+    together = max(judged) == max(asked) == inf
+    times = (max(both), max(both)) if together else (max(judged), max(asked))
     return Ranking(
         chance=order_chance(whole),
         complete=complete,
-        judged_more=None if max(judged) == inf else missing_of(max(judged), complete),
-        queries_more=None if max(asked) == inf else missing_of(max(asked), queries),
+        judged_more=None if times[0] == inf else missing_of(complete * times[0], complete),
+        queries_more=None if times[1] == inf else missing_of(queries * times[1], queries),
+        together=together,
         delta=min(deltas),
     )
