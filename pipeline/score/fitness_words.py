@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from goldbench.pipeline.measures.statistics.fitness import (
+    COARSE,
     ENOUGH_CHANCE,
     FEWEST,
     Fitness,
@@ -14,6 +15,7 @@ from goldbench.pipeline.measures.statistics.fitness import (
     Ranking,
     Reason,
     has_holes,
+    missing_of,
 )
 from goldbench.pipeline.score.set_makers import Makers
 from goldbench.pipeline.text.display import amount, one_line, queries
@@ -159,12 +161,18 @@ def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
         yield from _ask_people(found, case)
     if found.reason in {Reason.SIMULATED, Reason.NO_AGREEMENT}:
         yield from _ask_users(found, case)
-    elif found.reason is Reason.FEW_QUERIES:
-        yield _add(USUAL - found.queries, case)
+    elif found.reason in {Reason.FEW_QUERIES, Reason.COARSE}:
+        yield _add(_first_queries(found), case)
     elif case.ranking is None and found.more:
         yield _add(found.more, case, found.delta)
     elif case.ranking is not None and case.ranking.queries_more and not case.ranking.together:
         yield _add(case.ranking.queries_more, case, case.ranking.delta)
+
+
+def _first_queries(found: Fitness) -> int:
+    """Return the queries that a set for smoke tests lacks to be good for more."""
+    wanted = found.queries * ((found.detectable or COARSE) / COARSE) ** 2
+    return missing_of(max(wanted, USUAL), found.queries)
 
 
 def _add(count: int, case: Case, delta: float | None = None) -> tuple[float, str]:

@@ -154,10 +154,11 @@ def _of_one(column: Sequence[float], basis: Basis) -> Fitness:
     mean = fsum(column) / queries
     error = sqrt(fsum((value - mean) ** 2 for value in column) / (queries - 1) / queries) if queries > 1 else 0.0
     shown = detectable(error) if error else None
-    level, reason = _without_order(queries, shown, basis)
+    level, reason = _without_order(queries, basis)
+    level, reason = _unless_coarse(level, reason or Reason.ONE_SYSTEM, shown)
     more = missing_of(queries * (shown / WORTHWHILE) ** 2 if shown else 0.0, queries)
     reach = upper_quantile(0.025, queries - 1) * error if error else 0.0
-    return Fitness(level, reason or Reason.ONE_SYSTEM, queries, 1, detectable=shown, more=more, mean=mean, reach=reach)
+    return Fitness(level, reason, queries, 1, detectable=shown, more=more, mean=mean, reach=reach)
 
 
 def _of_several(
@@ -177,24 +178,30 @@ def _of_several(
         more, delta = ranking.queries_more or ranking.judged_more or 0, ranking.delta
     if separated is None:
         separated = _separated(moments)
-    level, reason = _without_order(queries, shown, basis)
+    level, reason = _without_order(queries, basis)
     if level is Level.REGRESSIONS:
         reason = _barrier(basis, unjudged, ranking)
     if level is Level.REGRESSIONS and reason is None:
         level = Level.RANKS if chance >= ENOUGH_CHANCE else Level.SEPARATES if separated and not ranking else level
         reason = None if level is Level.RANKS else Reason.CHANCE if shown else Reason.EQUAL
+    level, reason = _unless_coarse(level, reason, shown)
     return Fitness(level, reason, queries, systems, chance, separated, len(spreads), shown, more, delta)
 
 
-def _without_order(queries: int, shown: float | None, basis: Basis) -> tuple[Level, Reason | None]:
+def _without_order(queries: int, basis: Basis) -> tuple[Level, Reason | None]:
     """Return the level before any order is looked at, and what keeps it low."""
     if basis.written_by == "smoke":
         return Level.SMOKE, Reason.SIMULATED
     if queries < FEWEST:
         return Level.SMOKE, Reason.FEW_QUERIES
-    if shown is not None and shown > COARSE:
-        return Level.SMOKE, Reason.COARSE
     return Level.REGRESSIONS, None
+
+
+def _unless_coarse(level: Level, reason: Reason | None, shown: float | None) -> tuple[Level, Reason | None]:
+    """Return the level, lower if regressions are all that is left and these queries show large ones only."""
+    if level is Level.REGRESSIONS and shown is not None and shown > COARSE:
+        return Level.SMOKE, Reason.COARSE
+    return level, reason
 
 
 def _barrier(basis: Basis, unjudged: Sequence[float], ranking: Ranking | None) -> Reason | None:

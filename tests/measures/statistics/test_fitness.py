@@ -90,6 +90,7 @@ def test_unjudged_results_count_only_where_judgments_list_what_is_not_relevant()
 def test_few_queries_and_coarse_ones_serve_for_smoke_tests() -> None:
     assert outcome(fitness(scores(0.1, 0.9, queries=FEWEST - 1), PEOPLE)) == (Level.SMOKE, Reason.FEW_QUERIES)
     assert outcome(fitness(scores(0.4, 0.5, queries=12, noise=0.5), PEOPLE)) == (Level.SMOKE, Reason.COARSE)
+    assert outcome(fitness(scores(0.1, 0.9, queries=12, noise=0.5), PEOPLE)) == (Level.RANKS, None)
     assert outcome(fitness([[0.3]], PEOPLE)) == (Level.SMOKE, Reason.FEW_QUERIES)
     assert outcome(fitness([[0.3], [0.9]], PEOPLE)) == (Level.SMOKE, Reason.FEW_QUERIES)
     assert outcome(fitness([[], []], PEOPLE)) == (Level.UNUSABLE, Reason.NOTHING_JUDGED)
