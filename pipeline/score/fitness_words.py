@@ -87,10 +87,8 @@ def _sentence(found: Fitness, case: Case) -> str:
         share, asked = _percent(found.chance or 0.0), queries(found.queries)
         condition = "" if case.makers.basis.judged_by else ", if people made its judgments: who did is not recorded"
         nearly = " but for 1 pair of 10" if found.systems > 4 else ""
-        return (
-            f"ranks {systems} by {case.measure}: the chance that their order is right{nearly} is {share} "
-            f"({asked}){condition}"
-        )
+        by = f"corrected {case.measure}" if case.ranking is not None else case.measure
+        return f"ranks {systems} by {by}: the chance that their order is right{nearly} is {share} ({asked}){condition}"
     if found.level is Level.SEPARATES:
         pairs = f"{found.separated:,} of {amount(found.pairs, 'pair')} of {systems}"
         return f"tells apart {pairs} by {case.measure}, but does not rank them: {_doubt(found)}"

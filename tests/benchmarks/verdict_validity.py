@@ -4,7 +4,8 @@
 default) for each number of systems and of queries: systems at random, and queries with replacement from all queries of
 a collection. Truth is the order by people's judgments over all of its queries, so it has no noise of its own: what
 holds for a draw holds for the population that the draw is from. Sets of queries that a model wrote are drawn without
-replacement from 31 queries, and truth is the order over the 51 queries of people, which is noisy itself.
+replacement from 31 queries, and truth is the order over the 51 queries of people, which is noisy itself. Two stress
+cases come from ``joint_validity``: a model that favours one system by .10, and one whose scores belong to others.
 
 The first table has a row for each kind of set and level of the verdict: cases, the share of them whose order has tau of
 0.8 or more with the true one, and the mean tau. The second shows by collection how often "ranks" was right, and how
@@ -22,13 +23,14 @@ from itertools import groupby, product
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from goldbench.pipeline.measures.statistics.fitness import ENOUGH_CHANCE, Basis, Fitness, Level, fitness
 from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
 from goldbench.pipeline.measures.statistics.judged_order import ranking_of
 from tests.benchmarks.collections import collections_folder, is_collection
 from tests.benchmarks.collections import load as load_collection
-from tests.benchmarks.joint_validity import Floats
+from tests.benchmarks.joint_validity import Floats, as_it_is, favoured, useless
 from tests.benchmarks.joint_validity import load as load_track
 from tests.benchmarks.offline_validity import FEWEST_QUERIES, simulate
 from tests.benchmarks.systems import Analyzers, Corpus, ndcg
@@ -40,6 +42,8 @@ SIMULATED_QUERIES = 200
 TRACK = "TREC DL 2023"
 FIRST_WRITTEN = 3_000_000
 """The smallest number of a query of TREC Deep Learning 2023 that a model wrote."""
+JUDGES = {"a model": as_it_is, "a model that favours one system": favoured, "a useless model": useless}
+Places = npt.NDArray[np.int64]
 CHANCES = (0.8, 0.85, 0.9, 0.95, 0.97)
 
 
@@ -136,17 +140,24 @@ def cases(population: Population, times: int) -> Iterator[Case]:
             yield _case(population.name, f"simulated, {recipe}", drawn, people, Basis("smoke", "source"))
 
 
-def _judged_by_model(population: Population, some: Floats, asked: Floats) -> Iterator[Case]:
+def _judged_by_model(population: Population, some: Places, asked: Places) -> Iterator[Case]:
+    """Yield sets that a model judged: without people, and with some queries that people judged completely."""
     assert population.model is not None
-    people, model = population.people[some], population.model[some][:, asked]
     basis, name = Basis("human", "model"), population.name
-    yield _case(name, "a model judged, people nothing", model, people, basis)
-    for judged in JUDGED:
-        if judged < len(asked):
-            joint = joint_estimate(people[:, asked[:judged]], model[:, :judged], model[:, judged:])
-            ranking = ranking_of(joint, complete=judged, queries=len(asked))
-            found = fitness(model.tolist(), basis, ranking=ranking)
-            yield Case(name, f"a model judged, people {judged} queries", found, tau(joint.means, people.mean(axis=1)))
+    truth = population.people[some].mean(axis=1)
+    for judge, distorted in JUDGES.items():
+        draw = np.random.default_rng([*some.tolist(), len(asked)])
+        people, model = distorted(population.people[some], population.model[some], draw)
+        people, model = people[:, asked], model[:, asked]
+        yield Case(
+            name, f"{judge} judged, people nothing", fitness(model.tolist(), basis), tau(model.mean(axis=1), truth)
+        )
+        for judged in JUDGED:
+            if judged < len(asked):
+                joint = joint_estimate(people[:, :judged], model[:, :judged], model[:, judged:])
+                ranking = ranking_of(joint, complete=judged, queries=len(asked))
+                found = fitness(model.tolist(), basis, ranking=ranking)
+                yield Case(name, f"{judge} judged, people {judged} queries", found, tau(joint.means, truth))
 
 
 def _case(name: str, kind: str, scores: Floats, truth: Floats, basis: Basis) -> Case:
