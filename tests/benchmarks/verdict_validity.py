@@ -9,7 +9,8 @@ cases come from ``joint_validity``: a model that favours one system by .10, and 
 
 The first table has a row for each kind of set and level of the verdict: cases, the share of them whose order has tau of
 0.8 or more with the true one, and the mean tau. The second shows by collection how often "ranks" was right, and how
-many of the right orders it names. The third chooses the least chance without the collection that it is then tried on.
+many of the right orders it names. The third chooses the least chance without the collection that it is then tried on,
+the fourth shows what other least chances do.
 """
 
 from __future__ import annotations
@@ -205,6 +206,22 @@ def _print_left_out(found: Sequence[Case]) -> None:
         print(f"| {name} | {chosen} | {_precision(own, chosen):.1%} | {_precision(own, ENOUGH_CHANCE):.1%} |")
 
 
+def _print_chances(found: Sequence[Case]) -> None:
+    """Print what other bounds of the chance would do where a ranking is open: the rule is `ENOUGH_CHANCE`."""
+    barred = ("simulated", "people nothing")
+    some = [one for one in found if not any(word in one.kind for word in barred) and one.found.chance is not None]
+    print("\n| least chance | named | right | least by collection and set (20 or more) | of the right ones named |")
+    print("| ---: | ---: | ---: | ---: | ---: |")
+    for least in CHANCES:
+        said = [one for one in some if (one.found.chance or 0.0) >= least]
+        groups: dict[tuple[str, str], list[bool]] = {}
+        for one in said:
+            groups.setdefault((one.collection, one.kind), []).append(one.right)
+        worst = min(float(np.mean(group)) for group in groups.values() if len(group) >= 20)
+        named = sum(one.right for one in said) / sum(one.right for one in some)
+        print(f"| {least} | {len(said):,} | {_share(said)} | {worst:.1%} | {named:.0%} |")
+
+
 def _precision(found: Sequence[Case], least: float) -> float:
     said = [one.right for one in found if (one.found.chance or 0.0) >= least]
     return float(np.mean(said)) if said else 1.0
@@ -215,7 +232,7 @@ def _share(found: Sequence[Case]) -> str:
 
 
 def main() -> None:
-    """Print the three tables."""
+    """Print the four tables."""
     parser = argparse.ArgumentParser(description="The verdict on gold sets against people's judgments.")
     parser.add_argument("--times", type=int, default=20, help="cases for each number of systems and queries")
     parser.add_argument("--only", nargs="+", default=[], help=f"names of folders, or {TRACK!r}")
@@ -225,6 +242,7 @@ def main() -> None:
     _print_levels(found)
     _print_collections(found)
     _print_left_out(found)
+    _print_chances(found)
 
 
 if __name__ == "__main__":
