@@ -52,6 +52,22 @@ class CalibratedDifference(Record):
     this_set: Estimate
 
 
+class CorrectedRanking(Record):
+    """How likely the order of systems by one corrected measure is right.
+
+    ``chance`` is the probability that the order has tau 0.8 or more with the true one, ``complete`` the number of
+    queries that people judged completely. ``judged_more`` of them, or ``queries_more`` of any, would show differences
+    of ``delta``; None if that kind of work alone is not enough; if neither is, both are needed ``together``.
+    """
+
+    chance: float = Field(ge=0, le=1)
+    complete: int = Field(ge=0)
+    judged_more: int | None = Field(default=None, ge=0)
+    queries_more: int | None = Field(default=None, ge=0)
+    together: bool = False
+    delta: float = Field(gt=0)
+
+
 class Calibration(Record):
     """Scores before and after correction by people; a function of the gold set, the runs and the ledger.
 
@@ -59,7 +75,7 @@ class Calibration(Record):
     their pools, ``sample`` the pairs of the random sample behind the expected gains, ``effective`` the pairs drawn with
     equal probabilities that they are worth. ``expected_gains`` is the gain by the model's grade. ``shared`` is by
     measure the share of the model's error, 0 to 1, that counts as common to all systems; near 0 each system is
-    corrected by its own judged queries alone.
+    corrected by its own judged queries alone. ``ranking`` says by measure how likely the corrected order is right.
     """
 
     format: int = 1
@@ -74,5 +90,6 @@ class Calibration(Record):
     scores: list[CalibratedScore] = Field(default_factory=list)
     differences: list[CalibratedDifference] = Field(default_factory=list)
     shared: dict[str, float] = Field(default_factory=dict)
+    ranking: dict[str, CorrectedRanking] = Field(default_factory=dict)
     resting: list[Resting] = Field(default_factory=list)
     remarks: list[str] = Field(default_factory=list)

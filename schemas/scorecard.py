@@ -9,6 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from goldbench.schemas.record import Record, VersionedRecord
+from goldbench.schemas.set_verdict import SetVerdict
 
 
 class GoldReference(Record):
@@ -110,10 +111,14 @@ class Method(Record):
 
 
 class Scorecard(VersionedRecord):
-    """Systems, best first by the first measure, and a comparison of every pair; a function of the input alone."""
+    """Systems, best first by the first measure, and a comparison of every pair; a function of the input alone.
+
+    ``verdict`` says what the gold set is good for, for these systems; None in a file of an earlier version.
+    """
 
     format: int = 1
     goldbench: str
+    verdict: SetVerdict | None = None
     gold: GoldReference
     measures: list[str] = Field(min_length=1)
     systems: list[SystemScores] = Field(min_length=1)

@@ -27,7 +27,7 @@ from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstra
 from goldbench.pipeline.measures.statistics.published_tables import differences
 from goldbench.pipeline.measures.statistics.significance import compare
 from goldbench.pipeline.score.runs import load_run, without_unanswerable
-from goldbench.pipeline.score.scorecards import notice_of, reference
+from goldbench.pipeline.score.scorecards import notice_of, reference, with_verdict
 from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
 from goldbench.pipeline.systems.resolution import reached
 from goldbench.pipeline.text.display import queries
@@ -97,7 +97,7 @@ def experiment_of(
         results: Results by system.
         settings: The settings of every system by name.
     """
-    card = card_of(bench, reference(gold), results)
+    card = with_verdict(card_of(bench, reference(gold), results), gold, results)
     means = {system.system: {name: score.mean for name, score in system.scores.items()} for system in card.systems}
     points = {point.name: point for point in outcome.measured}
     systems = [

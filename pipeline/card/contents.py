@@ -9,6 +9,7 @@ from pathlib import Path
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.figures import writable
+from goldbench.pipeline.card.fitness_of_set import verdict_of
 from goldbench.pipeline.card.judge_trust import JUDGE
 from goldbench.pipeline.card.labels import label_figures
 from goldbench.pipeline.card.naturalness import natural_order
@@ -57,6 +58,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
         figures = [_of_few(one, len(material.queries)) for one in figures]
     return Card(
         goldbench=version("goldbench"),
+        verdict=verdict_of(folder, material, baselines, figures),
         name=writable(material.name),
         evidence_level=None if level is None else writable(level),
         notice=writable(notice) if isinstance(notice, str) else None,

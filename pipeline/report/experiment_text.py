@@ -18,6 +18,7 @@ from goldbench.pipeline.report.scorecard_text import (
     sentences,
 )
 from goldbench.pipeline.report.text_tables import markdown_table
+from goldbench.pipeline.report.verdict_text import verdict_markdown
 from goldbench.pipeline.text.display import queries
 from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Verdict
@@ -181,6 +182,8 @@ def figures_markdown(found: Experiment) -> str:
     parts = [markdown_table(rows) for rows in tables if rows]
     if found.card.comparisons:
         parts.append(markdown_table(pairs(found), words=3))
+    if found.card.verdict is not None:
+        parts.append(verdict_markdown(found.card.verdict))
     return "\n\n".join([*parts, "\n".join(f"- {escaped(line)}" for line in lines)]) + "\n"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.report.text_tables import markdown_table, p_value, terminal_table, with_interval
+from goldbench.pipeline.report.verdict_text import verdict_markdown
 from goldbench.pipeline.text.display import queries
 from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Comparison, GoldReference, Score, Scorecard, Verdict
@@ -109,8 +110,10 @@ def markdown(card: Scorecard) -> str:
     parts = [markdown_table(list(leaderboard_rows(card)))]
     if card.comparisons:
         parts.append(markdown_table([PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3))
-    lines = [*words(card), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
-    parts.append("\n".join(f"- {escaped(line)}" for line in lines))
+    if card.verdict is not None:
+        parts.append(verdict_markdown(card.verdict))
+    told = [*words(card), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
+    parts.append("\n".join(f"- {escaped(line)}" for line in told))
     return "\n\n".join(parts) + "\n"
 
 

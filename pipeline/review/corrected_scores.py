@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import inf
 from pathlib import Path
@@ -26,7 +26,7 @@ from goldbench.pipeline.review.people import (
 from goldbench.pipeline.score.runs import Gold, Match, Run, score_run, top_documents
 from goldbench.pipeline.text.display import amount, queries
 from goldbench.schemas.agreement_report import Estimate
-from goldbench.schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
+from goldbench.schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, CorrectedRanking, Resting
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
@@ -114,6 +114,11 @@ def calibrate(
             for m in measured
         ],
         shared={name: found.shared for name, found in corrected.items() if found.shared is not None},
+        ranking={
+            name: CorrectedRanking(**asdict(found.ranking))
+            for name, found in corrected.items()
+            if found.ranking is not None
+        },
         resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
         remarks=list(_remarks(reviewed, people, complete, level=gold.level, sample=curve.pairs)),
     )

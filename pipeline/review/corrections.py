@@ -11,6 +11,7 @@ from itertools import combinations
 from math import inf
 from typing import Any
 
+from goldbench.pipeline.measures.statistics.fitness import Ranking
 from goldbench.pipeline.measures.statistics.ppi import FEW, LEAST, estimate
 from goldbench.pipeline.text.display import queries
 from goldbench.schemas.agreement_report import Estimate
@@ -28,12 +29,13 @@ class Corrections:
 
     ``scores`` and ``differences`` hold the fields of `goldbench.schemas.calibrated` by system and by pair of systems;
     ``shared`` is the share of the model's error that counts as common to all systems, None if they were not corrected
-    together.
+    together. ``ranking`` says how likely the corrected order is right, None without one.
     """
 
     scores: dict[str, dict[str, Any]]
     differences: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     shared: float | None = None
+    ranking: Ranking | None = None
 
 
 def corrections(
@@ -82,6 +84,7 @@ def _together(
     import numpy as np
 
     from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
+    from goldbench.pipeline.measures.statistics.judged_order import ranking_of
 
     judged = set(complete)
     others = [query_id for query_id in next(iter(raw.values())) if query_id not in judged]
@@ -102,6 +105,7 @@ def _together(
             for pair, shown in zip(apart, _shown(differences, limits, set_limits, (-highest, highest)), strict=True)
         },
         found.shared,
+        ranking_of(found, complete=len(complete), queries=len(complete) + len(others)),
     )
 
 

@@ -155,6 +155,18 @@ def test_figures_before_and_after_stand_in_one_json(goldbench: Goldbench, made: 
     assert found["runs"]["A"]["means"]["ndcg@5"] == pytest.approx(score.raw)
 
 
+def test_the_verdict_rests_on_the_corrected_order(goldbench: Goldbench, made: Made) -> None:
+    root = made.folder.parent
+    asked = ("--run", root / "A.trec", "--run", root / "B.trec", "--measure", "ndcg@5", "--format", "json")
+    found = json.loads(goldbench("score", made.folder, *asked, "--calibrated").stdout)
+    ranking = Calibration.model_validate(found["calibrated"]).ranking["ndcg@5"]
+    assert (ranking.complete, found["verdict"]["number"]) == (25, ranking.chance)
+    alone = json.loads(goldbench("score", made.folder, *asked).stdout)["verdict"]
+    assert alone["level"] == "regressions"
+    assert "a model judged" in alone["sentence"]
+    assert alone["improvements"][0].startswith("use the judgments of people so far: goldbench score ")
+
+
 def test_a_table_stands_beside_the_usual_one(goldbench: Goldbench, made: Made) -> None:
     root = made.folder.parent
     done = goldbench("score", made.folder, "--run", root / "A.trec", "--run", root / "B.trec", "--calibrated")
