@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,12 @@ from goldbench.pipeline.measures.statistics.floats import Floats
 
 DRAWS = 60
 """Drawn truths. The mean of 60 differences of tau, whose standard deviation is about .1, is off by about .013."""
+
+USUAL = (0.05, 0.2, 0.45, 0.6)
+"""Shares of pairs that people find relevant, by a model's grade 0 to 3, where nothing is measured."""
+
+STRENGTH = 4.0
+"""Judged pairs of a grade from which on what is measured counts more than what is usual."""
 
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -52,6 +59,18 @@ class Worth:
     def gain(self) -> float:
         """How much closer than the single label the pool is to the truth, in tau; below 0 it does harm."""
         return self.pool - self.single
+
+
+def relevance_rates(sample: Mapping[int, tuple[int, int]]) -> tuple[float, ...]:
+    """Return the probability that a pair is relevant, by the judge's grade 0 to 3.
+
+    Each is ``(relevant + 4 usual) / (pairs + 4)``: the posterior mean of a beta distribution.
+
+    Args:
+        sample: Pairs of a random sample that people judged, and how many they found relevant, by the judge's grade.
+    """
+    counts = [sample.get(grade, (0, 0)) for grade in range(len(USUAL))]
+    return tuple((found + STRENGTH * usual) / (n + STRENGTH) for (n, found), usual in zip(counts, USUAL, strict=True))
 
 
 def pool_worth(pool: JudgedPool, depths: tuple[int, ...], *, seed: int = 0) -> list[Worth]:
