@@ -20,6 +20,7 @@ ENOUGH = 60
 """Fewer judged pairs of the random sample give no figure."""
 FEWEST_SYSTEMS = 3
 DEPTHS = (1, 3, 5, 10, 20, 50)
+_STATES = {True: State.WARN, False: State.OK, None: State.INFO}
 
 
 def pool_figure(material: DescribedSet, baselines: Ranked) -> Figure:
@@ -50,12 +51,12 @@ def pool_figure(material: DescribedSet, baselines: Ranked) -> Figure:
 def _figure(found: list[Worth], judged: int) -> Figure:
     whole = found[-1]
     false = "no relevant passage was added" if whole.false_share is None else f"{whole.false_share:.0%} are false"
-    harm = (
-        "The pool is expected to do harm: the single known label ranks systems better. Score by it, or let people "
-        "judge what the model found relevant"
-        if whole.gain < 0
-        else "The pool is expected to help"
-    )
+    harm = {
+        True: "The pool is expected to do harm: the single known label ranks systems better. Score by it, or let "
+        "people judge what the model found relevant",
+        False: "The pool is expected to help",
+        None: "Whether the pool helps is not decided",
+    }[whole.harms]
     return figure(
         "positives",
         NAME,
@@ -68,7 +69,7 @@ def _figure(found: list[Worth], judged: int) -> Figure:
             for one in found
             for name, value in (("added per query", one.positives), ("false", one.false_share), ("gain", one.gain))
         },
-        limit=("0 or more", State.WARN if whole.gain < 0 else State.OK),
+        limit=("better for 9 of 10 drawn truths", _STATES[whole.harms]),
     )
 
 

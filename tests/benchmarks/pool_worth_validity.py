@@ -9,8 +9,8 @@ Kendall's tau of the pool and of the single known label for eight systems; what 
 collection. ``NAME:few`` is a collection without the queries that have more than five relevant documents.
 
 The first table shows tau by depth, a mean over judges and two seeds; the second how often a pool did harm (by all
-labels), how often the product said so, and how often both. No constant of the product was fitted to these figures, so
-that each collection is one that was left out.
+labels), how often the product said so and was right, and the same for pools that it said would help. No constant of the
+product was fitted to these figures, so that each collection is one that was left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.benchmarks.queue_validity import GPT_DL23, NIST_DL23, grades
 from tests.benchmarks.systems import Analyzers, Corpus, ndcg
 
 CHOSEN = ("cranfield", "cranfield:few", "cisi", "med", "cystic_fibrosis", "npl", "xquad_en", "arcd")
-DEPTHS = (1, 2, 3, 5, 10, 20, 50)
+DEPTHS = (1, 3, 5, 10, 20, 50)
 POOLS = (5, 10, 20, 50)
 """Depths of pools that a user may have graded."""
 SEEDS = (1, 2)
@@ -71,10 +71,10 @@ class Pooled:
 def pooled(collection: Collection, found: np.ndarray) -> Pooled:
     """Return the pool, with all labels in place of a judge's."""
     pooling_validity.DEPTHS = DEPTHS
-    rankings = pooling_validity._rankings(collection)  # noqa: SLF001  the same pool as in the other benchmark
+    rankings = pooling_validity._rankings(collection)
     rows: list[tuple[int, int, int, bool, bool]] = []
     for query, (runs, gains) in enumerate(zip(rankings, collection.gains, strict=True)):
-        source = pooling_validity._source(gains, 1)  # noqa: SLF001
+        source = pooling_validity._source(gains, 1)
         best: dict[int, int] = {}
         for run in runs:
             for rank, doc in enumerate(run, 1):
@@ -113,7 +113,7 @@ def predicted(pool: Pooled, grade: np.ndarray, depth: int, depths: Sequence[int]
 def measure(
     collection: Collection, judges: dict[str, Floats]
 ) -> tuple[list[float], list[tuple[int, float, Worth, float]]]:
-    """Return tau of the single label; and for each judge, seed, and pool: depth, tau, what is predicted, false share."""
+    """Return tau of the single label; for each judge, seed and pool its depth, tau, prediction and false share."""
     analyzers = Analyzers(collection.documents, language=collection.language, spaceless=collection.spaceless)
     found = np.stack(Corpus(collection.documents, analyzers).top(collection.queries))[list(OWN)]
     pool = pooled(collection, found)
@@ -159,7 +159,7 @@ def main() -> None:
     options = parser.parse_args()
     judges = confusions(options.collections / "llm_judgments")
     print(f"{'tau by depth':<16} one label " + " ".join(f"{depth:>5}" for depth in DEPTHS))
-    lines, total = [], np.zeros(4, dtype=int)
+    lines, total = [], np.zeros(6, dtype=int)
     for name in options.only:
         if not is_collection(options.collections / name.partition(":")[0]):
             print(f"{name}: is not at {options.collections}")
@@ -169,12 +169,13 @@ def main() -> None:
         print(f"{name:<16} {single:9.2f} " + " ".join(f"{mean:5.2f}" for mean in means), flush=True)
         pools = [row for row in results if row[0] in POOLS]
         harm = np.array([tau < single for _, tau, _, _ in pools])
-        said = np.array([worth.gain < 0 for _, _, worth, _ in pools])
+        said = np.array([worth.harms is True for _, _, worth, _ in pools])
+        helps = np.array([worth.harms is False for _, _, worth, _ in pools])
         off = np.mean([abs((worth.false_share or 0.0) - false) for _, _, worth, false in pools])
-        counts = np.array([len(pools), harm.sum(), said.sum(), (harm & said).sum()])
+        counts = np.array([len(pools), harm.sum(), said.sum(), (harm & said).sum(), helps.sum(), (helps & ~harm).sum()])
         total += counts
         lines.append((name, counts, off))
-    print(f"\n{'':<16} pools   harm   said   both   false share off by")
+    print(f"\n{'':<16} pools   harm  said harm (right)  said help (right)   false share off by")
     for name, counts, off in [*lines, ("all", total, float("nan"))]:
         print(f"{name:<16} " + "  ".join(f"{count:5}" for count in counts) + f"   {off:.3f}")
 

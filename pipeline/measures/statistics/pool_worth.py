@@ -19,6 +19,9 @@ USUAL = (0.05, 0.2, 0.45, 0.6)
 STRENGTH = 4.0
 """Judged pairs of a grade from which on what is measured counts more than what is usual."""
 
+SURE = 0.9
+"""Share of the drawn truths to which one ranking must be closer to call it better."""
+
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
@@ -46,7 +49,8 @@ class Worth:
     """What a pool down to ``depth`` is worth.
 
     ``positives`` are found per query beside the source, ``false_share`` of them are expected to be false (None if there
-    are none). ``gain`` is the expected tau of the pool with the truth minus that of the single label.
+    are none). ``gain`` is the expected tau of the pool with the truth minus that of the single label; ``worse`` is the
+    share of the drawn truths to which the single label is closer.
     """
 
     depth: int
@@ -54,6 +58,12 @@ class Worth:
     false_share: float | None
     pool: float
     single: float
+    worse: float
+
+    @property
+    def harms(self) -> bool | None:
+        """Whether the single label is closer to at least nine of ten truths; None if neither is."""
+        return True if self.worse >= SURE else False if self.worse <= 1.0 - SURE else None
 
     @property
     def gain(self) -> float:
@@ -91,17 +101,19 @@ def pool_worth(pool: JudgedPool, depths: tuple[int, ...], *, seed: int = 0) -> l
     drawn = [(rng.random(len(pool.chance)) < pool.chance) | pool.source for _ in range(DRAWS)]
     truths = [_means(pool, labels) for labels in drawn]
 
-    def closeness(labels: Flags) -> float:
+    def closeness(labels: Flags) -> Floats:
         means = _means(pool, labels)
         taus = [float(kendalltau(means, truth).statistic) for truth in truths]
-        return float(np.mean(np.nan_to_num(taus)))
+        return np.asarray(np.nan_to_num(taus))
 
     single, found, queries = closeness(pool.source), [], max(1, pool.top.shape[1])
     for depth in depths:
         labels = pool.source | (pool.positive & (pool.rank <= depth))
         added = labels & ~pool.source
         false = float(1.0 - pool.chance[added].mean()) if added.any() else None
-        found.append(Worth(depth, float(added.sum()) / queries, false, closeness(labels), single))
+        taus = closeness(labels)
+        worse = float((taus < single).mean())
+        found.append(Worth(depth, float(added.sum()) / queries, false, float(taus.mean()), float(single.mean()), worse))
     return found
 
 

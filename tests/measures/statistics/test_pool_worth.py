@@ -35,6 +35,7 @@ def test_a_judge_without_fault_is_as_close_as_can_be_and_adds_nothing_false() ->
     assert whole.pool == pytest.approx(1.0)
     assert whole.false_share == 0
     assert whole.gain > 0
+    assert whole.harms is False
     assert whole.positives > shallow.positives
     assert whole.pool >= shallow.pool
 
@@ -46,6 +47,7 @@ def test_labels_drawn_by_lot_do_harm_where_the_source_is_all_there_is() -> None:
     [whole] = pool_worth(blind, (DOCS,))
     assert whole.single == pytest.approx(1.0)
     assert whole.gain < -0.1
+    assert whole.harms is True
     assert whole.false_share == 1.0
 
 
@@ -54,7 +56,7 @@ def test_equal_systems_and_empty_pools_give_numbers() -> None:
     same = JudgedPool(
         pool.chance, pool.positive, pool.source, pool.rank, pool.query, np.repeat(pool.top[:1], 3, axis=0)
     )
-    assert [one.gain for one in pool_worth(same, (1, DOCS))] == [0, 0]
+    assert [one.gain for one in pool_worth(same, (1, DOCS))] == [0, 0]  # all systems alike
     nothing = JudgedPool(pool.chance, pool.source, pool.source, pool.rank, pool.query, pool.top)
     assert pool_worth(nothing, (DOCS,))[0].false_share is None
 
