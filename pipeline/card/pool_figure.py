@@ -20,7 +20,7 @@ ENOUGH = 60
 """Fewer judged pairs of the random sample give no figure."""
 FEWEST_SYSTEMS = 3
 DEPTHS = (1, 3, 5, 10, 20, 50)
-_STATES = {True: State.WARN, False: State.OK, None: State.INFO}
+_STATES = {True: State.WARN, False: State.INFO, None: State.INFO}
 
 
 def pool_figure(material: DescribedSet, baselines: Ranked) -> Figure:
@@ -54,7 +54,7 @@ def _figure(found: list[Worth], judged: int) -> Figure:
     harm = {
         True: "The pool is expected to do harm: the single known label ranks systems better. Score by it, or let "
         "people judge what the model found relevant",
-        False: "The pool is expected to help",
+        False: "No harm is expected of the judge's errors within the pool",
         None: "Whether the pool helps is not decided",
     }[whole.harms]
     return figure(

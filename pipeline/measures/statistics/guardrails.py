@@ -24,7 +24,7 @@ PROBES = {
 
 Sources: Alaofi et al., LLMs can be fooled into labelling a document as relevant (SIGIR-AP 2024), for the first two;
     Balog, Metzler and Qin, Rankers, judges, and assistants (SIGIR 2025), who found judges to favour rankers of their
-    kind but no bias for or against text by models, for the last.
+    kind but no bias against text by models, for the last.
 """
 
 LIMITS = dict.fromkeys(PROBES, 0.25) | {Canary.EVIDENCE_ALONE: 0.5, Canary.OWN_ANSWER: 0.1}
