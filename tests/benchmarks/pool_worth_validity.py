@@ -9,8 +9,8 @@ Kendall's tau of the pool and of the single known label for eight systems; what 
 collection. ``NAME:few`` is a collection without the queries that have more than five relevant documents.
 
 The first table shows tau by depth, a mean over judges and two seeds; the second how often a pool did harm (by all
-labels), how often the product said so and was right, and the same for pools that it said would help. The
-"nine of ten" was chosen after the sign of the expected gain had failed on these collections: only others can confirm it.
+labels), how often the product said so and was right, and the same for pools that it said would help. The "nine of ten"
+was chosen after the sign of the expected gain had failed on these collections: only others can confirm it.
 """
 
 from __future__ import annotations
