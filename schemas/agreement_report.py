@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from goldbench.schemas.guardrail import Guardrail
 from goldbench.schemas.record import Record, VersionedRecord
 
 
@@ -133,6 +134,7 @@ class Agreement(VersionedRecord):
     raters: list[Raters] = Field(default_factory=list)
     by: dict[str, dict[str, PairFigures]] = Field(default_factory=dict)
     ranking: Ranking | None = None
+    guardrails: list[Guardrail] = Field(default_factory=list)
     remarks: list[str] = Field(default_factory=list)
     resamples: int
     seed: int

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
+from goldbench.pipeline.report.guardrail_text import guardrail_lines
 from goldbench.pipeline.report.text_tables import aligned, csv_text, markdown_table, with_interval
 from goldbench.pipeline.text.display import amount, printable, queries
 from goldbench.pipeline.text.markdown import escaped
@@ -72,6 +73,7 @@ def words(found: Agreement) -> Iterator[str]:
             f"{amount(len(found.ranking.systems), 'system')} are too few for a meaningful tau; "
             f"compare at least {FEW_SYSTEMS}."
         )
+    yield from guardrail_lines(found.guardrails)
     yield from found.remarks
 
 
