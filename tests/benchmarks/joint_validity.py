@@ -47,6 +47,7 @@ class Track:
 
 
 Case = Callable[[Floats, Floats, np.random.Generator], tuple[Floats, Floats]]
+"""Takes values under people's labels and the model's, shape (systems, queries drawn), and changes them."""
 
 
 def as_it_is(people: Floats, model: Floats, _: np.random.Generator) -> tuple[Floats, Floats]:
@@ -117,8 +118,7 @@ def drawn(track: Track, systems: int, judged: int, case: Case, times: int) -> It
         some = draw.choice(len(track.people), systems, replace=False)
         queries = draw.integers(0, track.people.shape[1], QUERIES)
         truth = track.people[some].mean(axis=1)
-        people, model = case(track.people[some], track.model[some], draw)
-        people, model = people[:, queries], model[:, queries]
+        people, model = case(track.people[some][:, queries], track.model[some][:, queries], draw)
         yield Drawn(people[:, :judged], model[:, :judged], model[:, judged:], truth)
 
 
