@@ -59,7 +59,7 @@ class Direct:
             covariance=covariance,
             spread=_shrunk(human),
             variance=float(np.trace(covariance[:-1, :-1])) / (axes - 1),
-            freedom=_freedom(rest[:-1]),
+            freedom=deviation_freedom(rest[:-1]),
             informed=_informed(human[:-1], judge[:-1]),
         )
 
@@ -78,11 +78,14 @@ def _widening(judge: Floats, all_judge: Floats) -> float:
     return 1 + judge.shape[1] * apart / squares if squares > TINY else 1.0
 
 
-def _freedom(rest: Floats) -> float:
+def deviation_freedom(rest: Floats) -> float:
     """Return the degrees of freedom of the variance of a contrast.
 
     Its own part has one less than queries. The pooled part has those of a chi-square with the same mean and variance
     as the squares of the queries, which few queries may dominate (Satterthwaite's approximation).
+
+    Args:
+        rest: Residuals by contrast and query, shape (K - 1, queries), 2 queries or more.
     """
     axes, judged = rest.shape
     squares = ((rest - rest.mean(axis=1, keepdims=True)) ** 2).mean(axis=0)
@@ -129,9 +132,20 @@ def _shrunk(values: Floats) -> Floats:
     Args:
         values: Shape (K, m), the mean of all systems last.
     """
-    axes, queries = values.shape
     found = np.atleast_2d(np.cov(values))
-    target = np.full(axes, np.trace(found[:-1, :-1]) / (axes - 1))
+    target = np.full(len(values), np.trace(found[:-1, :-1]) / (len(values) - 1))
     target[-1] = found[-1, -1]
-    share = _drawn(axes, queries)
+    share = _drawn(*values.shape)
     return np.asarray((1 - share) * found + np.diag(share * target))
+
+
+def shrunk_covariance(contrasts: Floats) -> Floats:
+    """Return the covariance of contrasts over queries, shape (K - 1, K - 1), drawn towards one variance for all.
+
+    Args:
+        contrasts: Values by contrast and query, shape (K - 1, queries), 2 queries or more.
+    """
+    found = np.atleast_2d(np.cov(contrasts))
+    size, queries = contrasts.shape
+    share = _drawn(size + 1, queries)
+    return np.asarray((1 - share) * found + share * np.trace(found) / size * np.eye(size))

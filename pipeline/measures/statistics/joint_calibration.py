@@ -23,7 +23,7 @@ DRAWS = 4_000
 
 _FAVOURED, _FAR = 0.4, 1.0
 """Prior probability that one system has a bias of its own, and its spread as a multiple of the model's differences."""
-_EQUAL = 1e-12
+_EQUAL = 1e-6
 """Relative difference up to which means count as equal; systems with equal means share a probability."""
 _STEPS = 9
 """Points of the half-Cauchy distribution of a scale."""

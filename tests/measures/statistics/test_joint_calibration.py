@@ -122,7 +122,7 @@ def test_a_model_that_scores_all_systems_alike_does_not_make_people_call_them_eq
     judge, others = (np.repeat(part[:1], 5, axis=0) for part in (judge, others))
     found = joint_estimate(human, judge, others)
     assert found.shared < 0.1
-    assert found.means - found.means.mean() == pytest.approx((human.mean(axis=1) - human.mean()))
+    assert found.means - found.means.mean() == pytest.approx(human.mean(axis=1) - human.mean())
     assert error(found.means, truth) < truth.var() / 4
 
 
