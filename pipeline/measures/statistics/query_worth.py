@@ -22,10 +22,10 @@ LEAST_SYSTEMS = 4
 """Fewest systems: 3 systems have only four values of tau."""
 MOST = 1_000
 """Largest number of queries that is told; beyond it the set is worth more than that."""
-_DRAWS = 2_000
+_DRAWS = 1_000
 _SCALES = 25
 """Points of the half-Cauchy distribution of the set's own errors."""
-_SIZES = 60
+_SIZES = 30
 """Points of the curve of tau by the number of queries, spaced by equal factors."""
 _TAIL = 0.025
 
@@ -53,7 +53,7 @@ def query_worth(real: Floats, others: Floats, *, seed: int = 0) -> Worth:
     true order equals the set's; the interval is taken over draws of the true means.
 
     Args:
-        real: Values of real queries, shape (R, K): ``LEAST_REAL`` queries and ``LEAST_SYSTEMS`` systems or more, finite.
+        real: Values of real queries, shape (R, K): ``LEAST_REAL`` queries, ``LEAST_SYSTEMS`` systems or more, finite.
         others: Values of the set's other queries on the same systems, shape (n, K), 1 query or more, finite.
         seed: Of the draws, not negative.
 
