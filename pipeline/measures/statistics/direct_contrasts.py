@@ -41,7 +41,14 @@ class Direct:
 
     @classmethod
     def of(cls, human: Floats, judge: Floats, all_judge: Floats, unseen: float) -> Direct:
-        """Return the estimates, with one slope for all contrasts and one for the mean of all systems."""
+        """Return the estimates, with one slope for all contrasts and one for the mean of all systems.
+
+        Args:
+            human: People's values on the axes, shape (K, m).
+            judge: The model's values of the same queries, same shape.
+            all_judge: The model's values of all queries, shape (K, N).
+            unseen: Share of the queries that people did not judge, 0 to 1.
+        """
         axes, judged = human.shape
         slopes = np.empty((axes, 1))
         slopes[:-1] = _slope(human[:-1], judge[:-1])
@@ -137,15 +144,3 @@ def _shrunk(values: Floats) -> Floats:
     target[-1] = found[-1, -1]
     share = _drawn(*values.shape)
     return np.asarray((1 - share) * found + np.diag(share * target))
-
-
-def shrunk_covariance(contrasts: Floats) -> Floats:
-    """Return the covariance of contrasts over queries, shape (K - 1, K - 1), drawn towards one variance for all.
-
-    Args:
-        contrasts: Values by contrast and query, shape (K - 1, queries), 2 queries or more.
-    """
-    found = np.atleast_2d(np.cov(contrasts))
-    size, queries = contrasts.shape
-    share = _drawn(size + 1, queries)
-    return np.asarray((1 - share) * found + share * np.trace(found) / size * np.eye(size))

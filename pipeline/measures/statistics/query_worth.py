@@ -12,12 +12,12 @@ from math import inf
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics.direct_contrasts import TINY, deviation_freedom, shrunk_covariance
+from goldbench.pipeline.measures.statistics.direct_contrasts import TINY, deviation_freedom
 from goldbench.pipeline.measures.statistics.floats import Floats, of_finite_numbers
 from goldbench.pipeline.measures.statistics.normal_draws import NormalDraws, root_of
 
 LEAST_REAL = 20
-"""Fewest real queries: with 10 the interval is open above for most sets, and its estimate is up to twice too high."""
+"""Fewest real queries; below it the normal approximation of their means is unreliable."""
 LEAST_SYSTEMS = 4
 """Fewest systems: 3 systems have only four values of tau."""
 MOST = 1_000
@@ -78,10 +78,10 @@ def _worth(real: Floats, told: Floats, seed: int) -> Worth:
     systems, queries = real.shape
     axes = helmert(systems)
     found = axes @ real
-    covariance = shrunk_covariance(found)
+    covariance = _covariance(found)
     one, other = np.triu_indices(systems, 1)
     pairs = axes.T[one] - axes.T[other]
-    noise = np.sqrt(np.maximum(np.einsum("pi,ij,pj->p", pairs, covariance, pairs), TINY))
+    noise = np.sqrt(np.maximum((real[one] - real[other]).var(axis=1, ddof=1), TINY))
     normal = NormalDraws(seed, _DRAWS)
     scale = np.sqrt((freedom := deviation_freedom(found)) / normal.chi_square(freedom))
     errors = scale[:, None] * normal.vectors(covariance / queries)
@@ -93,6 +93,24 @@ def _worth(real: Floats, told: Floats, seed: int) -> Worth:
     low, high = np.quantile(numbers, [_TAIL, 1 - _TAIL], method="inverted_cdf")
     expected = float(taus.mean())
     return Worth(_crossing(expected, curves.mean(axis=0), sizes), float(low), float(high), expected)
+
+
+def _covariance(contrasts: Floats) -> Floats:
+    """Return the covariance of contrasts over queries, drawn towards equal variances as far as its own error asks.
+
+    Args:
+        contrasts: Values by contrast and query, shape (K - 1, R).
+
+    Source: Ledoit and Wolf, A well-conditioned estimator for large-dimensional covariance matrices (2004).
+    """
+    size, queries = contrasts.shape
+    apart = contrasts - contrasts.mean(axis=1, keepdims=True)
+    found = apart @ apart.T / (queries - 1)
+    target = np.trace(found) / size * np.eye(size)
+    error = float(((apart * apart).sum(axis=0) ** 2).sum()) / queries**2 - float((found * found).sum()) / queries
+    unlike = float(((found - target) ** 2).sum())
+    share = min(max(error / unlike, 0.0), 1.0) if unlike > TINY**2 else 1.0
+    return np.asarray((1 - share) * found + share * target)
 
 
 def _true(direct: Floats, told: Floats, covariance: Floats, errors: Floats, normal: NormalDraws) -> Floats:
