@@ -6,7 +6,7 @@ people's labels of all 82 queries. A row gives the root mean square error of the
 tau with the truth, for people alone, PPI++ of each system, the model alone, and the joint estimate; then how often the
 joint 95 % intervals of all differences, and of all means, hold the truth together. Three stress cases: the model
 favours one system by .10; its values belong to other queries and systems; people's values have noise with a standard
-deviation of .15.
+deviation of .15, drawn anew for each judged query.
 """
 
 from __future__ import annotations
