@@ -1,6 +1,6 @@
 """Corrected scores of several systems, held against people: TREC Deep Learning 2023, 35 runs, nDCG@10 by query.
 
-``python -m tests.benchmarks.joint_validity [TIMES]`` (400 by default) draws systems and queries: of ``QUERIES``
+``python -m tests.benchmarks.joint_validity [TIMES [SYSTEMS ...]]`` (400; 5 and 12 systems) draws systems and queries: of ``QUERIES``
 queries, drawn with replacement, GPT-4's labels score all and people's labels the first m. Truth is the mean under
 people's labels of all 82 queries. A row gives the root mean square error of the differences of systems and Kendall's
 tau with the truth, for people alone, PPI++ of each system, the model alone, and the joint estimate; then how often the
@@ -169,9 +169,10 @@ def _holds(limits: tuple[Floats, Floats], truth: Floats) -> bool:
 def main() -> None:
     """Print a row for each case, number of systems and number of judged queries."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    numbers = tuple(map(int, sys.argv[2:])) or SYSTEMS
     track = load(collections_folder() / "llm_judgments" / "dl23_per_query")
     rows.heading()
-    for (name, case), systems, judged in product(CASES.items(), SYSTEMS, JUDGED):
+    for (name, case), systems, judged in product(CASES.items(), numbers, JUDGED):
         found = figures(track, systems, judged, case, times)
         told = "; ".join(f"{who} {found.errors[who]:.3f}, {found.taus[who]:.2f}" for who in found.errors)
         covered = f"together {found.differences:.1%} of differences, {found.means:.1%} of means"
