@@ -15,7 +15,8 @@ from goldbench.pipeline.card.labels import label_figures
 from goldbench.pipeline.card.naturalness import natural_order
 from goldbench.pipeline.card.origin import CIRCULARITY, PROVENANCE, making_figures, origin_figures
 from goldbench.pipeline.card.queries import asking_figures, overlaps
-from goldbench.pipeline.card.stability import FEWEST, POWER, ordering_figures
+from goldbench.pipeline.card.real_queries import worth_figure
+from goldbench.pipeline.card.stability import FEWEST, POWER, STABILITY, ordering_figures
 from goldbench.pipeline.card.validity import validity_figures
 from goldbench.pipeline.errors import InputError, OutputError, explained
 from goldbench.pipeline.formats.jsonl import write_texts
@@ -51,6 +52,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
         natural_order(material, seed=seed),
         *label_figures(material, baselines),
         *ordering_figures(material, baselines, shares, seed=seed),
+        worth_figure(material, baselines, STABILITY, seed=seed),
         *validity_figures(material, baselines, seed=seed),
         *origin_figures(material),
     ]

@@ -86,7 +86,10 @@ def _common(found: Calibration) -> Iterator[str]:
     """Yield what the corrections of several systems rest on, and whom the model favours for certain."""
     for measure, share in found.shared.items():
         if share < _LITTLE:
-            yield f"{measure}: the model's error differs by system, so each is corrected by its own judged queries"
+            yield (
+                f"{measure}: the model's error differs by system or the model does not know the systems, so each is "
+                "corrected by its own judged queries"
+            )
         else:
             yield f"{measure}: {100 * share:.0f} % of the model's error counts as common to all systems"
     for one in found.scores:

@@ -1,12 +1,12 @@
 """Corrected scores of several systems, held against people: TREC Deep Learning 2023, 35 runs, nDCG@10 by query.
 
-``python -m tests.benchmarks.joint_validity [TIMES]`` (400 by default) draws systems and queries: of ``QUERIES``
-queries, drawn with replacement, GPT-4's labels score all and people's labels the first m. Truth is the mean under
+``python -m tests.benchmarks.joint_validity [TIMES [SYSTEMS ...]]`` (400; 5 and 12 systems) draws systems and queries:
+of ``QUERIES`` queries, drawn with replacement, GPT-4's labels score all and people's labels the first m. Truth is the mean under
 people's labels of all 82 queries. A row gives the root mean square error of the differences of systems and Kendall's
 tau with the truth, for people alone, PPI++ of each system, the model alone, and the joint estimate; then how often the
 joint 95 % intervals of all differences, and of all means, hold the truth together. Three stress cases: the model
 favours one system by .10; its values belong to other queries and systems; people's values have noise with a standard
-deviation of .15.
+deviation of .15, drawn anew for each judged query.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Track:
 
 
 Case = Callable[[Floats, Floats, np.random.Generator], tuple[Floats, Floats]]
+"""Takes values under people's labels and the model's, shape (systems, queries drawn), and changes them."""
 
 
 def as_it_is(people: Floats, model: Floats, _: np.random.Generator) -> tuple[Floats, Floats]:
@@ -117,8 +118,7 @@ def drawn(track: Track, systems: int, judged: int, case: Case, times: int) -> It
         some = draw.choice(len(track.people), systems, replace=False)
         queries = draw.integers(0, track.people.shape[1], QUERIES)
         truth = track.people[some].mean(axis=1)
-        people, model = case(track.people[some], track.model[some], draw)
-        people, model = people[:, queries], model[:, queries]
+        people, model = case(track.people[some][:, queries], track.model[some][:, queries], draw)
         yield Drawn(people[:, :judged], model[:, :judged], model[:, judged:], truth)
 
 
@@ -169,9 +169,10 @@ def _holds(limits: tuple[Floats, Floats], truth: Floats) -> bool:
 def main() -> None:
     """Print a row for each case, number of systems and number of judged queries."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    numbers = tuple(map(int, sys.argv[2:])) or SYSTEMS
     track = load(collections_folder() / "llm_judgments" / "dl23_per_query")
     rows.heading()
-    for (name, case), systems, judged in product(CASES.items(), SYSTEMS, JUDGED):
+    for (name, case), systems, judged in product(CASES.items(), numbers, JUDGED):
         found = figures(track, systems, judged, case, times)
         told = "; ".join(f"{who} {found.errors[who]:.3f}, {found.taus[who]:.2f}" for who in found.errors)
         covered = f"together {found.differences:.1%} of differences, {found.means:.1%} of means"

@@ -88,13 +88,24 @@ def queries_needed(
     def shows(queries: int) -> bool:
         return detectable_difference(deviation, queries, pairs=pairs, power=power, alpha=alpha) <= difference
 
-    reach = _NORMAL.inv_cdf(1 - alpha / pairs / 2) + _NORMAL.inv_cdf(power)
+    reach = errors_apart(pairs=pairs, power=power, alpha=alpha)
     queries = max(2, ceil((reach * deviation / difference) ** 2))
     while not shows(queries):
         queries += 1
     while queries > 2 and shows(queries - 1):
         queries -= 1
     return queries
+
+
+def errors_apart(*, pairs: int = 1, power: float = POWER, alpha: float = 0.05) -> float:
+    """Return the detectable difference in standard errors where these are known, as from very many queries.
+
+    Args:
+        pairs: As in `detectable_difference`.
+        power: As in `detectable_difference`.
+        alpha: As in `detectable_difference`.
+    """
+    return _NORMAL.inv_cdf(1 - alpha / pairs / 2) + _NORMAL.inv_cdf(power)
 
 
 @lru_cache(maxsize=1024)

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from math import ceil, fsum, sqrt
-from statistics import NormalDist
+from math import ceil, fsum, inf, sqrt
+from statistics import median
 
+from goldbench.pipeline.measures.statistics.detectable import detectable_difference, queries_needed
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.rank_chance import Moments, moments_of, order_chance
 from goldbench.pipeline.measures.statistics.student import two_sided_p, upper_quantile
@@ -35,7 +36,7 @@ MOST_UNJUDGED, UNJUDGED_GAP = 0.1, 0.05
 """Most unjudged results of a system, and most by which two systems may differ, for an order to count: shares of the top
 10, where the judgments hold passages that are not relevant. Other judgments list what is relevant and nothing else."""
 
-_ALPHA, _POWER = 0.05, 0.8
+_ALPHA = 0.05
 
 
 class Level(StrEnum):
@@ -153,10 +154,11 @@ def _of_one(column: Sequence[float], basis: Basis) -> Fitness:
     queries = len(column)
     mean = fsum(column) / queries
     error = sqrt(fsum((value - mean) ** 2 for value in column) / (queries - 1) / queries) if queries > 1 else 0.0
-    shown = detectable(error) if error else None
+    deviation = error * sqrt(queries)
+    shown = _shown(deviation, queries)
     level, reason = _without_order(queries, basis)
     level, reason = _unless_coarse(level, reason or Reason.ONE_SYSTEM, shown)
-    more = missing_of(queries * (shown / WORTHWHILE) ** 2 if shown else 0.0, queries)
+    more = missing_of(queries_needed(deviation, WORTHWHILE) if deviation else 0, queries)
     reach = upper_quantile(0.025, queries - 1) * error if error else 0.0
     return Fitness(level, reason, queries, 1, detectable=shown, more=more, mean=mean, reach=reach)
 
@@ -170,8 +172,8 @@ def _of_several(
 ) -> Fitness:
     queries, systems = len(columns[0]), len(columns)
     moments = moments_of(columns)
-    spreads = sorted(moments.spread(one, other) for one, other in _pairs(systems))
-    shown = detectable(spreads[len(spreads) // 2]) if spreads[-1] else None
+    pairs = list(_pairs(systems))
+    shown = _shown(median(moments.deviation(one, other, queries) for one, other in pairs), queries)
     chance = order_chance(moments) if ranking is None else ranking.chance
     more, delta = queries_more(moments, queries)
     if ranking is not None:
@@ -185,7 +187,7 @@ def _of_several(
         level = Level.RANKS if chance >= ENOUGH_CHANCE else Level.SEPARATES if separated and not ranking else level
         reason = None if level is Level.RANKS else Reason.CHANCE if shown else Reason.EQUAL
     level, reason = _unless_coarse(level, reason, shown)
-    return Fitness(level, reason, queries, systems, chance, separated, len(spreads), shown, more, delta)
+    return Fitness(level, reason, queries, systems, chance, separated, len(pairs), shown, more, delta)
 
 
 def _without_order(queries: int, basis: Basis) -> tuple[Level, Reason | None]:
@@ -222,17 +224,10 @@ def has_holes(unjudged: Sequence[float]) -> bool:
     return bool(unjudged) and (max(unjudged) > MOST_UNJUDGED or max(unjudged) - min(unjudged) > UNJUDGED_GAP)
 
 
-def detectable(error: float, pairs: int = 1) -> float:
-    """Return the smallest true difference that a two-sided test at 0.05 finds with probability 0.8.
-
-    Args:
-        error: Standard error of the difference.
-        pairs: Number of pairs that the level is divided by, as in the strictest step of Holm.
-
-    Source: Bloom, Minimum detectable effects (Evaluation Review 19(5), 1995).
-    """
-    normal = NormalDist()
-    return (normal.inv_cdf(1 - _ALPHA / 2 / pairs) + normal.inv_cdf(_POWER)) * error
+def _shown(deviation: float, queries: int) -> float | None:
+    """Return the difference that queries show, None if the spread is not known or they can show none."""
+    found = detectable_difference(deviation, queries) if deviation and queries > 1 else inf
+    return found if found < inf else None
 
 
 def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
@@ -246,9 +241,9 @@ def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
         queries: Number of queries now.
     """
     pairs = len(list(_pairs(len(moments.means))))
-    needed, smallest = 0.0, WORTHWHILE
+    needed, smallest = 0, WORTHWHILE
     for delta, one, other in neighbours(moments):
-        count = queries * (detectable(moments.spread(one, other), pairs) / delta) ** 2
+        count = queries_needed(moments.deviation(one, other, queries), delta, pairs=pairs)
         if count > needed:
             needed, smallest = count, delta
     return missing_of(needed, queries), smallest

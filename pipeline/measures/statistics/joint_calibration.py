@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from goldbench.pipeline.measures.statistics.direct_contrasts import TINY, Direct
 from goldbench.pipeline.measures.statistics.floats import Floats, of_finite_numbers
 from goldbench.pipeline.measures.statistics.normal_draws import NormalDraws, root_of
 from goldbench.pipeline.measures.statistics.ppi import LEAST
@@ -22,10 +23,10 @@ DRAWS = 4_000
 
 _FAVOURED, _FAR = 0.4, 1.0
 """Prior probability that one system has a bias of its own, and its spread as a multiple of the model's differences."""
+_EQUAL = 1e-6
+"""Relative difference up to which means count as equal; systems with equal means share a probability."""
 _STEPS = 9
 """Points of the half-Cauchy distribution of a scale."""
-_TINY = 1e-20
-"""A variance below which values count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +34,23 @@ class _Belief:
     """What may be true of the model's differences between systems.
 
     People's differences are the model's times ``slope`` (normal, with a standard deviation of ``slope_sd``), plus
-    biases with a half-Cauchy scale: ``spread`` times the differences of the model, or of people if ``by_people``.
+    biases with a half-Cauchy scale of ``spread`` times the differences.
     """
 
     share: float
     slope: float
     slope_sd: float
     spread: float
-    by_people: bool = False
 
 
-_BELIEFS = (
-    _Belief(0.65, slope=1.0, slope_sd=0.05, spread=0.08),
-    _Belief(0.2, slope=1.0, slope_sd=0.25, spread=0.3),
-    _Belief(0.15, slope=0.0, slope_sd=0.3, spread=1.0, by_people=True),
-)
-"""A good judge, a poor one, and one that knows nothing of the systems.
+_INFORMED = (_Belief(0.45, slope=1.0, slope_sd=0.05, spread=0.08), _Belief(0.2, slope=1.0, slope_sd=0.25, spread=0.3))
+"""A good judge and a poor one.
 
 On TREC Deep Learning 2023 the differences of runs under GPT-4's labels have a slope of 0.99 to those of people, and the
 standard deviation of their biases is 0.11 of that of the differences.
 """
+_IGNORANT = _Belief(0.35, slope=0.0, slope_sd=0.3, spread=1.0)
+"""A model that knows nothing of the systems: the judged queries alone decide, and no difference is shrunk."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,9 @@ class Joint:
     @cached_property
     def best(self) -> Floats:
         """The probability of each system to have the highest mean over all queries like these; they add up to 1."""
-        return np.bincount(self.draws.argmax(axis=1), minlength=len(self.means)) / len(self.draws)
+        highest = self.draws.max(axis=1, keepdims=True)
+        first = self.draws >= highest - _EQUAL * np.abs(highest)
+        return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
 
     def means_limits(self, *, these: bool = False) -> tuple[Floats, Floats]:
         """Return the lower and upper limits of all means, shape (K,) each, which hold together with 95 %.
@@ -110,9 +110,10 @@ def joint_estimate(human: Floats, judge: Floats, others: Floats, *, seed: int = 
 
     The differences of systems (orthogonal contrasts) are first estimated from the judged queries, with the model's
     values as a covariate. The prior of the true differences is a mixture: they follow the model's with a slope near 1
-    and small biases; with an uncertain slope and larger biases; or they have nothing to do with the model's. In each
-    case one system may have a far larger bias of its own. The evidence weighs the cases. The mean of all systems is
-    estimated from the judged queries alone, with the model's values as a covariate.
+    and small biases; with an uncertain slope and larger biases; or they have nothing to do with the model's, and the
+    estimates from the judged queries stand. In each case one system may have a far larger bias of its own. The cases
+    are weighed by the estimates, and by whether the model knows which system does better on a query. The mean of all
+    systems is estimated from the judged queries alone, with the model's values as a covariate.
 
     Args:
         human: Values under people's judgments, shape (K, m): K systems, 2 or more, m judged queries, 3 or more; finite.
@@ -140,16 +141,15 @@ def _estimated(human: Floats, judge: Floats, all_judge: Floats, seed: int) -> Jo
     queries = all_judge.shape[1]
     unseen = 1 - judged / queries
     axes = _axes(systems)
-    direct = _Direct.of(axes @ human, axes @ judge, axes @ all_judge, unseen)
+    direct = Direct.of(axes @ human, axes @ judge, axes @ all_judge, unseen)
     cases = _Cases.of(direct, axes)
     normal = NormalDraws(seed, DRAWS)
-    freedom = max(1, judged - 2)  # of slope and mean
-    scale = np.sqrt(freedom / normal.chi_square(freedom))
-    errors = scale[:, None] * normal.vectors(direct.covariance)
+    scales = np.column_stack([_scales(normal, direct.freedom)] * (systems - 1) + [_scales(normal, max(1, judged - 2))])
+    errors = scales * normal.vectors(direct.covariance)
     contrasts, means = cases.draws(errors[:, :-1], normal)
     level = direct.estimates[-1]
     within = np.column_stack([contrasts, level + errors[:, -1]])
-    beyond = within + scale[:, None] * normal.vectors(direct.spread / queries)
+    beyond = within + scales * normal.vectors(direct.spread / queries)
     return Joint(
         means=np.append(means, level) @ axes,
         draws=beyond @ axes,
@@ -159,71 +159,16 @@ def _estimated(human: Floats, judge: Floats, all_judge: Floats, seed: int) -> Jo
     )
 
 
+def _scales(normal: NormalDraws, freedom: float) -> Floats:
+    """Return draws of the true standard deviation, as a multiple of an estimate with these degrees of freedom."""
+    return np.asarray(np.sqrt(freedom / normal.chi_square(freedom)))
+
+
 def _axes(systems: int) -> Floats:
     """Return orthogonal contrasts of systems, with the common direction as the last row; shape (K, K)."""
     from scipy.linalg import helmert
 
     return np.roll(helmert(systems, full=True), -1, axis=0)
-
-
-@dataclass(frozen=True, slots=True)
-class _Direct:
-    """Estimates on the axes from the judged queries.
-
-    ``covariance``, shape (K, K), is that of the estimates around the values of exactly these queries, ``spread`` that
-    of people's values over queries. ``variance`` is the pooled one of a contrast, ``freedom`` its degrees of freedom.
-    """
-
-    estimates: Floats
-    judge: Floats
-    human: Floats
-    covariance: Floats
-    spread: Floats
-    variance: float
-    freedom: int
-
-    @classmethod
-    def of(cls, human: Floats, judge: Floats, all_judge: Floats, unseen: float) -> _Direct:
-        """Return the estimates, with one slope for all contrasts and one for the mean of all systems."""
-        axes, judged = human.shape
-        slopes = np.empty((axes, 1))
-        slopes[:-1] = _slope(human[:-1], judge[:-1])
-        slopes[-1] = _slope(human[-1:], judge[-1:])
-        rest = human - slopes * judge
-        everywhere = all_judge.mean(axis=1)
-        covariance = _shrunk(rest) * (unseen / judged)
-        covariance[-1] *= np.sqrt((judged - 1) / max(1, judged - 2))
-        covariance[:, -1] *= np.sqrt((judged - 1) / max(1, judged - 2))
-        return cls(
-            estimates=rest.mean(axis=1) + slopes[:, 0] * everywhere,
-            judge=everywhere[:-1],
-            human=human[:-1].mean(axis=1),
-            covariance=covariance,
-            spread=_shrunk(human),
-            variance=float(np.trace(covariance[:-1, :-1])) / (axes - 1),
-            freedom=(judged - 1) * (axes - 1),
-        )
-
-
-def _slope(human: Floats, judge: Floats) -> float:
-    """Return the slope of people's values on the model's within axes, pooled over axes, held within 0 and 1."""
-    human, judge = human - human.mean(axis=1, keepdims=True), judge - judge.mean(axis=1, keepdims=True)
-    squares = float((judge * judge).sum())
-    return min(max(float((human * judge).sum()) / squares, 0.0), 1.0) if squares > _TINY else 0.0
-
-
-def _shrunk(values: Floats) -> Floats:
-    """Return the covariance of axes over queries, drawn towards one variance for contrasts and one for the mean.
-
-    Args:
-        values: Shape (K, m), the mean of all systems last.
-    """
-    axes, queries = values.shape
-    found = np.atleast_2d(np.cov(values))
-    target = np.full(axes, np.trace(found[:-1, :-1]) / (axes - 1))
-    target[-1] = found[-1, -1]
-    share = (axes - 1) / (axes - 1 + (queries - 1) / 2)
-    return np.asarray((1 - share) * found + np.diag(share * target))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,13 +184,15 @@ class _Cases:
     priors: Floats
 
     @classmethod
-    def of(cls, direct: _Direct, axes: Floats) -> _Cases:
+    def of(cls, direct: Direct, axes: Floats) -> _Cases:
         """Return the cases, weighed by the evidence; a single one if the direct estimates are certain."""
         size = len(axes) - 1
-        if direct.variance <= _TINY:
-            return cls(np.ones(1), direct.estimates[None, :-1], np.eye(size)[None], np.zeros((1, size, size)))
+        if direct.variance <= TINY:
+            believed = 0.0 if np.allclose(direct.estimates[:-1], direct.judge, rtol=0, atol=TINY**0.5) else 1.0
+            kept = direct.estimates[None, :-1], believed * np.eye(size)[None], np.zeros((1, size, size))
+            return cls(np.ones(1), *kept)
         slopes, shares, priors = _priors(direct, axes)
-        together = priors + direct.variance * np.eye(size)
+        together = priors + direct.covariance[:-1, :-1]
         expected = slopes[:, None] * direct.judge
         apart = direct.estimates[:-1] - expected
         solved = np.linalg.solve(together, apart[..., None])[..., 0]
@@ -253,6 +200,7 @@ class _Cases:
         evidence = np.log(shares) - (np.linalg.slogdet(together)[1] + (direct.freedom + size) * far) / 2
         weights = np.exp(evidence - evidence.max())
         gains = np.linalg.solve(together, priors).transpose(0, 2, 1)
+        gains[-len(priors) // (len(_INFORMED) + 1) :] = np.eye(size)
         means = expected + np.einsum("cij,cj->ci", gains, apart)
         return cls(weights / weights.sum(), means, np.asarray(gains, np.float64), priors)
 
@@ -279,23 +227,30 @@ class _Cases:
         return drawn, self.weights @ self.means
 
 
-def _priors(direct: _Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the slope, the prior probability and the covariance of the contrasts in each case."""
+def _priors(direct: Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the slope, the prior probability and the covariance of the contrasts in each case, an ignorant model last.
+
+    Probabilities need not add up to 1: those of an informed model are multiplied by their Bayes factor over queries.
+    """
     contrasts = axes[:-1]
     size = len(contrasts)
     unit = np.eye(size)
-    told = float((direct.judge**2).mean())
-    seen = max(float((direct.human**2).mean()) - direct.variance, direct.variance / 4)
+    least = direct.variance / 4
+    told = max(float((direct.judge**2).mean()), least)
+    seen = max(float((direct.human**2).mean()) - direct.variance, least)
     quantiles = np.tan((np.arange(_STEPS) + 0.5) / _STEPS * np.pi / 2)
     alone = _FAR**2 * told * np.einsum("ik,jk->kij", contrasts, contrasts)
     kinds = np.concatenate([np.zeros((1, size, size)), alone])
     chances = np.array([1 - _FAVOURED] + [_FAVOURED / len(alone)] * len(alone))
     slopes, shares, priors = [], [], []
-    for belief in _BELIEFS:
+    for belief, squares, factor in (
+        *((one, told, np.exp(direct.informed)) for one in _INFORMED),
+        (_IGNORANT, seen, 1.0),
+    ):
         by_slope = belief.slope_sd**2 * np.outer(direct.judge, direct.judge)
-        for scale in belief.spread**2 * (seen if belief.by_people else told) * quantiles**2:
+        for scale in belief.spread**2 * squares * quantiles**2:
             priors.append(kinds + by_slope + scale * unit)
-            shares.append(chances * belief.share / _STEPS)
+            shares.append(chances * belief.share / _STEPS * factor)
             slopes.append(np.full(len(kinds), belief.slope))
     return np.concatenate(slopes), np.concatenate(shares), np.concatenate(priors)
 

@@ -6,7 +6,8 @@ from math import inf
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics.fitness import Ranking, detectable, missing_of, neighbours
+from goldbench.pipeline.measures.statistics.detectable import errors_apart
+from goldbench.pipeline.measures.statistics.fitness import Ranking, missing_of, neighbours
 from goldbench.pipeline.measures.statistics.joint_calibration import Joint
 from goldbench.pipeline.measures.statistics.rank_chance import Moments, order_chance
 
@@ -32,7 +33,7 @@ def ranking_of(found: Joint, *, complete: int, queries: int) -> Ranking:
     both: list[float] = []
     deltas: list[float] = []
     for delta, one, other in neighbours(whole):
-        allowed = (delta / detectable(1.0, pairs)) ** 2
+        allowed = (delta / errors_apart(pairs=pairs)) ** 2
         inner = within.spread(one, other) ** 2
         outer = max(0.0, whole.spread(one, other) ** 2 - inner)
         deltas.append(delta)

@@ -32,7 +32,7 @@ class NormalDraws:
 
         return np.asarray(ndtri(self._numbers(len(covariance))) @ root_of(covariance))
 
-    def chi_square(self, freedom: int) -> Floats:
+    def chi_square(self, freedom: float) -> Floats:
         """Return draws from a chi-square distribution, shape (draws,)."""
         from scipy.special import gammaincinv
 

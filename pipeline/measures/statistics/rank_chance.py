@@ -42,6 +42,20 @@ class Moments:
         table = self.covariance
         return sqrt(max(0.0, table[one][one] + table[other][other] - 2 * table[one][other]))
 
+    def deviation(self, one: int, other: int, queries: int) -> float:
+        """Return the standard deviation of the differences of two systems by query, without the query that was added.
+
+        Args:
+            one: The place of a system.
+            other: That of another one.
+            queries: Number of queries, without the one that `moments_of` added.
+        """
+        if queries < 2:
+            return 0.0
+        squares = self.spread(one, other) ** 2 * queries * (queries + 1)
+        own = squares - (queries + 1) / queries * (self.means[one] - self.means[other]) ** 2
+        return sqrt(max(0.0, own) / (queries - 1))
+
 
 def moments_of(columns: Sequence[Sequence[float]]) -> Moments:
     """Return the moments of systems that answered the same queries.
