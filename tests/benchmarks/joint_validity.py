@@ -1,12 +1,12 @@
 """Corrected scores of several systems, held against people: TREC Deep Learning 2023, 35 runs, nDCG@10 by query.
 
 ``python -m tests.benchmarks.joint_validity [TIMES [SYSTEMS ...]]`` (400; 5 and 12 systems) draws systems and queries:
-of ``QUERIES`` queries, drawn with replacement, GPT-4's labels score all and people's labels the first m. Truth is the mean under
-people's labels of all 82 queries. A row gives the root mean square error of the differences of systems and Kendall's
-tau with the truth, for people alone, PPI++ of each system, the model alone, and the joint estimate; then how often the
-joint 95 % intervals of all differences, and of all means, hold the truth together. Three stress cases: the model
-favours one system by .10; its values belong to other queries and systems; people's values have noise with a standard
-deviation of .15, drawn anew for each judged query.
+of ``QUERIES`` queries, drawn with replacement, GPT-4's labels score all and people's labels the first m. Truth is the
+mean under people's labels of all 82 queries. A row gives the root mean square error of the differences of systems and
+Kendall's tau with the truth, for people alone, PPI++ of each system, the model alone, and the joint estimate; then
+how often the joint 95 % intervals of all differences, and of all means, hold the truth together. Three stress cases:
+the model favours one system by .10; its values belong to other queries and systems; people's values have noise with a
+standard deviation of .15, drawn anew for each judged query.
 """
 
 from __future__ import annotations
