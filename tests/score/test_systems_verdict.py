@@ -66,6 +66,6 @@ def test_one_system_in_python_has_a_verdict() -> None:
     run = {query: [*judged] if place % 2 else ["x"] for place, (query, judged) in enumerate(qrels.items())}
     found = goldbench.evaluate(qrels, run)
     assert found.verdict.level == "smoke"
-    assert found.verdict.sentence.endswith("differences of ndcg@10 below 0.22 are noise (40 queries)")
+    assert found.verdict.sentence.endswith("differences of ndcg@10 below 0.23 are noise (40 queries)")
     assert f"Verdict: {found.verdict.sentence}." in repr(found)
     assert "Verdict" in found._repr_html_()

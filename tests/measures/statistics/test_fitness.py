@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
+from goldbench.pipeline.measures.statistics.detectable import detectable_difference, queries_needed
 from goldbench.pipeline.measures.statistics.fitness import (
     FEWEST,
     WORTHWHILE,
@@ -16,11 +17,11 @@ from goldbench.pipeline.measures.statistics.fitness import (
     Level,
     Ranking,
     Reason,
-    detectable,
     fitness,
     queries_more,
 )
 from goldbench.pipeline.measures.statistics.rank_chance import moments_of
+from goldbench.pipeline.measures.statistics.significance import power
 
 PEOPLE = Basis("human", "people")
 
@@ -112,7 +113,14 @@ def test_one_system_has_its_mean_with_student_s_interval() -> None:
     low, high = stats.t.interval(0.95, 29, np.mean(column), stats.sem(column))
     assert found.mean == pytest.approx(np.mean(column))
     assert (found.mean - found.reach, found.mean + found.reach) == pytest.approx((low, high))
-    assert found.detectable == pytest.approx(detectable(float(stats.sem(column))))
+    assert found.detectable == pytest.approx(detectable_difference(float(np.std(column, ddof=1)), 30))
+
+
+def test_what_several_systems_show_is_what_compare_says() -> None:
+    columns = scores(0.40, 0.45, 0.47, queries=60)
+    found = power(np.array(columns).T)
+    assert fitness(columns, PEOPLE).detectable == pytest.approx(found.detectable)
+    assert fitness(scores(0.1, 0.9, queries=5), PEOPLE).detectable is None  # even equal signs are no evidence
 
 
 def test_pairs_are_separated_as_by_scipy_s_t_test_after_holm() -> None:
@@ -127,7 +135,7 @@ def test_the_queries_asked_for_are_those_that_detect_the_narrowest_gap_after_hol
     moments = moments_of(columns)
     more, delta = queries_more(moments, 40)
     gap = abs(moments.means[0] - moments.means[1])
-    needed = 40 * (detectable(moments.spread(0, 1), pairs=3) / gap) ** 2
+    needed = queries_needed(float(np.std(np.subtract(*columns[:2]), ddof=1)), gap, pairs=3)
     assert delta == pytest.approx(gap)
     assert needed - 40 <= more <= ceil((needed - 40) / 10) * 10 + 10
     assert more > 0

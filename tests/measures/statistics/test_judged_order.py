@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goldbench.pipeline.measures.statistics.fitness import detectable, missing_of
+from goldbench.pipeline.measures.statistics.detectable import errors_apart
+from goldbench.pipeline.measures.statistics.fitness import missing_of
 from goldbench.pipeline.measures.statistics.joint_calibration import Joint, joint_estimate
 from goldbench.pipeline.measures.statistics.judged_order import ranking_of
 from goldbench.pipeline.measures.statistics.rank_chance import moments_of, order_chance
@@ -24,7 +25,7 @@ def joint(inner: float, outer: float, gap: float = 0.05) -> Joint:
 
 
 def test_the_work_asked_for_brings_the_variance_to_what_the_gap_needs() -> None:
-    allowed = (0.05 / detectable(1.0)) ** 2
+    allowed = (0.05 / errors_apart()) ** 2
     found = ranking_of(joint(0.0004, 0.0001), complete=20, queries=100)
     assert found.judged_more == missing_of(20 * 0.0004 / (allowed - 0.0001), 20)
     assert found.queries_more is None
@@ -34,7 +35,7 @@ def test_the_work_asked_for_brings_the_variance_to_what_the_gap_needs() -> None:
 
 
 def test_where_neither_kind_of_work_is_enough_both_are_asked_for() -> None:
-    allowed = (0.05 / detectable(1.0)) ** 2
+    allowed = (0.05 / errors_apart()) ** 2
     found = ranking_of(joint(0.0004, 0.0004), complete=20, queries=100)
     assert found.together
     times = 0.0008 / allowed
