@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from goldbench.schemas.guardrail import Guardrail
 from goldbench.schemas.record import Record, VersionedRecord
 
 
@@ -25,7 +26,7 @@ class Estimate(Record):
 
 
 class GradeMeaning(Record):
-    """The worth of a judge's grade: the share of its pairs that are relevant by the reference (Wilson interval)."""
+    """The worth of a judge's grade: the share of its pairs relevant by the reference (interval over queries)."""
 
     grade: int
     pairs: int = Field(ge=0)
@@ -90,7 +91,11 @@ class RankedSystem(Record):
 
 
 class Ranking(Record):
-    """How alike the two sets of labels order systems, and how alike two halves of the reference's queries do."""
+    """How alike the two sets of labels order systems, and how alike two sets of the reference's queries do.
+
+    ``ceiling`` compares what is compared: two independent resamples of the reference's queries, one as large as the
+    reference, one as large as the judge's queries (mean and middle 95 % of ``splits`` pairs; no confidence interval).
+    """
 
     measure: str
     systems: list[RankedSystem]
@@ -104,7 +109,6 @@ class Ranking(Record):
     tau_top: Estimate
     ceiling: Estimate
     ceiling_ap: Estimate
-    half: int
     splits: int
 
 
@@ -130,6 +134,7 @@ class Agreement(VersionedRecord):
     raters: list[Raters] = Field(default_factory=list)
     by: dict[str, dict[str, PairFigures]] = Field(default_factory=dict)
     ranking: Ranking | None = None
+    guardrails: list[Guardrail] = Field(default_factory=list)
     remarks: list[str] = Field(default_factory=list)
     resamples: int
     seed: int

@@ -26,6 +26,8 @@ class Canary(StrEnum):
     CLAIMED_RELEVANT = "claimed-relevant"
     UNRELATED = "unrelated"
     EVIDENCE_ALONE = "evidence-alone"
+    EMPTY = "empty"
+    OWN_ANSWER = "own-answer"
 
 
 class Judgment(Record):

@@ -7,6 +7,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from goldbench.schemas.guardrail import Guardrail
 from goldbench.schemas.record import Id, Record, VersionedRecord
 
 
@@ -173,6 +174,7 @@ class Grading(Record):
     canaries: dict[str, CanaryCount] = Field(default_factory=dict)
     canary_verdict: CanaryVerdict = CanaryVerdict.NOT_ASKED
     canary_findings: list[str] = Field(default_factory=list)
+    guardrails: list[Guardrail] = Field(default_factory=list)
     agreement_measured: bool = False
 
 

@@ -45,6 +45,24 @@ class StopRule(Record):
     found: str
 
 
+class ErrorRate(Record):
+    """How many judged pairs of the random sample have this grade of the judge, and how many it got wrong.
+
+    Wrong means relevant by one and not relevant by the other.
+    """
+
+    grade: int
+    pairs: int = Field(ge=0)
+    wrong: int = Field(ge=0)
+
+
+class LikelyErrors(Record):
+    """What the order of the likely judge errors rests on: judged pairs of the random sample, none if fixed weights."""
+
+    pairs: int = Field(default=0, ge=0)
+    rates: list[ErrorRate] = Field(default_factory=list)
+
+
 class NotApplied(Record):
     """A decision about an earlier set that does not apply to the one of today; texts are None if they are not known."""
 
@@ -85,6 +103,7 @@ class ReviewReport(Record):
     between: Between | None = None
     annotators: list[Annotator] = Field(default_factory=list)
     stop: list[StopRule] = Field(default_factory=list)
+    likely_errors: LikelyErrors | None = None
     carried: int = Field(default=0, ge=0)
     not_applied: list[NotApplied] = Field(default_factory=list)
     remarks: list[str] = Field(default_factory=list)

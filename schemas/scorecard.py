@@ -9,6 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from goldbench.schemas.record import Record, VersionedRecord
+from goldbench.schemas.set_verdict import SetVerdict
 
 
 class GoldReference(Record):
@@ -69,7 +70,10 @@ class Comparison(Record):
     ``p`` is the p-value of the randomization test, ``p_holm`` the same adjusted for all comparisons, ``p_t`` the
     p-value of the paired t test. ``effect_size`` is the mean difference in standard deviations of the differences.
     ``p_t`` and ``effect_size`` are None if all differences are equal. ``detectable`` is the smallest true difference
-    that this number of queries shows in four tests of five.
+    that this number of queries shows in four tests of five if this is the only comparison, ``detectable_holm`` the same
+    after Holm over all comparisons; None if these queries cannot show any. ``uplift`` is the difference as a share of
+    the second system's mean (0.05 = 5 %), None if the interval of that mean reaches 0 or there are fewer than 15
+    queries.
     """
 
     measure: str
@@ -86,7 +90,11 @@ class Comparison(Record):
     ties: int = Field(ge=0)
     losses: int = Field(ge=0)
     effect_size: float | None
-    detectable: float = Field(ge=0)
+    detectable: float | None = Field(ge=0)
+    detectable_holm: float | None = Field(default=None, ge=0)
+    uplift: float | None = None
+    uplift_low: float | None = None
+    uplift_high: float | None = None
     verdict: Verdict
 
 
@@ -103,10 +111,14 @@ class Method(Record):
 
 
 class Scorecard(VersionedRecord):
-    """Systems, best first by the first measure, and a comparison of every pair; a function of the input alone."""
+    """Systems, best first by the first measure, and a comparison of every pair; a function of the input alone.
+
+    ``verdict`` says what the gold set is good for, for these systems; None in a file of an earlier version.
+    """
 
     format: int = 1
     goldbench: str
+    verdict: SetVerdict | None = None
     gold: GoldReference
     measures: list[str] = Field(min_length=1)
     systems: list[SystemScores] = Field(min_length=1)

@@ -8,6 +8,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from goldbench.schemas.record import Record, VersionedRecord
+from goldbench.schemas.set_verdict import SetVerdict
 
 Value = float | int | str | None
 
@@ -76,11 +77,13 @@ class Card(VersionedRecord):
     """Every figure of one gold set; a function of its files and of the seed.
 
     ``baselines`` are the built-in retrievers behind the figures on rankings, not the user's systems. ``evidence_level``
-    is ``smoke`` if the queries were simulated; then ``notice`` is the warning that goes with them.
+    is ``smoke`` if the queries were simulated; then ``notice`` is the warning that goes with them. ``verdict`` says
+    what the set is good for, for the runs in its folder, else for the baselines.
     """
 
     format: int = 1
     goldbench: str
+    verdict: SetVerdict | None = None
     name: str
     evidence_level: str | None = None
     notice: str | None = None

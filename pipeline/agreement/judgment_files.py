@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import ValidationError
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
@@ -22,6 +25,7 @@ from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.gold_path import read_gold
 from goldbench.pipeline.measures.ranks.columns import column_of
 from goldbench.pipeline.text.display import amount, shown
+from goldbench.schemas.judgment import Judgment
 
 _DOCUMENT = ("chunk_id", "doc_id", "docid", "corpus-id", "corpus_id")
 _QUERY = ("query_id", "query-id", "qid")
@@ -41,7 +45,7 @@ class Labels:
     """The grade by query and document, for each assessor.
 
     ``weights`` holds for a pair the inverse of the probability with which it was drawn, if that is known. ``remarks``
-    are lines about judgments that were left out.
+    are lines about judgments that were left out, ``planted`` the judgments of pairs made up to test the judge.
     """
 
     name: str
@@ -50,6 +54,7 @@ class Labels:
     weights: dict[str, dict[str, float]] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     copies: set[tuple[str, str]] = field(default_factory=set)
+    planted: list[Judgment] = field(default_factory=list)
     """Pairs that nobody judged: near-duplicates that share the grade of another pair."""
 
 
@@ -135,6 +140,7 @@ def _lines(source: Source, name: str) -> Labels:
             raise Fault("is a ledger of acts, not of grades; export the reviews", line=line).of(source.name)
         if record.get("canary") is not None:
             canaries += 1
+            labels.planted += _planted(record)
         elif record.get("lane") == _TARGETED:
             targeted += 1
         else:
@@ -149,6 +155,12 @@ def _lines(source: Source, name: str) -> Labels:
             f"{name}: {amount(targeted, 'review')} of likely judge errors left out: not a random sample"
         )
     return labels
+
+
+def _planted(record: Mapping[str, Any]) -> Iterator[Judgment]:
+    """Yield the judgment of a pair made up to test the judge, unless it is not a whole record of one."""
+    with contextlib.suppress(ValidationError):
+        yield Judgment.model_validate(record)
 
 
 def _take(record: Mapping[str, Any], line: int, labels: Labels, seen: dict[tuple[str, str, str], int]) -> None:

@@ -17,6 +17,7 @@ from goldbench.pipeline.goldset.file_names import QUERIES
 from goldbench.pipeline.goldset.gold_path import notes_of_queries
 from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
 from goldbench.pipeline.measures.statistics.calibration import effective_size
+from goldbench.pipeline.measures.statistics.guardrails import guardrails
 from goldbench.pipeline.measures.statistics.kappa import combined, query_tables
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.agreement_report import Agreement, PairFigures, RaterPair, Raters
@@ -127,6 +128,7 @@ def agree(
         overall=figures if figures.pairs else None,
         raters=[compared for compared in raters if compared is not None],
         by=_by_type(one, other, grading) if per_type else {},
+        guardrails=guardrails(judge.planted),
         remarks=_remarks(one, other, figures, grading),
     )
 

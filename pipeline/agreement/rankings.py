@@ -1,8 +1,8 @@
-"""How alike two sets of labels order systems, beside how alike two halves of the same queries order them."""
+"""How alike two sets of labels order systems, beside how alike two sets of queries of the same sizes order them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,8 @@ import numpy as np
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.runs.judgments import Grades
 from goldbench.pipeline.formats.runs.score_tables import ScoreTable
-from goldbench.pipeline.measures.statistics.rank_correlation import (
-    kendall_tau_b,
-    split_halves,
-    tau_ap,
-    tau_ap_rows,
-    tau_b_rows,
-)
+from goldbench.pipeline.measures.statistics.order_intervals import Rows, order_interval, two_sets
+from goldbench.pipeline.measures.statistics.rank_correlation import split_halves, tau_ap_rows, tau_b_rows
 from goldbench.pipeline.score.runs import Gold, Run, score_run
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.agreement_report import Estimate, RankedSystem, Ranking
@@ -30,7 +25,9 @@ FEWEST_SYSTEMS = 3
 """A rank correlation needs at least this number of systems."""
 TOP = 10
 SPLITS = 200
-"""Number of random halvings of the queries."""
+"""Number of random halvings of the queries, and of pairs of sets for the ceiling."""
+RESAMPLES = 1000
+"""Number of resamples of the queries for the interval of a correlation."""
 FEWEST_QUERIES = 4
 LEVEL_SYSTEMS = "one of the two orders gives all systems the same score"
 
@@ -86,7 +83,8 @@ def rank_scores(table: ScoreTable, first: str, second: str, *, measure: str, see
         queries.append(set(common))
     shared = len(queries[0] & queries[1])
     counts = (len(queries[0]), len(queries[1]), shared) if table.has_queries else (0, 0, 0)
-    return ranking(systems, sides[0], sides[1], measure=measure, counts=counts, seed=seed, own=True)
+    paired = queries[0] == queries[1]
+    return ranking(systems, sides[0], sides[1], measure=measure, counts=counts, seed=seed, own=True, paired=paired)
 
 
 def ranking(
@@ -98,6 +96,7 @@ def ranking(
     counts: tuple[int, int, int],
     seed: int,
     own: bool = False,
+    paired: bool = True,
 ) -> Ranking:
     """Return the correlation of two orders of systems.
 
@@ -109,11 +108,17 @@ def ranking(
         counts: Numbers of queries of the reference, of the judge, and of both; 0 if only means were given.
         seed: As in `rank_runs`.
         own: Whether each side has queries of its own.
+        paired: Whether the queries of both sides are the same, in the same order.
     """
     means = reference.mean(axis=0), judge.mean(axis=0)
     best = sorted(range(len(systems)), key=lambda place: (-means[0][place], systems[place]))
-    ceiling, ceiling_ap, half = halves(reference if counts[0] else reference[:0], seed=seed)
+    ceiling, ceiling_ap = _ceilings(reference if counts[0] else reference[:0], counts[:2], seed)
     top = best[:TOP]
+
+    def correlation(rows: Rows, places: list[int]) -> Estimate:
+        sides = reference[:, places], judge[:, places]
+        return _correlation(*sides, rows, paired=paired, known=counts[0] > 0, seed=seed)
+
     return Ranking(
         measure=measure,
         systems=[
@@ -124,17 +129,25 @@ def ranking(
         queries_judge=counts[1],
         queries_shared=counts[2],
         own_queries=own,
-        tau=_tau(*means, kendall_tau_b),
-        tau_ap=_tau(*means, tau_ap),
+        tau=correlation(tau_b_rows, best),
+        tau_ap=correlation(tau_ap_rows, best),
         top=TOP,
-        tau_top=_tau(means[0][top], means[1][top], kendall_tau_b)
+        tau_top=correlation(tau_b_rows, top)
         if len(systems) > TOP
         else Estimate(reason=f"there are no more than {TOP} systems"),
         ceiling=ceiling,
         ceiling_ap=ceiling_ap,
-        half=half,
         splits=SPLITS,
     )
+
+
+def _ceilings(scores: Floats, sizes: tuple[int, int], seed: int) -> tuple[Estimate, Estimate]:
+    """Return tau and tau_AP of two sets of queries like the reference's, as large as the sets that are compared."""
+    reason = _too_few(*scores.shape)
+    if reason is not None:
+        return Estimate(reason=reason), Estimate(reason=reason)
+    one, other = two_sets(scores, sizes, draws=SPLITS, seed=seed)
+    return _middle(tau_b_rows(one, other)), _middle(tau_ap_rows(one, other))
 
 
 def halves(scores: Floats, *, seed: int, size: int | None = None) -> tuple[Estimate, Estimate, int]:
@@ -147,16 +160,20 @@ def halves(scores: Floats, *, seed: int, size: int | None = None) -> tuple[Estim
     """
     queries, systems = scores.shape
     half = queries // 2 if size is None else size
+    reason = _too_few(queries if half > 1 else 1, systems)
+    if reason is not None:
+        return Estimate(reason=reason), Estimate(reason=reason), half
+    one, other = split_halves(scores, size=half, splits=SPLITS, seed=seed)
+    return _middle(tau_b_rows(one, other)), _middle(tau_ap_rows(one, other)), half
+
+
+def _too_few(queries: int, systems: int) -> str | None:
+    """Return why the queries cannot be compared with queries like them, or None if they can."""
     if queries == 0:
-        reason = "only means over queries were given"
-    elif queries < FEWEST_QUERIES or half < 2:
-        reason = f"{queries} queries are too few to halve"
-    elif systems < FEWEST_SYSTEMS:
-        reason = _few(systems)
-    else:
-        one, other = split_halves(scores, size=half, splits=SPLITS, seed=seed)
-        return _middle(tau_b_rows(one, other)), _middle(tau_ap_rows(one, other)), half
-    return Estimate(reason=reason), Estimate(reason=reason), half
+        return "only means over queries were given"
+    if queries < FEWEST_QUERIES:
+        return f"{queries} {'query is' if queries == 1 else 'queries are'} too few to compare with others like them"
+    return _few(systems) if systems < FEWEST_SYSTEMS else None
 
 
 def _few(systems: int) -> str:
@@ -166,13 +183,18 @@ def _few(systems: int) -> str:
 def _middle(values: Floats) -> Estimate:
     defined = np.sort(values[~np.isnan(values)])
     if len(defined) < len(values) / 2:
-        return Estimate(reason="in most halves all systems have the same score")
+        return Estimate(reason="in most draws of queries all systems have the same score")
     cut = int(0.025 * len(defined))
     return Estimate(value=float(defined.mean()), low=float(defined[cut]), high=float(defined[len(defined) - 1 - cut]))
 
 
-def _tau(reference: Floats, judge: Floats, correlation: Callable[[Floats, Floats], float]) -> Estimate:
-    if len(reference) < FEWEST_SYSTEMS:
-        return Estimate(reason=_few(len(reference)))
-    value = correlation(reference, judge)
-    return Estimate(reason=LEVEL_SYSTEMS) if np.isnan(value) else Estimate(value=value)
+def _correlation(reference: Floats, judge: Floats, rows: Rows, *, paired: bool, known: bool, seed: int) -> Estimate:
+    """Return a correlation with its interval over queries; ``known`` tells whether single queries are known."""
+    if reference.shape[1] < FEWEST_SYSTEMS:
+        return Estimate(reason=_few(reference.shape[1]))
+    value = float(rows(reference.mean(axis=0)[None], judge.mean(axis=0)[None])[0])
+    if np.isnan(value):
+        return Estimate(reason=LEVEL_SYSTEMS)
+    ends = order_interval(reference, judge, rows, paired=paired, resamples=RESAMPLES, seed=seed) if known else None
+    low, high = ends or (None, None)
+    return Estimate(value=value, low=low, high=high)

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.statistics.separation import Separation
     from goldbench.pipeline.measures.statistics.special_figures import Kind, Special
     from goldbench.pipeline.report.text_tables import Rows
+    from goldbench.schemas.set_verdict import SetVerdict
+
+
+def _of_unknown_makers(results: Mapping[str, Result]) -> SetVerdict:
+    from goldbench.pipeline.score.set_makers import Makers
+    from goldbench.pipeline.score.systems_verdict import verdict_on
+
+    return verdict_on(results, Makers())
 
 
 class Evaluation(Mapping[str, float]):
@@ -36,9 +44,12 @@ class Evaluation(Mapping[str, float]):
     {'mrr@10': 0.5, 'r@1': 0.0}
     >>> result
     measure     mean      95 % interval
-    mrr@10    0.7500   0.5000 to 1.0000
+    mrr@10    0.7500   0.0000 to 1.0000
     r@1       0.5000   0.0000 to 1.0000
     run: 2 queries.
+    Verdict: good for smoke tests of one system only: it has 2 queries, and anything more needs 10.
+    What would change it most, the cheapest first:
+    - add 98 queries
     >>> result.to_pandas(per_query=True)
       query_id  mrr@10  r@1
     0       q1     1.0  1.0
@@ -57,6 +68,7 @@ class Evaluation(Mapping[str, float]):
         special: Callable[[Result], Special | None] | None = None,
         without_answer: int = 0,
         version: tuple[str | None, str | None] = (None, None),
+        verdict: Callable[[Mapping[str, Result]], SetVerdict] | None = None,
     ) -> None:
         """Take the scores.
 
@@ -70,6 +82,7 @@ class Evaluation(Mapping[str, float]):
             special: Returns the figures on queries of particular kinds, None if the set has none of them.
             without_answer: The number of the set's queries that nothing in the corpus answers.
             version: The version of the set and the digest of its content, as far as it has them.
+            verdict: Returns what the set is good for; None if nothing is known of who made it.
         """
         names = short_names(result.values, level)
         self.result = replace(result, values={names[name]: column for name, column in result.values.items()})
@@ -77,6 +90,7 @@ class Evaluation(Mapping[str, float]):
         self.notes, self._without_answer = notes, without_answer
         self.version, self.content_sha256 = version
         self._special = special(self.result) if special is not None else None
+        self.verdict_on = verdict or _of_unknown_makers
         self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=level)
 
     def __getitem__(self, measure: str) -> float:
@@ -95,6 +109,11 @@ class Evaluation(Mapping[str, float]):
             KeyError: The measure was not computed.
         """
         return self[measure]
+
+    @cached_property
+    def verdict(self) -> SetVerdict:
+        """What the set is good for with this one system: ``level``, ``sentence``, ``number``, ``improvements``."""
+        return self.verdict_on({self.system: self.result})
 
     @property
     def counts(self) -> Counts:
@@ -235,11 +254,13 @@ class Evaluation(Mapping[str, float]):
 
     def _lines(self) -> list[str]:
         from goldbench.pipeline.report.special_text import unanswerable_lines
+        from goldbench.pipeline.report.verdict_text import verdict_lines
         from goldbench.pipeline.text.display import printable, queries
 
         counted = f"{self.system}: {queries(self.counts.queries)}."
         told = unanswerable_lines({self.system: self._special}, self._without_answer) if self._special else ()
-        return [printable(line) for line in (counted, *told, *relevance(self.relevant_from), *self.remarks)]
+        remarks = (*told, *relevance(self.relevant_from), *self.remarks)
+        return [printable(line) for line in (counted, *verdict_lines(self.verdict), *remarks)]
 
 
 class Evaluations(Mapping[str, Evaluation]):
@@ -260,6 +281,12 @@ class Evaluations(Mapping[str, Evaluation]):
 
     def __init__(self, found: Mapping[str, Evaluation]) -> None:
         self._found = dict(found)
+
+    @cached_property
+    def verdict(self) -> SetVerdict:
+        """What the set is good for with these systems: ``level``, ``sentence``, ``number``, ``improvements``."""
+        first = next(iter(self.values()))
+        return first.verdict_on({name: one.result for name, one in self.items()})
 
     def __getitem__(self, system: str) -> Evaluation:
         if system not in self._found:
@@ -285,12 +312,17 @@ class Evaluations(Mapping[str, Evaluation]):
     def __repr__(self) -> str:
         from goldbench.pipeline.report.text_tables import aligned
 
-        return "\n".join([*aligned(self._rows()), *self._remarks()])
+        return "\n".join([*aligned(self._rows()), *self._told()])
 
     def _repr_html_(self) -> str:
         from goldbench.pipeline.report.notebook import html_lines, html_table
 
-        return f"{html_table(self._rows())}\n{html_lines(self._remarks())}"
+        return f"{html_table(self._rows())}\n{html_lines(self._told())}"
+
+    def _told(self) -> list[str]:
+        from goldbench.pipeline.report.verdict_text import verdict_lines
+
+        return [*verdict_lines(self.verdict), *self._remarks()]
 
     def _rows(self) -> list[list[str]]:
         from goldbench.pipeline.report.score_text import table_rows

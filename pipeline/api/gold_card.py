@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from goldbench.schemas.set_card import Card, Figure
+    from goldbench.schemas.set_verdict import SetVerdict
 
 
 class GoldCard(Mapping[str, "Figure"]):
@@ -36,6 +37,11 @@ class GoldCard(Mapping[str, "Figure"]):
             folder: The folder of the set.
         """
         self.card, self._folder = card, folder
+
+    @property
+    def verdict(self) -> SetVerdict | None:
+        """What the set is good for: ``level``, ``sentence``, ``number``, ``improvements``."""
+        return self.card.verdict
 
     def __getitem__(self, name: str) -> Figure:
         return self.card.figure(name)
@@ -80,9 +86,11 @@ class GoldCard(Mapping[str, "Figure"]):
     def _repr_html_(self) -> str:
         from goldbench.pipeline.report.card_text import heading, remarks, said, verdict
         from goldbench.pipeline.report.notebook import html_lines, html_table
+        from goldbench.pipeline.report.verdict_text import verdict_lines
         from goldbench.schemas.set_card import title
 
         rows = [["", "figure", "value", "meaning"]]
         rows += [[one.state.value, title(one.name), said(one), one.meaning] for one in self.card.figures]
         lines = [verdict(self.card), *remarks(self.card)]
-        return f"{html_lines([heading(self.card)])}\n{html_table(rows, words=2)}\n{html_lines(lines)}"
+        first = html_lines([*verdict_lines(self.verdict), heading(self.card)])
+        return f"{first}\n{html_table(rows, words=2)}\n{html_lines(lines)}"

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from goldbench.schemas.scorecard import Comparison, Score, Scorecard
+    from goldbench.schemas.set_verdict import SetVerdict
 
 
 class RunComparison(Mapping[str, "list[Comparison]"]):
@@ -51,6 +52,11 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
     def systems(self) -> list[str]:
         """The systems, best first by the first measure."""
         return [system.system for system in self.card.systems]
+
+    @property
+    def verdict(self) -> SetVerdict | None:
+        """What the set is good for with these systems: ``level``, ``sentence``, ``number``, ``improvements``."""
+        return self.card.verdict
 
     def __getitem__(self, measure: str) -> list[Comparison]:
         """Return the comparisons of every pair by a measure, in any spelling of its name.
@@ -125,10 +131,17 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
 
     def _lines(self) -> list[str]:
         from goldbench.pipeline.report.scorecard_text import method_line, words
+        from goldbench.pipeline.report.verdict_text import verdict_lines
         from goldbench.pipeline.text.display import printable
 
         warnings = [*self.card.warnings, *([self._notice] if self._notice else [])]
-        lines = [*words(self._shown), *relevance(self._level), *self._notes, *(f"Warning: {line}" for line in warnings)]
+        lines = [
+            *verdict_lines(self.verdict),
+            *words(self._shown),
+            *relevance(self._level),
+            *self._notes,
+            *(f"Warning: {line}" for line in warnings),
+        ]
         return [printable(line) for line in (*lines, method_line(self.card))]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from goldbench.pipeline.api.run_comparison import RunComparison
     from goldbench.pipeline.measures.assessment import Missing
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
+    from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.score.runs import Gold, Match, Weight
     from goldbench.pipeline.text.asked_query import Conversation
     from goldbench.schemas.scorecard import GoldReference, Method
+    from goldbench.schemas.set_verdict import SetVerdict
 
 _MOST_DRAWS = 10_000_000
 """Limits permutations and resamples, which take minutes then; a larger number is refused as a mistake."""
@@ -224,6 +227,13 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
     return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
 
 
+def _verdict(gold: Gold, results: Mapping[str, Result]) -> SetVerdict:
+    from goldbench.pipeline.score.set_makers import makers_of
+    from goldbench.pipeline.score.systems_verdict import verdict_on
+
+    return verdict_on(results, makers_of(gold))
+
+
 def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
     from goldbench.pipeline.score.runs import weighted
     from goldbench.pipeline.score.special_queries import special_by
@@ -239,6 +249,7 @@ def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str
         special=lambda result: special_by(gold, scored.run, result),
         without_answer=len(gold.unanswerable()),
         version=gold.version(),
+        verdict=partial(_verdict, gold),
     )
 
 
@@ -259,7 +270,7 @@ def compare_all(
         UsageError: There are fewer than two systems.
     """
     from goldbench.pipeline.api.run_comparison import RunComparison
-    from goldbench.pipeline.score.scorecards import card_by, to_compare
+    from goldbench.pipeline.score.scorecards import card_by, to_compare, with_verdict
 
     several = systems_in(systems)
     if several is None or len(several) < 2:
@@ -271,6 +282,7 @@ def compare_all(
     results = {name: one.result for name, one in scored.items()}
     where = about.name if about.name == "qrels" else str(gold.path)
     card = card_by(about, results, compared, judged=judged, method=method, where=where)
+    card = with_verdict(card, gold, results)
     notes = [f"{name}: {note}" for name, one in scored.items() for note in one.notes]
     return RunComparison(card, level=gold.level, notice=notice, notes=notes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
@@ -20,12 +21,13 @@ from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.ranks.text_match import TextMatch
 from goldbench.pipeline.measures.statistics.comparison import aligned, systems_of, warnings
+from goldbench.pipeline.measures.statistics.detectable import adjusted_difference
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.published_tables import differences
 from goldbench.pipeline.measures.statistics.significance import compare
 from goldbench.pipeline.score.runs import load_run, without_unanswerable
-from goldbench.pipeline.score.scorecards import notice_of, reference
+from goldbench.pipeline.score.scorecards import notice_of, reference, with_verdict
 from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
 from goldbench.pipeline.systems.resolution import reached
 from goldbench.pipeline.text.display import queries
@@ -95,7 +97,7 @@ def experiment_of(
         results: Results by system.
         settings: The settings of every system by name.
     """
-    card = card_of(bench, reference(gold), results)
+    card = with_verdict(card_of(bench, reference(gold), results), gold, results)
     means = {system.system: {name: score.mean for name, score in system.scores.items()} for system in card.systems}
     points = {point.name: point for point in outcome.measured}
     systems = [
@@ -181,13 +183,14 @@ def comparisons_of(bench: Bench, ranked: Mapping[str, Result], method: Method) -
 
 
 def _corrected(found: Sequence[Comparison], alpha: float) -> Iterator[Comparison]:
-    """Yield the comparisons with p-values adjusted for all of them, and the verdict by those."""
+    """Yield the comparisons with p-values and detectable differences adjusted for all, and the verdict by those."""
     for one, p_holm in zip(found, holm([one.p for one in found]), strict=True):
         verdict = one.verdict
         if verdict is not Verdict.SAME:
             better = Verdict.FIRST if one.difference > 0 else Verdict.SECOND
             verdict = better if p_holm <= alpha else Verdict.NOT_SEPARABLE
-        yield one.model_copy(update={"p_holm": p_holm, "verdict": verdict})
+        shown = adjusted_difference(one.detectable, one.queries, pairs=len(found), alpha=alpha)
+        yield one.model_copy(update={"p_holm": p_holm, "verdict": verdict, "detectable_holm": shown})
 
 
 def _ends(scores: Floats, method: Method) -> Intervals | None:
@@ -201,7 +204,7 @@ def _ends(scores: Floats, method: Method) -> Intervals | None:
         for row in range(scores.shape[1])
     ]
     low, high = (np.concatenate(side) for side in zip(*((one.mean_low, one.mean_high) for one in ends), strict=True))
-    return Intervals(low, high, ends[0].difference_low, ends[0].difference_high)
+    return replace(ends[0], mean_low=low, mean_high=high)
 
 
 def _judged(bench: Bench) -> Measure:

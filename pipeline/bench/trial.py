@@ -10,6 +10,7 @@ from goldbench.pipeline.bench.experiment_files import make_folders
 from goldbench.pipeline.bench.measurements import experiment_of, results_of
 from goldbench.pipeline.bench.search import Outcome, run_all
 from goldbench.pipeline.bench.searched_texts import texts_of
+from goldbench.pipeline.bench.source_check import source_agreements
 from goldbench.pipeline.systems import open_systems
 from goldbench.schemas.experiment import Experiment, Timings
 
@@ -67,8 +68,10 @@ def conduct(
         folder=bench.folder,
     ) as systems:
         outcome = run_all(bench, systems, texts, folder=folder, progress=progress, again=again)
-    timings = Timings(timings={point.name: known.timing for point, known in outcome.measured.items()})
-    if not outcome.measured:
-        return Found(None, timings, outcome)
-    results = results_of(bench, gold, outcome, texts.queries, folder=folder)
-    return Found(experiment_of(bench, gold, outcome, results, settings=systems.settings), timings, outcome)
+        timings = Timings(timings={point.name: known.timing for point, known in outcome.measured.items()})
+        if not outcome.measured:
+            return Found(None, timings, outcome)
+        results = results_of(bench, gold, outcome, texts.queries, folder=folder)
+        sources = source_agreements(bench, systems, texts.own.passages, outcome, results, progress=progress)
+    found = experiment_of(bench, gold, outcome, results, settings=systems.settings)
+    return Found(found.model_copy(update={"sources": sources}), timings, outcome)

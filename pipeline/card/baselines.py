@@ -74,19 +74,28 @@ def run_baselines(material: DescribedSet) -> Baselines:
     """Search the set with every baseline."""
     query_ids = sorted(query_id for query_id in material.qrels if material.relevant(query_id))
     queries = {query_id: material.queries[query_id] for query_id in query_ids}
-    ranked: Ranked = {}
-    if queries:
-        tables = described(material.main_language())
-        grams = {name: table for name, table in tables.items() if table["kind"] == "ngrams"}
-        words = {name: table for name, table in tables.items() if table["kind"] in {"bm25", "lsi"}}
-        with _beside(grams, material.corpus, queries) as found:
-            ranked = search(words, material.corpus, queries) | found()
-        ranked |= _fused(ranked, queries)
-        ranked = {name: ranked[name] for name in tables if name in ranked}
+    ranked = ranked_by_all(material.main_language(), material.corpus, queries) if queries else {}
     qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
     columns = [ndcg(qrels, found) for found in ranked.values()]
     scores = np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
     return Baselines(query_ids, ranked, scores)
+
+
+def ranked_by_all(language: str | None, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Ranked:
+    """Return what every baseline finds; one that fails is left out.
+
+    Args:
+        language: As in `described`.
+        corpus: The texts of the passages by id.
+        queries: The texts of the queries by id.
+    """
+    tables = described(language)
+    grams = {name: table for name, table in tables.items() if table["kind"] == "ngrams"}
+    words = {name: table for name, table in tables.items() if table["kind"] in {"bm25", "lsi"}}
+    with _beside(grams, corpus, queries) as found:
+        ranked = search(words, corpus, queries) | found()
+    ranked |= _fused(ranked, queries)
+    return {name: ranked[name] for name in tables if name in ranked}
 
 
 @contextmanager

@@ -9,12 +9,15 @@ from pathlib import Path
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.figures import writable
+from goldbench.pipeline.card.fitness_of_set import verdict_of
 from goldbench.pipeline.card.judge_trust import JUDGE
 from goldbench.pipeline.card.labels import label_figures
 from goldbench.pipeline.card.naturalness import natural_order
 from goldbench.pipeline.card.origin import CIRCULARITY, PROVENANCE, making_figures, origin_figures
 from goldbench.pipeline.card.queries import asking_figures, overlaps
-from goldbench.pipeline.card.stability import FEWEST, POWER, ordering_figures
+from goldbench.pipeline.card.real_queries import worth_figure
+from goldbench.pipeline.card.stability import FEWEST, POWER, STABILITY, ordering_figures
+from goldbench.pipeline.card.validity import validity_figures
 from goldbench.pipeline.errors import InputError, OutputError, explained
 from goldbench.pipeline.formats.jsonl import write_texts
 from goldbench.pipeline.goldset.folder import GoldFolder
@@ -49,12 +52,15 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
         natural_order(material, seed=seed),
         *label_figures(material, baselines),
         *ordering_figures(material, baselines, shares, seed=seed),
+        worth_figure(material, baselines, STABILITY, seed=seed),
+        *validity_figures(material, baselines, seed=seed),
         *origin_figures(material),
     ]
     if len(material.queries) < FEWEST:
         figures = [_of_few(one, len(material.queries)) for one in figures]
     return Card(
         goldbench=version("goldbench"),
+        verdict=verdict_of(folder, material, baselines, figures),
         name=writable(material.name),
         evidence_level=None if level is None else writable(level),
         notice=writable(notice) if isinstance(notice, str) else None,

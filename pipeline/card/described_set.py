@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from goldbench.pipeline.errors import GoldbenchError, InputError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.gold_path import holds_no_query, metadata_of
 from goldbench.pipeline.score.runs import Gold, load_gold, load_run, top_documents
-from goldbench.pipeline.text.language import detect_language
+from goldbench.pipeline.text.language import detect_language, main_language
 from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.manifest import Manifest
 
@@ -84,10 +83,7 @@ class DescribedSet:
 
     def main_language(self) -> str | None:
         """Return the language of most passages of a sample, or None if no language has more than half."""
-        ids = sorted(self.corpus)
-        counts = Counter(detect_language(self.corpus[doc_id]) for doc_id in ids[:: max(1, len(ids) // 100)])
-        best = max(counts, key=lambda name: (counts[name], name or "")) if counts else None
-        return best if best and 2 * counts[best] > counts.total() else None
+        return main_language([self.corpus[doc_id] for doc_id in sorted(self.corpus)])
 
 
 def read_described(folder: Path) -> DescribedSet:

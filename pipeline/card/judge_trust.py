@@ -9,6 +9,7 @@ import numpy as np
 
 from goldbench.pipeline.card.described_set import DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
+from goldbench.pipeline.card.guardrail_figure import guardrail_figure
 from goldbench.pipeline.stages.canaries import (
     FAIL_ABOVE,
     FAIL_BELOW,
@@ -38,10 +39,11 @@ def grading_figures(material: DescribedSet) -> Iterator[Figure]:
         yield from (absent(GRADES, name, NOT_GRADED) for name in ("grade 3 in the pool", "grade of the source"))
     yield _people(material)
     if not material.graded:
-        names = ("canaries", "evidence alone", "spread of the panel", "guard", "unjudged")
+        names = ("canaries", "evidence alone", "guardrails", "spread of the panel", "guard", "unjudged")
         yield from (absent(JUDGE, name, _why_not_graded(material)) for name in names)
         return
     yield from _judge_checks(material)
+    yield guardrail_figure(material)
     real = [one for one in material.judgments if one.canary is None and one.shared_from is None]
     yield _spread(real)
     yield _guard(real)

@@ -12,6 +12,7 @@ from goldbench.pipeline.card.baselines import Baselines
 from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
 from goldbench.pipeline.card.judge_trust import NOT_GRADED, grading_figures
+from goldbench.pipeline.card.pool_figure import pool_figure
 from goldbench.pipeline.measures.judged import hole_rate, left_out_holes
 from goldbench.pipeline.measures.statistics.special_figures import level_in
 from goldbench.pipeline.stages.difficulty import WITHIN
@@ -43,6 +44,7 @@ def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figu
             yield absent(DIFFICULTY, name, _NO_BASELINE)
     yield _levels(material)
     yield _positives(material)
+    yield pool_figure(material, baselines.ranked)
     yield _holes(material, baselines)
     yield _left_out(material)
     yield _holes_of_runs(material)

@@ -101,6 +101,7 @@ def _show(found: Experiment, timings: Timings) -> None:
     from goldbench.pipeline.report import experiment_text as report
     from goldbench.pipeline.report.scorecard_text import method_line
     from goldbench.pipeline.report.text_tables import terminal_table
+    from goldbench.pipeline.report.verdict_text import verdict_lines
     from goldbench.pipeline.text.display import printable
 
     order = [system.system for system in found.card.systems]
@@ -118,7 +119,9 @@ def _show(found: Experiment, timings: Timings) -> None:
         if shown < total:
             console.print(f"{shown:,} of {total:,} comparisons; all of them in figures.md and comparisons.csv")
         console.print()
-    for line in report.verdict(found):
+    for line in [*verdict_lines(found.card.verdict), *report.verdict(found)]:
+        console.print(printable(line))
+    for line in report.sources(found):
         console.print(printable(line))
     for line in report.warned(found):
         console.print(f"Warning: {printable(line)}", style="yellow")

@@ -41,6 +41,7 @@ def card(
 
 def _print(made: Card, form: str) -> None:
     from goldbench.pipeline.report import card_text as report
+    from goldbench.pipeline.report.verdict_text import verdict_lines
     from goldbench.pipeline.text.display import printable
 
     if form == "json":
@@ -55,7 +56,8 @@ def _print(made: Card, form: str) -> None:
         from rich.console import Console
 
         console = Console(markup=False, highlight=False)
-        console.print(printable(report.heading(made)))
+        for line in [*verdict_lines(made.verdict), printable(report.heading(made))]:
+            console.print(line)
         console.print(report.table(made))
         console.print(report.verdict(made))
     for line in report.remarks(made):

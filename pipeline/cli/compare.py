@@ -91,6 +91,7 @@ def show(card: Scorecard, form: str, notice: str | None) -> None:
         notice: The gold set's warning, or None.
     """
     from goldbench.pipeline.report.scorecard_text import markdown, method_line, tables, words
+    from goldbench.pipeline.report.verdict_text import verdict_lines
     from goldbench.pipeline.text.display import printable
 
     if form == "json":
@@ -103,7 +104,7 @@ def show(card: Scorecard, form: str, notice: str | None) -> None:
     for table in tables(card):
         console.print(table)
         console.print()
-    for line in words(card):
+    for line in [*verdict_lines(card.verdict), *words(card)]:
         console.print(printable(line))
     for line in [*card.warnings, *([notice] if notice else [])]:
         console.print(f"Warning: {printable(line)}", style="yellow")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.score.runs import Gold, Match, Run
     from goldbench.schemas.calibrated import Calibration
     from goldbench.schemas.scorecard import Method
+    from goldbench.schemas.set_verdict import SetVerdict
 
 
 WeightOption = Annotated[
@@ -99,19 +100,19 @@ def score(
     named = None if measure is None and k is None else asked
     corrected = _corrected(loaded, runs, named, ledger, scores=scores, match=match) if calibrated else None
     special = special_of(loaded, runs, results)
-    if per_query is not None:
-        _write(per_query, results)
+    _write(per_query, results)
+    verdict = _verdict(loaded, results, corrected)
     method = {"gold": gold, **_measured(loaded), "missing": missing, "scores": scores, "match": match}
     if corrected is not None and form == "json":
-        _print_both(results, corrected, special, earlier_version(loaded), **method)
+        _print_both(results, corrected, special, earlier_version(loaded), verdict, **method)
     else:
-        _print(results, special, form, earlier_version(loaded), **method)
+        _print(results, special, form, earlier_version(loaded), verdict, **method)
         if special and form in {"table", "markdown"}:
             _print_special(special, list(next(iter(results.values())).values), len(loaded.unanswerable()), form)
     if weight is not None and form in {"table", "markdown"}:
         _print_weighted(results, form)
-    if corrected is not None and form != "json":
-        _print_calibrated(corrected)
+    if form in {"table", "markdown"}:
+        _print_below(corrected, verdict, form)
     warn(loaded)
     if html is not None:
         from goldbench.schemas.scorecard import Method
@@ -132,6 +133,28 @@ def _corrected(
 
     deciding = chosen(["ndcg@10", "mrr@10", "r@10"], None, gold) if named is None else named
     return calibrate(gold, runs, deciding, ledger=ledger, reading=Reading(scores, match))
+
+
+def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
+    from goldbench.pipeline.score.set_makers import makers_of
+    from goldbench.pipeline.score.systems_verdict import deciding, verdict_on
+
+    measure = deciding(list(next(iter(results.values())).values))
+    found = None if corrected is None else corrected.ranking.get(measure)
+    if found is None:
+        return verdict_on(results, makers_of(gold), measure=measure)
+    from goldbench.pipeline.measures.statistics.fitness import Ranking
+
+    return verdict_on(results, makers_of(gold), measure=measure, ranking=Ranking(**found.model_dump()))
+
+
+def _print_below(corrected: Calibration | None, verdict: SetVerdict, form: str) -> None:
+    if corrected is not None:
+        _print_calibrated(corrected)
+    from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
+
+    text = verdict_markdown(verdict) if form == "markdown" else "\n".join(verdict_lines(verdict))
+    typer.echo(f"\n{text}")
 
 
 def _write_page(
@@ -195,11 +218,15 @@ def _print_both(
     corrected: Calibration,
     special: Mapping[str, Special],
     earlier: Earlier | None,
+    verdict: SetVerdict,
     **method: str,
 ) -> None:
     import json
 
-    both = {**json.loads(_json(results, special, earlier, **method)), "calibrated": corrected.model_dump(mode="json")}
+    both = {
+        **json.loads(_json(results, special, earlier, verdict, **method)),
+        "calibrated": corrected.model_dump(mode="json"),
+    }
     typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
 
 
@@ -213,7 +240,9 @@ def _print_calibrated(corrected: Calibration) -> None:
         typer.echo(line, err=True)
 
 
-def _write(path: Path, results: Mapping[str, Result]) -> None:
+def _write(path: Path | None, results: Mapping[str, Result]) -> None:
+    if path is None:
+        return
     from goldbench.pipeline.formats.runs.scorecard_files import write_whole
     from goldbench.pipeline.report.score_text import per_query
 
@@ -227,7 +256,15 @@ def _measured(gold: Gold) -> dict[str, str]:
     return {name: value for name, value in named if value is not None}
 
 
-def _json(results: Mapping[str, Result], special: Mapping[str, Special], earlier: Earlier | None, **method: str) -> str:
+def _json(
+    results: Mapping[str, Result],
+    special: Mapping[str, Special],
+    earlier: Earlier | None,
+    verdict: SetVerdict,
+    **method: str,
+) -> str:
+    from dataclasses import asdict
+
     from goldbench.pipeline.report.score_text import as_json
     from goldbench.pipeline.report.special_text import as_members
     from goldbench.pipeline.report.weighted_text import as_member
@@ -241,17 +278,22 @@ def _json(results: Mapping[str, Result], special: Mapping[str, Special], earlier
             method["weight"] = result.weighted_by
         if earlier is not None:
             more[name] = {**more.get(name, {}), "as_before": earlier.as_member(result)}
-    return as_json(results, more=more, **method)
+    return as_json(results, more=more, verdict=asdict(verdict), **method)
 
 
 def _print(
-    results: Mapping[str, Result], special: Mapping[str, Special], form: str, earlier: Earlier | None, **method: str
+    results: Mapping[str, Result],
+    special: Mapping[str, Special],
+    form: str,
+    earlier: Earlier | None,
+    verdict: SetVerdict,
+    **method: str,
 ) -> None:
     from goldbench.pipeline.report import score_text
 
     texts = {"csv": score_text.comma_separated, "markdown": score_text.markdown, "latex": score_text.latex}
     if form == "json":
-        typer.echo(_json(results, special, earlier, **method), nl=False)
+        typer.echo(_json(results, special, earlier, verdict, **method), nl=False)
     elif form == "table" and sys.stdout.isatty():
         console_for(wide=True).print(score_text.terminal_table(results))
     else:

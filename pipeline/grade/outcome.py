@@ -11,9 +11,10 @@ from goldbench.pipeline.goldset.file_names import DATASET, JUDGMENTS, POOL, QUER
 from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.retriever_pool import Pool
 from goldbench.pipeline.grade.slots import Answers
+from goldbench.pipeline.measures.statistics.guardrails import failed_guardrails, guardrails
 from goldbench.pipeline.stages.canaries import findings, tally
 from goldbench.schemas.judgment import Canary, Flag, Judgment, Origin, Pooled
-from goldbench.schemas.manifest import CanaryCount, Grading, StageReport
+from goldbench.schemas.manifest import CanaryCount, CanaryVerdict, Grading, StageReport
 from goldbench.schemas.query import DroppedQuery, Query
 from goldbench.schemas.relevance import RELEVANT, Relevance, settled
 
@@ -158,7 +159,15 @@ def _rows(pool: Pool) -> Iterator[Pooled]:
     return (row for rows in pool.pairs.values() for row in rows)
 
 
-def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answers: Answers, made: Outcome) -> Grading:
+def figures(
+    settings: GradeSettings,
+    assessors: Sequence[str],
+    pool: Pool,
+    answers: Answers,
+    made: Outcome,
+    *,
+    own: str | None = None,
+) -> Grading:
     """Return the figures of a grading.
 
     Args:
@@ -167,10 +176,13 @@ def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answe
         pool: The pool.
         answers: What the judges answered.
         made: The result of the answers.
+        own: Why no answer of the set was written by the judge's model, if so.
     """
     pairs = {key: found for key, found in answers.pairs().items() if found}
     counts, unanswered = tally(answers.canaries()), answers.unanswered_canaries()
     found = findings(counts, sources=answers.sources(), unanswered=unanswered.total())
+    held = guardrails(answers.canaries(), own=own)
+    crossed = [f"guardrail, {one}" for one in failed_guardrails(held)]
     everything = [item for judgments in pairs.values() for item in judgments]
     final = [settled([item.relevance for item in judgments]) for judgments in pairs.values()]
     shared = sum(row.shared_from is not None for row in _rows(pool))
@@ -200,6 +212,7 @@ def figures(settings: GradeSettings, assessors: Sequence[str], pool: Pool, answe
             for graded, relevant in [counts.get(kind, (0, 0))]
             if graded or unanswered[kind]
         },
-        canary_verdict=found.verdict,
-        canary_findings=[*found.failed, *found.warnings],
+        canary_verdict=CanaryVerdict.WARNING if crossed and found.verdict is CanaryVerdict.PASSED else found.verdict,
+        canary_findings=[*found.failed, *found.warnings, *crossed],
+        guardrails=held,
     )

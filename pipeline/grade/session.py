@@ -19,7 +19,7 @@ from goldbench.pipeline.grade.graded_files import manifest_of, with_refusal, wri
 from goldbench.pipeline.grade.outcome import figures, outcome_of
 from goldbench.pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pool, Pools, pool_of
-from goldbench.pipeline.grade.slots import Answers, Slot, slots_of
+from goldbench.pipeline.grade.slots import Answers, Slot, own_answers_missing, slots_of
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.text.display import amount, dollars, queries
@@ -189,7 +189,7 @@ async def plan_folder(folder: Path, work: Work) -> tuple[Sequence[PlannedStage],
     check_gradable(home, manifest, work)
     gold = read_gradable(home, manifest)
     pool = _pool(gold, work)
-    slots = slots_of(gold, pool, share=work.panel.config.grade.canaries)
+    slots = slots_of(gold, pool, share=work.panel.config.grade.canaries, judge=_judge(work))
     with work.panel.rehearse() as (panel, report):
         await _ask(gold, panel, slots, work)
         stages = report()
@@ -274,6 +274,11 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
         )
 
 
+def _judge(work: Work) -> str:
+    """Return the name of the first judge's model."""
+    return work.panel.config.model.name or ""
+
+
 def _pool(gold: GradableSet, work: Work) -> Pool:
     return pool_of(gold, work.pools, work.progress, depth=work.pools.depth or work.panel.config.grade.depth)
 
@@ -281,7 +286,7 @@ def _pool(gold: GradableSet, work: Work) -> Pool:
 async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work) -> Graded:
     settings = work.panel.config.grade
     pool = _pool(gold, work)
-    slots = slots_of(gold, pool, share=settings.canaries)
+    slots = slots_of(gold, pool, share=settings.canaries, judge=_judge(work))
     for line in await forecast(gold, slots, work):
         work.say(line)
     spent = {**work.spent, **work.pools.usage()}
@@ -289,7 +294,7 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
         answers = await _ask(gold, panel, slots, work)
         assessors = panel.assessors
     made = outcome_of(gold, pool, answers)
-    grading = figures(settings, assessors, pool, answers, made)
+    grading = figures(settings, assessors, pool, answers, made, own=own_answers_missing(gold, _judge(work)))
     if work.pools.again and manifest.grading is not None:
         grading = grading.model_copy(update={"depth": manifest.grading.depth})
     usage = {**work.pools.usage(), **work.panel.usage()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.panel import CANARY, CHECK, GRADING
 from goldbench.pipeline.grade.retriever_pool import Pool
-from goldbench.pipeline.stages.canaries import Planted, how_many, plant
+from goldbench.pipeline.stages.canaries import CHECKS, Planted, how_many, plant
 from goldbench.pipeline.stages.pool import shuffled
 from goldbench.schemas.judgment import Canary, Judgment, Origin
 from goldbench.schemas.manifest import Failure
@@ -85,13 +85,28 @@ class Answers:
         )
 
 
-def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
+def own_answers_missing(gold: GradableSet, judge: str) -> str | None:
+    """Return why no answer of the set is known to be written by the judge's model, or None if there are some.
+
+    Args:
+        gold: The set.
+        judge: The judge's model.
+    """
+    if not any(query.answer and query.evidence for query in gold.queries):
+        return "the set holds no answers written by a model"
+    if gold.manifest.model != judge:
+        return f"the answers were written by {gold.manifest.model or 'no known model'}, not by the judge's model"
+    return None
+
+
+def slots_of(gold: GradableSet, pool: Pool, *, share: float, judge: str) -> list[Slot]:
     """Return the pairs to judge, query by query so that a cap leaves whole queries judged, judge checks mixed in.
 
     Args:
         gold: The set.
         pool: Its pool.
         share: How many judge checks there are per call (0.05 = 5 %).
+        judge: The first judge's model.
     """
     by_query: dict[str, list[Slot]] = {}
     calls = 0
@@ -103,7 +118,10 @@ def slots_of(gold: GradableSet, pool: Pool, *, share: float) -> list[Slot]:
         by_query[query.query_id] = slots
         calls += len(slots)
     pooled = {query_id: {row.chunk_id for row in rows} for query_id, rows in pool.pairs.items()}
-    for canary in plant(gold.queries, count=how_many(calls, share), chunks=gold.chunks, pooled=pooled.__getitem__):
+    own = own_answers_missing(gold, judge) is None
+    kinds = [*CHECKS, Canary.EMPTY, *([Canary.OWN_ANSWER] if own else [])]
+    count = how_many(calls, share, kinds=len(kinds))
+    for canary in plant(gold.queries, count=count, chunks=gold.chunks, pooled=pooled.__getitem__, kinds=kinds):
         slots = by_query[canary.query.query_id]
         place = shuffled(canary.query.query_id, [slot.chunk_id for slot in slots] + [canary.chunk_id])
         slots.insert(max(1, place.index(canary.chunk_id)), Slot(canary.query, canary.chunk_id, planted=canary))

@@ -18,6 +18,9 @@ Missing = Literal["zero", "skip", "error"]
 
 Kernel = Callable[[Ranked], float]
 
+TOP = 10
+"""Results of a query among which those without a judgment are counted, whatever the measures."""
+
 _FEW = 8
 """Queries with at most this many judgments often look alike to every measure."""
 
@@ -69,13 +72,16 @@ def assess(
     deepest = max(_depth(measure) for measure in measures)
     known: dict[tuple[object, ...], tuple[list[float], bool, bool]] = {}  # many queries look alike to every measure
     rows = []
-    no_relevant = tied = holes = 0
+    no_relevant = tied = holes = top = unjudged = 0
     for query_id in query_ids:
         judged = sorted(qrels[query_id].values(), reverse=True)
         while judged and judged[-1] < 0:
             judged.pop()
         no_relevant += not judged or judged[0] < level
         at = placed.get(query_id, _NOTHING)
+        first = min(TOP, at.retrieved)
+        top += first
+        unjudged += first - bisect_right(at.ranks, TOP)
         if len(judged) > _FEW:
             row, hole, depends = _one_query(at, judged, kernels, deepest)
         else:
@@ -92,7 +98,7 @@ def assess(
     counts = Counts(len(query_ids), len(absent), extra, no_relevant, tied, holes)
     empty = sum(not one.retrieved for one in placed.values())
     strange = empty < len(placed) and not any(one.ranks for one in placed.values())
-    return Result(query_ids, values, counts, strange=strange, empty=empty)
+    return Result(query_ids, values, counts, strange=strange, empty=empty, top=top, unjudged=unjudged)
 
 
 def _one_query(

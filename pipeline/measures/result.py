@@ -35,7 +35,8 @@ class Result:
     in the order of ``query_ids``: NaN where the measure is not defined for the query (all@k), which the mean leaves
     out. ``strange`` says that no document that the run retrieved is judged, for any query, a sign that run and
     judgments use different ids. ``empty`` is the number of judged queries that the run answers with no results; they
-    score 0 and are not missing. ``weights`` are what the queries count in means, above 0, in the order of
+    score 0 and are not missing. ``top`` is the number of results in the top 10 of all queries, ``unjudged`` how many of
+    them have no judgment. ``weights`` are what the queries count in means, above 0, in the order of
     ``query_ids``, ``weighted_by`` names what they are; both are None where every query counts the same.
     """
 
@@ -44,6 +45,8 @@ class Result:
     counts: Counts
     strange: bool = False
     empty: int = 0
+    top: int = 0
+    unjudged: int = 0
     weights: Sequence[float] | None = None
     weighted_by: str | None = None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
+from goldbench.pipeline.report.guardrail_text import guardrail_lines
 from goldbench.pipeline.report.text_tables import aligned, csv_text, markdown_table, with_interval
 from goldbench.pipeline.text.display import amount, printable, queries
 from goldbench.pipeline.text.markdown import escaped
@@ -72,6 +73,7 @@ def words(found: Agreement) -> Iterator[str]:
             f"{amount(len(found.ranking.systems), 'system')} are too few for a meaningful tau; "
             f"compare at least {FEW_SYSTEMS}."
         )
+    yield from guardrail_lines(found.guardrails)
     yield from found.remarks
 
 
@@ -116,10 +118,11 @@ def method(found: Agreement) -> str:
     if found.overall is None and not found.raters:
         if found.ranking is None:
             return f"Relevant: grade {found.level} or higher."
-        return f"Ceiling: middle 95 % of the splits, seed {found.seed}."
+        return f"Intervals: 95 %, over queries; ceiling: middle 95 % of the draws; seed {found.seed}."
     return (
-        f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}; shares "
-        f"by grade: Wilson. Relevant: grade {found.level} or higher. Several assessors count as their rounded mean."
+        f"Intervals: {found.confidence:.0%}, over queries ({found.resamples:,} resamples, seed {found.seed}; shares by "
+        f"grade: Wilson with the design effect of queries). Relevant: grade {found.level} or higher. "
+        "Several assessors count as their rounded mean."
     )
 
 
@@ -196,13 +199,14 @@ def _raters(raters: Raters) -> Iterator[Section]:
 def _ranking(ranking: Ranking) -> Section:
     counts = f"{ranking.queries_reference:,} and {ranking.queries_judge:,} queries, {ranking.queries_shared:,} in both"
     scope = counts if ranking.queries_reference else "means as given"
-    halves = f"two halves of the reference's queries ({ranking.half:,} each, {ranking.splits} splits)"
+    sizes = sorted({ranking.queries_reference, ranking.queries_judge})
+    sets = f"two sets of {' and '.join(f'{size:,}' for size in sizes)} of the reference's queries, drawn anew"
     rows = [
         _row("Kendall tau-b", ranking.tau),
         _row("tau_AP", ranking.tau_ap),
         _row(f"tau-b of the first {ranking.top} by the reference", ranking.tau_top),
-        _row(f"ceiling, tau-b of {halves}", ranking.ceiling),
-        _row("ceiling, tau_AP of these halves", ranking.ceiling_ap),
+        _row(f"ceiling, tau-b of {sets}", ranking.ceiling),
+        _row("ceiling, tau_AP of these sets", ranking.ceiling_ap),
     ]
     title = f"Order of {len(ranking.systems)} systems by {ranking.measure} ({scope})"
     return Section(title, ["", "value", "low", "high", ""], rows)

@@ -9,6 +9,9 @@ from goldbench.pipeline.text.display import amount, queries
 from goldbench.schemas.agreement_report import Estimate
 from goldbench.schemas.calibrated import Calibration
 
+_LITTLE = 0.2
+"""Share of common error below which systems count as corrected one by one."""
+
 
 def lines(found: Calibration) -> Iterator[str]:
     """Yield the tables, line by line."""
@@ -18,19 +21,22 @@ def lines(found: Calibration) -> Iterator[str]:
         f"{found.complete:,} of {queries(found.queries)} completely."
     )
     yield ""
-    rows = [["run", "measure", "raw", "expected gains", "corrected", "95 %", "95 %, this set", "trust"]]
+    several = bool(found.differences)
+    last = ["P(best)", "favoured by the model"] if several else ["trust"]
+    rows = [["run", "measure", "raw", "expected gains", "corrected", "95 %", "95 %, this set", *last]]
     for one in found.scores:
         ends = _ends(one.corrected), _ends(one.this_set)
         means = f"{one.raw:.4f}", _value(one.gains), _value(one.corrected)
-        rows.append([one.system, one.measure, *means, *ends, _trust(one.weight)])
+        told = [_share(one.best), _favoured(one.favoured)] if several else [_share(one.weight)]
+        rows.append([one.system, one.measure, *means, *ends, *told])
     yield from aligned(rows)
-    if found.differences:
+    if several:
         yield ""
-        rows = [["difference", "measure", "raw", "corrected", "95 %", "95 %, this set", "trust"]]
+        rows = [["difference", "measure", "raw", "corrected", "95 %", "95 %, this set"]]
         for two in found.differences:
             ends = _ends(two.corrected), _ends(two.this_set)
             raw, corrected = f"{two.raw:+.4f}", _value(two.corrected, sign="+")
-            rows.append([f"{two.first} - {two.second}", two.measure, raw, corrected, *ends, _trust(two.weight)])
+            rows.append([f"{two.first} - {two.second}", two.measure, raw, corrected, *ends])
         yield from aligned(rows)
     yield ""
     depth = found.resting[0].depth if found.resting else 0
@@ -49,6 +55,7 @@ def remarks(found: Calibration) -> Iterator[str]:
     for name, reasons in absent:
         for reason in sorted(one for one in reasons if one is not None):
             yield f"no {name}: {reason}"
+    yield from _common(found)
     gains = ", ".join(f"{grade}: {gain:.2f}" for grade, gain in found.expected_gains.items())
     if gains:
         yield (
@@ -65,5 +72,29 @@ def _ends(found: Estimate) -> str:
     return "-" if found.low is None or found.high is None else f"{found.low:.4f} to {found.high:.4f}"
 
 
-def _trust(weight: float | None) -> str:
-    return "-" if weight is None else f"{weight:.2f}"
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.2f}"
+
+
+def _favoured(found: Estimate | None) -> str:
+    if found is None:
+        return "-"
+    return f"{_value(found, sign='+')} ({_ends(found)})" if found.low is not None else _value(found, sign="+")
+
+
+def _common(found: Calibration) -> Iterator[str]:
+    """Yield what the corrections of several systems rest on, and whom the model favours for certain."""
+    for measure, share in found.shared.items():
+        if share < _LITTLE:
+            yield (
+                f"{measure}: the model's error differs by system or the model does not know the systems, so each is "
+                "corrected by its own judged queries"
+            )
+        else:
+            yield f"{measure}: {100 * share:.0f} % of the model's error counts as common to all systems"
+    for one in found.scores:
+        bias = one.favoured
+        if bias is None or bias.value is None or bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
+            continue
+        verb = "favours" if bias.value > 0 else "disfavours"
+        yield f"{one.measure}: the model {verb} {one.system} by {abs(bias.value):.3f} ({_ends(bias)})"

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.report.scorecard_text import SMOKE
+from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
 from goldbench.pipeline.text.display import amount, printable, queries
 from goldbench.pipeline.text.markdown import escaped, markdown_row
 from goldbench.schemas.set_card import Card, Figure, State, Value, title
@@ -72,7 +73,7 @@ def table(card: Card) -> Table:
 
 def plain(card: Card) -> str:
     """Return the card as plain text, for a pipe: one line for each figure."""
-    lines = [printable(heading(card))]
+    lines = [*verdict_lines(card.verdict), printable(heading(card))]
     for one in card.figures:
         state = "" if one.state is State.INFO else one.state.value
         value = said(one) if one.state is not State.ABSENT else "absent"
@@ -82,7 +83,10 @@ def plain(card: Card) -> str:
 
 def markdown(card: Card) -> str:
     """Return the card in Markdown: a table for each section, with the numbers behind its figures below."""
-    parts = [f"# Card of {escaped(card.name)}", "", escaped(heading(card)), "", escaped(verdict(card)), ""]
+    parts = [f"# Card of {escaped(card.name)}", ""]
+    if card.verdict is not None:
+        parts += [verdict_markdown(card.verdict), ""]
+    parts += [escaped(heading(card)), "", escaped(verdict(card)), ""]
     for remark in remarks(card):
         parts += [f"> {escaped(remark)}", ""]
     for section, figures in groupby(card.figures, key=lambda one: one.section):

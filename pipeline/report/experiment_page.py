@@ -31,6 +31,7 @@ from goldbench.pipeline.report.experiment_text import (
 )
 from goldbench.pipeline.report.scorecard_text import method_line, sentences, unbeaten
 from goldbench.pipeline.report.trust import Fact, facts
+from goldbench.pipeline.report.verdict_text import verdict_lines
 from goldbench.schemas.experiment import Experiment, Timings
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def page(found: Experiment, timings: Timings) -> str:
         found=found,
         card=card,
         trust=[*facts(card), *failed],
+        fitness=verdict_lines(card.verdict),
         verdict=list(verdict(found)),
         warned=warned(found),
         leaderboard=leaderboard(found),

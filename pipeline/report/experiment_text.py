@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.statistics.agreement_limits import REFUSED
+from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.pipeline.report.scorecard_text import (
     PAIR_HEADINGS,
     SMOKE,
@@ -16,6 +18,7 @@ from goldbench.pipeline.report.scorecard_text import (
     sentences,
 )
 from goldbench.pipeline.report.text_tables import markdown_table
+from goldbench.pipeline.report.verdict_text import verdict_markdown
 from goldbench.pipeline.text.display import queries
 from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Verdict
@@ -155,17 +158,32 @@ def warned(found: Experiment) -> list[str]:
     return [*found.card.warnings, *([found.notice] if found.notice else [])]
 
 
+def sources(found: Experiment) -> Iterator[str]:
+    """Yield how alike each two sources of queries rank the systems, and what follows."""
+    for one in found.sources:
+        yield (
+            f"Validity: {one.first} and {one.second} rank the {one.systems} systems by {one.measure} with tau "
+            f"{one.tau:.2f} ({one.low:.2f} to {one.high:.2f}; single draws {one.lowest:.2f} to {one.highest:.2f})."
+        )
+    if any(one.tau <= REFUSED and one.systems >= FEW_SYSTEMS for one in found.sources):
+        yield "Validity: sources of queries contradict each other, so at least one says nothing about these systems."
+    elif any(one.low <= REFUSED for one in found.sources):
+        yield "Validity: these queries are too few, or the systems too alike, to say whether the sources agree."
+
+
 def figures_markdown(found: Experiment) -> str:
     """Return everything but the times as Markdown."""
     tables = [leaderboard(found), *(rows for _, rows in by_cutoff(found))]
     tables += [rows for _, rows in beside_published(found)]
     if found.failures:
         tables.append([("system", "failed"), *((one.system, one.problem) for one in found.failures)])
-    lines = [*verdict(found), *sentences(found.card), *(f"Warning: {line}" for line in warned(found))]
+    lines = [*verdict(found), *sentences(found.card), *sources(found), *(f"Warning: {line}" for line in warned(found))]
     lines += [*(f"Note: {line}" for line in found.notes), method_line(found.card)]
     parts = [markdown_table(rows) for rows in tables if rows]
     if found.card.comparisons:
         parts.append(markdown_table(pairs(found), words=3))
+    if found.card.verdict is not None:
+        parts.append(verdict_markdown(found.card.verdict))
     return "\n\n".join([*parts, "\n".join(f"- {escaped(line)}" for line in lines)]) + "\n"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.report.build_text import messages, stopped
+from goldbench.pipeline.report.guardrail_text import guardrail_lines
 from goldbench.pipeline.stages.canaries import TRAPS
 from goldbench.pipeline.text.display import amount, dollars
 from goldbench.pipeline.text.display import queries as count_of
@@ -51,6 +52,7 @@ def graded_lines(record: Manifest | RefusedGrading) -> Iterator[str]:
         yield "flags: " + ", ".join(f"{name} {count:,}" for name, count in grading.flagged.items())
     yield from _queries(grading, record)
     yield _judge_check(grading)
+    yield from guardrail_lines(grading.guardrails)
 
 
 def _queries(grading: Grading, record: Manifest | RefusedGrading) -> Iterator[str]:

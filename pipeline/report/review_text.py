@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from goldbench.pipeline.report.text_tables import aligned, with_interval
 from goldbench.pipeline.text.display import amount, printable, queries
 from goldbench.schemas.agreement_report import Estimate, PairFigures, RaterPair
-from goldbench.schemas.review_report import Between, ReviewReport
+from goldbench.schemas.review_report import Between, LikelyErrors, ReviewReport
 
 LANES = {"A": "random sample", "B": "likely judge errors", "C": "queries judged completely"}
 """The names of the lanes for people."""
@@ -59,10 +59,22 @@ def lines(found: ReviewReport) -> Iterator[str]:
     for rule in found.stop:
         word = {True: "done", False: "not done", None: "not known yet"}[rule.holds]
         yield f"  {rule.rule}: {rule.found} ({word})"
+    if found.likely_errors is not None:
+        yield _order(found.likely_errors)
     yield from _not_applied(found)
     for remark in found.remarks:
         yield f"Note: {printable(remark)}"
     yield f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}"
+
+
+def _order(found: LikelyErrors) -> str:
+    if not found.pairs:
+        return "Likely judge errors: ordered by fixed weights until 60 pairs of the random sample are judged"
+    rates = ", ".join(f"grade {one.grade} wrong in {one.wrong:,} of {one.pairs:,}" for one in found.rates)
+    return (
+        f"Likely judge errors: ordered by the error rates of {amount(found.pairs, 'judged pair')} of the random sample"
+        + (f" ({rates})" if rates else "")
+    )
 
 
 def _agreement(figures: PairFigures, title: str) -> Iterator[str]:

@@ -64,12 +64,19 @@ def comma_separated(results: Mapping[str, Result]) -> str:
     return csv_text(rows)
 
 
-def as_json(results: Mapping[str, Result], more: Mapping[str, Mapping[str, Any]] | None = None, **method: str) -> str:
+def as_json(
+    results: Mapping[str, Result],
+    more: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    verdict: Mapping[str, Any] | None = None,
+    **method: str,
+) -> str:
     """Return means, counts and the settings they were computed with as JSON.
 
     Args:
         results: Results by the name of the run.
         more: Further members of a run, by its name.
+        verdict: What the set is good for, or None.
         method: The settings.
     """
     runs = {
@@ -81,7 +88,9 @@ def as_json(results: Mapping[str, Result], more: Mapping[str, Mapping[str, Any]]
         }
         for name, result in results.items()
     }
-    return json.dumps({**method, "measures": _measures(results), "runs": runs}, ensure_ascii=False, indent=2) + "\n"
+    told = {} if verdict is None else {"verdict": verdict}
+    found = {**told, **method, "measures": _measures(results), "runs": runs}
+    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
 
 
 def per_query(results: Mapping[str, Result], suffix: str) -> str:

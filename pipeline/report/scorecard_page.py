@@ -29,6 +29,7 @@ from goldbench.pipeline.report.scorecard_text import (
 )
 from goldbench.pipeline.report.text_tables import Rows, p_value
 from goldbench.pipeline.report.trust import Trust, facts
+from goldbench.pipeline.report.verdict_text import verdict_lines
 from goldbench.schemas.scorecard import Comparison, Scorecard, Verdict
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def page(card: Scorecard, details: Details) -> str:
         card=card,
         notice=details.notice,
         trust=list(facts(card)),
+        fitness=verdict_lines(card.verdict),
         best=best(card),
         sentences=list(sentences(card)),
         leaderboard=list(leaderboard_rows(card)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.report.text_tables import markdown_table, p_value, terminal_table, with_interval
+from goldbench.pipeline.report.verdict_text import verdict_markdown
 from goldbench.pipeline.text.display import queries
 from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Comparison, GoldReference, Score, Scorecard, Verdict
@@ -22,12 +23,13 @@ PAIR_HEADINGS = (
     "second",
     "difference",
     "interval",
+    "uplift",
     "p",
     "p Holm",
     "p t",
     "win/tie/loss",
     "effect",
-    "detectable",
+    "detectable (Holm)",
 )
 
 
@@ -58,13 +60,20 @@ def pair_row(found: Comparison) -> tuple[str, ...]:
         found.second,
         f"{found.difference:+.4f}",
         f"[{found.low:+.4f}, {found.high:+.4f}]",
+        "-" if found.uplift is None else f"{found.uplift:+.1%}",
         p_value(found.p),
         p_value(found.p_holm),
         "-" if found.p_t is None else p_value(found.p_t),
         f"{found.wins}/{found.ties}/{found.losses}",
         "-" if found.effect_size is None else f"{found.effect_size:+.2f}",
-        f"{found.detectable:.4f}" if found.detectable else "-",
+        _detectable(found),
     )
+
+
+def _detectable(found: Comparison) -> str:
+    """Return the detectable difference of this comparison alone and, in brackets, after Holm over all of them."""
+    alone, adjusted = (f"{one:.4f}" if one else "-" for one in (found.detectable, found.detectable_holm))
+    return alone if alone == "-" else f"{alone} ({adjusted})"
 
 
 def in_words(gold: GoldReference) -> str:
@@ -101,8 +110,10 @@ def markdown(card: Scorecard) -> str:
     parts = [markdown_table(list(leaderboard_rows(card)))]
     if card.comparisons:
         parts.append(markdown_table([PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3))
-    lines = [*words(card), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
-    parts.append("\n".join(f"- {escaped(line)}" for line in lines))
+    if card.verdict is not None:
+        parts.append(verdict_markdown(card.verdict))
+    told = [*words(card), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
+    parts.append("\n".join(f"- {escaped(line)}" for line in told))
     return "\n\n".join(parts) + "\n"
 
 
@@ -130,21 +141,33 @@ def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
         claims: Whether the queries allow a statement about the systems; simulated queries do not.
     """
     figures = (
-        f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}, p {p_value(found.p_holm)} after Holm"
+        f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}{_uplift(found)}, "
+        f"p {p_value(found.p_holm)} after Holm"
     )
     if found.verdict is Verdict.SAME:
         return f"{found.first} and {found.second} have the same {found.measure} on every query."
     if found.verdict is Verdict.NOT_SEPARABLE:
-        return (
-            f"{found.first} and {found.second} are not separable by {found.measure} ({figures}); "
-            f"{queries(found.queries)} can show differences of about {found.detectable:.4f} or more."
-        )
+        return f"{found.first} and {found.second} are not separable by {found.measure} ({figures}); {_shows(found)}."
     better, worse = found.first, found.second
     if found.verdict is Verdict.SECOND:
         better, worse = worse, better
     if not claims:
         return f"{better} scores higher than {worse} by {found.measure} on these simulated queries ({figures})."
     return f"{better} is better than {worse} by {found.measure} ({figures}, level {alpha:g})."
+
+
+def _uplift(found: Comparison) -> str:
+    """Return the difference in percent of the second system's mean, with its interval; empty if it has none."""
+    if found.uplift is None or found.uplift_low is None or found.uplift_high is None:
+        return ""
+    return f", {found.uplift:+.1%} of {found.second}'s mean ({found.uplift_low:+.1%} to {found.uplift_high:+.1%})"
+
+
+def _shows(found: Comparison) -> str:
+    """Return which differences the queries can show after Holm over all comparisons."""
+    if found.detectable_holm is None:
+        return f"{queries(found.queries)} are too few to show any difference in this many comparisons"
+    return f"{queries(found.queries)} can show differences of about {found.detectable_holm:.4f} or more"
 
 
 def best(card: Scorecard) -> str | None:

@@ -20,9 +20,10 @@ from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, made_from, with_reports
 from goldbench.pipeline.goldset.publication import is_inside
+from goldbench.pipeline.review.completion import sampled
 from goldbench.pipeline.review.decisions import Decided, answered, decide
 from goldbench.pipeline.review.ledger import RUBRIC_SHA
-from goldbench.pipeline.review.people import Grades, Reviewed, load_reviewed, people_of
+from goldbench.pipeline.review.people import Grades, Reviewed, load_reviewed, people_of, sources_of
 from goldbench.pipeline.review.unreviewed import (
     BY_QUERY,
     Unreviewed,
@@ -33,7 +34,7 @@ from goldbench.pipeline.review.unreviewed import (
     with_waiting,
 )
 from goldbench.schemas.manifest import Manifest, StageReport
-from goldbench.schemas.relevance import Relevance
+from goldbench.schemas.relevance import RELEVANT, Relevance
 
 STAGE = "review"
 
@@ -205,11 +206,30 @@ def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed
         "data_sha": reviewed.material.data_sha,
         "rubric_sha": RUBRIC_SHA,
         "judgments": {"people": made.people, "model": made.model, "people_on_an_earlier_wording": made.carried},
+        "random_sample": _sample(reviewed, decided),
         "annotators": len({review.annotator for review in reviewed.state.reviews()}),
         "queries": decided.notes,
         "dropped": made.dropped,
         "files": {name: sha256_if_there(place.file(name)) for name in names},
     }
+
+
+def _sample(reviewed: Reviewed, decided: Decided) -> dict[str, list[int]]:
+    """Return the pairs of the random sample, and how many of them people find relevant, by the judge's grade.
+
+    Sources are left out, which models grade unlike other passages, and queries that were edited or are left out.
+    """
+    kept = {query.query_id for query in decided.queries} - decided.earlier.keys()
+    sources = sources_of(reviewed.material)
+    found: dict[str, list[int]] = {}
+    for one in sampled(reviewed.state.reviews(), reviewed.state):
+        query_id, chunk_id = one.pair
+        grade = reviewed.judge.get(query_id, {}).get(chunk_id)
+        if query_id in kept and grade is not None and one.pair not in sources:
+            count = found.setdefault(str(grade), [0, 0])
+            count[0] += 1
+            count[1] += one.people >= RELEVANT
+    return dict(sorted(found.items()))
 
 
 def _carried(reviewed: Reviewed, decided: Decided, people: Grades) -> int:

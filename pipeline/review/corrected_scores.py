@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.measures.statistics.calibration import Curve, expected_gains
-from goldbench.pipeline.measures.statistics.ppi import FEW, LEAST, estimate
-from goldbench.pipeline.measures.statistics.ppi import Estimate as Powered
+from goldbench.pipeline.measures.statistics.ppi import FEW, LEAST
 from goldbench.pipeline.review.completion import ENOUGH
+from goldbench.pipeline.review.corrections import corrections
 from goldbench.pipeline.review.people import (
     Grades,
     Reviewed,
@@ -26,7 +26,7 @@ from goldbench.pipeline.review.people import (
 from goldbench.pipeline.score.runs import Gold, Match, Run, score_run, top_documents
 from goldbench.pipeline.text.display import amount, queries
 from goldbench.schemas.agreement_report import Estimate
-from goldbench.schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
+from goldbench.schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, CorrectedRanking, Resting
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 DEPTH = 10
 """Top results of a system that are counted by who judged them."""
-
-_NO_WIDTH = 1e-12
-"""Narrower intervals come from equal values, not from precision; they are left out."""
 
 _STEPS = 1_000_000
 """Steps in a gain of 1: measures take whole grades, so expected gains are passed as multiples of a millionth."""
@@ -88,6 +85,15 @@ def calibrate(
         name: _figures(gold, run, measured, (judge, mixed), expected=expected, reading=reading)
         for name, run in runs.items()
     }
+    corrected = {
+        m.name: corrections(
+            {name: found[m.name].raw for name, found in figures.items()},
+            {name: found[m.name].mixed for name, found in figures.items()},
+            complete,
+            highest=_highest(m),
+        )
+        for m in measured
+    }
     by_people = sum(len(grades) for grades in people.values())
     return Calibration(
         queries=len(gold.qrels),
@@ -98,30 +104,21 @@ def calibrate(
         effective=curve.effective,
         expected_gains=dict(curve.pooled),
         scores=[
-            CalibratedScore(
-                system=name,
-                measure=m.name,
-                gains=found[m.name].gains,
-                **_corrected(found[m.name].raw, found[m.name].mixed, complete, ends=(0.0, _highest(m))),
-            )
+            CalibratedScore(system=name, measure=m.name, gains=found[m.name].gains, **corrected[m.name].scores[name])
             for name, found in figures.items()
             for m in measured
         ],
         differences=[
-            CalibratedDifference(
-                first=one,
-                second=other,
-                measure=m.name,
-                **_corrected(
-                    _less(figures[one][m.name].raw, figures[other][m.name].raw),
-                    _less(figures[one][m.name].mixed, figures[other][m.name].mixed),
-                    complete,
-                    ends=(-_highest(m), _highest(m)),
-                ),
-            )
+            CalibratedDifference(first=one, second=other, measure=m.name, **corrected[m.name].differences[one, other])
             for one, other in combinations(figures, 2)
             for m in measured
         ],
+        shared={name: found.shared for name, found in corrected.items() if found.shared is not None},
+        ranking={
+            name: CorrectedRanking(**asdict(found.ranking))
+            for name, found in corrected.items()
+            if found.ranking is not None
+        },
         resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
         remarks=list(_remarks(reviewed, people, complete, level=gold.level, sample=curve.pairs)),
     )
@@ -184,44 +181,6 @@ def _figures(
 def _takes_gains(measure: Measure) -> bool:
     """Return whether a measure is a sum of gains, which may be fractions."""
     return measure.family in {"ndcg", "dcg", "idcg"} and ("gain", "exp") not in measure.options
-
-
-def _less(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
-    return {query_id: value - other[query_id] for query_id, value in one.items()}
-
-
-def _corrected(
-    raw: Mapping[str, float], mixed: Mapping[str, float], complete: Sequence[str], *, ends: tuple[float, float]
-) -> dict[str, Any]:
-    """Return the fields that scores and differences share."""
-    powered = _powered(raw, mixed, complete)
-    corrected, this_set = _shown(powered, len(complete), ends=ends)
-    weight = powered.weight if powered else None
-    return {"raw": sum(raw.values()) / len(raw), "corrected": corrected, "this_set": this_set, "weight": weight}
-
-
-def _powered(raw: Mapping[str, float], mixed: Mapping[str, float], complete: Sequence[str]) -> Powered | None:
-    if len(complete) < LEAST:
-        return None
-    others = [value for query_id, value in raw.items() if query_id not in set(complete)]
-    return estimate([mixed[query_id] for query_id in complete], [raw[query_id] for query_id in complete], others)
-
-
-def _shown(powered: Powered | None, complete: int, *, ends: tuple[float, float]) -> tuple[Estimate, Estimate]:
-    """Return the corrected mean for queries like these and for these, with intervals within the range of the figure.
-
-    If all completely judged queries have the same value, the interval would have no width; it is left out.
-    """
-    if powered is None:
-        reason = f"{queries(complete)} judged completely; {LEAST} are needed, {FEW} recommended"
-        return Estimate(reason=reason), Estimate(reason=reason)
-    if powered.high - powered.low <= _NO_WIDTH:
-        return Estimate(value=powered.mean), Estimate(value=powered.mean)
-    low, high = ends
-    return (
-        Estimate(value=powered.mean, low=max(powered.low, low), high=min(powered.high, high)),
-        Estimate(value=powered.mean, low=max(powered.set_low, low), high=min(powered.set_high, high)),
-    )
 
 
 def _highest(measure: Measure) -> float:

@@ -1,7 +1,8 @@
 """Who judges what: pairs are lent to one person for ten minutes, and to no more people than are to judge them.
 
 Each decision is made within one transaction that holds the ledger, so that several people, and several servers on one
-database, never exceed the share of pairs that two people judge.
+database, never exceed the share of pairs that two people judge. The order is renewed between transactions, for pairs
+that are not lent yet: it never decides who may judge a pair.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
 """Pairs of the random sample before the first is repeated, between repeats, and judgments since a pair's first look."""
 
 
+Renewal = Callable[[State], Sequence[Item] | None]
+"""Returns the items in the order that fits the state, or None if the order stays as it is."""
+
+
 class NotYours(GoldbenchError):
     """The pair was not lent to this person, and no more people are needed for it."""
 
@@ -45,6 +50,7 @@ class Handed:
 class Desk:
     """The ledger, its current state and the queue: hands out pairs and stores decisions.
 
+    ``renewed`` is asked for another order of the same items whenever decisions have come in.
     ``patience_s`` is how long it waits for another process that holds the ledger, in seconds, and twice as long
     for a turn at this desk, before it raises ``LedgerFailed``; None waits on.
     """
@@ -54,20 +60,20 @@ class Desk:
         ledger: Ledger,
         items: Sequence[Item],
         *,
+        renewed: Renewal | None = None,
         repeats: int = 10,
         seed: int = 0,
         clock: Callable[[], float] = time.time,
         patience_s: float | None = None,
     ) -> None:
-        self.ledger, self.items, self.state = ledger, items, State()
+        self.ledger, self.state = ledger, State()
         self.by_pair: Mapping[Pair, Item] = {item.pair: item for item in items}
-        self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
-        self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
+        self._renewed, self._sample_changed = renewed, False
+        self._arrange(items)
         self._repeats, self._seed, self._clock = repeats, seed, clock
         self._turn, self._wait_s = threading.RLock(), -1 if patience_s is None else 2 * patience_s
         self._events: list[Event] = []
         self._seq, self._foreign = 0, False
-        self._first = 0
         self.refresh()
         if patience_s is not None:
             ledger.hurry(patience_s)
@@ -82,10 +88,27 @@ class Desk:
         finally:
             self._turn.release()
 
+    def _arrange(self, items: Sequence[Item]) -> None:
+        """Put the items in this order, grouped by query."""
+        self.items = items
+        self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
+        self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
+        self._first = 0
+
+    def _renew(self) -> None:
+        """Renew the order if people judged more of the random sample; no pair changes, and no lease."""
+        if self._renewed is not None and self._sample_changed:
+            items = self._renewed(self.state)
+            self._sample_changed = False
+            if items is not None:
+                self._arrange(items)
+
     def refresh(self) -> State:
         """Return the state with all events that are stored by now."""
         with self._held():
-            return self._take_in(self.ledger.events(after=self._seq))
+            self._take_in(self.ledger.events(after=self._seq))
+            self._renew()
+            return self.state
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
@@ -101,9 +124,11 @@ class Desk:
             count: Number of further pairs.
             have: The pairs that the person has, each with whether it is a second look; their leases are renewed.
         """
-        with self._held(), self.ledger.writing() as connection:
-            self._catch_up(connection)
-            return self._claim(connection, annotator, count, have)
+        with self._held():
+            self._renew()
+            with self.ledger.writing() as connection:
+                self._catch_up(connection)
+                return self._claim(connection, annotator, count, have)
 
     def open(self, annotator: str, pair: Pair) -> Handed:
         """Return a single pair that a person asks for: one that they judged, or one that still needs a person.
@@ -137,6 +162,7 @@ class Desk:
             LedgerFailed: The database does not answer; nothing was stored.
         """
         with self._held():
+            self._renew()
             try:
                 with self.ledger.writing() as connection:
                     self._catch_up(connection)
@@ -181,6 +207,7 @@ class Desk:
         if not new:
             return self.state
         self._seq = max(event.seq or 0 for event in new)
+        self._sample_changed |= any(event.lane in {Lane.CALIBRATION, None} for event in new)
         self._events += new
         if not all(map(self._stays, new)):
             self.state, self._first = fold(self.ledger.translated(self._events, connection=connection).events), 0

@@ -19,9 +19,12 @@ from goldbench.pipeline.review.completion import (
     TOO_FAST_MS,
     errors_rule,
     figures_of,
+    in_steps,
     kappa_rule,
     sample_rule,
+    sampled,
 )
+from goldbench.pipeline.review.learnt_order import likely_errors
 from goldbench.pipeline.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
 from goldbench.pipeline.review.queue import stratum_of
 from goldbench.pipeline.review.translation import Stray
@@ -29,7 +32,7 @@ from goldbench.pipeline.text.display import amount
 from goldbench.schemas.agreement_report import PairFigures, RaterPair
 from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import EventKind, Lane, Review
-from goldbench.schemas.review_report import Annotator, Between, NotApplied, ReviewReport, StopRule
+from goldbench.schemas.review_report import Annotator, Between, LikelyErrors, NotApplied, ReviewReport, StopRule
 
 _SIZE = len(Relevance)
 _SLICES = ("kind", "style")
@@ -70,6 +73,7 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
         between=_between(reviews, resamples=resamples, seed=seed),
         annotators=list(_annotators(reviewed, reviews)),
         stop=[_sample_done(reviewed, reviews), kappa_rule(sample), _errors_dried_up(reviewed, now)],
+        likely_errors=_order(reviewed, reviews),
         carried=reviewed.carried,
         not_applied=list(map(not_applied, reviewed.strays)),
         remarks=list(_remarks(reviewed, sample, reviews)),
@@ -173,6 +177,14 @@ def _errors_dried_up(reviewed: Reviewed, now: Mapping[str, str]) -> StopRule:
             last[pair] = int(event.grade or 0)
     compared = [(grade, _judged(reviewed, pair)) for pair, grade in list(last.items())[-LAST:]]
     return errors_rule(sum(model is not None and grade != model for grade, model in compared), len(compared))
+
+
+def _order(reviewed: Reviewed, reviews: Sequence[Review]) -> LikelyErrors:
+    """Return what the order of the likely errors rests on; how large the sample is, the ledger alone does not tell."""
+    drawn = (review for review in reviews if review.query_id in reviewed.material.queries)
+    basis = in_steps(sampled(drawn, reviewed.state), finished=_sample_done(reviewed, reviews).holds is True)
+    judge = {(q, c): Relevance(grade) for q, graded in reviewed.judge.items() for c, grade in graded.items()}
+    return likely_errors(basis, judge)
 
 
 def _judged(reviewed: Reviewed, pair: Pair) -> Relevance | None:

@@ -20,6 +20,7 @@ from goldbench.pipeline.review.completion import (
     stop_rules,
 )
 from goldbench.pipeline.review.desk import Desk, Handed
+from goldbench.pipeline.review.learnt_order import basis_of
 from goldbench.pipeline.review.payload import Keys
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import Pair, State
@@ -46,12 +47,14 @@ class Standing:
             pairs = in_steps(sampled(state.reviews(), state), finished=finished)
             again = state.repeats()
             told = counts(state, self.desk.items, annotator)
+            basis = len(basis_of(state, self.desk.items))
         figures, shown = self._of(pairs)
         with self.desk.reading() as state:
             rules = stop_rules(state, self.desk.items, self.judge, figures)
         same = sum(review.first_grade == grade for review, grade in again)
         return {
             **told,
+            "order_rests_on": basis,
             "shown": len(pairs),
             "finished": finished,
             "rules": [{"rule": one.rule, "holds": one.holds, "now": one.found} for one in rules],

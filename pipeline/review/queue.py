@@ -1,7 +1,8 @@
 """The queue: what people judge and in which order, three lanes interleaved and grouped by query, drawn with a seed.
 
 Lane A is a random sample within strata of the judge's grade; every pair carries the probability of its drawing. Lane C
-holds all pairs of random queries. Lane B holds all other pairs, the likeliest error first.
+holds all pairs of random queries. Lane B holds all other pairs, the likeliest error first: by fixed weights, later by
+the error rates in the pairs of lane A that people have judged.
 """
 
 from __future__ import annotations
@@ -15,13 +16,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from goldbench.pipeline.review.likely_errors import Checked, Runs, settled_grades, suspects
 from goldbench.pipeline.review.state import Pair
-from goldbench.schemas.judgment import Judgment, Origin, Pooled
-from goldbench.schemas.relevance import RELEVANT, Relevance, settled
+from goldbench.schemas.judgment import Judgment, Pooled
+from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import Lane
-
-Runs = Mapping[str, Mapping[str, Sequence[str]]]
-"""The documents returned by each system, best first, by query."""
 
 SHARES = {"2-3": 0.4, "1": 0.3, "0": 0.3}
 """The shares of the judge's grades in lane A."""
@@ -29,8 +28,6 @@ SHARES = {"2-3": 0.4, "1": 0.3, "0": 0.3}
 UNGRADED = "ungraded"
 BAND = 30
 """Consecutive pairs of lane B that are grouped by query; grouping more would delay likely errors."""
-
-_GAIN = 2**3 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,46 +63,65 @@ class Item:
         return self.query_id, self.chunk_id
 
 
-def plan(
-    pool: Iterable[Pooled],
-    judgments: Iterable[Judgment],
-    *,
-    settings: QueueSettings,
-    covers: Mapping[Pair, float] | None = None,
-    runs: Runs | None = None,
-) -> tuple[Item, ...]:
-    """Return the whole queue, which depends on the arguments but not on their order.
+class Queue:
+    """All pairs in the order of judging. What people judged of the random sample can renew the order of lane B."""
 
-    Args:
-        pool: The pairs to judge, each once; a near-duplicate that shares another's grade is left out.
-        judgments: The judge's judgments; those of planted pairs are left out.
-        settings: The settings of the queue.
-        covers: The share of a query's terms that a passage holds, 0 to 1, by pair.
-        runs: Further rankings, besides those of the pool.
-    """
-    judged = (one for one in pool if one.shared_from is None)
-    pooled = sorted(judged, key=lambda one: (one.query_id, one.chunk_id))
-    said = _by_pair(judgments)
-    seed = settings.seed
-    in_lane = settings.lanes.__contains__
-    sampled = calibration(pooled, said, size=settings.calibration if in_lane(Lane.CALIBRATION) else 0, seed=seed)
-    taken = set(sampled)
-    chosen = complete_sample(pooled, count=settings.complete if in_lane(Lane.COMPLETE) else 0, seed=seed)
-    complete = [one for one in pooled if one.query_id in set(chosen) and _pair(one) not in taken]
-    taken |= {_pair(one) for one in complete}
-    rest = [one for one in pooled if _pair(one) not in taken] if in_lane(Lane.ERRORS) else []
-    scores = error_scores(rest, said, covers=covers, runs=runs)
-    first, later = _split(_groups(list(sampled.values()), order=_shuffled(seed, "queries"), seed=seed), settings.first)
-    others = _alternating(
-        list(_bands(rest, scores, seed=seed)),
-        [[group] for group in _groups(_items(complete, Lane.COMPLETE), order=chosen.index, seed=seed)],
-    )
-    return tuple(_overlapping([*first, *_woven(later, others)], settings.overlap))
+    def __init__(
+        self,
+        pool: Iterable[Pooled],
+        judgments: Iterable[Judgment],
+        *,
+        settings: QueueSettings,
+        covers: Mapping[Pair, float] | None = None,
+        runs: Runs | None = None,
+    ) -> None:
+        """Draw the lanes.
 
+        Args:
+            pool: The pairs to judge, each once; a near-duplicate that shares another's grade is left out.
+            judgments: The judge's judgments; those of planted pairs are left out.
+            settings: The settings of the queue.
+            covers: The share of a query's terms that a passage holds, 0 to 1, by pair.
+            runs: Further rankings, besides those of the pool.
+        """
+        judged = (one for one in pool if one.shared_from is None)
+        pooled = sorted(judged, key=lambda one: (one.query_id, one.chunk_id))
+        said = _by_pair(judgments)
+        self._settings, seed, lanes = settings, settings.seed, settings.lanes
+        size = settings.calibration if Lane.CALIBRATION in lanes else 0
+        self._sampled = calibration(pooled, said, size=size, seed=seed)
+        self._chosen = complete_sample(pooled, count=settings.complete if Lane.COMPLETE in lanes else 0, seed=seed)
+        whole = set(self._chosen)
+        rest = [one for one in pooled if _pair(one) not in self._sampled]
+        self._complete = [one for one in rest if one.query_id in whole]
+        self._likely = [one for one in rest if one.query_id not in whole] if Lane.ERRORS in lanes else []
+        self._suspects = suspects(pooled, said, covers=covers, runs=runs)
+        first = _overlapping(self._ordered(self._suspects.by_fixed_weights()), settings.overlap)
+        self.items: tuple[Item, ...] = tuple(first)
+        self._wanted = {item.pair: item.wanted for item in self.items}
 
-def settled_grades(said: Mapping[Pair, Sequence[Judgment]]) -> dict[Pair, Relevance]:
-    """Return the judge's grade of each pair, settled from its assessors' grades."""
-    return {pair: settled([one.relevance for one in given]) for pair, given in said.items()}
+    def renewed(self, sample: Sequence[Checked]) -> tuple[Item, ...]:
+        """Return the same items, lane B in the order of the error rates in a sample, its likeliest error first.
+
+        Lanes A and C keep their pairs, their order and their probabilities, and every pair its number of people.
+
+        Args:
+            sample: Judged pairs of lane A; without any the items are in their first order.
+        """
+        if not sample:
+            return self.items
+        ordered = self._ordered(self._suspects.by_error_rates(sample))
+        return tuple(replace(item, wanted=self._wanted[item.pair]) for item in ordered)
+
+    def _ordered(self, scores: Mapping[Pair, float]) -> list[Item]:
+        seed = self._settings.seed
+        sample = _groups(list(self._sampled.values()), order=_shuffled(seed, "queries"), seed=seed)
+        first, later = _split(sample, self._settings.first)
+        others = _alternating(
+            list(_bands(self._likely, scores, seed=seed)),
+            [[each] for each in _groups(_items(self._complete, Lane.COMPLETE), order=self._chosen.index, seed=seed)],
+        )
+        return [*first, *_woven(later, others)]
 
 
 def stratum_of(grade: Relevance | None) -> str:
@@ -155,69 +171,6 @@ def complete_sample(pooled: Sequence[Pooled], *, count: int, seed: int) -> tuple
         seed: As in `calibration`.
     """
     return tuple(sorted({one.query_id for one in pooled}, key=_shuffled(seed, "complete"))[:count])
-
-
-def error_scores(
-    pool: Iterable[Pooled],
-    judgments: Iterable[Judgment] | Mapping[Pair, Sequence[Judgment]],
-    *,
-    covers: Mapping[Pair, float] | None = None,
-    runs: Runs | None = None,
-) -> dict[Pair, float]:
-    """Return lane B's score of each pair: the higher, the likelier the judge's grade is wrong and matters to scores.
-
-    1.0 spread/3 + 0.5 [grade >= 2] + 0.8 [source graded < 2] + 0.5 [not the source, graded 3] + 0.4 [cover >= 0.8 and
-    grade >= 2] + 0.3 [a quote that was not there] + 0.5 [users clicked or voted on it, graded < 2] + 0.3 impact. The
-    impact is the discounted gain that the pair can add, summed over systems, as a share of the highest. Pairs without a
-    grade have their impact, and 1.0 if users clicked or voted on them.
-
-    Args:
-        pool: The pairs.
-        judgments: The judge's judgments, all or by pair.
-        covers: As in `plan`.
-        runs: As in `plan`.
-    """
-    said = judgments if isinstance(judgments, Mapping) else _by_pair(judgments)
-    grades, cover = settled_grades(said), covers or {}
-    pooled = list(pool)
-    impacts = _impacts(pooled, runs or {})
-    return {
-        pair: 0.3 * impacts[pair]
-        + (
-            _suspicion(one, grades[pair], said[pair], cover.get(pair, 0.0))
-            if pair in grades
-            else 1.0 * (one.origin is Origin.FEEDBACK)
-        )
-        for one in pooled
-        for pair in [_pair(one)]
-    }
-
-
-def _suspicion(one: Pooled, grade: Relevance, said: Sequence[Judgment], cover: float) -> float:
-    given = [each.relevance for each in said]
-    source = one.origin is Origin.SOURCE
-    return (
-        (max(given) - min(given)) / 3
-        + 0.5 * (grade >= RELEVANT)
-        + 0.8 * (source and grade < RELEVANT)
-        + 0.5 * (not source and grade == Relevance.ANSWERS)
-        + 0.4 * (cover >= 0.8 and grade >= RELEVANT)
-        + 0.3 * any(each.capped for each in said)
-        + 0.5 * (one.origin is Origin.FEEDBACK and grade < RELEVANT)
-    )
-
-
-def _impacts(pooled: Sequence[Pooled], runs: Runs) -> dict[Pair, float]:
-    """Return the discounted gain that each pair can add, summed over systems, as a share of the highest."""
-    places: dict[Pair, dict[str, int]] = {_pair(one): dict(one.ranks) for one in pooled}
-    for system, ranking in runs.items():
-        for query_id, chunk_ids in ranking.items():
-            for rank, chunk_id in enumerate(chunk_ids, 1):
-                if (query_id, chunk_id) in places:
-                    places[query_id, chunk_id].setdefault(system, rank)
-    sums = {pair: sum(_GAIN / math.log2(rank + 1) for rank in ranks.values()) for pair, ranks in places.items()}
-    highest = max(sums.values(), default=0.0) or 1.0
-    return {pair: value / highest for pair, value in sums.items()}
 
 
 def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:

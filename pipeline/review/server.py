@@ -16,10 +16,12 @@ from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.review.connections import QUEUED, PageServer
 from goldbench.pipeline.review.desk import Desk
+from goldbench.pipeline.review.learnt_order import LearntOrder
 from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from goldbench.pipeline.review.ledger_tables import file_of
+from goldbench.pipeline.review.likely_errors import Runs
 from goldbench.pipeline.review.meanings import SetMeanings
-from goldbench.pipeline.review.queue import Item, QueueSettings, Runs, plan
+from goldbench.pipeline.review.queue import Item, Queue, QueueSettings
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.pipeline.review.security import Links, Rates, Sessions, key_note, session_key
@@ -40,8 +42,13 @@ class Opened:
 
     material: ReviewableSet
     ledger: Ledger
-    items: tuple[Item, ...]
+    queue: Queue
     key: Path
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """The items in their first order."""
+        return self.queue.items
 
     def lanes(self) -> dict[str, int]:
         """Return the number of pairs in each lane."""
@@ -75,21 +82,21 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
         InputError: The folder holds nothing to judge, or the ledger is damaged.
     """
     material = load_reviewable(folder)
-    items = draw(material, settings)
-    if not items:
+    queue = draw(material, settings)
+    if not queue.items:
         raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or --lanes leaves none")
     address = ledger_url(folder, ledger)
     file = file_of(address)
     key = file.with_suffix(".key") if file else GoldFolder(folder).review_key
     with open_ledger(address, data_sha=material.data_sha, meanings=SetMeanings(material)) as book:
-        yield Opened(material, book, items, key)
+        yield Opened(material, book, queue, key)
 
 
-def draw(material: ReviewableSet, settings: QueueSettings) -> tuple[Item, ...]:
+def draw(material: ReviewableSet, settings: QueueSettings) -> Queue:
     """Return the queue of a data set."""
     grades = material.grades()
     covers = {pair: material.cover(*pair) for pair in material.pairs if pair in grades and grades[pair] >= RELEVANT}
-    return plan(material.pool, material.judgments, settings=settings, covers=covers, runs=_runs(material.folder))
+    return Queue(material.pool, material.judgments, settings=settings, covers=covers, runs=_runs(material.folder))
 
 
 def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], complain: Callable[[str], None]) -> int:
@@ -141,7 +148,14 @@ def server_of(
     )
     if note := key_note(review.key):
         complain(note)
-    desk = Desk(review.ledger, review.items, repeats=place.repeats, seed=place.seed, patience_s=PATIENCE_S)
+    desk = Desk(
+        review.ledger,
+        review.items,
+        renewed=LearntOrder(review.queue),
+        repeats=place.repeats,
+        seed=place.seed,
+        patience_s=PATIENCE_S,
+    )
     app = create_app(Answers(desk, review.material, training=place.training), door, complain=complain)
     for name, token in links.all():
         tell(name, f"{base}?token={token}")

@@ -19,8 +19,19 @@ from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of, weighted_intervals
 from goldbench.pipeline.score.common_queries import query_digests
 from goldbench.pipeline.score.runs import Gold
+from goldbench.pipeline.score.set_makers import makers_of
+from goldbench.pipeline.score.systems_verdict import verdict_on
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.scorecard import Baseline, GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
+from goldbench.schemas.scorecard import (
+    Baseline,
+    GoldReference,
+    HistoryEntry,
+    Method,
+    RunCounts,
+    Score,
+    Scorecard,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -81,7 +92,24 @@ def card_of(
     Raises:
         InputError: The runs have no query in common.
     """
-    return card_by(reference(gold), results, measures, judged=judged, method=method, where=str(gold.path))
+    card = card_by(reference(gold), results, measures, judged=judged, method=method, where=str(gold.path))
+    return with_verdict(card, gold, results)
+
+
+def with_verdict(card: Scorecard, gold: Gold, results: Mapping[str, Result]) -> Scorecard:
+    """Return a scorecard with what the set is good for, by the scorecard's first measure.
+
+    Args:
+        card: The scorecard.
+        gold: The judgments.
+        results: The results it was made of.
+    """
+    measure = card.measures[0]
+    tested = [one.verdict for one in card.comparisons if one.measure == measure]
+    whole = len(tested) == len(results) * (len(results) - 1) // 2
+    separated = sum(one in {Verdict.FIRST, Verdict.SECOND} for one in tested) if whole else None
+    verdict = verdict_on(results, makers_of(gold), measure=measure, separated=separated)
+    return card.model_copy(update={"verdict": verdict})
 
 
 def card_by(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,8 @@ _HARD_TO_TELL = ({"bs", "hr", "sr"}, {"id", "ms"}, {"gl", "pt"}, {"da", "no"}, {
 """Languages that a short text does not tell apart reliably."""
 
 _WINDOWS, _WINDOW = 4, 80
+_VOTERS = 100
+"""Texts of a corpus that are asked for its language."""
 _LOADING = threading.Lock()
 
 
@@ -49,6 +51,17 @@ def detect_language(text: str) -> str | None:
         return _ONE_LANGUAGE.get(script)
     language, probability = _probabilities(sample, script)[0]
     return language if counts[script] >= 3 and probability >= 0.5 else None
+
+
+def main_language(texts: Sequence[str]) -> str | None:
+    """Return the language of most texts of an evenly spaced sample, None if no language has more than half.
+
+    Args:
+        texts: The texts of a corpus, in an order that does not change.
+    """
+    counts = Counter(detect_language(text) for text in texts[:: max(1, len(texts) // _VOTERS)])
+    best = max(counts, key=lambda name: (counts[name], name or "")) if counts else None
+    return best if best and 2 * counts[best] > counts.total() else None
 
 
 def same_language(query: str, expected: str) -> bool | None:

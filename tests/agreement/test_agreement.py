@@ -109,7 +109,8 @@ def test_human_and_model_labels_rank_the_runs_of_2023_as_scipy_says(labels_folde
         assert found.tau.value == pytest.approx(kendalltau(*(side[:, column] for side in means)).statistic, abs=1e-9)
         assert (found.queries_reference, found.queries_judge, found.queries_shared) == (82, 618, 0)
         assert found.ceiling.value is not None
-        assert found.half == 41
+        assert found.tau.low is not None
+        assert found.tau.low <= found.tau.value <= (found.tau.high or 0)
 
 
 def test_raters_of_one_file_are_compared_two_by_two(collections: Path, tmp_path: Path) -> None:
@@ -211,7 +212,7 @@ def test_two_runs_have_no_order_to_speak_of(tmp_path: Path) -> None:
     found = rank_runs({"q": {"a": 3}}, {"q": {"a": 3}}, {"x": run, "y": run}, measure=parse_measure("ndcg@10"))
     assert found.tau.value is None
     assert "2 systems" in (found.tau.reason or "")
-    assert "1 queries are too few" in (found.ceiling.reason or "")
+    assert "1 query is too few" in (found.ceiling.reason or "")
 
 
 def test_figures_by_type_need_a_build(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def test_judgments_are_read_by_assessor_and_canaries_left_out(tmp_path: Path) ->
     labels = read_labels(path)
     assert labels.raters == {"m/grade.v1": {"q1": {"a": 3, "b": 0}}, "n/grade.v1": {"q1": {"a": 1}}}
     assert labels.remarks == ["4-judgments: 1 judge check left out"]
+    assert [one.canary for one in labels.planted] == [Canary.UNRELATED]
     assert read_labels(str(tmp_path)).raters == labels.raters
     assert read_labels(f"{path}@n/grade.v1").raters == {"n/grade.v1": {"q1": {"a": 1}}}
 

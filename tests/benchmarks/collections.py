@@ -9,10 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.pipeline.text.scripts import is_spaceless, script_of
-
-LANGUAGE_OF_SCRIPT = {"Arabic": "ar", "Devanagari": "hi", "Thai": "th", "Han": "zh", "Cyrillic": "ru", "Greek": "el"}
-ENGLISH_MARKS = frozenset({"the", "of", "and", "to", "in", "is"})
+from goldbench.pipeline.text.language import main_language
+from goldbench.pipeline.text.scripts import is_spaceless
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ def load(folder: Path) -> Collection:
         documents=documents,
         queries=[str(row["text"]) for row in asked],
         gains=[judged[str(row["_id"])] for row in asked],
-        language=_language(sample),
+        language=main_language(documents),
         spaceless=is_spaceless(sample),
     )
 
@@ -83,11 +81,3 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return 0.0  # the header line
-
-
-def _language(text: str) -> str | None:
-    script = script_of(text)
-    if script == "Latin":
-        words = text.lower().split()
-        return "en" if sum(word in ENGLISH_MARKS for word in words) > len(words) / 12 else None
-    return LANGUAGE_OF_SCRIPT.get(script or "")

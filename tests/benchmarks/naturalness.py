@@ -18,10 +18,12 @@ import numpy as np
 
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
 from goldbench.pipeline.measures.statistics.word_order import MOST_PASSAGES, query_orders
+from goldbench.pipeline.offline.fresh_queries import fresh_queries
+from goldbench.pipeline.offline.generator import RecipeName
 from goldbench.pipeline.text.language import detect_language
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
-from tests.benchmarks.offline_validity import RECIPES, simulate
 
+RECIPES: tuple[RecipeName, ...] = ("terms", "held-out", "mixed")
 SHUFFLED = "shuffled"
 KINDS = ("people", *RECIPES, SHUFFLED)
 FEWEST_MEASURED = 10
@@ -58,9 +60,15 @@ def kinds(collection: Collection, count: int) -> dict[str, list[str]]:
     split = [text.split() for text in people]
     return {
         "people": people,
-        **{recipe: simulate(collection, recipe, 1, count).queries for recipe in RECIPES},
+        **{recipe: _simulated(collection, recipe, count) for recipe in RECIPES},
         SHUFFLED: [" ".join(chance.sample(words, len(words))) for words in split],
     }
+
+
+def _simulated(collection: Collection, recipe: RecipeName, count: int) -> list[str]:
+    corpus = {f"d{number}": text for number, text in enumerate(collection.documents)}
+    made = fresh_queries(corpus, recipe, count=count, draws=1, seed=1, language=collection.language)
+    return list(made.queries.values())
 
 
 def measure(texts: Sequence[str], collection: Collection) -> list[float] | str:

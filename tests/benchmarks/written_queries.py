@@ -1,4 +1,4 @@
-"""Queries of a collection's documents as ``goldbench build`` writes them, in a process of its own.
+"""Queries of a collection's documents as ``goldbench build`` writes them.
 
 Documents, sets and a model's answers are kept in a cache folder, so that a second measurement asks the model nothing.
 """
@@ -6,32 +6,36 @@ Documents, sets and a model's answers are kept in a cache folder, so that a seco
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldbench import build
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.offline.generator import OfflineGenerator
 from tests.benchmarks.collections import read_rows, text_of
 
-ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path.home() / ".cache" / "goldbench" / "benchmarks"
-OPTIONS = {"local": ("--model", "local"), "simulated": ("--generator", "simulated")}
+OPTIONS: dict[str, dict[str, str]] = {
+    "local": {"model": "local"},
+    **{recipe: {"generator": "simulated", "offline_recipe": recipe} for recipe in ("terms", "held-out", "mixed")},
+}
 MOST_PER_DOCUMENT = 3
-_DONE = (0, 3)  # exit codes of a build that wrote a set
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """A query, the position of the document it was written from, and whether a model wrote it."""
+class WrittenSet:
+    """The queries of a set, the position of the document that each was made from, and the documents it changed.
 
-    text: str
-    source: int
-    by_model: bool
+    ``by_model`` is the share of queries that a model wrote, None where none was to.
+    """
+
+    queries: list[str]
+    sources: list[int]
+    masked: dict[int, str]
+    by_model: float | None = None
 
 
-def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path) -> list[Written]:
+def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path) -> WrittenSet:
     """Return the queries that a build writes from the documents of a collection.
 
     Documents that give too few queries are asked for up to three each.
@@ -42,36 +46,41 @@ def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path)
         count: Number of queries to ask for.
         seed: Seed of the build, which draws the documents.
         cache: Folder for documents, sets and answers.
-
-    Raises:
-        RuntimeError: The build failed; its last lines are in the message.
     """
     place = cache / generator / folder.name
     place.mkdir(parents=True, exist_ok=True)
-    _write_documents(folder, place / "documents.jsonl")
-    found: list[Written] = []
+    documents = place / "documents.jsonl"
+    _write_documents(folder, documents)
+    found = WrittenSet([], [], {})
     for per_document in (1, MOST_PER_DOCUMENT):
-        if len(found) < count:
-            found = _built(place, generator, count, seed, per_document)
+        if len(found.queries) < count:
+            gold = place / f"gold-{seed}"
+            build(
+                documents, out=gold, replace=True, progress=False, answers=place / "answers.sqlite", no_chunk=True,
+                id_field="id", title_field="title", text_field="text", queries=count, per_chunk=per_document,
+                seed=seed, **OPTIONS[generator],  # type: ignore[arg-type]
+            )  # fmt: skip
+            found = _read(gold, asked_model="model" in OPTIONS[generator])
     return found
 
 
-def _built(place: Path, generator: str, count: int, seed: int, per_document: int) -> list[Written]:
-    gold = place / f"gold-{seed}"
-    command = (
-        sys.executable, "-m", "goldbench", "build", str(place / "documents.jsonl"), "--no-chunk",
-        "--id-field", "id", "--title-field", "title", "--text-field", "text", "--out", str(gold), "--replace",
-        "--queries", str(count), "--per-chunk", str(per_document), "--seed", str(seed),
-        "--answers", str(place / "answers.sqlite"), *OPTIONS[generator],
-    )  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    (place / f"build-{seed}.log").write_text(done.stdout + done.stderr, encoding="utf-8")
-    if done.returncode not in _DONE:
-        raise RuntimeError(f"{place.name}: build ended with {done.returncode}: {done.stderr.strip()[-500:]}")
-    return [
-        Written(query.text, int(query.chunk_id[1:]), query.generator != OfflineGenerator.name)
-        for query in GoldFolder(gold).queries.read()
-    ]
+def _read(gold: Path, *, asked_model: bool) -> WrittenSet:
+    """Return a set's queries, and the passages whose emitted text is not the document's."""
+    home = GoldFolder(gold)
+    queries = list(home.queries.read())
+    originals = {chunk.chunk_id: chunk.text for chunk in home.chunks.read()}
+    masked = {
+        int(str(row["_id"])[1:]): str(row["text"])
+        for row in read_rows(gold / "beir" / "corpus.jsonl")
+        if row["text"] != originals[str(row["_id"])]
+    }
+    by_model = sum(query.generator != OfflineGenerator.name for query in queries) / max(1, len(queries))
+    return WrittenSet(
+        [query.text for query in queries],
+        [int(query.chunk_id[1:]) for query in queries],
+        masked,
+        by_model if asked_model else None,
+    )
 
 
 def _write_documents(folder: Path, path: Path) -> None:

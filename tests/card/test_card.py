@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -35,7 +36,7 @@ from tests.measures.statistics.spoken import sentences, shuffled
 SECTIONS = {
     "funnel", "coverage", "length", "mix", "overlap", "near-duplicates", "self-contained", "reachability", "difficulty",
     "positives", "holes", "grades", "judge", "power", "lexical advantage", "stability", "circularity", "provenance",
-    "word order",
+    "word order", "validity",
 }  # fmt: skip
 
 
@@ -418,3 +419,19 @@ def test_what_people_judged_is_told_apart_from_the_judge(graded_folder: Path) ->
     ):
         figures = grading_figures(replace(material, metadata=said))
         assert next(one for one in figures if one.name == "judged by people").value == value
+
+
+def test_the_worth_in_real_queries_rests_on_queries_of_people(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(60)
+    folder = write_dataset(tmp_path / "mixed", queries=queries, corpus=corpus, relevant_docs=relevant)
+    absent = make_card(folder).figure("worth in real queries")
+    assert absent.meaning == "0 queries with a relevant passage came from people or a query log; 20 are needed"
+    writers = {
+        query_id: "log" if number < 12 else "own" for number, query_id in enumerate(sorted(queries)) if number < 25
+    }
+    notes = [{"query_id": one, "chunk_id": relevant[one][0], "generator": writers.get(one, "terms")} for one in queries]
+    (folder / "3-queries.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
+    found = make_card(folder).figure("worth in real queries")
+    assert found.state is State.INFO
+    assert found.values["real queries in the set"] == 25
+    assert found.meaning.startswith("The 35 queries that nobody asked rank the baselines as well as ")

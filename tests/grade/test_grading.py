@@ -89,7 +89,7 @@ def test_every_pair_is_asked_once_and_only_those_in_doubt_go_to_the_others(
     assert usage["source check"].requests == 6
     assert usage["escalate"].requests == relevant  # two of three are of one mind
     first = sum(usage[name].requests for name in ("grade", "source check", "canary"))
-    assert usage["canary"].requests == 12  # the least, more than 5 % of so few calls
+    assert usage["canary"].requests == 15  # the least, more than 5 % of so few calls
     assert usage["escalate"].requests <= 0.6 * first
 
 
@@ -186,9 +186,9 @@ def test_a_panel_of_independent_judges_mends_what_one_of_them_got_wrong(
     ids=["often", "seldom", "never"],
 )
 def test_canaries_trip_at_their_rates(tmp_path: Path, model_server: ServerHandle, up: float, verdict: str) -> None:
-    known = write_set(tmp_path / "set", subjects=24)
+    known = write_set(tmp_path / "set", subjects=28)
     model_server.script(judge={"truth": known.truth, "up": up})
-    done = grade(known.folder, settings(model_server, canaries=0.45, depth=1), force=True)
+    done = grade(known.folder, settings(model_server, canaries=0.5, depth=1), force=True)
     traps = [done.grading.canaries[kind] for kind in ("query-words", "claimed-relevant", "unrelated")]
     assert sum(count.graded for count in traps) >= 30
     assert done.grading.canary_verdict == verdict
@@ -198,7 +198,8 @@ def test_canaries_trip_at_their_rates(tmp_path: Path, model_server: ServerHandle
     judged = {(item["query_id"], item["chunk_id"]) for item in rows(known.folder / "4-judgments.jsonl")}
     canaries = [item for item in rows(known.folder / "4-judgments.jsonl") if "canary" in item]
     labels = {(key, chunk) for key, grades in qrels(known.folder).items() for chunk in grades}
-    traps_alone = {(item["query_id"], item["chunk_id"]) for item in canaries if item["canary"] != "evidence-alone"}
+    fakes = {"query-words", "claimed-relevant", "unrelated"}
+    traps_alone = {(item["query_id"], item["chunk_id"]) for item in canaries if item["canary"] in fakes}
     assert labels <= judged
     assert not traps_alone & labels
 
@@ -211,7 +212,7 @@ STERN: dict[str, Any] = {"truth": {}}
 
 @pytest.mark.parametrize(
     ("judge", "finding", "kept", "most"),
-    [(LENIENT, "made up to test", 6, 24), (STERN, "0 of 3 evidence sentences shown alone", 0, 12)],
+    [(LENIENT, "made up to test", 6, 30), (STERN, "0 of 3 evidence sentences shown alone", 0, 15)],
     ids=["lenient", "stern"],
 )
 def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_is_forced(
@@ -230,7 +231,7 @@ def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_
     assert finding in recorded.refused_grading.reason
     assert recorded.refused_grading.usage == done.usage
     assert any("pairs are not judged" in line for line in graded_lines(done.record))
-    assert model_server.stats()["requests"] <= most  # 12 judge checks, a grade without a quote asked for again
+    assert model_server.stats()["requests"] <= most  # 15 judge checks, a grade without a quote asked for again
     forced = grade(known.folder, settings(model_server), force=True)
     assert forced.refusal is None
     assert (forced.manifest.queries, forced.manifest.refused_grading) == (kept, None)
@@ -251,7 +252,7 @@ def test_a_judge_that_finds_nothing_in_the_sources_fails_also_where_no_answer_is
     done = grade(known.folder, settings(model_server))
     assert "5 of 5 sources known to answer their query are graded 0" in str(done.refusal)
     assert done.grading.judged == 5  # nothing else is asked about, and none of the other judges
-    assert model_server.stats()["requests"] <= 12 + 5
+    assert model_server.stats()["requests"] <= 15 + 5
     assert artifacts(known.folder) == before
 
 

@@ -69,7 +69,9 @@ def test_power_separates_what_differs_and_nothing_else() -> None:
     found = power(scores)
     assert (found.pairs, found.separated) == (3, 2)
     deviations = [np.std(scores[:, a] - scores[:, b], ddof=1) for a, b in ((0, 1), (0, 2), (1, 2))]
-    assert found.detectable == pytest.approx(2.8016 * np.median(deviations) / np.sqrt(200), rel=1e-3)
+    assert found.detectable == pytest.approx(
+        2.8154 * np.median(deviations) / np.sqrt(200), rel=1e-4
+    )  # nct, 199 degrees
 
 
 def test_equal_systems_are_not_separated() -> None:

@@ -38,7 +38,7 @@ def true_grade(truth: dict[str, dict[str, int]], query: str, passage: str) -> in
     known = truth.get(query, {})
     if passage in known:
         return known[passage]
-    return max((grade for text, grade in known.items() if passage in text), default=0)
+    return max((grade for text, grade in known.items() if passage and passage in text), default=0)
 
 
 def chance(*parts: str) -> float:

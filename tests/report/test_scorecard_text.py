@@ -35,7 +35,8 @@ def comparison(verdict: Verdict, *, first: str = "A", second: str = "B") -> Comp
         ties=100,
         losses=80,
         effect_size=0.2,
-        detectable=0.021,
+        detectable=0.014,
+        detectable_holm=0.021,
         verdict=verdict,
     )
 

@@ -14,7 +14,7 @@ from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.pipeline.goldset.publication import publish, staging
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
 from goldbench.pipeline.review.meanings import SetMeanings
-from goldbench.pipeline.review.queue import Item, QueueSettings, plan
+from goldbench.pipeline.review.queue import Item, Queue, QueueSettings
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
 from goldbench.schemas.judgment import Judgment, Origin, Pooled
@@ -109,7 +109,7 @@ def ledger_of(folder: Path, place: Path | None = None) -> tuple[ReviewableSet, L
 
 
 def queue_of(material: ReviewableSet, **settings: int) -> tuple[Item, ...]:
-    return plan(material.pool, material.judgments, settings=QueueSettings(**settings))  # type: ignore[arg-type]
+    return Queue(material.pool, material.judgments, settings=QueueSettings(**settings)).items  # type: ignore[arg-type]
 
 
 def event(material: ReviewableSet, kind: EventKind, query_id: str, **values: object) -> Event:

@@ -51,10 +51,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return made
 
 
-def calibrated(made: Made) -> Calibration:
+def calibrated(made: Made, *names: str) -> Calibration:
     root = made.folder.parent
     gold = load_gold(made.folder)
-    runs = named_runs([str(root / "A.trec"), str(root / "B.trec")])
+    runs = named_runs([str(root / f"{name}.trec") for name in names or ("A", "B")])
     return calibrate(gold, runs, parse_measures(MEASURES, rel=gold.level), ledger=None, reading=Reading())
 
 
@@ -73,10 +73,10 @@ def values(made: Made, name: str, measure: str, grades: dict[tuple[str, str], in
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_the_corrected_score_is_the_estimate_of_the_completely_judged_queries(
-    made: Made, shown: Calibration, measure: str
+def test_the_corrected_score_of_one_system_is_the_estimate_of_the_completely_judged_queries(
+    made: Made, measure: str
 ) -> None:
-    found = shown
+    found = calibrated(made, "A")
     complete = complete_of(made)
     assert len(complete) == found.complete == 25
     people, model = (values(made, "A", measure, grades) for grades in (made.truth, made.model))
@@ -153,6 +153,18 @@ def test_figures_before_and_after_stand_in_one_json(goldbench: Goldbench, made: 
     found = json.loads(done.stdout)
     (score,) = Calibration.model_validate(found["calibrated"]).scores
     assert found["runs"]["A"]["means"]["ndcg@5"] == pytest.approx(score.raw)
+
+
+def test_the_verdict_rests_on_the_corrected_order(goldbench: Goldbench, made: Made) -> None:
+    root = made.folder.parent
+    asked = ("--run", root / "A.trec", "--run", root / "B.trec", "--measure", "ndcg@5", "--format", "json")
+    found = json.loads(goldbench("score", made.folder, *asked, "--calibrated").stdout)
+    ranking = Calibration.model_validate(found["calibrated"]).ranking["ndcg@5"]
+    assert (ranking.complete, found["verdict"]["number"]) == (25, ranking.chance)
+    alone = json.loads(goldbench("score", made.folder, *asked).stdout)["verdict"]
+    assert alone["level"] == "regressions"
+    assert "a model judged" in alone["sentence"]
+    assert alone["improvements"][0].startswith("use the judgments of people so far: goldbench score ")
 
 
 def test_a_table_stands_beside_the_usual_one(goldbench: Goldbench, made: Made) -> None:

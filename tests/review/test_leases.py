@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from goldbench.pipeline.review.desk import Desk, Handed, NotYours
 from goldbench.pipeline.review.leases import LEASE_S
 from goldbench.pipeline.review.ledger import Ledger, open_ledger
 from goldbench.pipeline.review.queue import Item
-from goldbench.pipeline.review.state import fold
+from goldbench.pipeline.review.state import State, fold
 from goldbench.schemas.review_event import Lane
 from tests.review.events import DATA, event
 
@@ -172,3 +172,31 @@ def test_what_was_put_off_comes_last(ledger: Ledger) -> None:
     (first,) = desk.claim("anna", 1)
     desk.record(event("later", "anna", *first.item.pair))
     assert work(desk, "anna")[-1] == first.item.pair
+
+
+def test_a_renewed_order_loses_no_pair_and_shows_none_twice(ledger: Ledger) -> None:
+    items = _items(12, 5)
+    turns: list[int] = []
+
+    def renewed(state: State) -> Sequence[Item]:
+        turns.append(len(state.reviews()))
+        by = 7 * len(turns) % len(items)
+        return items[by:] + items[:by]
+
+    anna, ben = Desk(ledger, items, renewed=renewed), Desk(ledger, items)
+    done = []
+    while handed := [(desk, name, one) for desk, name in ((anna, "anna"), (ben, "ben")) for one in desk.claim(name, 3)]:
+        for desk, name, one in handed:
+            judge(desk, name, one)
+            done.append(one.item.pair)
+    assert sorted(done) == sorted(item.pair for item in items)
+    assert len(turns) > 5
+
+
+def test_a_pair_that_is_lent_stays_lent_when_the_order_is_renewed(ledger: Ledger) -> None:
+    items = _items(4, 3)
+    desk = Desk(ledger, items, renewed=lambda _: items[::-1])
+    lent = {one.item.pair for one in desk.claim("anna", 3)}
+    assert [pair[0] for pair in work(desk, "ben", most=4)] == ["q1", "q1", "q1", "q3"]
+    assert lent.isdisjoint(work(desk, "ben"))
+    assert set(work(desk, "anna")) == lent

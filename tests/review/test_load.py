@@ -113,7 +113,7 @@ def _judge_at_once(folder: Path, address: str | None) -> tuple[list[Worker], flo
 
 def _check(folder: Path, address: str | None, workers: list[Worker], seconds: float) -> None:
     material = load_reviewable(folder)
-    items = draw(material, DRAWN)
+    items = draw(material, DRAWN).items
     with open_ledger(address or folder / "review.sqlite", data_sha=material.data_sha, create=False) as ledger:
         events = ledger.events()
     assert [problem for worker in workers for problem in worker.problems] == []
@@ -152,7 +152,7 @@ def test_eight_people_on_postgresql(tmp_path: Path) -> None:
 
 def test_two_servers_on_one_postgresql_never_go_beyond_what_is_wanted(tmp_path: Path) -> None:
     material = load_reviewable(write_set(tmp_path / "set", queries=12, passages=10, chunks=False))
-    items = draw(material, DRAWN)
+    items = draw(material, DRAWN).items
     problems: list[str] = []
 
     def person(name: str, address: str) -> None:

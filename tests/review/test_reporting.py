@@ -88,7 +88,9 @@ def test_bias_and_effective_number_follow_from_the_weights(made: Made, shown: Re
     assert np.sum(sample.confusion) == 100
 
 
-def test_what_a_grade_is_worth_has_a_wilson_interval(made: Made, shown: ReviewReport) -> None:
+def test_what_a_grade_is_worth_has_an_interval_that_is_no_narrower_than_that_of_independent_pairs(
+    made: Made, shown: ReviewReport
+) -> None:
     people, model, _ = lane_a(made)
     sample = shown.sample
     assert sample is not None
@@ -96,7 +98,9 @@ def test_what_a_grade_is_worth_has_a_wilson_interval(made: Made, shown: ReviewRe
         own = [said for said, given in zip(people, model, strict=True) if given == grade.grade]
         relevant = sum(said >= RELEVANT for said in own)
         assert (grade.pairs, grade.relevant) == (len(own), relevant)
-        assert (grade.share.low, grade.share.high) == pytest.approx(wilson(relevant, len(own)))
+        if grade.share.low is not None and grade.share.high is not None:
+            low, high = wilson(relevant, len(own))
+            assert grade.share.high - grade.share.low >= high - low - 1e-9
 
 
 def test_people_among_themselves_are_the_ceiling(made: Made, shown: ReviewReport) -> None:

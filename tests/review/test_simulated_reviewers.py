@@ -20,7 +20,7 @@ import pytest
 
 from goldbench.pipeline.measures import evaluate
 from goldbench.pipeline.measures.statistics.ppi import estimate
-from goldbench.pipeline.review.queue import QueueSettings, plan
+from goldbench.pipeline.review.queue import Queue, QueueSettings
 from goldbench.pipeline.stages.judge import escalates, of_one_mind
 from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.relevance import RELEVANT, Relevance, settled
@@ -229,6 +229,6 @@ def errors(
             said.append(Judgment(query_id=q, chunk_id=d, relevance=grade, assessor=f"{name}/x"))
     settings = QueueSettings(calibration=0, complete=0, lanes=frozenset({Lane.ERRORS}))
     pool = [Pooled(query_id=q, chunk_id=d) for q, d in pairs]
-    order = [item.pair for item in plan(pool, chain.from_iterable(judged.values()), settings=settings)]
+    order = [item.pair for item in Queue(pool, chain.from_iterable(judged.values()), settings=settings).items]
     final = {pair: settled([one.relevance for one in given]) for pair, given in judged.items()}
     return {(q, d) for q, d in pairs if (final[q, d] >= RELEVANT) != (nist[q][d] >= RELEVANT)}, order

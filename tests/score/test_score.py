@@ -35,7 +35,8 @@ def files(tmp_path: Path) -> Path:
 def test_the_table_shows_means_and_how_the_run_met_the_judgments(goldbench: Goldbench, files: Path) -> None:
     done = goldbench("score", "gold.qrels", "--run", "A=a.trec", "--measure", "mrr p@1")
     assert done.returncode == 0
-    head, row = done.stdout.splitlines()
+    head, row, empty, verdict, *_ = done.stdout.splitlines()
+    assert (empty, verdict[:41]) == ("", "Verdict: good for smoke tests of one syst")
     assert head.split() == ["run", "mrr", "p@1", "queries", "missing", "extra", "no", "relevant", "tied", "holes"]
     assert row.split() == ["A", "0.5000", "0.3333", "3", "1", "1", "0", "1", "1"]
     assert "A: 1 query judged but missing from the run." in done.stderr

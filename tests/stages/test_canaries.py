@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.canaries import TRAPS, findings, how_many, plant, tally
+from goldbench.pipeline.stages.canaries import CHECKS, TRAPS, findings, how_many, plant, tally
 from goldbench.pipeline.text.words import content_terms, index_terms
 from goldbench.schemas.corpus import Chunk, Evidence, Span
 from goldbench.schemas.judgment import Canary, Judgment
@@ -47,7 +47,7 @@ def pooled(query_id: str) -> set[str]:
 
 def test_traps_are_unrelated_chunks_from_outside_the_pool_and_the_control_is_the_evidence() -> None:
     made = list(plant(QUERIES, count=40, chunks=Chunks(CHUNKS), pooled=pooled))
-    assert {canary.kind for canary in made} == set(Canary)
+    assert {canary.kind for canary in made} == set(CHECKS)
     texts = {chunk.chunk_id: chunk.text for chunk in CHUNKS}
     for canary in made:
         if canary.kind is Canary.EVIDENCE_ALONE:

@@ -10,7 +10,7 @@ from goldbench.pipeline.measures.statistics import kappa
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.intervals import rank_below, widened_tail
 from goldbench.pipeline.measures.statistics.resamples import on_grid, resample_sums
-from goldbench.pipeline.measures.statistics.shares import wilson
+from goldbench.pipeline.measures.statistics.shares import clustered_share
 from goldbench.schemas.agreement_report import Estimate, GradeMeaning, PairFigures
 
 ONE_GRADE = "every pair has one and the same grade in both, so there is nothing to agree on beyond chance"
@@ -68,7 +68,7 @@ def pair_figures(
         mean_judge=float(judge @ grades) / total if total else None,
         prevalence_reference=float(reference[level:].sum()) / total if total else None,
         prevalence_judge=float(judge[level:].sum()) / total if total else None,
-        relevant_by_grade=[_meaning(plain, grade, level) for grade in range(highest + 1)],
+        relevant_by_grade=[_meaning(counts, grade, level) for grade in range(highest + 1)],
         **found,
     )
 
@@ -121,11 +121,12 @@ def _ends(draws: Floats, queries: int) -> tuple[float | None, float | None]:
     return float(defined[below]), float(defined[len(defined) - 1 - below])
 
 
-def _meaning(plain: Floats, grade: int, level: int) -> GradeMeaning:
-    pairs, relevant = int(plain[:, grade].sum()), int(plain[level:, grade].sum())
+def _meaning(counts: Floats, grade: int, level: int) -> GradeMeaning:
+    by_query, hits = counts[:, :, grade].sum(axis=1), counts[:, level:, grade].sum(axis=1)
+    pairs, relevant = int(by_query.sum()), int(hits.sum())
     if not pairs:
         return GradeMeaning(grade=grade, pairs=0, relevant=0, share=Estimate(reason="the judge never gave it"))
-    low, high = wilson(relevant, pairs)
+    low, high = clustered_share(hits.tolist(), by_query.tolist()) or (None, None)
     return GradeMeaning(
         grade=grade, pairs=pairs, relevant=relevant, share=Estimate(value=relevant / pairs, low=low, high=high)
     )

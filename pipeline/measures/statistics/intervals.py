@@ -9,21 +9,31 @@ from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.resamples import on_grid, parts, resample_sums
 from goldbench.pipeline.measures.statistics.student import upper_quantile
 from goldbench.schemas.scorecard import Score
 
+FEW_FOR_PERCENTILES = 15
+"""Below this number of queries percentiles alone cover less than they should."""
+
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Lower and upper ends of means, shape (systems, measures), and of differences, shape (pairs, measures)."""
+    """Lower and upper ends of means, shape (systems, measures), and of differences, shape (pairs, measures).
+
+    ``uplift_low`` and ``uplift_high``, of the shape of differences, are those of the difference as a share of the
+    second system's mean; NaN where the interval of that mean reaches 0 or the queries are few.
+    """
 
     mean_low: Floats
     mean_high: Floats
     difference_low: Floats
     difference_high: Floats
+    uplift_low: Floats
+    uplift_high: Floats
 
 
 def bootstrap_intervals(
@@ -32,7 +42,8 @@ def bootstrap_intervals(
     """Return intervals from resamples of the queries, the same resamples for all systems (hence paired).
 
     Percentile intervals at levels widened as far as Student's t interval is wider than the normal one: plain
-    percentiles are too narrow for few queries.
+    percentiles are too narrow for few queries. No resample reaches beyond the scores at hand, so below
+    ``FEW_FOR_PERCENTILES`` queries an interval also spans Student's, as far as scores can go; then no uplift is given.
 
     Args:
         scores: Shape (queries, systems, measures), finite, at least 2 queries.
@@ -55,7 +66,45 @@ def bootstrap_intervals(
     )
     ends = [_between(one, below) for one in drawn]
     low, high = (np.concatenate(side) * grid.unit / queries for side in zip(*ends, strict=True))
-    return Intervals(low[:systems], high[:systems], low[systems:], high[systems:])
+    if queries < FEW_FOR_PERCENTILES:
+        _widen(low, high, scores, (first, second), confidence)
+    known = low[second] > 0 if queries >= FEW_FOR_PERCENTILES else np.zeros_like(low[second], dtype=bool)
+    uplifts = _uplifts(sums, first, second, known, below)
+    return Intervals(low[:systems], high[:systems], low[systems:], high[systems:], *uplifts)
+
+
+def _widen(
+    low: Floats, high: Floats, scores: Floats, pairs: tuple[Sequence[int], Sequence[int]], confidence: float
+) -> None:
+    """Widen the ends of means, then of differences, to Student's, within what scores of 0 to 1 can be."""
+    queries, systems, _ = scores.shape
+    least = 0.0 if scores.min(initial=0) >= 0 else -np.inf
+    most = 1.0 if scores.max(initial=0) <= 1 else np.inf
+    means, apart = slice(systems), slice(systems, None)
+    differences = scores[:, pairs[0]] - scores[:, pairs[1]]
+    for rows, table, bottom, top in ((means, scores, least, most), (apart, differences, least - most, most - least)):
+        reach = upper_quantile((1 - confidence) / 2, queries - 1) * table.std(axis=0, ddof=1) / sqrt(queries)
+        low[rows] = np.minimum(low[rows], np.maximum(table.mean(axis=0) - reach, bottom))
+        high[rows] = np.maximum(high[rows], np.minimum(table.mean(axis=0) + reach, top))
+
+
+def _uplifts(
+    sums: Floats, first: Sequence[int], second: Sequence[int], known: npt.NDArray[np.bool_], below: int
+) -> tuple[Floats, Floats]:
+    """Return the ends of the uplifts over the second systems, from the resamples that give the differences.
+
+    NaN for pairs that are not ``known`` to have a baseline above 0. A ratio above 1 in a resample is a difference
+    above 0, so both intervals hold or exclude 0 together.
+    """
+    none = np.empty((0, sums.shape[2]))
+    ends = [(none, none)]
+    for some in parts(len(first), sums[:, 0].size):
+        drawn = sums[:, first[some]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn /= sums[:, second[some]]
+        ends.append(_between(drawn, below))
+    low, high = (np.concatenate(side) for side in zip(*ends, strict=True))
+    return np.where(known, low - 1, np.nan), np.where(known, high - 1, np.nan)
 
 
 def weighted_intervals(
@@ -85,7 +134,7 @@ def weighted_intervals(
     below = rank_below(resamples, widened_tail((1 - confidence) / 2, max(2, int(effective_number(weights)))))
     low, high = _between(sums[:, :, :measures] / sums[:, :, measures:], below)
     none = np.empty((0, measures))
-    return Intervals(low, high, none, none)
+    return Intervals(low, high, none, none, none, none)
 
 
 def effective_number(weights: Floats) -> float:
@@ -112,7 +161,7 @@ def _between(drawn: Floats, below: int) -> tuple[Floats, Floats]:
     """Return the value with ``below`` draws below it, and the value with as many above it."""
     above = len(drawn) - 1 - below
     ordered = np.partition(drawn, [below, above], axis=0)
-    return ordered[below], ordered[above]
+    return ordered[below].copy(), ordered[above].copy()  # a view would keep all draws in memory
 
 
 def widened_tail(tail: float, queries: int) -> float:

@@ -51,37 +51,39 @@ def sign_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
     """
     queries = len(steps)
     words = -(-queries // 64)
-    stream = _stream(seed, _SIGNS)
+    numbers = stream(seed, _SIGNS)
     table = steps.reshape(queries, -1)
     for size in _blocks(draws, queries):
-        raw = stream.random_raw(size * words).astype("<u8").view(np.uint8).reshape(size, -1)
+        raw = numbers.random_raw(size * words).astype("<u8").view(np.uint8).reshape(size, -1)
         chosen = np.unpackbits(raw, axis=1, count=queries, bitorder="little").astype(np.float64)
         with of_finite_numbers():
             sums = chosen @ table
         yield sums.reshape(size, *steps.shape[1:])
 
 
-def resample_sums(steps: Floats, *, draws: int, seed: int) -> Iterator[Floats]:
-    """Yield blocks of sums over as many queries as there are, drawn with replacement; shapes as in `sign_sums`.
+def resample_sums(steps: Floats, *, draws: int, seed: int, size: int | None = None) -> Iterator[Floats]:
+    """Yield blocks of sums over queries drawn with replacement; shapes as in `sign_sums`.
 
     Args:
         steps: As in `sign_sums`.
         draws: As in `sign_sums`.
         seed: As in `sign_sums`.
+        size: Number of queries in each draw; None for as many as there are.
     """
     queries = len(steps)
-    halves = queries + queries % 2
-    stream = _stream(seed, _RESAMPLES)
+    size = queries if size is None else size
+    halves = size + size % 2
+    numbers = stream(seed, _RESAMPLES)
     table = steps.reshape(queries, -1)
-    for size in _blocks(draws, queries):
-        raw = stream.random_raw(size * halves // 2).astype("<u8").view("<u4").reshape(size, halves)[:, :queries]
+    for count in _blocks(draws, max(queries, size)):
+        raw = numbers.random_raw(count * halves // 2).astype("<u8").view("<u4").reshape(count, halves)[:, :size]
         drawn = ((raw.astype(np.uint64) * np.uint64(queries)) >> np.uint64(32)).view(np.int64)
-        counts = np.empty((size, queries))
+        counts = np.empty((count, queries))
         for row, picks in zip(counts, drawn, strict=True):
             row[:] = np.bincount(picks, minlength=queries)
         with of_finite_numbers():
             sums = counts @ table
-        yield sums.reshape(size, *steps.shape[1:])
+        yield sums.reshape(count, *steps.shape[1:])
 
 
 def parts(pairs: int, values: int) -> Iterator[slice]:
@@ -91,7 +93,8 @@ def parts(pairs: int, values: int) -> Iterator[slice]:
         yield slice(start, start + width)
 
 
-def _stream(seed: int, use: int) -> np.random.PCG64:
+def stream(seed: int, use: int) -> np.random.PCG64:
+    """Return the raw stream of a seed for one use of random numbers; the numbers of two uses are independent."""
     return np.random.PCG64(np.random.SeedSequence([seed, use]))
 
 

@@ -9,22 +9,72 @@ from typing import TypeVar
 
 import numpy as np
 
+from goldbench.pipeline.measures.statistics.student import upper_quantile
+
 T = TypeVar("T", bound=Hashable)
 
 
-def wilson(successes: float, trials: float) -> tuple[float, float]:
+USUAL_LIKENESS = 0.1
+"""Correlation of two pairs of one query where the queries at hand say little: the median of judges on TREC DL 2023."""
+
+_PRIOR_QUERIES = 5
+"""Number of queries with a success (or a failure) from which on the queries' own design effect counts more."""
+
+
+def wilson(successes: float, trials: float, z: float | None = None) -> tuple[float, float]:
     """Return the 95 % Wilson score interval of the share of successes in independent trials (above 0).
+
+    Args:
+        successes: Number of successes.
+        trials: Number of trials.
+        z: Quantile that replaces the normal one, 1.96.
 
     Source: Wilson, Probable inference, the law of succession, and statistical inference (JASA, 1927).
     """
-    z = NormalDist().inv_cdf(0.975)
+    z = NormalDist().inv_cdf(0.975) if z is None else z
     share = successes / trials
     centre = share + z * z / (2 * trials)
     reach = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     width = 1 + z * z / trials
-    low = 0.0 if successes == 0 else (centre - reach) / width
-    high = 1.0 if successes == trials else (centre + reach) / width
+    low = 0.0 if successes == 0 else max(0.0, (centre - reach) / width)
+    high = 1.0 if successes == trials else min(1.0, (centre + reach) / width)
     return low, high
+
+
+def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the share of successes if the trials of one query are alike; None for one query.
+
+    Wilson's interval with the number of independent trials that these are worth, and with Student's t. The design
+    effect is the jackknife variance of the share over that of independent trials; t has the degrees of freedom of as
+    many queries of equal size. Few queries with a success (or a failure) hardly show how alike the trials of a query
+    are. There the design effect is drawn towards that of a correlation of ``USUAL_LIKENESS``, if that is larger, and
+    a share of 0 or 1 has an interval too.
+
+    Args:
+        successes: Successes of each query, not negative.
+        trials: Trials of each query, not below its successes; queries without trials do not count.
+
+    Source: Korn and Graubard, Confidence intervals for proportions with small expected number of positive counts
+        estimated from survey data (Survey Methodology 24(2), 1998), for the effective number with t; Kish, Survey
+        sampling (1965), sections 5.4 and 8.2, for the design effect of clusters; the drawing towards it is our own.
+    """
+    sizes = [size for size in trials if size]
+    hits = [hit for hit, size in zip(successes, trials, strict=True) if size]
+    queries, total = len(sizes), sum(sizes)
+    if queries < 2:
+        return None
+    share = sum(hits) / total
+    mean_size = sum(size * size for size in sizes) / total
+    usual = 1 + (mean_size - 1) * USUAL_LIKENESS
+    seen = usual
+    if 0 < share < 1:
+        residuals = [(hit - share * size) / (1 - size / total) for hit, size in zip(hits, sizes, strict=True)]
+        variance = (queries - 1) / queries * sum(one * one for one in residuals) / total**2
+        seen = variance * total / (share * (1 - share))
+    informed = min(sum(hit > 0 for hit in hits), sum(hit < size for hit, size in zip(hits, sizes, strict=True)))
+    weight = informed / (informed + _PRIOR_QUERIES)
+    worth = total / max(1.0, weight * seen + (1 - weight) * max(seen, usual))
+    return wilson(share * worth, worth, upper_quantile(0.025, max(1.0, total / mean_size - 1)))
 
 
 def gini(counts: Sequence[float]) -> float | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import sqrt
-from statistics import NormalDist
+from math import isfinite, sqrt
 
 import numpy as np
 
 from goldbench.pipeline.measures.result import ROUNDING
+from goldbench.pipeline.measures.statistics.detectable import detectable_difference
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
@@ -21,7 +21,7 @@ from goldbench.schemas.scorecard import Comparison, Method, Verdict
 TIE = 0.01
 """Two scores of a query that differ by less than this are a tie."""
 
-_ALPHA, _POWER = 0.05, 0.8
+_ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +72,21 @@ def compare(scores: Floats, systems: Sequence[str], measures: Sequence[str], met
                     ties=found.ties,
                     losses=found.losses,
                     effect_size=found.effect_size(),
-                    detectable=detectable_difference(found.deviation, len(scores), alpha=method.alpha),
+                    detectable=found.detectable(alpha=method.alpha),
+                    detectable_holm=found.detectable(alpha=method.alpha, pairs=p.size),
+                    **_uplift(found.mean, float(scores[:, second, column].mean()), intervals, row, column),
                     verdict=_verdict(found, float(adjusted[row, column]), method.alpha),
                 )
             )
     return Compared(comparisons, intervals)
+
+
+def _uplift(difference: float, baseline: float, ends: Intervals, row: int, column: int) -> dict[str, float]:
+    """Return the fields of a comparison on the uplift; none of them if the baseline's interval reaches 0."""
+    low, high = float(ends.uplift_low[row, column]), float(ends.uplift_high[row, column])
+    if not (isfinite(low) and isfinite(high)):
+        return {}
+    return {"uplift": difference / baseline, "uplift_low": low, "uplift_high": high}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,11 @@ class Paired:
         Source: Cohen, Statistical power analysis for the behavioral sciences (2nd ed., 1988), section 2.3.5 (d_z).
         """
         return self.mean / self.deviation if self.deviation else None
+
+    def detectable(self, *, alpha: float = _ALPHA, pairs: int = 1) -> float | None:
+        """Return `detectable_difference` for this deviation and number of queries, or None if they can show none."""
+        shown = detectable_difference(self.deviation, self.queries, pairs=pairs, alpha=alpha)
+        return shown if isfinite(shown) else None
 
     def t_test(self) -> float | None:
         """Return the two-sided p of the paired t test, in (0, 1], or None if all differences are equal.
@@ -154,23 +169,6 @@ def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutation
     return (reached + 1) / (permutations + 1)
 
 
-def detectable_difference(deviation: float, queries: int, *, alpha: float = 0.05) -> float:
-    """Return the smallest true mean difference that a two-sided test finds with probability 0.8.
-
-    ``(z(1 - alpha / 2) + z(0.8)) * deviation / sqrt(queries)``, 2.80 deviations over the root at the usual levels;
-    for one comparison, without adjustment for many.
-
-    Args:
-        deviation: Standard deviation of the per-query differences.
-        queries: Number of queries.
-        alpha: Level of the test, in (0, 1).
-
-    Source: Bloom, Minimum detectable effects (Evaluation Review 19(5), 1995).
-    """
-    normal = NormalDist()
-    return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(_POWER)) * deviation / sqrt(queries)
-
-
 def _verdict(found: Paired, p_holm: float, alpha: float) -> Verdict:
     if found.same:
         return Verdict.SAME
@@ -184,7 +182,9 @@ class Power:
     """Numbers of pairs of systems, and how many of them the queries separate.
 
     ``separated`` of ``pairs`` differ after Holm, ``unadjusted`` before it; ``p_values`` are sorted, ``deviation`` is
-    the median standard deviation of per-query differences, ``detectable`` the difference found with probability 0.8.
+    the median standard deviation of per-query differences. ``detectable`` is the difference that the queries show with
+    probability 0.8 between two systems decided on in advance, ``detectable_holm`` between any one of the pairs after
+    Holm; ``inf`` if they cannot show any.
     """
 
     pairs: int
@@ -193,6 +193,7 @@ class Power:
     p_values: tuple[float, ...]
     deviation: float
     detectable: float
+    detectable_holm: float
 
 
 def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power:
@@ -218,4 +219,5 @@ def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power
         p_values=tuple(sorted(p)),
         deviation=deviation,
         detectable=detectable_difference(deviation, len(scores), alpha=_ALPHA),
+        detectable_holm=detectable_difference(deviation, len(scores), pairs=len(pairs), alpha=_ALPHA),
     )

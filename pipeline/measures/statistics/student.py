@@ -9,7 +9,7 @@ _CONVERGED = 1e-16
 _STEPS = 100_000
 
 
-def two_sided_p(t: float, freedom: int) -> float:
+def two_sided_p(t: float, freedom: float) -> float:
     """Return the probability of a t at least as far from 0 with ``freedom`` (1 or more) degrees of freedom; never 0.
 
     Source: Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.5.27 and 26.7.1:
@@ -21,7 +21,7 @@ def two_sided_p(t: float, freedom: int) -> float:
     return max(_regularized_beta(share, t * t / (freedom + t * t), freedom / 2, 0.5), float_info.min)
 
 
-def upper_quantile(tail: float, freedom: int) -> float:
+def upper_quantile(tail: float, freedom: float) -> float:
     """Return the t that is exceeded with probability ``tail``, in (0, 0.5], with ``freedom`` degrees of freedom."""
     low, high = 0.0, 1.0
     while two_sided_p(high, freedom) > 2 * tail:

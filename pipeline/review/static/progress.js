@@ -43,8 +43,15 @@ function show(found) {
     make("p", `You judged ${amount(found.judged, "pair")}; median time ${found.median_s === null ? "not known" : `${found.median_s} s`}; ${found.too_fast} in under 0.7 s.`),
     make("p", found.again.pairs ? `Repeated pairs: you gave the same grade to ${found.again.same} of ${found.again.pairs}.` : "No repeated pairs yet."),
   );
+  if (found.lanes.B) $("counts").append(make("p", order(found.order_rests_on, Boolean(found.lanes.A))));
   $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", `${rule.rule}: ${rule.now} (${rule.holds === null ? "not known yet" : rule.holds ? "done" : "not done"})`)));
   agreement(found);
+}
+
+function order(judged, sampled) {
+  if (judged) return `Likely judge errors: ordered by the judge's error rates in ${amount(judged, "judged pair")} of the random sample.`;
+  const until = sampled ? " until 60 pairs of the random sample are judged" : "";
+  return `Likely judge errors: ordered by fixed weights${until}.`;
 }
 
 function agreement(found) {

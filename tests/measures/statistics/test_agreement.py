@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from goldbench.pipeline.measures.statistics import kappa
 from goldbench.pipeline.measures.statistics.agreement_intervals import estimates, pair_figures, raters_alpha
-from goldbench.pipeline.measures.statistics.shares import wilson
+from goldbench.pipeline.measures.statistics.shares import clustered_share, wilson
 from goldbench.schemas.relevance import Relevance, settled
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
@@ -164,4 +164,10 @@ def test_a_grade_is_worth_the_share_of_its_pairs_that_are_relevant() -> None:
     found = pair_figures(tables, tables, level=2, resamples=100, seed=0).relevant_by_grade[3]
     assert (found.pairs, found.relevant) == (3, 2)
     assert found.share.value == pytest.approx(2 / 3)
-    assert (found.share.low, found.share.high) == wilson(2, 3)
+    assert (found.share.low, found.share.high) == (None, None), "one query says nothing of others"
+
+
+def test_the_interval_of_a_grades_worth_is_over_queries() -> None:
+    tables = np.array([table_of([(3, 3), (1, 3)]), table_of([(2, 3), (0, 1)]), table_of([(0, 0)])])
+    found = pair_figures(tables, tables, level=2, resamples=100, seed=0).relevant_by_grade[3]
+    assert (found.share.low, found.share.high) == clustered_share([1, 1], [2, 1])

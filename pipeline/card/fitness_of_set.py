@@ -1,0 +1,99 @@
+"""What a gold set is good for: for the runs in its folder, else for the built-in baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from goldbench.pipeline.card.baselines import Baselines, ndcg
+from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
+from goldbench.pipeline.card.figures import writable
+from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.statistics.fitness import Ranking, fitness
+from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
+from goldbench.pipeline.score.runs import Gold, load_run
+from goldbench.pipeline.score.set_makers import Makers, makers_of
+from goldbench.schemas.set_card import Figure
+from goldbench.schemas.set_verdict import SetVerdict
+
+MEASURE = "ndcg@10"
+AGREEMENT = "agreement of query sources"
+"""The figure of tau between independent sources of queries on the order of systems, if the card has it."""
+
+_OURS, _YOURS = "the {n} built-in baselines, not your systems,", "the {n} runs in its folder"
+
+
+def verdict_of(
+    folder: Path, material: DescribedSet, baselines: Baselines, figures: Sequence[Figure]
+) -> SetVerdict | None:
+    """Return what the set is good for; None if no system could be run.
+
+    Args:
+        folder: The folder of the set.
+        material: The gold set.
+        baselines: What the baselines found.
+        figures: The figures of the card.
+    """
+    gold = Gold(folder, material.qrels, material.level)
+    makers = makers_of(gold, agreement=_agreement(figures))
+    runs = _scored(material, baselines.query_ids)
+    if not runs and not baselines.names:
+        return None
+    if runs:
+        columns, names = list(runs.values()), _YOURS
+        ranking = _ranking(gold, makers, list(runs))
+    else:
+        columns, names, ranking = baselines.scores.T.tolist(), _OURS, None
+    ranked = {name: material.runs[name] for name in runs} or baselines.ranked
+    unjudged, top = _holes(material, ranked, baselines.query_ids)
+    case = Case(MEASURE, makers, systems=names, unjudged=unjudged, top=top, ranking=ranking)
+    found = fitness(columns, makers.basis, unjudged=case.holes, ranking=ranking)
+    told = verdict_in_words(found, case)
+    return SetVerdict(
+        told.level, writable(told.sentence), told.number, told.means, tuple(map(writable, told.improvements))
+    )
+
+
+def _agreement(figures: Sequence[Figure]) -> float | None:
+    found = next((one.value for one in figures if one.name == AGREEMENT), None)
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _scored(material: DescribedSet, query_ids: Sequence[str]) -> dict[str, list[float]]:
+    """Return the scores of the runs that hold a query of the set, in the order of the query ids."""
+    qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
+    scored = {}
+    for name, found in material.runs.items():
+        if not qrels.keys().isdisjoint(found):
+            scored[name] = ndcg(qrels, found).tolist()
+    return scored
+
+
+def _holes(
+    material: DescribedSet, ranked: Mapping[str, Mapping[str, list[str]]], query_ids: Sequence[str]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the number of unjudged top results of each system, and of all its top results."""
+    unjudged, top = {}, {}
+    for name, found in ranked.items():
+        first = [(query_id, found.get(query_id, [])[:DEPTH]) for query_id in query_ids]
+        top[name] = sum(len(documents) for _, documents in first)
+        unjudged[name] = sum(one not in material.qrels[query_id] for query_id, documents in first for one in documents)
+    return unjudged, top
+
+
+def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> Ranking | None:
+    """Return what people's complete judgments tell of the order of the runs, if a model judged; None if nothing."""
+    if not makers.reviewed or makers.basis.judged_by != "model" or len(names) < 2:
+        return None
+    from goldbench.pipeline.review.corrected_scores import Reading, calibrate
+
+    runs = {path.stem: path for path in GoldFolder(gold.path).runs() if path.stem in names}
+    try:
+        loaded = {name: load_run(path) for name, path in runs.items()}
+        found = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=Reading())
+    except GoldbenchError:
+        return None
+    ranking = found.ranking.get(MEASURE)
+    return None if ranking is None else Ranking(**ranking.model_dump())

@@ -1,0 +1,32 @@
+"""The verdict on a gold set as lines for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.text.display import printable
+
+if TYPE_CHECKING:
+    from goldbench.schemas.set_verdict import SetVerdict
+
+_HEADING = "What would change it most, the cheapest first:"
+
+
+def verdict_lines(verdict: SetVerdict | None) -> list[str]:
+    """Return the verdict, and a line for each improvement below a heading; nothing for None."""
+    if verdict is None:
+        return []
+    told = [f"Verdict: {verdict.sentence}."]
+    if verdict.improvements:
+        told += [_HEADING, *(f"- {one}" for one in verdict.improvements)]
+    return [printable(line) for line in told]
+
+
+def verdict_markdown(verdict: SetVerdict) -> str:
+    """Return the verdict and the list of improvements, without a line end."""
+    from goldbench.pipeline.text.markdown import escaped
+
+    told = f"**Verdict:** {escaped(verdict.sentence)}."
+    if not verdict.improvements:
+        return told
+    return "\n".join([told, "", escaped(_HEADING), "", *(f"- {escaped(one)}" for one in verdict.improvements)])

@@ -1,0 +1,63 @@
+"""The order of likely errors, learnt from the random sample as people judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from goldbench.pipeline.review.completion import Sampled, in_steps, sampled
+from goldbench.pipeline.review.likely_errors import Checked
+from goldbench.pipeline.review.queue import Item, Queue
+from goldbench.pipeline.review.state import Pair, State
+from goldbench.schemas.relevance import RELEVANT, Relevance
+from goldbench.schemas.review_event import Lane
+from goldbench.schemas.review_report import ErrorRate, LikelyErrors
+
+
+class LearntOrder:
+    """Renews a queue when 60 pairs of its random sample are judged, then every 20 pairs, and when it is finished.
+
+    The order depends on the queue and on the ledger's decisions about those pairs alone: every server on one ledger,
+    and the same server after a restart, comes to the same order.
+    """
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._sample = [item for item in queue.items if item.lane is Lane.CALIBRATION]
+        self._basis: tuple[Checked, ...] = ()
+
+    def __call__(self, state: State) -> tuple[Item, ...] | None:
+        """Return the items in the order of what is learnt by now, or None if the order has not changed."""
+        basis = tuple(Checked(one.pair, one.people, one.inclusion) for one in basis_of(state, self._sample))
+        if basis == self._basis:
+            return None
+        self._basis = basis
+        return self._queue.renewed(basis)
+
+
+def basis_of(state: State, items: Sequence[Item]) -> Sequence[Sampled]:
+    """Return the judged pairs of the random sample that the order rests on; none before there are 60.
+
+    Args:
+        state: The decisions so far.
+        items: The queue, or its random sample.
+    """
+    drawn = [item for item in items if item.lane is Lane.CALIBRATION]
+    finished = bool(drawn) and all(state.deciders(item.pair) or state.parked(item.query_id) for item in drawn)
+    reviews = (state.review(name, item.pair) for item in drawn for name in state.judged_by(item.pair))
+    return in_steps(sampled((one for one in reviews if one is not None), state), finished=finished)
+
+
+def likely_errors(basis: Sequence[Sampled], judge: Mapping[Pair, Relevance]) -> LikelyErrors:
+    """Return what the order rests on: the number of judged pairs, and how often the judge was wrong, by its grade.
+
+    Args:
+        basis: The judged pairs of the random sample that the order rests on.
+        judge: The judge's grade of each pair.
+    """
+    rates = []
+    for grade in sorted(Relevance, reverse=True):
+        given = [one for one in basis if judge.get(one.pair) == grade]
+        wrong = sum((one.people >= RELEVANT) != (grade >= RELEVANT) for one in given)
+        if given:
+            rates.append(ErrorRate(grade=int(grade), pairs=len(given), wrong=wrong))
+    return LikelyErrors(pairs=len(basis), rates=rates)

@@ -1,0 +1,71 @@
+"""Who made a gold set, and how far it is judged, as its files tell."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.goldset.file_names import DATASET, LEDGER
+from goldbench.pipeline.goldset.gold_path import folder_of, metadata_of, read_metadata
+from goldbench.pipeline.measures.statistics.fitness import Basis
+from goldbench.pipeline.text.display import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from goldbench.pipeline.score.runs import Gold
+
+_JUDGES = {"human": "people", "users": "people", "model": "model", "smoke": "source"}
+"""Who judged an imported set, by its level of evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """Who made a set and what can be done about it.
+
+    ``place`` is the set's folder as a shell takes it, None if the judgments lie in no set. ``per_query`` is the mean
+    number of judged passages of a query. ``reviewed`` says that people's judgments lie in the set's ledger.
+    """
+
+    basis: Basis = Basis()  # noqa: RUF009  frozen
+    place: str | None = None
+    per_query: float = 1.0
+    reviewed: bool = False
+
+
+def makers_of(gold: Gold, *, agreement: float | None = None) -> Makers:
+    """Return who made a set.
+
+    Args:
+        gold: The judgments.
+        agreement: Tau between independent query sources on the order of systems, None if it was not measured.
+    """
+    metadata = {} if gold.in_memory else metadata_of(gold.path) or read_metadata(gold.path / DATASET)
+    folder = folder_of(gold.path) if metadata else None
+    level = metadata.get("evidence_level")
+    grades = gold.qrels.values()
+    basis = Basis(
+        written_by=level if isinstance(level, str) else None,
+        judged_by=_judges(metadata),
+        agreement=agreement,
+        lists_others=any(grade < gold.level for judged in grades for grade in judged.values()),
+    )
+    return Makers(
+        basis=basis,
+        place=None if folder is None else shlex.quote(shown(folder)),
+        per_query=sum(map(len, grades)) / max(1, len(gold.qrels)),
+        reviewed=folder is not None and (folder / LEDGER).is_file(),
+    )
+
+
+def _judges(metadata: Mapping[str, Any]) -> str | None:
+    """Return who judged a set, by its metadata; None if they do not tell."""
+    level = metadata.get("evidence_level")
+    if "grading" in metadata:
+        return "model"
+    if not isinstance(level, str):
+        return None
+    written_here = "seed" in metadata and level in {"model", "smoke"}
+    return "source" if written_here else _JUDGES.get(level)

@@ -1,0 +1,68 @@
+"""The verdict on a gold set for the systems that were scored on it; imports nothing that takes time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.measures.statistics.fitness import Fitness, Level, Ranking, Reason, fitness
+from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.score.set_makers import Makers
+    from goldbench.schemas.set_verdict import SetVerdict
+
+
+def deciding(measures: Sequence[str]) -> str:
+    """Return the measure that a verdict is about: the first nDCG, else the first that measures quality.
+
+    Args:
+        measures: Canonical names, at least 1.
+    """
+    quality = [name for name in measures if not name.startswith(("judged", "all"))] or list(measures)
+    return next((name for name in quality if name.startswith("ndcg")), quality[0])
+
+
+def verdict_on(
+    results: Mapping[str, Result],
+    makers: Makers,
+    *,
+    measure: str | None = None,
+    separated: int | None = None,
+    ranking: Ranking | None = None,
+) -> SetVerdict:
+    """Return what the set is good for, for these systems.
+
+    Args:
+        results: The results by system, at least 1, over the same measures.
+        makers: Who made the set.
+        measure: The measure that the order of systems is by; None for the one of `deciding`.
+        separated: Pairs that a test separated, if one was made.
+        ranking: What people's complete judgments tell of the order, if a model judged.
+    """
+    measure = measure or deciding(list(next(iter(results.values())).values))
+    case = Case(
+        measure,
+        makers,
+        unjudged={name: one.unjudged for name, one in results.items()},
+        top={name: one.top for name, one in results.items()},
+        ranking=ranking,
+        strange=[name for name, one in results.items() if one.strange],
+    )
+    columns = columns_of(results, measure)
+    if case.strange or not columns[0]:
+        found = Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(results))
+    else:
+        found = fitness(columns, makers.basis, unjudged=case.holes, ranking=ranking, separated=separated)
+    return verdict_in_words(found, case)
+
+
+def columns_of(results: Mapping[str, Result], measure: str) -> list[list[float]]:
+    """Return the scores by system of the queries that all systems have and the measure is defined for."""
+    tables = [dict(zip(one.query_ids, one.values[measure], strict=True)) for one in results.values()]
+    common = [
+        query_id for query_id in tables[0] if all(query_id in table and not isnan(table[query_id]) for table in tables)
+    ]
+    return [[float(table[query_id]) for query_id in common] for table in tables]

@@ -1,0 +1,189 @@
+"""Corrected scores of several systems, held against people: TREC Deep Learning 2023, 35 runs, nDCG@10 by query.
+
+``python -m tests.benchmarks.joint_validity [TIMES [SYSTEMS ...]]`` (400; 5 and 12 systems) draws systems and queries:
+of ``QUERIES`` queries, drawn with replacement, GPT-4's labels score all and people's labels the first m. Truth is the
+mean under people's labels of all 82 queries. A row gives the root mean square error of the differences of systems and
+Kendall's tau with the truth, for people alone, PPI++ of each system, the model alone, and the joint estimate; then
+how often the joint 95 % intervals of all differences, and of all means, hold the truth together. Three stress cases:
+the model favours one system by .10; its values belong to other queries and systems; people's values have noise with a
+standard deviation of .15, drawn anew for each judged query.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import kendalltau
+
+from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
+from goldbench.pipeline.measures.statistics.ppi import estimate
+from tests.benchmarks import rows
+from tests.benchmarks.collections import collections_folder
+
+Floats = npt.NDArray[np.float64]
+QUERIES = 300
+SYSTEMS, JUDGED = (5, 12), (10, 20, 50)
+BARS = {10: (0.032, 0.92), 20: (0.027, 0.92), 50: (0.023, 0.94)}
+"""Largest error and least tau by the number of judged queries, with the judge as it is."""
+COVERED = (0.93, 0.97)
+WORSE = 1.03
+"""Most times the error of people alone that the joint estimate may have where the judge is useless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Values of runs by query, shape (runs, queries), under people's labels and under the model's."""
+
+    people: Floats
+    model: Floats
+
+
+Case = Callable[[Floats, Floats, np.random.Generator], tuple[Floats, Floats]]
+"""Takes values under people's labels and the model's, shape (systems, queries drawn), and changes them."""
+
+
+def as_it_is(people: Floats, model: Floats, _: np.random.Generator) -> tuple[Floats, Floats]:
+    return people, model
+
+
+def favoured(people: Floats, model: Floats, _: np.random.Generator) -> tuple[Floats, Floats]:
+    return people, model + np.array([[0.1]] + [[0.0]] * (len(model) - 1))
+
+
+def useless(people: Floats, model: Floats, draw: np.random.Generator) -> tuple[Floats, Floats]:
+    return people, draw.permuted(model, axis=1)[draw.permutation(len(model))]
+
+
+def noisy(people: Floats, model: Floats, draw: np.random.Generator) -> tuple[Floats, Floats]:
+    return people + draw.normal(0, 0.15, people.shape), model
+
+
+CASES: dict[str, Case] = {
+    "judge as it is": as_it_is,
+    "judge favours one system by .10": favoured,
+    "judge useless": useless,
+    "people noisy": noisy,
+}
+
+
+def load(folder: Path, measure: str = "ndcg@10") -> Track:
+    """Return the values of a measure."""
+    found: dict[str, dict[tuple[str, str], float]] = {"nist": {}, "gpt4": {}}
+    with gzip.open(folder / "ndcg.csv.gz", "rt", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["measure"] == measure:
+                found[row["labels"]][row["run"], row["query_id"]] = float(row["value"])
+    runs, queries = (sorted(set(part)) for part in zip(*found["nist"], strict=True))
+    people, model = (np.array([[values[r, q] for q in queries] for r in runs]) for values in found.values())
+    return Track(people, model)
+
+
+def people_alone(human: Floats, judge: Floats, others: Floats) -> Floats:
+    return np.asarray(human.mean(axis=1))
+
+
+def by_system(human: Floats, judge: Floats, others: Floats) -> Floats:
+    return np.array([estimate(h, g, rest).mean for h, g, rest in zip(human, judge, others, strict=True)])
+
+
+def model_alone(human: Floats, judge: Floats, others: Floats) -> Floats:
+    return np.asarray(np.concatenate([judge, others], axis=1).mean(axis=1))
+
+
+OTHERS = {"people": people_alone, "PPI++": by_system, "model": model_alone}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One simulated study: values of the judged and of the other queries, and the true means."""
+
+    human: Floats
+    judge: Floats
+    others: Floats
+    truth: Floats
+
+
+def drawn(track: Track, systems: int, judged: int, case: Case, times: int) -> Iterator[Drawn]:
+    """Yield studies; the same ones for every case."""
+    for number in range(times):
+        draw = np.random.default_rng([number, systems, judged])
+        some = draw.choice(len(track.people), systems, replace=False)
+        queries = draw.integers(0, track.people.shape[1], QUERIES)
+        truth = track.people[some].mean(axis=1)
+        people, model = case(track.people[some][:, queries], track.model[some][:, queries], draw)
+        yield Drawn(people[:, :judged], model[:, :judged], model[:, judged:], truth)
+
+
+def error_and_tau(means: Floats, truth: Floats) -> tuple[float, float]:
+    """Return the mean squared error of the differences, and tau."""
+    one, other = np.triu_indices(len(means), 1)
+    wrong = (means[one] - means[other]) - (truth[one] - truth[other])
+    return float((wrong**2).mean()), float(kendalltau(means, truth).statistic)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Root mean square errors and taus by estimator, and the coverage of the intervals of differences and means."""
+
+    errors: dict[str, float]
+    taus: dict[str, float]
+    differences: float
+    means: float
+
+
+def figures(track: Track, systems: int, judged: int, case: Case, times: int) -> Figures:
+    """Return the figures of one case."""
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in (*OTHERS, "joint")}
+    held: list[tuple[bool, bool]] = []
+    one, other = np.triu_indices(systems, 1)
+    for number, study in enumerate(drawn(track, systems, judged, case, times)):
+        for name, estimator in OTHERS.items():
+            found[name].append(error_and_tau(estimator(study.human, study.judge, study.others), study.truth))
+        joint = joint_estimate(study.human, study.judge, study.others, seed=number)
+        found["joint"].append(error_and_tau(joint.means, study.truth))
+        held.append(
+            (
+                _holds(joint.differences_limits(), study.truth[one] - study.truth[other]),
+                _holds(joint.means_limits(), study.truth),
+            )
+        )
+    errors = {name: float(np.sqrt(np.mean([error for error, _ in both]))) for name, both in found.items()}
+    taus = {name: float(np.mean([tau for _, tau in both])) for name, both in found.items()}
+    differences, means = np.mean(held, axis=0)
+    return Figures(errors, taus, float(differences), float(means))
+
+
+def _holds(limits: tuple[Floats, Floats], truth: Floats) -> bool:
+    low, high = limits
+    return bool(((low <= truth) & (truth <= high)).all())
+
+
+def main() -> None:
+    """Print a row for each case, number of systems and number of judged queries."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    numbers = tuple(map(int, sys.argv[2:])) or SYSTEMS
+    track = load(collections_folder() / "llm_judgments" / "dl23_per_query")
+    rows.heading()
+    for (name, case), systems, judged in product(CASES.items(), numbers, JUDGED):
+        found = figures(track, systems, judged, case, times)
+        told = "; ".join(f"{who} {found.errors[who]:.3f}, {found.taus[who]:.2f}" for who in found.errors)
+        covered = f"together {found.differences:.1%} of differences, {found.means:.1%} of means"
+        met = all(COVERED[0] <= one <= COVERED[1] for one in (found.differences, found.means))
+        error, tau = BARS[judged]
+        if case is as_it_is:
+            met = met and found.errors["joint"] <= error and found.taus["joint"] >= tau
+        if case is useless:
+            met = met and found.errors["joint"] <= WORSE * found.errors["people"]
+        rows.row(f"{name}, {systems} systems, {judged} judged", told, covered, "93 to 97 %", met=met)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""The worth of a pool on the card: absent without people, a warning where the judge is wrong throughout."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from goldbench.pipeline.card.described_set import DescribedSet, read_described
+from goldbench.pipeline.card.pool_figure import pool_figure
+from goldbench.schemas.relevance import Relevance
+from goldbench.schemas.set_card import State
+from tests.card.sets import graded
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory: pytest.TempPathFactory) -> DescribedSet:
+    return read_described(graded(tmp_path_factory.mktemp("pool") / "set"))
+
+
+def _systems(material: DescribedSet) -> dict[str, dict[str, list[str]]]:
+    """Return three systems: the source first, then second, then third."""
+    pairs: dict[str, list[str]] = {}
+    for one in material.pool:
+        pairs.setdefault(one.query_id, []).append(one.chunk_id)
+    return {
+        f"s{turn}": {query_id: found[-turn:] + found[:-turn] for query_id, found in pairs.items()} for turn in range(3)
+    }
+
+
+def _reviewed(material: DescribedSet, sample: dict[str, list[int]]) -> DescribedSet:
+    return replace(material, metadata={"review": {"random_sample": sample}})
+
+
+def test_without_sixty_pairs_by_people_nothing_is_known(material: DescribedSet) -> None:
+    found = pool_figure(_reviewed(material, {"3": [59, 0]}), _systems(material))
+    assert found.state is State.ABSENT
+    assert "59 pairs" in found.meaning
+
+
+def test_a_judge_who_is_always_wrong_does_harm(material: DescribedSet) -> None:
+    wrong = [
+        one.model_copy(update={"relevance": Relevance(3)}) if one.canary is None else one for one in material.judgments
+    ]
+    bad = replace(_reviewed(material, {"3": [200, 0], "0": [60, 0]}), judgments=wrong)
+    found = pool_figure(bad, _systems(material))
+    assert found.state is State.WARN
+    assert isinstance(found.value, float)
+    assert found.value < 0
+    assert "expected to do harm" in found.meaning
+
+
+@pytest.mark.parametrize("said", ["", [], {"3": "many"}, {"3": [1]}, None])
+def test_foreign_metadata_is_no_sample(material: DescribedSet, said: object) -> None:
+    found = pool_figure(replace(material, metadata={"review": {"random_sample": said}}), _systems(material))
+    assert found.state is State.ABSENT

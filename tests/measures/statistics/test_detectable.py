@@ -1,0 +1,71 @@
+"""The detectable difference against scipy's noncentral t, and the number of queries against it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from math import inf
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from goldbench.pipeline.measures.statistics.detectable import adjusted_difference, detectable_difference, queries_needed
+
+
+@pytest.mark.parametrize("queries", [8, 25, 147, 5000])
+@pytest.mark.parametrize("pairs", [1, 3, 595])
+def test_the_power_at_the_difference_is_that_of_the_noncentral_t(queries: int, pairs: int) -> None:
+    shown = detectable_difference(0.3, queries, pairs=pairs)
+    if shown == inf:
+        assert 2 ** (1 - queries) > 0.05 / pairs
+        return
+    critical = stats.t.isf(0.05 / pairs / 2, queries - 1)
+    assert stats.nct.sf(critical, queries - 1, shown / 0.3 * queries**0.5) == pytest.approx(0.8, abs=1e-4)
+
+
+def test_the_figures_of_power_tables() -> None:
+    # Cohen (1988), table 2.4.1: d = 0.40 takes 52 pairs of observations, d = 0.50 takes 34, two-sided 5 %, power 80 %
+    assert queries_needed(1.0, 0.4) == 52
+    assert queries_needed(1.0, 0.5) == 34
+
+
+@given(st.floats(0.001, 1), st.floats(0.001, 1), st.integers(1, 600))
+def test_the_number_of_queries_is_the_first_that_shows_the_difference(
+    deviation: float, difference: float, pairs: int
+) -> None:
+    queries = queries_needed(deviation, difference, pairs=pairs)
+    assert detectable_difference(deviation, queries, pairs=pairs) <= difference
+    assert queries == 2 or detectable_difference(deviation, queries - 1, pairs=pairs) > difference
+
+
+def test_a_difference_is_adjusted_as_if_it_were_computed_for_all_pairs() -> None:
+    alone = detectable_difference(0.2, 60)
+    adjusted = adjusted_difference(alone, 60, pairs=28, alpha=0.05)
+    assert adjusted == pytest.approx(detectable_difference(0.2, 60, pairs=28))
+    assert adjusted_difference(alone, 8, pairs=28, alpha=0.05) is None
+    assert adjusted_difference(None, 60, pairs=28, alpha=0.05) is None
+
+
+def test_five_queries_show_nothing_and_equal_systems_any_difference_from_six_on() -> None:
+    assert detectable_difference(0.0, 5) == inf
+    assert detectable_difference(0.0, 6) == 0.0
+    assert queries_needed(0.0, 0.01) == 6
+
+
+@pytest.mark.parametrize(
+    ("deviation", "queries", "more"),
+    [(-0.1, 10, {}), (0.1, 1, {}), (0.1, 10, {"pairs": 0}), (0.1, 10, {"alpha": 0.9}), (0.1, 10, {"power": 1.0})],
+)
+def test_values_out_of_range_are_refused(deviation: float, queries: int, more: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="2 queries"):
+        detectable_difference(deviation, queries, **more)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="not above 0"):
+        queries_needed(0.1, 0.0)
+
+
+def test_the_figure_does_not_import_numpy() -> None:
+    module = "goldbench.pipeline.measures.statistics.detectable"
+    code = f"import sys, {module}; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,83 @@
+"""Intervals of rank correlations against simulations whose truth is known, and the ceiling against a second sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from goldbench.pipeline.measures.statistics.order_intervals import order_interval, two_sets
+from goldbench.pipeline.measures.statistics.rank_correlation import tau_b_rows
+
+
+def population(draw: np.random.Generator, queries: int, systems: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return scores by query under two kinds of labels, over as many queries as stand for all of them."""
+    hardness = draw.normal(0.5, 0.2, (queries, 1))
+    quality = draw.normal(0, 0.05, systems)
+    one = hardness + quality + draw.normal(0, 0.2, (queries, systems))
+    return one, one + 0.1 + draw.normal(0, 0.03, systems) + draw.normal(0, 0.15, (queries, systems))
+
+
+def tau(one: np.ndarray, other: np.ndarray) -> float:
+    return float(tau_b_rows(one.mean(axis=0)[None], other.mean(axis=0)[None])[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("queries", "systems"), [(25, 15), (60, 25), (60, 4)])
+def test_the_interval_covers_the_true_tau_where_percentiles_alone_do_not(queries: int, systems: int) -> None:
+    draw = np.random.default_rng(0)
+    covered = 0
+    for _ in range(250):
+        one, other = population(draw, 20_000, systems)
+        rows = draw.integers(0, len(one), queries)
+        found = order_interval(one[rows], other[rows], tau_b_rows, paired=True, resamples=300, seed=0)
+        assert found is not None
+        covered += found[0] - 1e-9 <= tau(one, other) <= found[1] + 1e-9
+    assert covered / 250 >= 0.92
+
+
+def test_the_interval_holds_the_value_and_its_mirror_image() -> None:
+    one, other = population(np.random.default_rng(1), 25, 20)
+    found = order_interval(one, other, tau_b_rows, paired=True, resamples=500, seed=0)
+    assert found is not None
+    low, high = found
+    assert low < tau(one, other) < high
+    assert tau(one, other) - low == pytest.approx(high - tau(one, other), abs=1e-9) or high == 1
+
+
+def test_the_same_seed_gives_the_same_interval_and_one_query_none() -> None:
+    one, other = population(np.random.default_rng(2), 30, 6)
+    again = [order_interval(one, other, tau_b_rows, paired=False, resamples=200, seed=4) for _ in range(2)]
+    assert again[0] == again[1]
+    assert order_interval(one[:1], other[:1], tau_b_rows, paired=True, resamples=200, seed=4) is None
+
+
+def test_systems_that_are_all_alike_have_no_interval() -> None:
+    same = np.ones((10, 4))
+    assert order_interval(same, same, tau_b_rows, paired=True, resamples=200, seed=0) is None
+
+
+def test_sides_without_common_queries_are_drawn_apart() -> None:
+    one, _ = population(np.random.default_rng(3), 40, 8)
+    together = order_interval(one, one, tau_b_rows, paired=True, resamples=200, seed=0)
+    apart = order_interval(one, one, tau_b_rows, paired=False, resamples=200, seed=0)
+    assert together == (1.0, 1.0)
+    assert apart is not None
+    assert apart[0] < 1
+
+
+def test_two_drawn_sets_are_as_alike_as_two_samples_of_the_population() -> None:
+    draw = np.random.default_rng(5)
+    scores, _ = population(draw, 4_000, 12)
+    seen, true = [], []
+    for number in range(40):
+        samples = [scores[draw.integers(0, len(scores), 50)] for _ in range(2)]
+        true.append(tau(*samples))
+        seen.append(float(np.mean(tau_b_rows(*two_sets(samples[0], (50, 50), draws=50, seed=number)))))
+    assert np.mean(seen) == pytest.approx(np.mean(true), abs=0.06)
+
+
+def test_a_larger_set_is_more_like_its_population() -> None:
+    one, _ = population(np.random.default_rng(6), 40, 12)
+    few = np.mean(tau_b_rows(*two_sets(one, (40, 40), draws=200, seed=0)))
+    many = np.mean(tau_b_rows(*two_sets(one, (40, 4_000), draws=200, seed=0)))
+    assert few < many

@@ -1,0 +1,94 @@
+"""How likely an order of systems is right: held against scipy's integrals and against simulated truths."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from goldbench.pipeline.measures.statistics import rank_chance
+from goldbench.pipeline.measures.statistics.rank_chance import Moments, moments_of, order_chance
+
+
+def chance_of_two(t: float, freedom: float) -> float:
+    """Return by integration the probability that the better of two systems is better; `t` is the observed ratio."""
+
+    def density(lost: float) -> float:
+        return float(np.sqrt(lost) * np.exp(-t * t * lost / 2))
+
+    whole = integrate.quad(density, 0, 1)[0]
+    return float(
+        integrate.quad(lambda lost: density(lost) * stats.t.cdf(np.sqrt(1 - lost) * t, freedom), 0, 1)[0] / whole
+    )
+
+
+@pytest.mark.parametrize("t", [0.3, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("freedom", [5, 50])
+def test_two_systems_have_the_chance_of_the_integral(t: float, freedom: int) -> None:
+    error = 0.04
+    found = order_chance(Moments([t * error, 0.0], [[error**2 / 2, 0.0], [0.0, error**2 / 2]], freedom))
+    assert found == pytest.approx(chance_of_two(t, freedom), abs=0.045)  # 3 standard errors of 1,000 draws
+
+
+def test_the_covariance_is_that_of_numpy_with_one_query_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(0).random((4, 30))
+    found = moments_of(scores.tolist())
+    more = np.column_stack([scores, np.full(4, scores.mean())])
+    np.testing.assert_allclose(found.means, more.mean(axis=1))
+    np.testing.assert_allclose(found.covariance, np.cov(more) / 31)
+    assert found.spread(0, 1) == pytest.approx((more[0] - more[1]).std(ddof=1) / np.sqrt(31))
+    monkeypatch.setattr(rank_chance, "_MOST_PRODUCTS", 0)
+    np.testing.assert_allclose(moments_of(scores.tolist()).covariance, found.covariance, rtol=1e-12)
+
+
+@pytest.mark.slow
+def test_the_chance_is_as_large_as_the_share_of_right_orders() -> None:
+    random = np.random.default_rng(1)
+    chances, right = [], []
+    for _ in range(1_000):
+        truth = random.normal(0, 0.03, 3)
+        scores = truth[:, None] + random.normal(0, 0.2, (3, 40)) + random.normal(0, 0.2, 40)
+        chances.append(order_chance(moments_of(scores.tolist())))
+        right.append(bool((np.argsort(scores.mean(axis=1)) == np.argsort(truth)).all()))
+    assert np.mean(chances) == pytest.approx(np.mean(right), abs=0.05)
+
+
+def test_one_of_ten_pairs_may_be_the_wrong_way_round() -> None:
+    means = [0.1, 0.2, 0.3, 0.4, 0.4000001]
+    sure = Moments(means, [[1e-5 if one == other else 0.0 for one in range(5)] for other in range(5)], 1e9)
+    assert order_chance(sure) > 0.99
+    assert order_chance(sure, least=1.0) < 0.6
+
+
+def test_systems_that_score_alike_are_in_no_order() -> None:
+    assert order_chance(moments_of([[0.5] * 20, [0.5] * 20])) == 0.0
+    assert order_chance(moments_of([[0.1, 0.9] * 20, [0.1, 0.9] * 20])) == 0.0
+    three = moments_of([[1.0] * 30, [0.0, 0.1] * 15, [0.0, 0.1] * 15])
+    assert order_chance(three) < 0.05
+
+
+def test_the_same_difference_on_few_queries_is_not_certain() -> None:
+    assert 0.5 < order_chance(moments_of([[1.0], [0.0]])) < 0.9
+    assert order_chance(moments_of([[1.0] * 3, [0.0] * 3])) < order_chance(moments_of([[1.0] * 12, [0.0] * 12]))
+
+
+def test_the_order_in_which_systems_are_named_does_not_matter() -> None:
+    scores = np.random.default_rng(2).random((4, 25)) + np.array([[0.0], [0.1], [0.25], [0.3]])
+    wanted = order_chance(moments_of(scores.tolist()))
+    assert {order_chance(moments_of(scores[list(order)].tolist())) for order in ([3, 1, 0, 2], [2, 3, 1, 0])} == {
+        wanted
+    }
+
+
+def test_more_systems_than_queries_and_systems_with_the_same_scores_are_no_error() -> None:
+    few = np.random.default_rng(3).random((12, 3))
+    assert 0.0 <= order_chance(moments_of(few.tolist())) < 0.5
+    twice = [*few.tolist(), few[0].tolist()]
+    assert 0.0 <= order_chance(moments_of(twice)) < 0.5
+
+
+def test_pairs_the_wrong_way_round_are_counted_as_by_hand() -> None:
+    values = np.random.default_rng(4).integers(0, 5, 30).tolist()
+    assert rank_chance._inversions(values) == sum(one > other for one, other in combinations(values, 2))

@@ -1,0 +1,67 @@
+"""Intervals of shares whose trials are alike within a query: properties, and simulations whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldbench.pipeline.measures.statistics.shares import clustered_share, wilson
+
+Counts = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=40)
+
+
+@given(Counts)
+def test_the_interval_holds_the_share_and_lies_within_0_and_1(rows: list[tuple[int, int]]) -> None:
+    hits, sizes = [hit for hit, _ in rows], [hit + miss for hit, miss in rows]
+    found = clustered_share(hits, sizes)
+    if found is None:
+        assert sum(size > 0 for size in sizes) < 2
+        return
+    assert 0 <= found[0] <= sum(hits) / sum(sizes) <= found[1] <= 1
+    low, high = wilson(sum(hits), sum(sizes))
+    assert found[1] - found[0] >= high - low - 1e-9, "pairs of one query never tell more than independent ones"
+
+
+@pytest.mark.parametrize("copies", [2, 10])
+def test_copies_of_a_querys_only_pair_tell_nothing_more(copies: int) -> None:
+    hits = np.random.default_rng(0).integers(0, 2, 40)
+    alone = clustered_share(hits.tolist(), [1] * 40)
+    assert alone is not None
+    assert clustered_share((hits * copies).tolist(), [copies] * 40) == pytest.approx(alone, abs=1e-9)
+
+
+def test_one_pair_of_each_of_many_queries_has_the_interval_of_wilson() -> None:
+    assert clustered_share([1] * 300 + [0] * 700, [1] * 1000) == pytest.approx(wilson(300, 1000), abs=1e-4)
+
+
+def test_a_share_of_0_is_as_uncertain_as_its_queries_are_few() -> None:
+    few, many = clustered_share([0] * 5, [50] * 5), clustered_share([0] * 100, [50] * 100)
+    assert few is not None
+    assert many is not None
+    assert few[0] == many[0] == 0
+    assert 0.05 < few[1] < 0.5
+    assert many[1] < 0.01
+
+
+def test_empty_queries_do_not_count() -> None:
+    assert clustered_share([1, 0, 2], [2, 0, 3]) == clustered_share([1, 2], [2, 3])
+
+
+@pytest.mark.parametrize(("queries", "share"), [(8, 0.5), (25, 0.2), (80, 0.05)])
+def test_it_covers_the_share_of_queries_that_differ_where_wilson_over_pairs_does_not(
+    queries: int, share: float
+) -> None:
+    draw = np.random.default_rng(1)
+    covered = blind = 0
+    for _ in range(600):
+        sizes = np.maximum(1, np.rint(30 * draw.lognormal(-0.5, 1, queries))).astype(int)
+        hits = draw.binomial(sizes, draw.beta(share * 9, (1 - share) * 9, queries))  # correlation 0.1
+        found = clustered_share(hits.tolist(), sizes.tolist())
+        assert found is not None
+        covered += found[0] <= share <= found[1]
+        low, high = wilson(int(hits.sum()), int(sizes.sum()))
+        blind += low <= share <= high
+    assert 0.93 <= covered / 600 <= 0.995
+    assert blind / 600 < 0.8

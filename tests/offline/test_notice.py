@@ -1,0 +1,36 @@
+"""The figures in the warning of simulated queries are those of the documented measurement."""
+
+from __future__ import annotations
+
+import re
+from statistics import fmean
+
+import pytest
+
+from goldbench.pipeline.offline.notice import COLLECTIONS, PEOPLE, TAU, notice
+from tests.conftest import ROOT
+
+
+def row(page: str, name: str) -> list[str]:
+    """Return the cells of the line of a table that begins with a name."""
+    found = re.search(rf"^\| {re.escape(name)} \|(.*)\|$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert found is not None, (page, name)
+    return [cell.strip() for cell in found[1].split("|")]
+
+
+@pytest.mark.parametrize("recipe", TAU)
+def test_the_notice_has_the_figures_of_the_table_by_collection(recipe: str) -> None:
+    *cells, mean = row("docs/simulated_queries.md", f"`{recipe}`")
+    values = [float(cell) for cell in cells]
+    assert len(values) == COLLECTIONS
+    assert fmean(values) == pytest.approx(float(TAU[recipe][0]), abs=0.01)
+    assert (min(values), max(values)) == tuple(map(float, TAU[recipe][1:]))
+    assert mean.startswith(TAU[recipe][0])
+    assert all(figure in notice(recipe) for figure in (*TAU[recipe], PEOPLE, f"{COLLECTIONS} collections"))
+
+
+@pytest.mark.parametrize("recipe", TAU)
+def test_the_readme_has_the_same_figures(recipe: str) -> None:
+    mean, _, low, high = row("README.md", f"`{recipe}`")
+    assert (mean, low, high) == TAU[recipe]
+    assert row("README.md", "people's queries, two full sets")[0] == PEOPLE

@@ -1,0 +1,210 @@
+"""The verdict in words, and where it comes from: files of a set, results of runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from goldbench.pipeline.measures.result import Counts, Result
+from goldbench.pipeline.measures.statistics.fitness import Basis, Ranking
+from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
+from goldbench.pipeline.score.runs import Gold, load_gold
+from goldbench.pipeline.score.set_makers import Makers, makers_of
+from goldbench.pipeline.score.systems_verdict import columns_of, deciding, verdict_on
+from goldbench.schemas.set_verdict import SetVerdict
+from tests.report.hostile import ENDINGS, IMAGE, SYSTEMS
+
+PEOPLE = Makers(Basis("human", "people"), place="gold", per_query=24.0)
+MODEL = Makers(Basis("human", "model", lists_others=True), place="gold", per_query=24.0)
+NAN = float("nan")
+
+
+def result(values: Sequence[float], *, unjudged: int = 0, strange: bool = False, measure: str = "ndcg@10") -> Result:
+    query_ids = [f"q{number:03}" for number in range(len(values))]
+    counts = Counts(len(values), 0, 0, 0, 0, 0)
+    return Result(query_ids, {measure: values}, counts, strange=strange, top=10 * len(values), unjudged=unjudged)
+
+
+GOOD, FAIR = [0.5, 0.7, 0.9, 0.6] * 15, [0.3, 0.6, 0.4, 0.5] * 15
+
+
+def told(makers: Makers = PEOPLE, ranking: Ranking | None = None, **values: Sequence[float]) -> SetVerdict:
+    return verdict_on({name: result(column) for name, column in values.items()}, makers, ranking=ranking)
+
+
+def test_a_ranking_names_its_chance_and_asks_for_nothing() -> None:
+    found = told(good=GOOD, fair=FAIR)
+    assert found.level == "ranks"
+    assert found.sentence == (
+        "ranks these 2 systems by ndcg@10: the chance that their order is right is > 99% (60 queries)"
+    )
+    assert found.number is not None
+    assert found.number > 0.99
+    assert found.improvements == ()
+
+
+def test_a_ranking_by_judgments_of_unknown_authors_has_a_condition() -> None:
+    assert told(Makers(), good=GOOD, fair=FAIR).sentence.endswith(
+        "(60 queries), if people made its judgments: who did is not recorded"
+    )
+
+
+def test_more_than_four_systems_may_have_one_pair_of_ten_the_wrong_way_round() -> None:
+    many = {f"s{place}": [value + place / 10 for value in FAIR] for place in range(5)}
+    assert "right but for 1 pair of 10 is" in told(**many).sentence
+
+
+def test_close_systems_get_the_queries_that_would_rank_them() -> None:
+    close = [value + (0.3 if number % 2 else -0.25) for number, value in enumerate(FAIR)]
+    found = told(fair=FAIR, close=close)
+    assert found.level == "regressions"
+    assert "does not rank these 2 systems: the chance that their order is right is" in found.sentence
+    assert found.improvements == ("add 600 queries, for differences of 0.03: goldbench add gold FILE",) or (
+        found.improvements[0].startswith("add ") and found.improvements[0].endswith(": goldbench add gold FILE")
+    )
+
+
+def test_a_model_s_labels_ask_for_people_first_then_for_queries() -> None:
+    found = told(MODEL, good=GOOD, fair=FAIR)
+    assert found.level == "regressions"
+    assert "a model judged, and people judged fewer than 10 queries completely" in found.sentence
+    assert found.improvements == ("let people judge 10 queries completely (about 240 pairs): goldbench review gold",)
+
+
+def test_judgments_of_people_that_wait_cost_nothing() -> None:
+    reviewed = Makers(MODEL.basis, "gold", 24.0, reviewed=True)
+    first, second = told(reviewed, good=GOOD, fair=FAIR).improvements
+    assert first == "use the judgments of people so far: goldbench score gold --calibrated --run NAME=FILE"
+    assert second.startswith("let people judge 10 queries")
+
+
+def test_judged_queries_that_are_missing_are_counted_from_those_there_are() -> None:
+    nine = told(MODEL, Ranking(0.9, 9), good=GOOD, fair=FAIR)
+    assert nine.improvements == ("let people judge 1 more query completely (about 24 pairs): goldbench review gold",)
+    both = told(MODEL, Ranking(0.8, 12, judged_more=20, queries_more=300), good=GOOD, fair=FAIR)
+    assert both.sentence.endswith("the chance that their order is right is 80%, and 95% is needed")
+    assert [one.split(",")[0].split(":")[0] for one in both.improvements] == [
+        "let people judge 20 more queries completely (about 480 pairs)",
+        "add 300 queries",
+    ]
+
+
+def test_work_that_is_not_enough_alone_is_asked_for_together() -> None:
+    needed = Ranking(0.8, 12, judged_more=20, queries_more=300, together=True)
+    assert told(MODEL, needed, good=GOOD, fair=FAIR).improvements == (
+        "let people judge 20 more queries completely (about 480 pairs) and add 300 queries: goldbench review gold",
+    )
+
+
+def test_unjudged_results_are_the_cheapest_to_mend() -> None:
+    pooled = Makers(Basis("human", "people", lists_others=True), "gold", 24.0)
+    results = {"bm25": result(GOOD, unjudged=70), "dense": result(FAIR, unjudged=1), "old": result(FAIR)}
+    found = verdict_on(results, pooled)
+    assert "up to 12% of their top results are unjudged" in found.sentence
+    assert found.improvements[0] == (
+        "judge 71 unjudged results of bm25 and dense: goldbench topup gold --run NAME=FILE"
+    )
+
+
+def test_simulated_queries_are_for_smoke_tests_and_one_query_is_singular() -> None:
+    smoke = Makers(Basis("smoke", "source"), "'my set'", 1.0)
+    assert told(smoke, good=GOOD, fair=FAIR).sentence == (
+        "good for smoke tests of one system only: its 60 queries are simulated or written by a small model"
+    )
+    one = told(smoke, good=[0.5])
+    assert one.sentence.endswith("its 1 query is simulated or written by a small model")
+    assert one.improvements == ("replace them by 100 queries of users or people: goldbench add 'my set' FILE",)
+    assert told(good=[0.5]).sentence.endswith("it has 1 query, and anything more needs 10")
+
+
+def test_one_system_has_its_interval() -> None:
+    found = told(good=GOOD)
+    assert found.sentence.startswith("good for regressions of one system: it shows differences of 0.0")
+    assert "(its mean is 0.675, 95% interval 0.6" in found.sentence
+    assert told(good=[0.5] * 40).sentence == "good for regressions of one system; every query has the same ndcg@10"
+
+
+def test_equal_systems_are_called_equal() -> None:
+    equal = told(a=[0.5] * 40, b=[0.5] * 40)
+    assert equal.sentence.endswith("these 2 systems have the same ndcg@10 on every query")
+
+
+def test_runs_with_other_ids_make_a_set_unusable() -> None:
+    found = verdict_on({"a": result(GOOD), "b": result([0.0] * 60, strange=True)}, PEOPLE)
+    assert (found.level, found.sentence) == (
+        "unusable",
+        "unusable: no result of b is judged; do runs and judgments use the same ids",
+    )
+
+
+def test_queries_without_a_value_are_left_out() -> None:
+    results = {"a": result([0.1, NAN, 0.3]), "b": result([0.4, 0.5, NAN])}
+    assert columns_of(results, "ndcg@10") == [[0.1], [0.4]]
+    nothing = {"a": result([NAN, 0.3]), "b": result([0.4, NAN])}
+    assert verdict_on(nothing, PEOPLE).sentence == "unusable: no query is left to score"
+
+
+def test_ndcg_decides_where_it_was_measured() -> None:
+    assert deciding(["judged@10", "mrr@10", "ndcg@10"]) == "ndcg@10"
+    assert deciding(["judged@10", "all@5", "r@10", "mrr@10"]) == "r@10"
+    assert deciding(["judged@10"]) == "judged@10"
+
+
+@pytest.mark.parametrize("name", [*SYSTEMS, ENDINGS, IMAGE, "\x1b[2Jx", "x" * 500])
+def test_names_of_runs_cannot_steer_a_terminal_or_markdown(name: str) -> None:
+    pooled = Makers(Basis("human", "people", lists_others=True), "gold", 24.0)
+    found = verdict_on({name: result(GOOD, unjudged=300), "b": result(FAIR)}, pooled)
+    lines = verdict_lines(found)
+    assert all(line.isprintable() for line in lines)
+    assert max(map(len, lines)) < 400
+    assert "<" not in verdict_markdown(found).replace("&lt;", "")
+
+
+def test_no_verdict_is_no_line() -> None:
+    assert verdict_lines(None) == []
+
+
+def dataset(folder: Path, **metadata: object) -> Gold:
+    docs = {"q1": {"d1": 3, "d2": 0}, "q2": {"d1": 2}}
+    found = {
+        "queries": {"q1": "One?", "q2": "Two?"},
+        "corpus": {"d1": "First.", "d2": "Second."},
+        "relevant_docs": {query: [doc for doc, grade in judged.items() if grade] for query, judged in docs.items()},
+        "relevance_scores": docs,
+        "metadata": metadata,
+    }
+    (folder / "dataset.json").write_text(json.dumps(found), "utf-8")
+    return load_gold(folder)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "written", "judged"),
+    [
+        ({}, None, None),
+        ({"evidence_level": "smoke", "seed": 0}, "smoke", "source"),
+        ({"evidence_level": "model", "seed": 0}, "model", "source"),
+        ({"evidence_level": "model", "seed": 0, "grading": {}}, "model", "model"),
+        ({"evidence_level": "users", "seed": 0}, "users", "people"),
+        ({"evidence_level": "users", "seed": 0, "grading": {}}, "users", "model"),
+        ({"evidence_level": "human", "grades": {}}, "human", "people"),
+        ({"evidence_level": "model", "grades": {}}, "model", "model"),
+        ({"evidence_level": 7}, None, None),
+    ],
+)
+def test_the_files_of_a_set_tell_who_made_it(
+    tmp_path: Path, metadata: dict[str, object], written: str | None, judged: str | None
+) -> None:
+    found = makers_of(dataset(tmp_path, **metadata))
+    assert (found.basis.written_by, found.basis.judged_by, found.basis.lists_others) == (written, judged, True)
+    assert (found.per_query, found.reviewed) == (1.5, False)
+    assert (found.place is not None) == bool(metadata)
+
+
+def test_a_file_of_judgments_has_unknown_makers_and_no_commands(tmp_path: Path) -> None:
+    (tmp_path / "gold.qrels").write_text("q1 0 d1 1\n", "utf-8")
+    found = makers_of(load_gold(tmp_path / "gold.qrels"))
+    assert (found.basis, found.place) == (Basis(), None)
+    assert makers_of(Gold(Path("qrels"), {"q": {"d": 1}}, in_memory=True)).basis == Basis()
