@@ -70,7 +70,8 @@ class Basis:
     ``written_by`` is its level of evidence: ``smoke`` (simulated, or a small model), ``model``, ``users``, ``human``,
     None if unknown. ``judged_by`` is ``people``, ``model``, ``source`` (the passage that a query was written from is
     the only label), None if unknown. ``agreement`` is tau between independent query sources on the order of systems,
-    None if it was not measured or says nothing about queries of this kind. ``lists_others`` says that the judgments hold passages that are not relevant.
+    None if it was not measured or says nothing about queries of this kind. ``lists_others`` says that the judgments
+    hold passages that are not relevant.
     """
 
     written_by: str | None = None
