@@ -8,6 +8,7 @@ from pathlib import Path
 from goldbench.pipeline.card.baselines import Baselines, ndcg
 from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
 from goldbench.pipeline.card.figures import writable
+from goldbench.pipeline.card.validity import SOURCES
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.names import parse_measure
@@ -15,13 +16,10 @@ from goldbench.pipeline.measures.statistics.fitness import Ranking, fitness
 from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
 from goldbench.pipeline.score.runs import Gold, load_run
 from goldbench.pipeline.score.set_makers import Makers, makers_of
-from goldbench.schemas.set_card import Figure
+from goldbench.schemas.set_card import Figure, State
 from goldbench.schemas.set_verdict import SetVerdict
 
 MEASURE = "ndcg@10"
-AGREEMENT = "agreement of query sources"
-"""The figure of tau between independent sources of queries on the order of systems, if the card has it."""
-
 _OURS, _YOURS = "the {n} built-in baselines, not your systems,", "the {n} runs in its folder"
 
 
@@ -57,8 +55,9 @@ def verdict_of(
 
 
 def _agreement(figures: Sequence[Figure]) -> float | None:
-    found = next((one.value for one in figures if one.name == AGREEMENT), None)
-    return float(found) if isinstance(found, int | float) else None
+    """Return the agreement of query sources if the card refuses the set by it, else None."""
+    found = next((one for one in figures if one.name == SOURCES and one.state is State.FAIL), None)
+    return float(found.value) if found is not None and isinstance(found.value, int | float) else None
 
 
 def _scored(material: DescribedSet, query_ids: Sequence[str]) -> dict[str, list[float]]:

@@ -10,9 +10,10 @@ from goldbench.pipeline.card import make_card
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.figures import figure
-from goldbench.pipeline.card.fitness_of_set import AGREEMENT, verdict_of
+from goldbench.pipeline.card.fitness_of_set import verdict_of
+from goldbench.pipeline.card.validity import SOURCES
 from goldbench.pipeline.report.card_text import markdown, plain
-from goldbench.schemas.set_card import Card
+from goldbench.schemas.set_card import Card, State
 from tests.card.sets import topical, write_dataset
 
 
@@ -59,9 +60,13 @@ def test_runs_in_the_folder_take_the_place_of_the_baselines(folder: Path) -> Non
     assert alone.sentence.startswith("good for regressions of one system; every query has the same ndcg@10")
 
 
-def test_sources_of_queries_that_do_not_agree_make_it_unusable(folder: Path) -> None:
+@pytest.mark.parametrize("state", [State.FAIL, State.WARN, State.INFO])
+def test_sources_of_queries_that_do_not_agree_make_it_unusable_only_if_the_card_refuses_the_set(
+    folder: Path, state: State
+) -> None:
     material = read_described(folder)
-    told = [figure("validity", AGREEMENT, 0.04, "Tau of the two recipes.")]
+    told = [figure("validity", SOURCES, 0.04, "Tau of the two recipes.", limit=(None, state))]
     found = verdict_of(folder, material, run_baselines(material), told)
     assert found is not None
-    assert found.sentence == "unusable: independent sources of queries do not agree on the order of systems"
+    refused = "unusable: independent sources of queries do not agree on the order of systems"
+    assert (found.sentence == refused) is (state is State.FAIL)
