@@ -15,7 +15,7 @@ from goldbench.pipeline.measures.statistics.fitness import Ranking, fitness
 from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
 from goldbench.pipeline.score.runs import Gold, load_run
 from goldbench.pipeline.score.set_makers import Makers, makers_of
-from goldbench.schemas.set_card import Figure
+from goldbench.schemas.set_card import Figure, State
 from goldbench.schemas.set_verdict import SetVerdict
 
 MEASURE = "ndcg@10"
@@ -57,8 +57,12 @@ def verdict_of(
 
 
 def _agreement(figures: Sequence[Figure]) -> float | None:
-    found = next((one.value for one in figures if one.name == AGREEMENT), None)
-    return float(found) if isinstance(found, int | float) else None
+    """Return the agreement of query sources if the set fails by it; only a simulated set can.
+
+    Where people or users asked the queries, the simulated ones are the likelier error if the two differ.
+    """
+    found = next((one for one in figures if one.name == AGREEMENT and one.state is State.FAIL), None)
+    return float(found.value) if found is not None and isinstance(found.value, int | float) else None
 
 
 def _scored(material: DescribedSet, query_ids: Sequence[str]) -> dict[str, list[float]]:
