@@ -135,7 +135,7 @@ def _against(found: Fitness, case: Case, systems: str) -> str:
         Reason.CHANCE: _doubt(found),
     }
     start = "; " if found.detectable is not None else ""
-    return f"{start}does not rank {systems}: {why[found.reason or Reason.CHANCE]}"
+    return f"{start}does not rank {systems.removesuffix(',')}: {why[found.reason or Reason.CHANCE]}"
 
 
 def _doubt(found: Fitness) -> str:
