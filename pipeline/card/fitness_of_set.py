@@ -46,8 +46,18 @@ def verdict_of(
         columns, names, ranking = baselines.scores.T.tolist(), _OURS, None
     ranked = {name: material.runs[name] for name in runs} or baselines.ranked
     unjudged, top = _holes(material, ranked, baselines.query_ids)
-    case = Case(MEASURE, makers, systems=names, unjudged=unjudged, top=top, ranking=ranking)
-    found = fitness(columns, makers.basis, unjudged=case.holes, ranking=ranking)
+    strange = [name for name in runs if not _is_judged(material, name)]
+    case = Case(
+        MEASURE,
+        makers,
+        systems=names,
+        unjudged=unjudged,
+        top=top,
+        ranking=ranking,
+        strange=strange,
+        has_runs=bool(runs),
+    )
+    found = fitness([[] for _ in columns] if strange else columns, makers.basis, unjudged=case.holes, ranking=ranking)
     told = verdict_in_words(found, case)
     return SetVerdict(
         told.level, writable(told.sentence), told.number, told.means, tuple(map(writable, told.improvements))
@@ -68,6 +78,12 @@ def _scored(material: DescribedSet, query_ids: Sequence[str]) -> dict[str, list[
         if not qrels.keys().isdisjoint(found):
             scored[name] = ndcg(qrels, found).tolist()
     return scored
+
+
+def _is_judged(material: DescribedSet, name: str) -> bool:
+    """Return whether any result of a run has a judgment."""
+    found = material.runs[name].items()
+    return any(doc_id in material.qrels.get(query_id, {}) for query_id, doc_ids in found for doc_id in doc_ids)
 
 
 def _holes(

@@ -106,7 +106,7 @@ def test_unjudged_results_are_the_cheapest_to_mend() -> None:
     found = verdict_on(results, pooled)
     assert "up to 12% of their top results are unjudged" in found.sentence
     assert found.improvements[0] == (
-        "judge 71 unjudged results of bm25 and dense: goldbench topup gold --run NAME=FILE"
+        "judge 71 unjudged results of bm25 and dense: goldbench grade gold --run NAME=FILE"
     )
 
 
