@@ -47,6 +47,7 @@ class DescribedSet:
     unreadable: list[str] = field(default_factory=list)
     originals: dict[str, str] = field(default_factory=dict)
     derived: dict[str, list[str]] = field(default_factory=dict)
+    _main_language: list[str | None] = field(default_factory=list, compare=False)
 
     @property
     def graded(self) -> bool:
@@ -83,7 +84,9 @@ class DescribedSet:
 
     def main_language(self) -> str | None:
         """Return the language of most passages of a sample, or None if no language has more than half."""
-        return main_language([self.corpus[doc_id] for doc_id in sorted(self.corpus)])
+        if not self._main_language:
+            self._main_language.append(main_language([self.corpus[doc_id] for doc_id in sorted(self.corpus)]))
+        return self._main_language[0]
 
 
 def read_described(folder: Path) -> DescribedSet:

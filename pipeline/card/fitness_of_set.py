@@ -8,6 +8,7 @@ from pathlib import Path
 from goldbench.pipeline.card.baselines import Baselines, ndcg
 from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
 from goldbench.pipeline.card.figures import writable
+from goldbench.pipeline.card.validity import SOURCES
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.names import parse_measure
@@ -15,13 +16,10 @@ from goldbench.pipeline.measures.statistics.fitness import Ranking, fitness
 from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
 from goldbench.pipeline.score.runs import Gold, load_run
 from goldbench.pipeline.score.set_makers import Makers, makers_of
-from goldbench.schemas.set_card import Figure
+from goldbench.schemas.set_card import Figure, State
 from goldbench.schemas.set_verdict import SetVerdict
 
 MEASURE = "ndcg@10"
-AGREEMENT = "agreement of query sources"
-"""The figure of tau between independent sources of queries on the order of systems, if the card has it."""
-
 _OURS, _YOURS = "the {n} built-in baselines, not your systems,", "the {n} runs in its folder"
 
 
@@ -48,8 +46,18 @@ def verdict_of(
         columns, names, ranking = baselines.scores.T.tolist(), _OURS, None
     ranked = {name: material.runs[name] for name in runs} or baselines.ranked
     unjudged, top = _holes(material, ranked, baselines.query_ids)
-    case = Case(MEASURE, makers, systems=names, unjudged=unjudged, top=top, ranking=ranking)
-    found = fitness(columns, makers.basis, unjudged=case.holes, ranking=ranking)
+    strange = [name for name in runs if not _is_judged(material, name)]
+    case = Case(
+        MEASURE,
+        makers,
+        systems=names,
+        unjudged=unjudged,
+        top=top,
+        ranking=ranking,
+        strange=strange,
+        has_runs=bool(runs),
+    )
+    found = fitness([[] for _ in columns] if strange else columns, makers.basis, unjudged=case.holes, ranking=ranking)
     told = verdict_in_words(found, case)
     return SetVerdict(
         told.level, writable(told.sentence), told.number, told.means, tuple(map(writable, told.improvements))
@@ -57,8 +65,9 @@ def verdict_of(
 
 
 def _agreement(figures: Sequence[Figure]) -> float | None:
-    found = next((one.value for one in figures if one.name == AGREEMENT), None)
-    return float(found) if isinstance(found, int | float) else None
+    """Return the agreement of query sources if the card refuses the set by it, else None."""
+    found = next((one for one in figures if one.name == SOURCES and one.state is State.FAIL), None)
+    return float(found.value) if found is not None and isinstance(found.value, int | float) else None
 
 
 def _scored(material: DescribedSet, query_ids: Sequence[str]) -> dict[str, list[float]]:
@@ -69,6 +78,12 @@ def _scored(material: DescribedSet, query_ids: Sequence[str]) -> dict[str, list[
         if not qrels.keys().isdisjoint(found):
             scored[name] = ndcg(qrels, found).tolist()
     return scored
+
+
+def _is_judged(material: DescribedSet, name: str) -> bool:
+    """Return whether any result of a run has a judgment."""
+    found = material.runs[name].items()
+    return any(doc_id in material.qrels.get(query_id, {}) for query_id, doc_ids in found for doc_id in doc_ids)
 
 
 def _holes(

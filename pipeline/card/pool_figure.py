@@ -10,7 +10,7 @@ import numpy as np
 from goldbench.pipeline.card.baseline_search import Ranked
 from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
-from goldbench.pipeline.measures.statistics.pool_worth import JudgedPool, Worth, pool_worth, relevance_rates
+from goldbench.pipeline.measures.statistics.pool_worth import JudgedPool, PoolWorth, pool_worth, relevance_rates
 from goldbench.schemas.judgment import Origin
 from goldbench.schemas.relevance import RELEVANT, Relevance, settled
 from goldbench.schemas.set_card import Figure, State
@@ -48,7 +48,7 @@ def pool_figure(material: DescribedSet, baselines: Ranked) -> Figure:
     return _figure(found, judged)
 
 
-def _figure(found: list[Worth], judged: int) -> Figure:
+def _figure(found: list[PoolWorth], judged: int) -> Figure:
     whole = found[-1]
     false = "no relevant passage was added" if whole.false_share is None else f"{whole.false_share:.0%} are false"
     harm = {

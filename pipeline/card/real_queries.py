@@ -18,6 +18,11 @@ NAME = "worth in real queries"
 _ASKED = frozenset({OWN, USERS, "log"})
 """Writers of real queries in the notes of a set: added by people, asked by users, drawn from a query log."""
 
+_BY_PEOPLE = frozenset({"human", "users"})
+"""Levels of evidence of sets whose queries people or users asked."""
+
+_IMPORTED = "import-"  # how the notes name the writer of an imported query, followed by the format
+
 
 def worth_figure(material: DescribedSet, baselines: Baselines, section: str, *, seed: int) -> Figure:
     """Return how many randomly drawn real queries would rank the baselines as well as the other queries do.
@@ -28,7 +33,7 @@ def worth_figure(material: DescribedSet, baselines: Baselines, section: str, *, 
         section: Section of the card.
         seed: Seed of all draws, 0 or more.
     """
-    real = np.array([material.notes.get(one, {}).get("generator") in _ASKED for one in baselines.query_ids], bool)
+    real = np.array([_asked(material, one) for one in baselines.query_ids], bool)
     if (reason := _missing(real, len(baselines.names))) is not None:
         return absent(section, NAME, reason)
     found = query_worth(baselines.scores[real], baselines.scores[~real], seed=seed)
@@ -50,13 +55,21 @@ def worth_figure(material: DescribedSet, baselines: Baselines, section: str, *, 
     )
 
 
+def _asked(material: DescribedSet, query_id: str) -> bool:
+    """Return whether a person or user asked a query; of imported queries the set's level of evidence tells it."""
+    writer = material.notes.get(query_id, {}).get("generator")
+    if writer is None or str(writer).startswith(_IMPORTED):
+        return material.level_of_evidence in _BY_PEOPLE
+    return writer in _ASKED
+
+
 def _missing(real: np.typing.NDArray[np.bool_], systems: int) -> str | None:
     """Return why the figure is absent, or None."""
+    if real.all():
+        return "every query came from people or a query log"
     if real.sum() < LEAST_REAL:
         told = f"{queries(int(real.sum()))} with a relevant passage came from people or a query log"
         return f"{told}; {LEAST_REAL} are needed"
-    if real.all():
-        return "every query came from people or a query log"
     return f"{systems} baselines could be run, {LEAST_SYSTEMS} are needed" if systems < LEAST_SYSTEMS else None
 
 

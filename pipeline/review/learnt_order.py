@@ -12,6 +12,10 @@ from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import Lane
 from goldbench.schemas.review_report import ErrorRate, LikelyErrors
 
+MOST = 500
+"""Limits the pairs that the order is learnt from to the first of the random sample: more hardly change it, and it is
+found while people wait."""
+
 
 class LearntOrder:
     """Renews a queue when 60 pairs of its random sample are judged, then every 20 pairs, and when it is finished.
@@ -22,7 +26,7 @@ class LearntOrder:
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
-        self._sample = [item for item in queue.items if item.lane is Lane.CALIBRATION]
+        self._sample = _first(queue.items)
         self._basis: tuple[Checked, ...] = ()
 
     def __call__(self, state: State) -> tuple[Item, ...] | None:
@@ -41,10 +45,14 @@ def basis_of(state: State, items: Sequence[Item]) -> Sequence[Sampled]:
         state: The decisions so far.
         items: The queue, or its random sample.
     """
-    drawn = [item for item in items if item.lane is Lane.CALIBRATION]
+    drawn = _first(items)
     finished = bool(drawn) and all(state.deciders(item.pair) or state.parked(item.query_id) for item in drawn)
     reviews = (state.review(name, item.pair) for item in drawn for name in state.judged_by(item.pair))
     return in_steps(sampled((one for one in reviews if one is not None), state), finished=finished)
+
+
+def _first(items: Sequence[Item]) -> list[Item]:
+    return [item for item in items if item.lane is Lane.CALIBRATION][:MOST]
 
 
 def likely_errors(basis: Sequence[Sampled], judge: Mapping[Pair, Relevance]) -> LikelyErrors:

@@ -34,7 +34,7 @@ class Case:
 
     ``systems`` are what people read for the systems, with ``{n}`` for their number in the plural. ``unjudged`` is the
     number of unjudged top results of each system, ``top`` of how many; ``strange`` are the systems without any judged
-    result.
+    result. ``has_runs`` says that the user has the results of the systems in files, and can have them judged.
     """
 
     measure: str
@@ -44,6 +44,7 @@ class Case:
     top: Mapping[str, int] | None = None
     ranking: Ranking | None = None
     strange: Sequence[str] = ()
+    has_runs: bool = True
 
     @property
     def holes(self) -> list[float]:
@@ -135,7 +136,7 @@ def _against(found: Fitness, case: Case, systems: str) -> str:
         Reason.CHANCE: _doubt(found),
     }
     start = "; " if found.detectable is not None else ""
-    return f"{start}does not rank {systems}: {why[found.reason or Reason.CHANCE]}"
+    return f"{start}does not rank {systems.removesuffix(',')}: {why[found.reason or Reason.CHANCE]}"
 
 
 def _doubt(found: Fitness) -> str:
@@ -151,7 +152,7 @@ def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     makers = case.makers
     if found.level is Level.RANKS or found.reason is Reason.NOTHING_JUDGED:
         return
-    if makers.basis.lists_others and has_holes(case.holes):
+    if case.has_runs and makers.basis.lists_others and has_holes(case.holes):
         yield _judge_the_rest(case)
     if found.reason is Reason.SOURCE:
         yield 0.0, f"judge a pool of passages for every query{_command(makers, 'grade')}"
@@ -197,7 +198,8 @@ def _judge_the_rest(case: Case) -> tuple[float, str]:
     unjudged = {name: count for name, count in (case.unjudged or {}).items() if count}
     count = sum(unjudged.values())
     text = f"judge {amount(count, 'unjudged result')} of {_listed(list(unjudged))}"
-    return count, f"{text}{_command(case.makers, 'topup', ' --run NAME=FILE')}"
+    command = "topup" if case.makers.basis.judged_by == "model" else "grade"
+    return count, f"{text}{_command(case.makers, command, ' --run NAME=FILE')}"
 
 
 def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:

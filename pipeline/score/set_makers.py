@@ -40,7 +40,7 @@ def makers_of(gold: Gold, *, agreement: float | None = None) -> Makers:
 
     Args:
         gold: The judgments.
-        agreement: Tau between independent query sources on the order of systems, None if it was not measured.
+        agreement: As in `Basis`.
     """
     metadata = {} if gold.in_memory else metadata_of(gold.path) or read_metadata(gold.path / DATASET)
     folder = folder_of(gold.path) if metadata else None

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.measures.statistics.pool_worth import JudgedPool, Worth, pool_worth, relevance_rates
+from goldbench.pipeline.measures.statistics.pool_worth import JudgedPool, PoolWorth, pool_worth, relevance_rates
 from goldbench.schemas.relevance import RELEVANT
 from tests.benchmarks import pooling_validity
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
@@ -87,7 +87,7 @@ def pooled(collection: Collection, found: np.ndarray) -> Pooled:
     return Pooled(JudgedPool(relevant.astype(float), relevant, source, rank, query, top), relevant, doc)
 
 
-def predicted(pool: Pooled, grade: np.ndarray, depth: int, depths: Sequence[int], seed: int) -> list[Worth]:
+def predicted(pool: Pooled, grade: np.ndarray, depth: int, depths: Sequence[int], seed: int) -> list[PoolWorth]:
     """Return what the product says of a pool of this depth, after people judged a sample of it."""
     whole, rng = pool.pairs, np.random.default_rng(seed)
     inside = np.flatnonzero((whole.rank <= depth) | whole.source)
@@ -112,7 +112,7 @@ def predicted(pool: Pooled, grade: np.ndarray, depth: int, depths: Sequence[int]
 
 def measure(
     collection: Collection, judges: dict[str, Floats]
-) -> tuple[list[float], list[tuple[int, float, Worth, float]]]:
+) -> tuple[list[float], list[tuple[int, float, PoolWorth, float]]]:
     """Return tau of the single label; for each judge, seed and pool its depth, tau, prediction and false share."""
     analyzers = Analyzers(collection.documents, language=collection.language, spaceless=collection.spaceless)
     found = np.stack(Corpus(collection.documents, analyzers).top(collection.queries))[list(OWN)]

@@ -19,6 +19,7 @@ from goldbench.pipeline.card.baselines import described, ranked_by_all
 from goldbench.pipeline.card.fresh_rankings import QUERIES as FRESH
 from goldbench.pipeline.card.fresh_rankings import fresh_scores
 from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.offline.fresh_queries import fresh_queries
 from goldbench.pipeline.offline.generator import RecipeName
 from tests.benchmarks.azzopardi import Azzopardi, Model
 from tests.benchmarks.collections import Collection, load
@@ -40,6 +41,22 @@ class Scores:
     lexical: Floats
     card: Floats
     by_model: float = np.nan
+
+
+def simulated_scores(collection: Collection, corpus: Corpus, recipe: RecipeName, *, count: int) -> Floats:
+    """Return the scores of the lexical systems for simulated queries, shape (systems, queries).
+
+    Args:
+        collection: The collection.
+        corpus: Its documents in terms.
+        recipe: How queries are simulated.
+        count: Most queries, at most one of a document.
+    """
+    texts = {f"d{number}": text for number, text in enumerate(collection.documents)}
+    made = fresh_queries(texts, recipe, count=count, draws=1, seed=1, language=collection.language)
+    masked = {int(name[1:]): text for name, text in made.masked.items()}
+    indexed = corpus.replaced(masked) if masked else corpus
+    return ndcg(indexed.top(list(made.queries.values())), [{int(one[1:]): 1.0} for one in made.sources.values()])
 
 
 class Sources:

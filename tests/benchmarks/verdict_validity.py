@@ -33,7 +33,8 @@ from tests.benchmarks.collections import collections_folder, is_collection
 from tests.benchmarks.collections import load as load_collection
 from tests.benchmarks.joint_validity import Floats, as_it_is, favoured, useless
 from tests.benchmarks.joint_validity import load as load_track
-from tests.benchmarks.offline_validity import FEWEST_QUERIES, simulate
+from tests.benchmarks.offline_validity import FEWEST_QUERIES
+from tests.benchmarks.source_scores import simulated_scores
 from tests.benchmarks.systems import Analyzers, Corpus, ndcg
 
 SYSTEMS, QUERIES, JUDGED = (2, 3, 5, 8, 16), (10, 25, 50, 100, 200), (10, 20, 50)
@@ -109,10 +110,7 @@ def lexical(folder: Path, cache: Path | None) -> Population:
     people = ndcg(corpus.top(collection.queries), collection.gains)
     simulated = {}
     for recipe in RECIPES:
-        made = simulate(collection, recipe, 1, SIMULATED_QUERIES)  # type: ignore[arg-type]
-        if made.queries:
-            indexed = corpus.replaced(made.masked) if made.masked else corpus
-            simulated[recipe] = ndcg(indexed.top(made.queries), [{source: 1.0} for source in made.sources])
+        simulated[recipe] = simulated_scores(collection, corpus, recipe, count=SIMULATED_QUERIES)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
         np.savez(file, people=people, **simulated)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from tests.benchmarks import rows
 from tests.benchmarks.collections import collections_folder, load
 from tests.benchmarks.joint_validity import Track
 from tests.benchmarks.joint_validity import load as load_track
-from tests.benchmarks.offline_validity import simulate
+from tests.benchmarks.source_scores import simulated_scores
 from tests.benchmarks.systems import Analyzers, Corpus, ndcg
 
 Floats = npt.NDArray[np.float64]
@@ -108,9 +108,7 @@ def values_of(folder: Path) -> tuple[Floats, dict[str, Floats]]:
     )
     simulated = {}
     for recipe in RECIPES:
-        made = simulate(collection, recipe, 1, 300)
-        indexed = corpus.replaced(made.masked) if made.masked else corpus
-        simulated[recipe] = ndcg(indexed.top(made.queries), [{source: 1.0} for source in made.sources]).T
+        simulated[recipe] = simulated_scores(collection, corpus, recipe, count=300).T
     return ndcg(corpus.top(collection.queries), collection.gains), simulated
 
 

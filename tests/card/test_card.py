@@ -25,6 +25,7 @@ from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.judge_trust import grading_figures
 from goldbench.pipeline.card.naturalness import natural_order
+from goldbench.pipeline.card.real_queries import worth_figure
 from goldbench.pipeline.errors import InputError, OutputError
 from goldbench.pipeline.processes import own_process
 from goldbench.pipeline.report.card_text import markdown, plain
@@ -419,6 +420,16 @@ def test_what_people_judged_is_told_apart_from_the_judge(graded_folder: Path) ->
     ):
         figures = grading_figures(replace(material, metadata=said))
         assert next(one for one in figures if one.name == "judged by people").value == value
+
+
+@pytest.mark.parametrize("level", ["human", "users"])
+def test_no_worth_is_told_of_a_set_that_people_asked_alone(tmp_path: Path, level: str) -> None:
+    queries, corpus, relevant = topical(12)
+    material = read_described(write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant))
+    notes = {query_id: {"generator": "import-beir"} for query_id in queries}
+    material = replace(material, metadata={"evidence_level": level}, notes=notes)
+    found = worth_figure(material, run_baselines(material), "validity", seed=0)
+    assert found.meaning == "every query came from people or a query log"
 
 
 def test_the_worth_in_real_queries_rests_on_queries_of_people(tmp_path: Path) -> None:

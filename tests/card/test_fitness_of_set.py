@@ -10,9 +10,10 @@ from goldbench.pipeline.card import make_card
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.figures import figure
-from goldbench.pipeline.card.fitness_of_set import AGREEMENT, verdict_of
+from goldbench.pipeline.card.fitness_of_set import verdict_of
+from goldbench.pipeline.card.validity import SOURCES
 from goldbench.pipeline.report.card_text import markdown, plain
-from goldbench.schemas.set_card import Card
+from goldbench.schemas.set_card import Card, State
 from tests.card.sets import topical, write_dataset
 
 
@@ -40,7 +41,7 @@ def test_the_verdict_is_the_first_line_in_every_form(card: Card) -> None:
 
 def test_without_runs_it_is_about_the_baselines(card: Card) -> None:
     assert card.verdict is not None
-    assert "the 8 built-in baselines, not your systems," in card.verdict.sentence
+    assert "the 8 built-in baselines, not your systems" in card.verdict.sentence
 
 
 def test_runs_in_the_folder_take_the_place_of_the_baselines(folder: Path) -> None:
@@ -59,9 +60,32 @@ def test_runs_in_the_folder_take_the_place_of_the_baselines(folder: Path) -> Non
     assert alone.sentence.startswith("good for regressions of one system; every query has the same ndcg@10")
 
 
-def test_sources_of_queries_that_do_not_agree_make_it_unusable(folder: Path) -> None:
+@pytest.mark.parametrize("state", [State.FAIL, State.WARN, State.INFO])
+def test_sources_of_queries_that_do_not_agree_make_it_unusable_only_if_the_card_refuses_the_set(
+    folder: Path, state: State
+) -> None:
     material = read_described(folder)
-    told = [figure("validity", AGREEMENT, 0.04, "Tau of the two recipes.")]
+    told = [figure("validity", SOURCES, 0.04, "Tau of the two recipes.", limit=(None, state))]
     found = verdict_of(folder, material, run_baselines(material), told)
     assert found is not None
-    assert found.sentence == "unusable: independent sources of queries do not agree on the order of systems"
+    refused = "unusable: independent sources of queries do not agree on the order of systems"
+    assert (found.sentence == refused) is (state is State.FAIL)
+
+
+def test_a_run_without_a_judged_result_makes_the_set_unusable_as_in_score(folder: Path) -> None:
+    material = read_described(folder)
+    material.runs.clear()
+    material.runs["other ids"] = {query_id: ["x1", "x2"] for query_id in material.queries}
+    found = verdict_of(folder, material, run_baselines(material), [])
+    assert found is not None
+    assert found.sentence.startswith("unusable: no result of other ids is judged")
+
+
+def test_results_of_the_baselines_are_not_to_be_judged(folder: Path) -> None:
+    material = read_described(folder)
+    material.runs.clear()
+    for query_id in material.qrels:
+        material.qrels[query_id]["d11"] = material.qrels[query_id].get("d11", 0)
+    found = verdict_of(folder, material, run_baselines(material), [])
+    assert found is not None
+    assert not any("unjudged" in one for one in found.improvements)

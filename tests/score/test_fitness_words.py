@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.measures.result import Counts, Result
-from goldbench.pipeline.measures.statistics.fitness import Basis, Ranking
+from goldbench.pipeline.measures.statistics.fitness import Basis, Ranking, fitness
 from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
+from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
 from goldbench.pipeline.score.runs import Gold, load_gold
 from goldbench.pipeline.score.set_makers import Makers, makers_of
 from goldbench.pipeline.score.systems_verdict import columns_of, deciding, verdict_on
@@ -105,7 +106,7 @@ def test_unjudged_results_are_the_cheapest_to_mend() -> None:
     found = verdict_on(results, pooled)
     assert "up to 12% of their top results are unjudged" in found.sentence
     assert found.improvements[0] == (
-        "judge 71 unjudged results of bm25 and dense: goldbench topup gold --run NAME=FILE"
+        "judge 71 unjudged results of bm25 and dense: goldbench grade gold --run NAME=FILE"
     )
 
 
@@ -208,3 +209,18 @@ def test_a_file_of_judgments_has_unknown_makers_and_no_commands(tmp_path: Path) 
     found = makers_of(load_gold(tmp_path / "gold.qrels"))
     assert (found.basis, found.place) == (Basis(), None)
     assert makers_of(Gold(Path("qrels"), {"q": {"d": 1}}, in_memory=True)).basis == Basis()
+
+
+def test_the_words_for_systems_end_without_a_comma_before_the_reason() -> None:
+    near = {"good": result(FAIR, unjudged=300), "fair": result([value + 0.01 for value in FAIR], unjudged=300)}
+    case = Case(
+        "ndcg@10",
+        Makers(Basis("human", "people", lists_others=True)),
+        systems="the {n} built-in baselines, not your systems,",
+        unjudged={name: one.unjudged for name, one in near.items()},
+        top={name: one.top for name, one in near.items()},
+    )
+    found = fitness(columns_of(near, "ndcg@10"), case.makers.basis, unjudged=case.holes)
+    assert (
+        "does not rank the 2 built-in baselines, not your systems: up to 50%" in verdict_in_words(found, case).sentence
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from math import fsum
+from math import ceil, fsum
 
 import numpy as np
 
@@ -86,7 +86,11 @@ def scorecard(
         measures=list(measures),
         systems=systems,
         comparisons=list(comparisons),
-        warnings=[*_undefined(both, measures), *warnings(systems, judged, shared=len(both.query_ids) + both.undefined)],
+        warnings=[
+            *_undefined(both, measures),
+            *_too_few_draws(len(comparisons), method),
+            *warnings(systems, judged, shared=len(both.query_ids) + both.undefined),
+        ],
         method=method,
     )
 
@@ -97,6 +101,16 @@ def _undefined(both: Aligned, measures: Sequence[str]) -> Iterator[str]:
         partial = ", ".join(measure for measure in measures if measure.startswith("all@"))
         count = len(both.query_ids)
         yield f"{partial} is defined for {count:,} of {count + both.undefined:,} queries; every figure is over these"
+
+
+def _too_few_draws(comparisons: int, method: Method) -> Iterator[str]:
+    """Yield a line if no comparison can be significant, because the smallest p-value of the draws is too large."""
+    needed = ceil(comparisons / method.alpha) - 1
+    if method.permutations < needed:
+        yield (
+            f"{method.permutations:,} permutations can separate none of {comparisons:,} comparisons after Holm: "
+            f"compare fewer runs or measures, or use {needed:,} permutations"
+        )
 
 
 def _means(scores: Floats) -> Floats:

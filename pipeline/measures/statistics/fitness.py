@@ -9,6 +9,7 @@ from itertools import pairwise
 from math import ceil, fsum, inf, sqrt
 from statistics import median
 
+from goldbench.pipeline.measures.statistics.agreement_limits import REFUSED
 from goldbench.pipeline.measures.statistics.detectable import detectable_difference, queries_needed
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.rank_chance import Moments, moments_of, order_chance
@@ -28,9 +29,6 @@ Source: Sparck Jones, Automatic indexing (Journal of Documentation 30, 1974), wh
 
 COARSE = 0.2
 """A set that shows only differences above this one finds broken systems and no others: it serves for smoke tests."""
-
-NO_AGREEMENT = 0.1
-"""Agreement (tau) of independent query sources up to which a simulated set was bad on every collection measured."""
 
 MOST_UNJUDGED, UNJUDGED_GAP = 0.1, 0.05
 """Most unjudged results of a system, and most by which two systems may differ, for an order to count: shares of the top
@@ -72,7 +70,8 @@ class Basis:
     ``written_by`` is its level of evidence: ``smoke`` (simulated, or a small model), ``model``, ``users``, ``human``,
     None if unknown. ``judged_by`` is ``people``, ``model``, ``source`` (the passage that a query was written from is
     the only label), None if unknown. ``agreement`` is tau between independent query sources on the order of systems,
-    None if it was not measured. ``lists_others`` says that the judgments hold passages that are not relevant.
+    None if it was not measured or says nothing about queries of this kind. ``lists_others`` says that the judgments
+    hold passages that are not relevant.
     """
 
     written_by: str | None = None
@@ -142,7 +141,7 @@ def fitness(
     queries, systems = len(columns[0]), len(columns)
     if not queries:
         return Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, 0, systems)
-    if basis.agreement is not None and basis.agreement <= NO_AGREEMENT:
+    if basis.agreement is not None and basis.agreement <= REFUSED:
         return Fitness(Level.UNUSABLE, Reason.NO_AGREEMENT, queries, systems)
     if systems == 1:
         return _of_one(columns[0], basis)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.rank_correlation import tau_b_rows
 
 DRAWS = 60
 """Drawn truths. The mean of 60 differences of tau, whose standard deviation is about .1, is off by about .013."""
@@ -45,7 +46,7 @@ class JudgedPool:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class PoolWorth:
     """What a pool down to ``depth`` is worth.
 
     ``positives`` are found per query beside the source, ``false_share`` of them are expected to be false (None if there
@@ -62,8 +63,8 @@ class Worth:
 
     @property
     def harms(self) -> bool | None:
-        """Whether the single label is closer to at least nine of ten truths; None if neither is."""
-        return True if self.worse >= SURE else False if self.worse <= 1.0 - SURE else None
+        """Whether the single label is closer to 90 % of the truths or more; False if to 10 % or less, else None."""
+        return True if self.worse >= SURE else False if 1.0 - self.worse >= SURE else None
 
     @property
     def gain(self) -> float:
@@ -83,7 +84,7 @@ def relevance_rates(sample: Mapping[int, tuple[int, int]]) -> tuple[float, ...]:
     return tuple((found + STRENGTH * usual) / (n + STRENGTH) for (n, found), usual in zip(counts, USUAL, strict=True))
 
 
-def pool_worth(pool: JudgedPool, depths: tuple[int, ...], *, seed: int = 0) -> list[Worth]:
+def pool_worth(pool: JudgedPool, depths: tuple[int, ...], *, seed: int = 0) -> list[PoolWorth]:
     """Return what the pool is worth at each depth: how close its ranking is expected to be to the true one.
 
     Truths are drawn: every pair is relevant with its probability, independently. Under each, Kendall's tau-b is taken
@@ -95,16 +96,13 @@ def pool_worth(pool: JudgedPool, depths: tuple[int, ...], *, seed: int = 0) -> l
         depths: The depths to try, from 1 to that of the pool.
         seed: Seed of the draws.
     """
-    from scipy.stats import kendalltau
-
     rng = np.random.default_rng(seed)
     drawn = [(rng.random(len(pool.chance)) < pool.chance) | pool.source for _ in range(DRAWS)]
-    truths = [_means(pool, labels) for labels in drawn]
+    truths = np.stack([_means(pool, labels) for labels in drawn])
 
     def closeness(labels: Flags) -> Floats:
         means = _means(pool, labels)
-        taus = [float(kendalltau(means, truth).statistic) for truth in truths]
-        return np.asarray(np.nan_to_num(taus))
+        return np.asarray(np.nan_to_num(tau_b_rows(np.broadcast_to(means, truths.shape), truths)))
 
     single, found, queries = closeness(pool.source), [], max(1, pool.top.shape[1])
     for depth in depths:
@@ -113,7 +111,9 @@ def pool_worth(pool: JudgedPool, depths: tuple[int, ...], *, seed: int = 0) -> l
         false = float(1.0 - pool.chance[added].mean()) if added.any() else None
         taus = closeness(labels)
         worse = float((taus < single).mean())
-        found.append(Worth(depth, float(added.sum()) / queries, false, float(taus.mean()), float(single.mean()), worse))
+        found.append(
+            PoolWorth(depth, float(added.sum()) / queries, false, float(taus.mean()), float(single.mean()), worse)
+        )
     return found
 
 

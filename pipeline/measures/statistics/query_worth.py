@@ -31,7 +31,7 @@ _TAIL = 0.025
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class QueryWorth:
     """How many randomly drawn real queries would rank the systems as well, with a 95 % interval.
 
     ``queries`` is infinite if that is more than ``MOST``, 0 if even one real query does better; ``low`` and ``high``
@@ -44,7 +44,7 @@ class Worth:
     tau: float
 
 
-def query_worth(real: Floats, others: Floats, *, seed: int = 0) -> Worth:
+def query_worth(real: Floats, others: Floats, *, seed: int = 0) -> QueryWorth:
     """Return how many real queries would rank systems as well as other queries do.
 
     The true differences of systems follow the set's with an unknown slope, plus errors of the set with an unknown
@@ -72,7 +72,7 @@ def query_worth(real: Floats, others: Floats, *, seed: int = 0) -> Worth:
         return _worth(real.T, others.mean(axis=0), seed)
 
 
-def _worth(real: Floats, told: Floats, seed: int) -> Worth:
+def _worth(real: Floats, told: Floats, seed: int) -> QueryWorth:
     from scipy.linalg import helmert
 
     systems, queries = real.shape
@@ -92,7 +92,7 @@ def _worth(real: Floats, told: Floats, seed: int) -> Worth:
     numbers = np.array([_crossing(tau, curve, sizes) for tau, curve in zip(taus, curves, strict=True)])
     low, high = np.quantile(numbers, [_TAIL, 1 - _TAIL], method="inverted_cdf")
     expected = float(taus.mean())
-    return Worth(_crossing(expected, curves.mean(axis=0), sizes), float(low), float(high), expected)
+    return QueryWorth(_crossing(expected, curves.mean(axis=0), sizes), float(low), float(high), expected)
 
 
 def _covariance(contrasts: Floats) -> Floats:

@@ -106,13 +106,13 @@ def order_chance(moments: Moments, *, least: float = LEAST_TAU, seed: int = 0) -
     pairs = systems * (systems - 1) // 2
     allowed = int((1 - least) / 2 * pairs + 1e-9)
     order = sorted(range(systems), key=moments.means.__getitem__)
-    tied = sum(moments.means[one] == moments.means[other] for one, other in combinations(range(systems), 2))
     centre = fsum(moments.means) / systems
     means = [moments.means[place] - centre for place in order]
+    tied = [(one, other) for one, other in combinations(range(systems), 2) if means[one] == means[other]]
     errors = _centred(moments.covariance, order)
     variance = sum(errors[place][place] for place in range(systems)) / (systems - 1)
     if variance <= _TINY:
-        return float(tied <= allowed)
+        return float(len(tied) <= allowed)
     random = Random(seed)  # noqa: S311  draws, not secrets
     kept = _kept(sum(map(mul, means, means)) / variance, systems - 1, random)
     root = _root(errors)
@@ -121,7 +121,8 @@ def order_chance(moments: Moments, *, least: float = LEAST_TAU, seed: int = 0) -
         normal = [random.gauss(0.0, 1.0) for _ in means]
         scale = sqrt(share * _inverse_chi_square(moments.freedom, random))
         drawn = [share * mean + scale * sum(map(mul, row, normal)) for mean, row in zip(means, root, strict=True)]
-        right += _inversions(drawn) + tied <= allowed
+        wrong = _inversions(drawn) + sum(drawn[one] <= drawn[other] for one, other in tied)  # a tie is wrong once
+        right += wrong <= allowed
     return right / DRAWS
 
 
@@ -170,7 +171,7 @@ def _inverse_chi_square(freedom: float, random: Random) -> float:
 
 
 def _inversions(values: Sequence[float]) -> int:
-    """Return how many pairs are not in ascending order, ties among them."""
+    """Return how many pairs are in descending order; equal values are not."""
     seen: list[float] = []
     count = 0
     for value in values:

@@ -14,8 +14,11 @@ from goldbench.pipeline.measures.statistics.student import upper_quantile
 T = TypeVar("T", bound=Hashable)
 
 
-USUAL_LIKENESS = 0.1
-"""Correlation of two pairs of one query where the queries at hand say little: the median of judges on TREC DL 2023."""
+USUAL_LIKENESS = 0.15
+"""Correlation of two pairs of one query where the queries at hand say little: the median of 34 judges and their grades.
+
+``python -m tests.benchmarks.coverage_likeness`` measures it on TREC Deep Learning 2023 and LLMJudge.
+"""
 
 _PRIOR_QUERIES = 5
 """Number of queries with a success (or a failure) from which on the queries' own design effect counts more."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import ndtri
 
 from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.order_intervals import resampled_means
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS, kendall_tau_b, tau_b_rows
-from goldbench.pipeline.measures.statistics.resamples import on_grid, resample_sums
 
 RESAMPLES = 500
 """Draws of the queries for one interval, which needs their standard deviation only."""
@@ -67,21 +67,16 @@ def ranking_agreement(
     if paired and len(first) != len(second):
         raise ValueError("paired sources must have the same queries")
     tau = kendall_tau_b(first.mean(axis=0), second.mean(axis=0))
-    resampled = tau_b_rows(_means(first, 2 * seed), _means(second, 2 * seed + (not paired)))
+    one = resampled_means(first, draws=RESAMPLES, seed=2 * seed)
+    other = resampled_means(second, draws=RESAMPLES, seed=2 * seed + (not paired))
+    resampled = tau_b_rows(one, other)
     resampled = resampled[np.isfinite(resampled)]
     if not np.isfinite(tau) or len(resampled) < RESAMPLES / 2:
         return None
-    singles = [kendall_tau_b(first.mean(axis=0), one.mean(axis=0)) for one in draws if len(one)]
-    known = [one for one in singles if np.isfinite(one)] or [tau]
+    singles = [kendall_tau_b(first.mean(axis=0), draw.mean(axis=0)) for draw in draws if len(draw)]
+    known = [value for value in singles if np.isfinite(value)] or [tau]
     low, high = _interval(tau, resampled, min(len(first), len(second)), first.shape[1], confidence)
     return RankingAgreement(tau, low, high, min(known), max(known))
-
-
-def _means(scores: Floats, seed: int) -> Floats:
-    """Return the means of the systems over resampled queries, shape (resamples, systems)."""
-    grid = on_grid(scores[:, :, None])
-    sums = np.concatenate(list(resample_sums(grid.steps, draws=RESAMPLES, seed=seed)))
-    return np.asarray(sums[:, :, 0] * grid.unit[0] / len(scores))
 
 
 def _interval(tau: float, resampled: Floats, queries: int, systems: int, confidence: float) -> tuple[float, float]:
@@ -92,6 +87,6 @@ def _interval(tau: float, resampled: Floats, queries: int, systems: int, confide
     deviation = float(resampled.std(ddof=1)) * np.sqrt(queries / (queries - 1))
     pairs = systems * (systems - 1) / 2
     inside = float(np.clip(tau, -1 + 1 / pairs, 1 - 1 / pairs))
-    half = float(-ndtri(tail)) * deviation / (1 - inside**2)
+    half = -NormalDist().inv_cdf(tail) * deviation / (1 - inside**2)
     low, high = np.tanh(np.arctanh(inside) + np.array([-half, half]))
     return float(min(low, tau)), float(max(high, tau))

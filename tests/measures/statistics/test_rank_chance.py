@@ -69,6 +69,13 @@ def test_systems_that_score_alike_are_in_no_order() -> None:
     assert order_chance(three) < 0.05
 
 
+def test_a_tie_is_one_pair_the_wrong_way_round() -> None:
+    means = [0.1, 0.2, 0.3, 0.4, 0.4]
+    sure = Moments(means, [[1e-5 if one == other else 0.0 for one in range(5)] for other in range(5)], 1e9)
+    assert order_chance(sure) > 0.99  # 1 of 10 pairs may be wrong
+    assert order_chance(sure, least=1.0) == 0.0
+
+
 def test_the_same_difference_on_few_queries_is_not_certain() -> None:
     assert 0.5 < order_chance(moments_of([[1.0], [0.0]])) < 0.9
     assert order_chance(moments_of([[1.0] * 3, [0.0] * 3])) < order_chance(moments_of([[1.0] * 12, [0.0] * 12]))

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from goldbench.pipeline.measures.result import Counts, Result
+from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.detectable import detectable_difference
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.significance import compare
-from goldbench.schemas.scorecard import Method, Verdict
+from goldbench.schemas.scorecard import GoldReference, Method, Verdict
 from tests.measures.statistics.test_randomization import made
 
 QUICK = Method(missing="zero", scores="float64", permutations=999, resamples=500)
@@ -126,3 +128,17 @@ def test_what_cannot_be_compared_is_refused(scores: np.ndarray) -> None:
     systems = ["a", "b"][: scores.shape[1]]
     with pytest.raises(ValueError, match="at least 2 queries"):
         compare(scores, systems, ["m"] * scores.shape[2], QUICK)
+
+
+@pytest.mark.parametrize(("permutations", "is_told"), [(58, True), (59, False)])
+def test_too_few_permutations_for_any_claim_are_told(permutations: int, *, is_told: bool) -> None:
+    results = {
+        name: Result(["q1", "q2"], {"p@1": np.full(2, level), "judged@10": np.ones(2)}, Counts(2, 0, 0, 0, 0, 0))
+        for name, level in (("a", 0.1), ("b", 0.2), ("c", 0.3))
+    }
+    gold = GoldReference(name="gold", sha256="0" * 64, queries=2)
+    method = Method(missing="zero", scores="float64", permutations=permutations, resamples=100, seed=0, alpha=0.05)
+    card = scorecard(results, ["p@1"], judged="judged@10", gold=gold, method=method, goldbench="0")
+    told = [one for one in card.warnings if "permutations" in one]
+    assert bool(told) is is_told
+    assert all("none of 3 comparisons" in one and "use 59 permutations" in one for one in told)
