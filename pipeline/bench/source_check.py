@@ -13,7 +13,7 @@ from goldbench.pipeline.measures.assessment import assess
 from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.statistics.comparison import aligned
 from goldbench.pipeline.measures.statistics.source_agreement import ranking_agreement
-from goldbench.pipeline.offline.fresh_queries import FreshQueries, fresh_queries
+from goldbench.pipeline.offline.fresh_queries import DRAWS, FreshQueries, fresh_queries
 from goldbench.pipeline.text.language import main_language
 from goldbench.schemas.experiment import SourceAgreement
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 RECIPES: tuple[RecipeName, ...] = ("terms", "held-out")
 GOLD = "the gold set"
-DRAWS = 3
-"""Separate draws of each recipe, which show how far one draw can be trusted."""
 FEWEST = 10
 """Fewest queries of a source, and 2 systems, for a statement on their ranking."""
 
@@ -46,7 +44,7 @@ def source_agreements(
     """Return how alike every two sources of queries rank the systems; none if the experiment does not ask for it.
 
     Every system that searched the gold set's own cut is indexed and searched once more for each recipe. One that fails
-    is left out.
+    is left out, and told.
 
     Args:
         bench: The experiment; ``validity`` is the number of simulated queries of each recipe.
@@ -99,7 +97,8 @@ def _scores(
                 retriever.index(searched)
                 systems.forget()
                 run = retriever.search(made.queries, k=bench.depth)
-            except (RetrieverFailed, MissingExtra):
+            except (RetrieverFailed, MissingExtra) as error:
+                progress.note(f"{name}: left out of the check by simulated queries: {error}")
                 continue
             placed = place_mapping(qrels, {one: dict(run.get(one, {})) for one in qrels}, scores="float64")
             result = assess(qrels, placed, [measure], extra=0, missing="zero", names=("simulated queries", name))

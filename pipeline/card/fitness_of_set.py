@@ -41,9 +41,9 @@ def verdict_of(
         return None
     if runs:
         columns, names = list(runs.values()), _YOURS
-        ranking = _ranking(gold, makers, list(runs))
     else:
-        columns, names, ranking = baselines.scores.T.tolist(), _OURS, None
+        columns, names = baselines.scores.T.tolist(), _OURS
+    ranking, unread = _ranking(gold, makers, list(runs))
     ranked = {name: material.runs[name] for name in runs} or baselines.ranked
     unjudged, top = _holes(material, ranked, baselines.query_ids)
     strange = [name for name in runs if not _is_judged(material, name)]
@@ -56,6 +56,7 @@ def verdict_of(
         ranking=ranking,
         strange=strange,
         has_runs=bool(runs),
+        unread=unread,
     )
     found = fitness([[] for _ in columns] if strange else columns, makers.basis, unjudged=case.holes, ranking=ranking)
     told = verdict_in_words(found, case)
@@ -98,17 +99,20 @@ def _holes(
     return unjudged, top
 
 
-def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> Ranking | None:
-    """Return what people's complete judgments tell of the order of the runs, if a model judged; None if nothing."""
+def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[Ranking | None, str]:
+    """Return what people's complete judgments tell of the order of the runs, if a model judged; None if nothing.
+
+    Beside it stands why these judgments could not be read, nothing if they could.
+    """
     if not makers.reviewed or makers.basis.judged_by != "model" or len(names) < 2:
-        return None
+        return None, ""
     from goldbench.pipeline.review.corrected_scores import Reading, calibrate
 
     runs = {path.stem: path for path in GoldFolder(gold.path).runs() if path.stem in names}
     try:
         loaded = {name: load_run(path) for name, path in runs.items()}
         found = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=Reading())
-    except GoldbenchError:
-        return None
+    except GoldbenchError as error:
+        return None, str(error)
     ranking = found.ranking.get(MEASURE)
-    return None if ranking is None else Ranking(**ranking.model_dump())
+    return None if ranking is None else Ranking(**ranking.model_dump()), ""

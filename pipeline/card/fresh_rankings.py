@@ -8,15 +8,13 @@ import numpy as np
 
 from goldbench.pipeline.card.baselines import Baselines, ndcg, ranked_by_all
 from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.offline.fresh_queries import fresh_queries
+from goldbench.pipeline.offline.fresh_queries import DRAWS, fresh_queries
 from goldbench.pipeline.offline.generator import RecipeName
 
 PASSAGES = 2_000
 """Most passages that queries are drawn from and searched in: an evenly spaced sample bounds the time of a card."""
 QUERIES = 300
 """Most queries drawn."""
-DRAWS = 3
-"""Separate draws, which show how far one draw can be trusted."""
 
 
 def fresh_scores(corpus: Mapping[str, str], recipe: RecipeName, *, language: str | None, seed: int) -> list[Baselines]:

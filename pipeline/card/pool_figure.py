@@ -20,6 +20,7 @@ ENOUGH = 60
 """Fewer judged pairs of the random sample give no figure."""
 FEWEST_SYSTEMS = 3
 DEPTHS = (1, 3, 5, 10, 20, 50)
+_GRADES = {str(int(grade)): int(grade) for grade in Relevance}
 _STATES = {True: State.WARN, False: State.INFO, None: State.INFO}
 
 
@@ -118,6 +119,7 @@ def _sample(material: DescribedSet) -> dict[int, tuple[int, int]]:
     counts = said.get("random_sample") if isinstance(said, Mapping) else None
     found = {}
     for grade, given in counts.items() if isinstance(counts, Mapping) else ():
-        if isinstance(given, list) and len(given) == 2 and all(isinstance(one, int) for one in given):
-            found[int(grade)] = (given[0], given[1])
+        numbers = [one for one in given if isinstance(one, int)] if isinstance(given, list) else []
+        if grade in _GRADES and len(numbers) == 2 and 0 <= numbers[1] <= numbers[0]:
+            found[_GRADES[grade]] = (numbers[0], numbers[1])
     return found

@@ -14,6 +14,8 @@ from goldbench.schemas.query import Assignment, Constraints, QueryKind, QuerySty
 
 T = TypeVar("T")
 
+DRAWS = 3
+"""Separate draws that are usually made: they show how far one draw can be trusted."""
 _BRIEF = Assignment(kind=QueryKind.FACT, style=QueryStyle.KEYWORDS)
 
 

@@ -35,6 +35,7 @@ class Case:
     ``systems`` are what people read for the systems, with ``{n}`` for their number in the plural. ``unjudged`` is the
     number of unjudged top results of each system, ``top`` of how many; ``strange`` are the systems without any judged
     result. ``has_runs`` says that the user has the results of the systems in files, and can have them judged.
+    ``unread`` is why people's judgments could not be read, empty if they could.
     """
 
     measure: str
@@ -45,6 +46,7 @@ class Case:
     ranking: Ranking | None = None
     strange: Sequence[str] = ()
     has_runs: bool = True
+    unread: str = ""
 
     @property
     def holes(self) -> list[float]:
@@ -130,13 +132,19 @@ def _against(found: Fitness, case: Case, systems: str) -> str:
     if found.reason is Reason.EQUAL:
         return f"{systems} have the same {case.measure} on every query"
     why = {
-        Reason.MODEL: f"a model judged, and people judged fewer than {queries(FEWEST)} completely",
+        Reason.MODEL: f"a model judged, and {_by_people(case)}",
         Reason.SOURCE: "the only label of a query is the passage that it was written from",
         Reason.UNJUDGED: f"up to {_percent(max(case.holes, default=0.0))} of their top results are unjudged",
         Reason.CHANCE: _doubt(found),
     }
     start = "; " if found.detectable is not None else ""
     return f"{start}does not rank {systems.removesuffix(',')}: {why[found.reason or Reason.CHANCE]}"
+
+
+def _by_people(case: Case) -> str:
+    if case.unread:
+        return f"people's judgments cannot be read ({case.unread})"
+    return f"people judged fewer than {queries(FEWEST)} completely"
 
 
 def _doubt(found: Fitness) -> str:

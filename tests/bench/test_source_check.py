@@ -47,21 +47,24 @@ def gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "dataset.json"
 
 
-def experiment(gold: Path, text: str) -> Experiment:
+def experiment(gold: Path, text: str, progress: MagicMock | None = None) -> Experiment:
     (gold.parent / "bench.toml").write_text(text, encoding="utf-8")
     loaded = load_gold(gold)
     bench = load_bench(gold.parent / "bench.toml", level=loaded.level)
-    progress, folder = MagicMock(), gold.parent / "bench"
+    progress, folder = progress or MagicMock(), gold.parent / "bench"
     found = conduct(bench, loaded, folder=folder, answers=folder / "answers.sqlite", progress=progress)
     assert found.experiment is not None
     return found.experiment
 
 
 def test_two_recipes_are_compared_with_the_set_and_with_each_other(gold: Path) -> None:
-    found = experiment(gold, f"validity = 20\n{SYSTEMS}")
+    progress = MagicMock()
+    found = experiment(gold, f"validity = 20\n{SYSTEMS}", progress)
     pairs = [(one.first, one.second) for one in found.sources]
     assert pairs == [("the gold set", "terms"), ("the gold set", "held-out"), ("terms", "held-out")]
     assert {one.systems for one in found.sources} == {2}  # the one that fails on other queries is left out
+    left_out = [call.args[0] for call in progress.note.call_args_list if "left out of the check" in call.args[0]]
+    assert [line.split(":")[0] for line in left_out] == ["broken", "broken"]
     assert all(-1 <= one.low <= one.tau <= one.high <= 1 for one in found.sources)
     assert "terms and held-out rank the 2 systems by ndcg@10 with tau" in figures_markdown(found)
 

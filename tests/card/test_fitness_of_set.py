@@ -81,6 +81,21 @@ def test_a_run_without_a_judged_result_makes_the_set_unusable_as_in_score(folder
     assert found.sentence.startswith("unusable: no result of other ids is judged")
 
 
+def test_a_damaged_ledger_is_told_and_not_taken_for_few_judgments(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(40)
+    metadata = {"evidence_level": "human", "grades": {}, "grading": {}}
+    made = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant, metadata=metadata)
+    (made / "review.sqlite").write_bytes(b"nonsense")
+    (made / "runs").mkdir()
+    for place, name in enumerate(("one", "two")):
+        lines = [f"q{n} Q0 d{n + place * (n % 10 == 0)} 1 1.0 x\n" for n in range(40)]
+        (made / "runs" / f"{name}.trec").write_text("".join(lines), "utf-8")
+    material = read_described(made)
+    found = verdict_of(made, material, run_baselines(material), [])
+    assert found is not None
+    assert "a model judged, and people's judgments cannot be read (" in found.sentence
+
+
 def test_results_of_the_baselines_are_not_to_be_judged(folder: Path) -> None:
     material = read_described(folder)
     material.runs.clear()

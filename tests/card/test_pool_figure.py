@@ -50,7 +50,7 @@ def test_a_judge_who_is_always_wrong_does_harm(material: DescribedSet) -> None:
     assert "expected to do harm" in found.meaning
 
 
-@pytest.mark.parametrize("said", ["", [], {"3": "many"}, {"3": [1]}, None])
+@pytest.mark.parametrize("said", ["", [], {"3": "many"}, {"3": [1]}, {"x": [90, 1]}, {"3": [60, 90]}, None])
 def test_foreign_metadata_is_no_sample(material: DescribedSet, said: object) -> None:
     found = pool_figure(replace(material, metadata={"review": {"random_sample": said}}), _systems(material))
     assert found.state is State.ABSENT
