@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 
 from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.text.language import detect_language
+from goldbench.pipeline.text.language import detect_language, load_ahead
 
 _LATIN = "hello"
 """A text whose language is told by the tables of the language detector."""
@@ -24,7 +24,7 @@ def preload(settings: ModelSettings | None) -> None:
     Args:
         settings: The model that writes, None for no model.
     """
-    _begin(load_languages)
+    load_ahead()
     if settings is not None:
         _begin(lambda: _load_path(settings))
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from goldbench.pipeline.processes.messages import encoded, framed, next_message
 
-_KEPT = frozenset({"PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT"})
+_KEPT = frozenset({"PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "PYTHONDONTWRITEBYTECODE"})
 """The environment variables that every process gets; none of them holds a key."""
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 

@@ -330,7 +330,7 @@ def test_validate_sees_every_kind_of_damage(goldbench_inside: Goldbench, tmp_pat
 
 @posix
 def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
-    corpus(tmp_path / "docs")
+    corpus(tmp_path / "docs", 40)
     command = f"ulimit -f 8; exec '{sys.executable}' -m goldbench build docs --out run --queries 5"
     done = subprocess.run(
         ["bash", "-c", command],
