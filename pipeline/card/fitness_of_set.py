@@ -108,7 +108,7 @@ def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[Ranking 
         return None, ""
     from goldbench.pipeline.review.corrected_scores import Reading, calibrate
 
-    runs = {path.stem: path for path in GoldFolder(gold.path).runs() if path.stem in names}
+    runs = {name: path for name, path in GoldFolder(gold.path).named_runs().items() if name in names}
     try:
         loaded = {name: load_run(path) for name, path in runs.items()}
         found = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=Reading())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+import goldbench
 from goldbench.pipeline.card import make_card
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
@@ -79,6 +83,56 @@ def test_a_run_without_a_judged_result_makes_the_set_unusable_as_in_score(folder
     found = verdict_of(folder, material, run_baselines(material), [])
     assert found is not None
     assert found.sentence.startswith("unusable: no result of other ids is judged")
+
+
+def test_runs_of_every_format_that_score_reads_are_the_cards_too(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(12)
+    made = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant)
+    runs, rows = made / "runs", [(f"q{n}", f"d{n}", 1.0) for n in range(12)]
+    runs.mkdir()
+    trec = "".join(f"{q} Q0 {d} 1 {score} x\n" for q, d, score in rows)
+    (runs / "words.trec").write_text(trec, "utf-8")
+    (runs / "packed.run.gz").write_bytes(gzip.compress(trec.encode()))
+    (runs / "plain.txt").write_text(trec, "utf-8")
+    (runs / "named.v1.2").write_text(trec, "utf-8")
+    (runs / "words.json").write_text(json.dumps({q: {d: score} for q, d, score in rows}), "utf-8")
+    (runs / "lines.jsonl").write_text("".join(json.dumps({"qid": q, "docs": [d]}) + "\n" for q, d, _ in rows), "utf-8")
+    table = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    table.write_csv(runs / "table.csv")
+    table.write_csv(runs / "tabs.tsv", separator="\t")
+    table.write_parquet(runs / "columns.parquet")
+    (runs / ".hidden").write_text("no run", "utf-8")
+    (runs / "README.md").write_text("# Runs\n\nMade on Monday.\n", "utf-8")
+    found = read_described(made)
+    names = {"words.trec", "words.json", "packed", "plain", "named.v1.2", "lines", "table", "tabs", "columns"}
+    assert found.runs.keys() == names, "two files of one name keep their suffixes"
+    assert all(one == {q: [d] for q, d, _ in rows} for one in found.runs.values())
+    assert found.unreadable == ["README.md"]
+
+
+def test_files_that_are_no_runs_are_named(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(3)
+    made = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant)
+    (made / "runs").mkdir()
+    for name in ("a.json", "b.csv", "c.trec", "d.txt"):
+        (made / "runs" / name).write_text("{not a run", "utf-8")
+    told = next(one for one in make_card(made).figures if one.name == "hole@10 of runs")
+    assert told.state is State.ABSENT
+    assert "4 files there cannot be read as runs: a.json, b.csv, c.trec, …" in told.meaning
+
+
+def test_a_set_without_a_manifest_tells_the_level_of_evidence_and_its_notice(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(3)
+    metadata = {"evidence_level": "smoke", "notice": "These queries are simulated."}
+    made = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, metadata=metadata)
+    other = {"evidence_level": "human"}
+    write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant, metadata=other)
+    (tmp_path / "manifest.json").write_text("{}", "utf-8")
+    card = make_card(made)
+    assert card.evidence_level == "smoke", "the set's own, and not that of a set above it"
+    assert card.notice == "These queries are simulated."
+    assert "queries simulated or of a small model (smoke)" in plain(card)
+    assert goldbench.GoldSet.load(made).metadata == metadata
 
 
 def test_a_damaged_ledger_is_told_and_not_taken_for_few_judgments(tmp_path: Path) -> None:
