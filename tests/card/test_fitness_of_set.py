@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from statistics import median
 
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ from goldbench.pipeline.card.validity import SOURCES
 from goldbench.pipeline.report.card_text import markdown, plain
 from goldbench.schemas.set_card import Card, State
 from tests.card.sets import topical, write_dataset
+from tests.conftest import Goldbench
 
 
 @pytest.fixture(scope="module")
@@ -158,3 +160,39 @@ def test_results_of_the_baselines_are_not_to_be_judged(folder: Path) -> None:
     found = verdict_of(folder, material, run_baselines(material), [])
     assert found is not None
     assert not any("unjudged" in one for one in found.improvements)
+
+
+def test_every_command_shows_the_same_detectable_difference_for_the_same_runs(
+    tmp_path: Path, goldbench_inside: Goldbench
+) -> None:
+    queries, corpus, relevant = topical(14)
+    relevant["q13"] = []
+    scores = {query_id: dict.fromkeys(ids, 3) for query_id, ids in relevant.items()} | {"q13": {"d0": 0}}
+    more = {"relevance_scores": scores, "metadata": {"evidence_level": "human", "grades": {}}}
+    made = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, **more)
+    (made / "runs").mkdir()
+    tables, files = [], {}
+    for place, name in enumerate("abc"):
+        files[name] = made / "runs" / f"{name}.trec"
+        lines = [
+            f"q{n} Q0 d{(n + at - (n * n + place) % 4) % 28} {at} {9 - at} x\n" for n in range(14) for at in range(4)
+        ]
+        files[name].write_text("".join(lines), "utf-8")
+        tables.append(f"[systems.{name}]\nkind = 'run'\nfile = 'set/runs/{name}.trec'\n")
+    (tmp_path / "bench.toml").write_text(f"compare = ['ndcg@10']\n{''.join(tables)}", "utf-8")
+    gold = goldbench.GoldSet.load(made)
+    options = [word for name, path in files.items() for word in ("--run", f"{name}={path}")]
+    done = goldbench_inside("compare", made, *options, "--measure", "ndcg@10", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    alone = [one["detectable"] for one in json.loads(done.stdout)["comparisons"]]
+    assert goldbench_inside("bench", made, "-c", "bench.toml", "--out", "bench").returncode == 0
+    experiment = json.loads((tmp_path / "bench" / "experiment.json").read_text("utf-8"))["card"]
+    assert [one["detectable"] for one in experiment["comparisons"]] == pytest.approx(alone)
+    verdicts = {
+        "compare": json.loads(done.stdout)["verdict"]["sentence"],
+        "bench": experiment["verdict"]["sentence"],
+        "score": gold.evaluate(files, ["ndcg@10"]).verdict.sentence,
+        "card": make_card(made).verdict.sentence.replace("the 3 runs in its folder", "these 3 systems"),
+    }
+    assert set(verdicts.values()) == {verdicts["score"]}
+    assert f"differences of {median(alone):.3f}" in verdicts["score"]
