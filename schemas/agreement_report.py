@@ -26,7 +26,10 @@ class Estimate(Record):
 
 
 class GradeMeaning(Record):
-    """The worth of a judge's grade: the share of its pairs relevant by the reference (interval over queries)."""
+    """The worth of a judge's grade: the share of its pairs relevant by the reference (interval over queries).
+
+    ``pairs`` and ``relevant`` count pairs; the share weighs them if they were drawn with known probabilities.
+    """
 
     grade: int
     pairs: int = Field(ge=0)

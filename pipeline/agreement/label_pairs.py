@@ -16,7 +16,6 @@ from goldbench.pipeline.formats.runs.judgments import Grades
 from goldbench.pipeline.goldset.file_names import QUERIES
 from goldbench.pipeline.goldset.gold_path import notes_of_queries
 from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
-from goldbench.pipeline.measures.statistics.calibration import effective_size
 from goldbench.pipeline.measures.statistics.guardrails import guardrails
 from goldbench.pipeline.measures.statistics.kappa import combined, query_tables
 from goldbench.pipeline.text.display import shown
@@ -52,15 +51,12 @@ class _Grading:
             weights: Weight of each pair, above 0; pairs without one weigh 1.
         """
         _, counts = query_tables(one, other, highest=self.highest)
-        if not weights:
-            return pair_figures(counts, counts, level=self.level, **self.draws())
-        _, tables = query_tables(one, other, highest=self.highest, weights=weights)
-        each = sorted(
-            weights.get(query_id, {}).get(doc_id, 1.0)
-            for query_id in one.keys() & other.keys()
-            for doc_id in one[query_id].keys() & other[query_id].keys()
-        )
-        return pair_figures(tables, counts, level=self.level, effective=effective_size(each), **self.draws())
+        tables, squares = counts, None
+        if weights:
+            tables, squares = (
+                query_tables(one, other, highest=self.highest, weights=weights, power=power)[1] for power in (1, 2)
+            )
+        return pair_figures(tables, counts, level=self.level, resamples=self.resamples, seed=self.seed, squares=squares)
 
     def agreement(self, reference: Labels, judge: Labels, **found: Any) -> Agreement:  # noqa: ANN401  fields of the record
         return Agreement(

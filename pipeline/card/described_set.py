@@ -25,8 +25,8 @@ class DescribedSet:
 
     ``qrels`` are grades by query and passage, ``level`` the smallest relevant grade; ``notes`` what a build noted about
     each query; ``document_of`` the source document of each passage; ``runs`` the first results of the runs beside the
-    set, ``unreadable`` the runs that cannot be read. ``settings`` is the configuration of the build. ``originals`` and
-    ``derived`` are those members of ``dataset.json``.
+    set, ``unreadable`` the files beside them that cannot be read as runs. ``settings`` is the configuration of the
+    build. ``originals`` and ``derived`` are those members of ``dataset.json``.
     """
 
     name: str
@@ -141,11 +141,11 @@ def _language(note: dict[str, Any], text: str) -> str | None:
 def _runs(folder: GoldFolder, gold: Gold) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
     runs: dict[str, dict[str, list[str]]] = {}
     unreadable = []
-    for path in folder.runs():
+    for name, path in folder.named_runs().items():
         try:
             found = top_documents(gold, load_run(path), depth=DEPTH)
         except GoldbenchError:
-            unreadable.append(path.stem)
+            unreadable.append(path.name)
         else:
-            runs[path.stem] = {query_id: [one.doc_id for one in top] for query_id, top in found.items()}
+            runs[name] = {query_id: [one.doc_id for one in top] for query_id, top in found.items()}
     return runs, unreadable

@@ -58,7 +58,7 @@ def absent(section: str, name: str, reason: str) -> Figure:
         name: As in `figure`.
         reason: Why the figure is absent, one line.
     """
-    return Figure(section=section, name=name, state=State.ABSENT, meaning=reason)
+    return Figure(section=section, name=name, state=State.ABSENT, meaning=writable(reason))
 
 
 def writable(text: str) -> str:

@@ -36,7 +36,7 @@ def verdict_of(
     """
     gold = Gold(folder, material.qrels, material.level)
     makers = makers_of(gold, agreement=_agreement(figures))
-    runs = _scored(material, baselines.query_ids)
+    runs = _scored(material)
     if not runs and not baselines.names:
         return None
     if runs:
@@ -45,7 +45,7 @@ def verdict_of(
         columns, names = baselines.scores.T.tolist(), _OURS
     ranking, unread = _ranking(gold, makers, list(runs))
     ranked = {name: material.runs[name] for name in runs} or baselines.ranked
-    unjudged, top = _holes(material, ranked, baselines.query_ids)
+    unjudged, top = _holes(material, ranked, sorted(material.qrels) if runs else baselines.query_ids)
     strange = [name for name in runs if not _is_judged(material, name)]
     case = Case(
         MEASURE,
@@ -71,14 +71,10 @@ def _agreement(figures: Sequence[Figure]) -> float | None:
     return float(found.value) if found is not None and isinstance(found.value, int | float) else None
 
 
-def _scored(material: DescribedSet, query_ids: Sequence[str]) -> dict[str, list[float]]:
-    """Return the scores of the runs that hold a query of the set, in the order of the query ids."""
-    qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
-    scored = {}
-    for name, found in material.runs.items():
-        if not qrels.keys().isdisjoint(found):
-            scored[name] = ndcg(qrels, found).tolist()
-    return scored
+def _scored(material: DescribedSet) -> dict[str, list[float]]:
+    """Return the scores of the runs that hold a query of the set, over all judged queries, as `score` counts them."""
+    held = {name: found for name, found in material.runs.items() if not material.qrels.keys().isdisjoint(found)}
+    return {name: ndcg(material.qrels, found).tolist() for name, found in held.items()}
 
 
 def _is_judged(material: DescribedSet, name: str) -> bool:
@@ -108,7 +104,7 @@ def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[Ranking 
         return None, ""
     from goldbench.pipeline.review.corrected_scores import Reading, calibrate
 
-    runs = {path.stem: path for path in GoldFolder(gold.path).runs() if path.stem in names}
+    runs = {name: path for name, path in GoldFolder(gold.path).named_runs().items() if name in names}
     try:
         loaded = {name: load_run(path) for name, path in runs.items()}
         found = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=Reading())

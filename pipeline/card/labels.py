@@ -17,6 +17,7 @@ from goldbench.pipeline.measures.judged import hole_rate, left_out_holes
 from goldbench.pipeline.measures.statistics.special_figures import level_in
 from goldbench.pipeline.stages.difficulty import WITHIN
 from goldbench.pipeline.stages.pool import REACHED_WITHIN
+from goldbench.pipeline.text.display import amount
 from goldbench.schemas.query import Level
 from goldbench.schemas.set_card import Figure, State, Value
 
@@ -26,6 +27,8 @@ MASKS = ("masked", "masked_titles")
 """What a build notes of a query whose words it held out of the corpus."""
 LISTED = 50
 """Most queries listed that no baseline solves."""
+_NAMED = 3
+"""Most files named that are no runs."""
 _UNSEEN, _COMPARED = 0.25, 0.10
 _NO_BASELINE = "no query has a relevant passage, or no baseline could be run"
 
@@ -253,8 +256,7 @@ def _left_out(material: DescribedSet) -> Figure:
 def _holes_of_runs(material: DescribedSet) -> Figure:
     name, found = "hole@10 of runs", dict(sorted(_rates(material, material.runs).items()))
     if not found:
-        unread = f"; runs that cannot be read: {len(material.unreadable)}" if material.unreadable else ""
-        return absent(HOLES, name, f"no run stands in the folder runs of the set{unread}")
+        return absent(HOLES, name, f"no run stands in the folder runs of the set{_unreadable(material.unreadable)}")
     apart = max(found.values()) - min(found.values())
     unsafe = len(found) > 1 and apart > _COMPARED
     return figure(
@@ -267,6 +269,14 @@ def _holes_of_runs(material: DescribedSet) -> Figure:
         else f"Share of unjudged results in the top {DEPTH} of the run with the most.",
         unit="share of the first 10, greatest",
         values=dict(found),
-        items=[f"cannot be read: {run}" for run in material.unreadable],
+        items=[f"cannot be read as a run: {run}" for run in material.unreadable],
         limit=("<= 0.10 for systems that are compared", max(found.values()) <= _COMPARED and not unsafe),
     )
+
+
+def _unreadable(files: list[str]) -> str:
+    """Return the end of a sentence that names files that are no runs; empty if there are none."""
+    if not files:
+        return ""
+    named = ", ".join([*files[:_NAMED], *(["…"] if len(files) > _NAMED else [])])
+    return f" ({amount(len(files), 'file')} there cannot be read as runs: {named})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,9 +20,20 @@ NAME = "worth of the pool"
 ENOUGH = 60
 """Fewer judged pairs of the random sample give no figure."""
 FEWEST_SYSTEMS = 3
+_MOST = 10**9
+"""Most pairs of a random sample; a larger number in a set's metadata is none."""
 DEPTHS = (1, 3, 5, 10, 20, 50)
 _GRADES = {str(int(grade)): int(grade) for grade in Relevance}
 _STATES = {True: State.WARN, False: State.INFO, None: State.INFO}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """Pairs of the random sample: their number, the equally weighted ones they are worth, the relevant share."""
+
+    pairs: int
+    worth: float
+    share: float
 
 
 def pool_figure(material: DescribedSet, baselines: Ranked) -> Figure:
@@ -32,7 +44,7 @@ def pool_figure(material: DescribedSet, baselines: Ranked) -> Figure:
         baselines: The rankings of the card's baselines, ranked beside the runs.
     """
     sample = _sample(material)
-    judged = sum(pairs for pairs, _ in sample.values())
+    judged = sum(one.pairs for one in sample.values())
     systems = [*baselines.values(), *material.runs.values()]
     if not material.pool or not material.judgments:
         return absent("positives", NAME, "no pool was judged")
@@ -41,7 +53,8 @@ def pool_figure(material: DescribedSet, baselines: Ranked) -> Figure:
         return absent("positives", NAME, f"{reason}; run goldbench review, then review apply")
     if len(systems) < FEWEST_SYSTEMS:
         return absent("positives", NAME, "fewer than three systems could be ranked")
-    pool = judged_pool(material, systems, relevance_rates(sample))
+    rates = relevance_rates({grade: (one.worth, one.worth * one.share) for grade, one in sample.items()})
+    pool = judged_pool(material, systems, rates)
     if pool is None:
         return absent("positives", NAME, "no source of a query is known")
     deepest = int(pool.rank.max(initial=1))
@@ -113,13 +126,27 @@ def _top(found: Mapping[str, list[str]], query_id: str, place: Mapping[tuple[str
     return ranked + [-1] * (DEPTH - len(ranked))
 
 
-def _sample(material: DescribedSet) -> dict[int, tuple[int, int]]:
-    """Return the pairs of the random sample and those that people find relevant, by the judge's grade."""
+def _sample(material: DescribedSet) -> dict[int, _Sampled]:
+    """Return what people find of the random sample, by the judge's grade."""
     said = material.metadata.get("review")
     counts = said.get("random_sample") if isinstance(said, Mapping) else None
     found = {}
     for grade, given in counts.items() if isinstance(counts, Mapping) else ():
-        numbers = [one for one in given if isinstance(one, int)] if isinstance(given, list) else []
-        if grade in _GRADES and len(numbers) == 2 and 0 <= numbers[1] <= numbers[0]:
-            found[_GRADES[grade]] = (numbers[0], numbers[1])
+        if grade in _GRADES and (one := _sampled(given)) is not None:
+            found[_GRADES[grade]] = one
     return found
+
+
+def _sampled(given: object) -> _Sampled | None:
+    """Return what `review apply` recorded of a grade, or None if it is something else.
+
+    Two numbers, of earlier versions, are equally weighted pairs, and how many of them are relevant.
+    """
+    if not isinstance(given, list):
+        return None
+    numbers = [one for one in given if isinstance(one, int | float) and abs(one) <= _MOST]
+    if len(numbers) == 2 and 0 <= numbers[1] <= numbers[0] and numbers[0]:
+        return _Sampled(int(numbers[0]), numbers[0], numbers[1] / numbers[0])
+    if len(numbers) == 4 and 0 < numbers[2] <= numbers[0] and 0 <= numbers[3] <= 1:
+        return _Sampled(int(numbers[0]), numbers[2], numbers[3])
+    return None

@@ -20,6 +20,8 @@ from goldbench.pipeline.formats.faults import Fault, in_file, unreadable
 from goldbench.pipeline.text.display import shown
 
 STDIN = "-"
+PACKINGS = frozenset({".gz", ".zst", ".zstd"})
+"""Suffixes of packed files; the suffix before them names the format."""
 NOT_UTF8 = "is not UTF-8 here; convert the whole file to UTF-8"
 
 PATIENCE_S = 30.0
@@ -55,7 +57,7 @@ class Source:
     def suffix(self) -> str:
         """The suffix that names the format, in lower case: ``.csv`` of ``run.csv.gz``."""
         suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        return next((suffix for suffix in reversed(suffixes) if suffix not in {".gz", ".zst", ".zstd"}), "")
+        return next((suffix for suffix in reversed(suffixes) if suffix not in PACKINGS), "")
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:

@@ -9,6 +9,7 @@ import os
 import re
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, Generic
 
 from goldbench.pipeline.errors import InputError, OutputError, explained
 from goldbench.pipeline.formats.jsonl import R, RecordFile
+from goldbench.pipeline.formats.runs.run_tables import name_of_run
 from goldbench.pipeline.formats.toml import write_toml
 from goldbench.pipeline.goldset import file_names as names
 from goldbench.pipeline.goldset import publication
@@ -186,8 +188,15 @@ class GoldFolder:
         return GoldFolder(self.path / names.UNREVIEWED)
 
     def runs(self) -> list[Path]:
-        """Return the runs of users' systems beside the set, sorted."""
-        return sorted((self.path / names.RUNS).glob("*.trec"))
+        """Return the files of the folder for runs of users' systems, sorted; a file may be no run."""
+        files = (self.path / names.RUNS).glob("*")
+        return sorted(path for path in files if path.is_file() and not path.name.startswith("."))
+
+    def named_runs(self) -> dict[str, Path]:
+        """Return the files of `runs` by the name of the system: the file's name, with suffixes where two are alike."""
+        paths = self.runs()
+        shared = Counter(map(name_of_run, paths))
+        return {name if shared[name := name_of_run(path)] == 1 else path.name: path for path in paths}
 
     def is_finished(self) -> bool:
         """Whether a run was put in place here."""

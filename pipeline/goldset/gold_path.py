@@ -206,7 +206,8 @@ def metadata_of(path: Path) -> dict[str, Any]:
     Raises:
         InputError: There is a ``dataset.json`` that is not JSON.
     """
-    file = path if _holds_a_set(path) else _first_above(path, MANIFEST, DATASET)
+    own = path if _holds_a_set(path) else path / DATASET
+    file = own if own.is_file() else _first_above(path, MANIFEST, DATASET)
     return {} if file is None else read_metadata(file)
 
 

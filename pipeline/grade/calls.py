@@ -13,7 +13,7 @@ from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable
 from goldbench.pipeline.grade.gradable_set import Earlier
 from goldbench.pipeline.grade.panel import ESCALATION, Assessors
 from goldbench.pipeline.grade.slots import Answered, Answers, Slot
-from goldbench.pipeline.measures.statistics.shares import wilson
+from goldbench.pipeline.measures.statistics.shares import clustered_share
 from goldbench.pipeline.stages.canaries import REFUTED_ABOVE, findings, tally
 from goldbench.pipeline.stages.judge import Pair, escalates, of_one_mind
 from goldbench.schemas.judgment import Canary, Flag, Judgment
@@ -67,9 +67,9 @@ class _Asked:
         """
         answers = Answers([item for _, items in sorted(self.found.items()) for item in items])
         grades, unanswered = answers.sources(), answers.unanswered_canaries().total()
-        refuted = sum(grade is Relevance.UNRELATED for grade in grades)
+        refuted = clustered_share([grade is Relevance.UNRELATED for grade in grades], [1] * len(grades))
         asked = {item.slot.query.query_id for item in answers.slots if item.slot.source}
-        settled = grades and (len(asked) == queries or wilson(refuted, len(grades))[0] > REFUTED_ABOVE)
+        settled = len(asked) == queries or (refuted is not None and refuted[0] > REFUTED_ABOVE)
         found = findings(tally(answers.canaries()), sources=grades if settled else (), unanswered=unanswered)
         return bool(found.failed)
 

@@ -19,7 +19,7 @@ from goldbench.pipeline.report.scorecard_text import (
 )
 from goldbench.pipeline.report.text_tables import markdown_table
 from goldbench.pipeline.report.verdict_text import verdict_markdown
-from goldbench.pipeline.text.display import queries
+from goldbench.pipeline.text.display import amount, queries
 from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Verdict
 
@@ -159,16 +159,20 @@ def warned(found: Experiment) -> list[str]:
 
 
 def sources(found: Experiment) -> Iterator[str]:
-    """Yield how alike each two sources of queries rank the systems, and what follows."""
+    """Yield what follows from how alike each two sources of queries rank the systems, then the figures."""
+    few = min((one.systems for one in found.sources), default=FEW_SYSTEMS)
+    if few < FEW_SYSTEMS:
+        count = amount(few, "system")
+        yield f"Validity: {count} cannot show whether sources of queries agree: tau needs at least {FEW_SYSTEMS}."
+    elif any(one.tau <= REFUSED for one in found.sources):
+        yield "Validity: sources of queries contradict each other, so at least one says nothing about these systems."
+    elif any(one.low <= REFUSED for one in found.sources):
+        yield "Validity: these queries are too few, or the systems too alike, to say whether the sources agree."
     for one in found.sources:
         yield (
             f"Validity: {one.first} and {one.second} rank the {one.systems} systems by {one.measure} with tau "
             f"{one.tau:.2f} ({one.low:.2f} to {one.high:.2f}; single draws {one.lowest:.2f} to {one.highest:.2f})."
         )
-    if any(one.tau <= REFUSED and one.systems >= FEW_SYSTEMS for one in found.sources):
-        yield "Validity: sources of queries contradict each other, so at least one says nothing about these systems."
-    elif any(one.low <= REFUSED for one in found.sources):
-        yield "Validity: these queries are too few, or the systems too alike, to say whether the sources agree."
 
 
 def figures_markdown(found: Experiment) -> str:

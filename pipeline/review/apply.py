@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import json
 import shutil
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
 from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, made_from, with_reports
 from goldbench.pipeline.goldset.publication import is_inside
-from goldbench.pipeline.review.completion import sampled
+from goldbench.pipeline.measures.statistics.calibration import effective_size, inverse_weights
+from goldbench.pipeline.review.completion import Sampled, sampled
 from goldbench.pipeline.review.decisions import Decided, answered, decide
 from goldbench.pipeline.review.ledger import RUBRIC_SHA
 from goldbench.pipeline.review.people import Grades, Reviewed, load_reviewed, people_of, sources_of
@@ -37,6 +39,8 @@ from goldbench.schemas.manifest import Manifest, StageReport
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
 STAGE = "review"
+_PLACES = 6
+"""Decimal places of the recorded figures; beyond them sums differ between machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,22 +218,30 @@ def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed
     }
 
 
-def _sample(reviewed: Reviewed, decided: Decided) -> dict[str, list[int]]:
-    """Return the pairs of the random sample, and how many of them people find relevant, by the judge's grade.
+def _sample(reviewed: Reviewed, decided: Decided) -> dict[str, list[float]]:
+    """Return what people find of the random sample, by the judge's grade.
 
-    Sources are left out, which models grade unlike other passages, and queries that were edited or are left out.
+    A list holds the number of pairs, how many are relevant, the number of equally weighted pairs that they are worth
+    (pairs can have been drawn with different probabilities, as when a set grew), and the weighted share that is
+    relevant. Sources are left out, which models grade unlike other passages, and queries that were edited or are left
+    out.
     """
     kept = {query.query_id for query in decided.queries} - decided.earlier.keys()
     sources = sources_of(reviewed.material)
-    found: dict[str, list[int]] = {}
+    found: defaultdict[str, list[Sampled]] = defaultdict(list)
     for one in sampled(reviewed.state.reviews(), reviewed.state):
         query_id, chunk_id = one.pair
         grade = reviewed.judge.get(query_id, {}).get(chunk_id)
         if query_id in kept and grade is not None and one.pair not in sources:
-            count = found.setdefault(str(grade), [0, 0])
-            count[0] += 1
-            count[1] += one.people >= RELEVANT
-    return dict(sorted(found.items()))
+            found[str(grade)].append(one)
+    return {grade: _tallied(found[grade]) for grade in sorted(found)}
+
+
+def _tallied(pairs: Sequence[Sampled]) -> list[float]:
+    weights = inverse_weights([one.inclusion for one in pairs])
+    relevant = [one.people >= RELEVANT for one in pairs]
+    share = float(weights[relevant].sum() / weights.sum())
+    return [len(pairs), sum(relevant), round(effective_size(weights), _PLACES), round(share, _PLACES)]
 
 
 def _carried(reviewed: Reviewed, decided: Decided, people: Grades) -> int:

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
-from goldbench.pipeline.measures.statistics.calibration import effective_size, inverse_weights
+from goldbench.pipeline.measures.statistics.calibration import inverse_weights
 from goldbench.pipeline.measures.statistics.kappa import query_tables
 from goldbench.pipeline.review.people import Grades
 from goldbench.pipeline.review.queue import Item
@@ -111,14 +111,15 @@ def figures_of(
     """
     if weights is not None:
         people = {q: {c: g for c, g in graded.items() if c in weights.get(q, {})} for q, graded in people.items()}
-    query_ids, tables = query_tables(people, judge, highest=_HIGHEST, weights=weights)
+    query_ids, counts = query_tables(people, judge, highest=_HIGHEST)
     if not query_ids:
         return None
-    _, counts = query_tables(people, judge, highest=_HIGHEST)
-    effective = None
+    tables, squares = counts, None
     if weights is not None:
-        effective = effective_size([weights[q][c] for q in query_ids for c in people[q] if c in judge[q]])
-    return pair_figures(tables, counts, level=int(RELEVANT), resamples=resamples, seed=seed, effective=effective)
+        tables, squares = (
+            query_tables(people, judge, highest=_HIGHEST, weights=weights, power=power)[1] for power in (1, 2)
+        )
+    return pair_figures(tables, counts, level=int(RELEVANT), resamples=resamples, seed=seed, squares=squares)
 
 
 def between_people(pairs: Sequence[Sampled]) -> dict[str, Any] | None:

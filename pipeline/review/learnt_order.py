@@ -34,8 +34,9 @@ class LearntOrder:
         basis = tuple(Checked(one.pair, one.people, one.inclusion) for one in basis_of(state, self._sample))
         if basis == self._basis:
             return None
-        self._basis = basis
-        return self._queue.renewed(basis)
+        items = self._queue.renewed(basis)
+        self._basis = basis  # not before: an attempt that was cut off is made again
+        return items
 
 
 def basis_of(state: State, items: Sequence[Item]) -> Sequence[Sampled]:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, OutputError, UsageError
-from goldbench.pipeline.formats.packed_files import Source
-from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.review.connections import QUEUED, PageServer
@@ -26,6 +24,7 @@ from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.pipeline.review.security import Links, Rates, Sessions, key_note, session_key
 from goldbench.pipeline.review.web import Door, create_app
+from goldbench.pipeline.score.runs import load_run, read_results
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.relevance import RELEVANT
 
@@ -203,9 +202,10 @@ def _linked(host: str) -> str:
 
 
 def _runs(folder: Path) -> Runs:
-    """Return the rankings of the runs in a data set's folder, best first."""
+    """Return the rankings of the runs in a data set's folder, best first; the card names files that are no runs."""
     found: dict[str, dict[str, Sequence[str]]] = {}
-    for path in GoldFolder(folder).runs():
-        scores = read_run(Source(path))
-        found[path.stem] = {query_id: list(best(docs, DEEPEST)) for query_id, docs in scores.items()}
+    for name, path in GoldFolder(folder).named_runs().items():
+        with contextlib.suppress(InputError):
+            scores = read_results(load_run(path))
+            found[name] = {query_id: list(best(docs, DEEPEST)) for query_id, docs in scores.items()}
     return found

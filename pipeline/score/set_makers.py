@@ -6,8 +6,8 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.goldset.file_names import DATASET, LEDGER
-from goldbench.pipeline.goldset.gold_path import folder_of, metadata_of, read_metadata
+from goldbench.pipeline.goldset.file_names import LEDGER
+from goldbench.pipeline.goldset.gold_path import folder_of, metadata_of
 from goldbench.pipeline.measures.statistics.fitness import Basis
 from goldbench.pipeline.text.display import shown
 
@@ -42,7 +42,7 @@ def makers_of(gold: Gold, *, agreement: float | None = None) -> Makers:
         gold: The judgments.
         agreement: As in `Basis`.
     """
-    metadata = {} if gold.in_memory else metadata_of(gold.path) or read_metadata(gold.path / DATASET)
+    metadata = {} if gold.in_memory else metadata_of(gold.path)
     folder = folder_of(gold.path) if metadata else None
     level = metadata.get("evidence_level")
     grades = gold.qrels.values()

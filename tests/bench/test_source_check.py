@@ -77,13 +77,20 @@ def test_nothing_is_simulated_unless_the_file_asks_for_it(gold: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tau", "low", "systems", "told"),
-    [(0.05, -0.3, 8, "contradict"), (0.05, -0.3, 4, "too few"), (0.7, 0.0, 8, "too few"), (0.7, 0.5, 8, None)],
+    [
+        (0.05, -0.3, 8, "contradict"),
+        (0.05, -0.3, 4, "tau needs at least 8"),
+        (1.0, 1.0, 2, "tau needs at least 8"),
+        (0.7, 0.0, 8, "too few"),
+        (0.7, 0.5, 8, None),
+    ],
 )
-def test_what_follows_is_said(tau: float, low: float, systems: int, told: str | None) -> None:
+def test_what_follows_is_said_before_the_figures(tau: float, low: float, systems: int, told: str | None) -> None:
     one = SourceAgreement(
         first="terms", second="held-out", measure="ndcg@10", systems=systems, tau=tau, low=low, high=0.9, lowest=0,
         highest=0.8,
     )  # fmt: skip
     lines = list(sources(MagicMock(sources=[one])))
     assert len(lines) == (1 if told is None else 2)
-    assert told is None or told in lines[1]
+    assert told is None or told in lines[0]
+    assert "with tau" in lines[-1]

@@ -215,6 +215,8 @@ def _print_signal(found: Mapping[str, Measured]) -> None:
         for name, values in agreement.items():
             pairs = ", ".join(f"{left:5.2f} {right:5.2f}" for left, right in zip(values, truth[name], strict=True))
             print(f"  {name:16} {pairs}")
+        spread, widest = max((max(values) - min(values), name) for name, values in agreement.items())
+        print(f"  single agreements of one collection differ by up to {spread:.2f} ({widest})")
         print(f"  true tau {np.mean(list(truth.values())):.2f} on average")
         print(f"  correlation {one.value:.2f} ({one.low:.2f} to {one.high:.2f}), interval over corpora")
         _print_rule(agreement, truth)

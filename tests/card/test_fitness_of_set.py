@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
+from statistics import median
 
+import polars as pl
 import pytest
 
+import goldbench
 from goldbench.pipeline.card import make_card
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
@@ -15,6 +20,7 @@ from goldbench.pipeline.card.validity import SOURCES
 from goldbench.pipeline.report.card_text import markdown, plain
 from goldbench.schemas.set_card import Card, State
 from tests.card.sets import topical, write_dataset
+from tests.conftest import Goldbench
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +87,56 @@ def test_a_run_without_a_judged_result_makes_the_set_unusable_as_in_score(folder
     assert found.sentence.startswith("unusable: no result of other ids is judged")
 
 
+def test_runs_of_every_format_that_score_reads_are_the_cards_too(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(12)
+    made = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant)
+    runs, rows = made / "runs", [(f"q{n}", f"d{n}", 1.0) for n in range(12)]
+    runs.mkdir()
+    trec = "".join(f"{q} Q0 {d} 1 {score} x\n" for q, d, score in rows)
+    (runs / "words.trec").write_text(trec, "utf-8")
+    (runs / "packed.run.gz").write_bytes(gzip.compress(trec.encode()))
+    (runs / "plain.txt").write_text(trec, "utf-8")
+    (runs / "named.v1.2").write_text(trec, "utf-8")
+    (runs / "words.json").write_text(json.dumps({q: {d: score} for q, d, score in rows}), "utf-8")
+    (runs / "lines.jsonl").write_text("".join(json.dumps({"qid": q, "docs": [d]}) + "\n" for q, d, _ in rows), "utf-8")
+    table = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row")
+    table.write_csv(runs / "table.csv")
+    table.write_csv(runs / "tabs.tsv", separator="\t")
+    table.write_parquet(runs / "columns.parquet")
+    (runs / ".hidden").write_text("no run", "utf-8")
+    (runs / "README.md").write_text("# Runs\n\nMade on Monday.\n", "utf-8")
+    found = read_described(made)
+    names = {"words.trec", "words.json", "packed", "plain", "named.v1.2", "lines", "table", "tabs", "columns"}
+    assert found.runs.keys() == names, "two files of one name keep their suffixes"
+    assert all(one == {q: [d] for q, d, _ in rows} for one in found.runs.values())
+    assert found.unreadable == ["README.md"]
+
+
+def test_files_that_are_no_runs_are_named(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(3)
+    made = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant)
+    (made / "runs").mkdir()
+    for name in ("a.json", "b.csv", "c.trec", "d.txt"):
+        (made / "runs" / name).write_text("{not a run", "utf-8")
+    told = next(one for one in make_card(made).figures if one.name == "hole@10 of runs")
+    assert told.state is State.ABSENT
+    assert "4 files there cannot be read as runs: a.json, b.csv, c.trec, …" in told.meaning
+
+
+def test_a_set_without_a_manifest_tells_the_level_of_evidence_and_its_notice(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(3)
+    metadata = {"evidence_level": "smoke", "notice": "These queries are simulated."}
+    made = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, metadata=metadata)
+    other = {"evidence_level": "human"}
+    write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant, metadata=other)
+    (tmp_path / "manifest.json").write_text("{}", "utf-8")
+    card = make_card(made)
+    assert card.evidence_level == "smoke", "the set's own, and not that of a set above it"
+    assert card.notice == "These queries are simulated."
+    assert "queries simulated or of a small model (smoke)" in plain(card)
+    assert goldbench.GoldSet.load(made).metadata == metadata
+
+
 def test_a_damaged_ledger_is_told_and_not_taken_for_few_judgments(tmp_path: Path) -> None:
     queries, corpus, relevant = topical(40)
     metadata = {"evidence_level": "human", "grades": {}, "grading": {}}
@@ -104,3 +160,39 @@ def test_results_of_the_baselines_are_not_to_be_judged(folder: Path) -> None:
     found = verdict_of(folder, material, run_baselines(material), [])
     assert found is not None
     assert not any("unjudged" in one for one in found.improvements)
+
+
+def test_every_command_shows_the_same_detectable_difference_for_the_same_runs(
+    tmp_path: Path, goldbench_inside: Goldbench
+) -> None:
+    queries, corpus, relevant = topical(14)
+    relevant["q13"] = []
+    scores = {query_id: dict.fromkeys(ids, 3) for query_id, ids in relevant.items()} | {"q13": {"d0": 0}}
+    more = {"relevance_scores": scores, "metadata": {"evidence_level": "human", "grades": {}}}
+    made = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, **more)
+    (made / "runs").mkdir()
+    tables, files = [], {}
+    for place, name in enumerate("abc"):
+        files[name] = made / "runs" / f"{name}.trec"
+        lines = [
+            f"q{n} Q0 d{(n + at - (n * n + place) % 4) % 28} {at} {9 - at} x\n" for n in range(14) for at in range(4)
+        ]
+        files[name].write_text("".join(lines), "utf-8")
+        tables.append(f"[systems.{name}]\nkind = 'run'\nfile = 'set/runs/{name}.trec'\n")
+    (tmp_path / "bench.toml").write_text(f"compare = ['ndcg@10']\n{''.join(tables)}", "utf-8")
+    gold = goldbench.GoldSet.load(made)
+    options = [word for name, path in files.items() for word in ("--run", f"{name}={path}")]
+    done = goldbench_inside("compare", made, *options, "--measure", "ndcg@10", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    alone = [one["detectable"] for one in json.loads(done.stdout)["comparisons"]]
+    assert goldbench_inside("bench", made, "-c", "bench.toml", "--out", "bench").returncode == 0
+    experiment = json.loads((tmp_path / "bench" / "experiment.json").read_text("utf-8"))["card"]
+    assert [one["detectable"] for one in experiment["comparisons"]] == pytest.approx(alone)
+    verdicts = {
+        "compare": json.loads(done.stdout)["verdict"]["sentence"],
+        "bench": experiment["verdict"]["sentence"],
+        "score": gold.evaluate(files, ["ndcg@10"]).verdict.sentence,
+        "card": make_card(made).verdict.sentence.replace("the 3 runs in its folder", "these 3 systems"),
+    }
+    assert set(verdicts.values()) == {verdicts["score"]}
+    assert f"differences of {median(alone):.3f}" in verdicts["score"]

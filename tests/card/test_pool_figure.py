@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -28,7 +29,7 @@ def _systems(material: DescribedSet) -> dict[str, dict[str, list[str]]]:
     }
 
 
-def _reviewed(material: DescribedSet, sample: dict[str, list[int]]) -> DescribedSet:
+def _reviewed(material: DescribedSet, sample: Mapping[str, Sequence[float]]) -> DescribedSet:
     return replace(material, metadata={"review": {"random_sample": sample}})
 
 
@@ -50,7 +51,39 @@ def test_a_judge_who_is_always_wrong_does_harm(material: DescribedSet) -> None:
     assert "expected to do harm" in found.meaning
 
 
-@pytest.mark.parametrize("said", ["", [], {"3": "many"}, {"3": [1]}, {"x": [90, 1]}, {"3": [60, 90]}, None])
+def test_pairs_count_for_as_many_as_they_are_worth(material: DescribedSet) -> None:
+    wrong = [one.model_copy(update={"relevance": Relevance(3)}) for one in material.judgments if one.canary is None]
+
+    def false(sample: list[float]) -> float:
+        reviewed = replace(_reviewed(material, {"3": sample}), judgments=wrong)
+        found = pool_figure(reviewed, _systems(material)).values
+        return float(str(next(value for name, value in found.items() if name.endswith("false"))))
+
+    equal = false([90, 30, 90.0, 1 / 3])
+    assert equal == false([90, 30]), "as recorded by earlier versions"
+    assert equal == pytest.approx(1 - (30 + 4 * 0.6) / 94, abs=1e-4)
+    assert false([90, 30, 90.0, 0.9]) == pytest.approx(1 - (81 + 4 * 0.6) / 94, abs=1e-4), "the weighted share decides"
+    assert false([90, 30, 4.0, 0.9]) == pytest.approx(1 - (3.6 + 4 * 0.6) / 8, abs=1e-4), "the usual one as well"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        [],
+        {"3": "many"},
+        {"3": [1]},
+        {"x": [90, 1]},
+        {"3": [60, 90]},
+        None,
+        {"3": [90, 30, 91.0, 0.3]},
+        {"3": [90, 30, 80.0, 1.1]},
+        {"3": [90, 30, float("nan"), 0.3]},
+        {"3": [float("inf"), 3]},
+        {"3": [10**400, 3]},
+        {"3": [0, 0]},
+    ],
+)
 def test_foreign_metadata_is_no_sample(material: DescribedSet, said: object) -> None:
     found = pool_figure(replace(material, metadata={"review": {"random_sample": said}}), _systems(material))
     assert found.state is State.ABSENT

@@ -116,6 +116,7 @@ CASES = {
         asks=True,
     ),
     "bench": Case(("bench", "{}/gold", "-c", "{}/bench.toml"), _measured, "gold", by_parts=True),
+    "card": Case(("card", "{}/gold"), _graded, "gold", by_parts=True, moments=4),
     "import": Case(("import", "beir", "{}/beir", "--out", "{}/other"), _foreign, "other"),
     "add": Case(("add", "{}/gold", "{}/own.jsonl"), _own, "gold", moments=7),
     "queries-from": Case(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -69,6 +70,25 @@ def test_every_server_and_a_restart_come_to_the_same_order(ledger: Ledger) -> No
     assert len(orders) == 3
     assert len(set(orders)) == 1
     assert orders[0] != QUEUE.items
+
+
+@pytest.mark.parametrize("ended", [KeyboardInterrupt, MemoryError])
+def test_an_order_whose_computation_was_cut_off_is_computed_again(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, ended: type[BaseException]
+) -> None:
+    desk = _desk(ledger)
+    _work(desk, 59)
+    with monkeypatch.context() as patched, pytest.raises(ended):
+        patched.setattr(Queue, "renewed", Mock(side_effect=ended))
+        _work(desk, 10)
+    assert len(ledger.events()) >= 60, "the judgment that led to it is kept"
+    _work(desk, 3)  # no further step of the sample
+    desk.refresh()
+    again = _desk(ledger)
+    again.refresh()
+    assert tuple(desk.items) == tuple(again.items) != QUEUE.items
+    with ledger.writing():
+        pass
 
 
 def test_training_judgments_teach_nothing(ledger: Ledger) -> None:

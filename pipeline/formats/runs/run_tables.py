@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
 from goldbench.pipeline.formats.json_maps import parse_json, read_json
-from goldbench.pipeline.formats.packed_files import Source, decoded
+from goldbench.pipeline.formats.packed_files import PACKINGS, Source, decoded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +21,8 @@ _KINDS: dict[str, Kind] = {
     ".trec": "trec", ".run": "trec", ".res": "trec",
     ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".pq": "parquet"
 }  # fmt: skip
+_PLAIN = (".tsv", ".txt")
+"""Suffixes of files whose first bytes tell the format."""
 _IDS = ("doc_id", "docid", "docno", "chunk_id", "corpus_id", "_id", "id", "pid")
 _QUERY_IDS = ("query_id", "qid", "query-id")
 _RESULTS = ("results", "retrieved", "documents", "docs", "passages", "ranking")
@@ -50,6 +53,13 @@ def kind_of(source: Source) -> Kind:
     if source.suffix == ".tsv" or line.lower().startswith((b"query-id\t", b"query_id\t", b"qid\t")):
         return "tsv" if len(line.split(b"\t")) not in {4, 6} or b"id" in line.lower().split(b"\t")[0] else "trec"
     return "csv" if line.count(b",") >= 2 and len(line.split()) == 1 and line.lower().startswith(b"q") else "trec"
+
+
+def name_of_run(path: PurePath) -> str:
+    """Return the name of a run's file without the suffixes of its format and of its packing."""
+    name = path.with_suffix("") if path.suffix.lower() in PACKINGS else path
+    known = name.suffix.lower() in _KINDS or name.suffix.lower() in _PLAIN
+    return name.stem if known else name.name
 
 
 def read_json_run(source: Source) -> dict[str, dict[str, float]]:

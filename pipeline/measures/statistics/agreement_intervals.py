@@ -22,7 +22,7 @@ _DEFINED = 0.95
 
 
 def pair_figures(
-    tables: Floats, counts: Floats, *, level: int, resamples: int, seed: int, effective: float | None = None
+    tables: Floats, counts: Floats, *, level: int, resamples: int, seed: int, squares: Floats | None = None
 ) -> PairFigures:
     """Return the agreement of two assessors.
 
@@ -32,7 +32,7 @@ def pair_figures(
         level: The smallest grade that is relevant.
         resamples: Number of resamples of the queries, at least 100.
         seed: Not negative.
-        effective: Number of equally weighted pairs that these are worth; None if they are equally weighted.
+        squares: Sums of the squared weights, of the same shape; None if all pairs weigh 1.
     """
     table, plain = tables.sum(axis=0), counts.sum(axis=0)
     highest = table.shape[-1] - 1
@@ -61,14 +61,17 @@ def pair_figures(
     return PairFigures(
         pairs=int(plain.sum()),
         queries=len(tables),
-        weighted=effective is not None,
-        effective_pairs=float(plain.sum()) if effective is None else effective,
+        weighted=squares is not None,
+        effective_pairs=float(plain.sum()) if squares is None else _worth(table, squares.sum(axis=0)),
         confusion=[[int(cell) for cell in row] for row in plain],
         mean_reference=float(reference @ grades) / total if total else None,
         mean_judge=float(judge @ grades) / total if total else None,
         prevalence_reference=float(reference[level:].sum()) / total if total else None,
         prevalence_judge=float(judge[level:].sum()) / total if total else None,
-        relevant_by_grade=[_meaning(counts, grade, level) for grade in range(highest + 1)],
+        relevant_by_grade=[
+            _meaning(tables, counts, counts if squares is None else squares, grade, level)
+            for grade in range(highest + 1)
+        ],
         **found,
     )
 
@@ -121,15 +124,26 @@ def _ends(draws: Floats, queries: int) -> tuple[float | None, float | None]:
     return float(defined[below]), float(defined[len(defined) - 1 - below])
 
 
-def _meaning(counts: Floats, grade: int, level: int) -> GradeMeaning:
-    by_query, hits = counts[:, :, grade].sum(axis=1), counts[:, level:, grade].sum(axis=1)
-    pairs, relevant = int(by_query.sum()), int(hits.sum())
+def _meaning(tables: Floats, counts: Floats, squares: Floats, grade: int, level: int) -> GradeMeaning:
+    """Return the worth of a grade; the interval takes its pairs for as many as they are worth, equally weighted."""
+    pairs, relevant = int(counts[:, :, grade].sum()), int(counts[:, level:, grade].sum())
     if not pairs:
         return GradeMeaning(grade=grade, pairs=0, relevant=0, share=Estimate(reason="the judge never gave it"))
-    low, high = clustered_share(hits.tolist(), by_query.tolist()) or (None, None)
-    return GradeMeaning(
-        grade=grade, pairs=pairs, relevant=relevant, share=Estimate(value=relevant / pairs, low=low, high=high)
-    )
+    hits, misses = tables[:, level:, grade].sum(axis=1), tables[:, :level, grade].sum(axis=1)
+    total = float((hits + misses).sum())
+    scale = _worth(tables[:, :, grade], squares[:, :, grade]) / total
+    low, high = clustered_share((scale * hits).tolist(), (scale * hits + scale * misses).tolist()) or (None, None)
+    share = Estimate(value=float(hits.sum()) / total, low=low, high=high)
+    return GradeMeaning(grade=grade, pairs=pairs, relevant=relevant, share=share)
+
+
+def _worth(weights: Floats, squares: Floats) -> float:
+    """Return the number of equally weighted pairs that pairs are worth; 0 of none.
+
+    Source: Kish, Survey sampling (1965), section 11.7.
+    """
+    total, squared = float(weights.sum()), float(squares.sum())
+    return total * total / squared if squared else 0.0
 
 
 def raters_alpha(counts: Floats, query_of: Sequence[int], queries: int, *, resamples: int, seed: int) -> Estimate:

@@ -114,6 +114,7 @@ def query_tables(
     *,
     highest: int,
     weights: Mapping[str, Mapping[str, float]] | None = None,
+    power: int = 1,
 ) -> tuple[list[str], Floats]:
     """Return the queries with a pair that both graded, sorted, and the table of each, shape (queries, grades, grades).
 
@@ -122,6 +123,7 @@ def query_tables(
         judge: As in ``reference``, of the other assessor.
         highest: The highest grade.
         weights: Weight by query and document; pairs without one weigh 1.
+        power: The tables hold sums of the weights to this power.
     """
     query_ids = sorted(
         query_id for query_id in reference.keys() & judge.keys() if reference[query_id].keys() & judge[query_id].keys()
@@ -131,5 +133,5 @@ def query_tables(
         theirs, weight = judge[query_id], (weights or {}).get(query_id, {})
         for doc_id, grade in sorted(reference[query_id].items()):
             if doc_id in theirs:
-                table[grade, theirs[doc_id]] += weight.get(doc_id, 1.0)
+                table[grade, theirs[doc_id]] += weight.get(doc_id, 1.0) ** power
     return query_ids, tables

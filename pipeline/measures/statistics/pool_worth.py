@@ -72,13 +72,14 @@ class PoolWorth:
         return self.pool - self.single
 
 
-def relevance_rates(sample: Mapping[int, tuple[int, int]]) -> tuple[float, ...]:
+def relevance_rates(sample: Mapping[int, tuple[float, float]]) -> tuple[float, ...]:
     """Return the probability that a pair is relevant, by the judge's grade 0 to 3.
 
     Each is ``(relevant + 4 usual) / (pairs + 4)``: the posterior mean of a beta distribution.
 
     Args:
-        sample: Pairs of a random sample that people judged, and how many they found relevant, by the judge's grade.
+        sample: Pairs of a random sample that people judged, and how many they found relevant, by the judge's grade: the
+            numbers of equally weighted pairs that they are worth.
     """
     counts = [sample.get(grade, (0, 0)) for grade in range(len(USUAL))]
     return tuple((found + STRENGTH * usual) / (n + STRENGTH) for (n, found), usual in zip(counts, USUAL, strict=True))

@@ -171,3 +171,53 @@ def test_the_interval_of_a_grades_worth_is_over_queries() -> None:
     tables = np.array([table_of([(3, 3), (1, 3)]), table_of([(2, 3), (0, 1)]), table_of([(0, 0)])])
     found = pair_figures(tables, tables, level=2, resamples=100, seed=0).relevant_by_grade[3]
     assert (found.share.low, found.share.high) == clustered_share([1, 1], [2, 1])
+
+
+def _sampled(draw: np.random.Generator) -> tuple[list[tuple[int, int, int]], float]:
+    """Return pairs of 40 queries, drawn unequally often: query, people's grade, and whether rare; and the true share.
+
+    The judge grades all of them 3. A tenth of the rare ones and nine tenths of the others are relevant.
+    """
+    rare = draw.random((40, 30)) < 0.5
+    relevant = draw.random(rare.shape) < np.where(rare, 0.1, 0.9)
+    drawn = draw.random(rare.shape) < np.where(rare, _RARE, _OFTEN)
+    pairs = [(query, 3 * int(relevant[query, at]), int(rare[query, at])) for query, at in np.argwhere(drawn)]
+    return pairs, float(relevant.mean())
+
+
+_RARE, _OFTEN = 0.1, 0.4
+
+
+def test_the_weighted_worth_of_a_grade_is_without_bias_where_pairs_are_drawn_unequally() -> None:
+    draw = np.random.default_rng(3)
+    errors, plain, held = [], [], 0
+    for _ in range(200):
+        pairs, truth = _sampled(draw)
+        tables, counts, squares = np.zeros((3, 40, 4, 4))
+        for query, grade, rare in pairs:
+            weight = 1 / (_RARE if rare else _OFTEN)
+            for table, value in ((tables, weight), (counts, 1.0), (squares, weight**2)):
+                table[query, grade, 3] += value
+        asked = counts.sum(axis=(1, 2)) > 0
+        tables, counts, squares = tables[asked], counts[asked], squares[asked]
+        found = pair_figures(tables, counts, level=2, resamples=100, seed=0, squares=squares).relevant_by_grade[3]
+        assert found.share.value is not None
+        assert found.share.low is not None
+        assert found.share.high is not None
+        errors.append(found.share.value - truth)
+        plain.append(found.relevant / found.pairs - truth)
+        held += found.share.low <= 0.5 <= found.share.high
+    assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(200) + 0.003
+    assert np.mean(plain) > 0.1, "counted alike, the share is far too high"
+    assert held >= 0.9 * 200, "the interval knows that few rare pairs stand for many"
+
+
+def test_equal_weights_of_any_size_give_the_figures_of_no_weights() -> None:
+    counts = np.random.default_rng(1).integers(0, 5, (15, 4, 4)).astype(float)
+    plain = pair_figures(counts, counts, level=2, resamples=100, seed=0)
+    found = pair_figures(0.7 * counts, counts, level=2, resamples=100, seed=0, squares=0.49 * counts)
+    assert found.effective_pairs == pytest.approx(plain.pairs)
+    for one, other in zip(found.relevant_by_grade, plain.relevant_by_grade, strict=True):
+        assert (one.share.value, one.share.low, one.share.high) == pytest.approx(
+            (other.share.value, other.share.low, other.share.high)
+        )
