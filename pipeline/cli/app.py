@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from goldbench.pipeline.cli.command_list import COMMANDS, SUMMARY, VERSION_HELP, overview
 from goldbench.pipeline.cli.options import GroupedCommand, complete
+from goldbench.pipeline.cli.output import with_output
 from goldbench.pipeline.cli.plain_values import spare_conversions
 
 
@@ -47,7 +48,9 @@ def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
         found = line
     for info in found.registered_commands:
         assert info.callback is not None
-        info.cls, info.callback = GroupedCommand, complete(info.callback)
+        own = (info.name or info.callback.__name__).replace("_", "-")
+        words = name if own == name else f"{name} {own}"
+        info.cls, info.callback = GroupedCommand, with_output(complete(info.callback), words)
     command = typer.main.get_command(found)
     command.name = name
     return command

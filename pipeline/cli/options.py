@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from goldbench.schemas.settings import Declared
 
-DONE_WITH_FAILURES = 3
-"""The exit code of a command that finished its work, though parts of it failed."""
-
 PANELS = (
     "Arguments",
     "Input",
@@ -191,23 +188,21 @@ def print_list(lines: Iterable[str], *, shown: int, rest: str) -> None:
         shown: Most lines that are printed.
         rest: What follows the number of the other lines, as " more".
     """
+    from goldbench.pipeline.cli.output import screen
+
     every = list(lines)
-    for line in every[:shown]:
-        typer.echo(line, err=True)
+    screen.note(*every[:shown])
     if len(every) > shown:
-        typer.echo(f"and {len(every) - shown:,} {rest}", err=True)
+        screen.note(f"and {len(every) - shown:,} {rest}")
 
 
-def console_for(*, stderr: bool = False, wide: bool = False) -> Console:
-    """Return the console of a command; nothing that it prints is taken for markup.
-
-    Args:
-        stderr: Print messages on standard error, not results on standard output.
-        wide: Never cut a table: a narrow terminal wraps its lines.
-    """
+def progress_console() -> Console:
+    """Return the console for progress, on standard error; it prints nothing with ``--quiet``, and takes no markup."""
     from rich.console import Console
 
-    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False, width=1000 if wide else None)
+    from goldbench.pipeline.cli.output import screen
+
+    return Console(stderr=True, soft_wrap=True, markup=False, highlight=False, quiet=screen.quiet)
 
 
 def beside(folder: Path, ending: str) -> Path:

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.errors import INTERRUPTED, NOT_DONE, GoldbenchError
 from goldbench.pipeline.text.display import one_line
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """The signals that end a command in an orderly way."""
 GO_ON = "run the same command again to continue"
 
+_CLOSED = 141
+"""The exit code where a reader closed the output, as ``head`` does: what a shell tells of other programs."""
 _MOMENT_S = 0.01
 """Seconds after which a signal is sent again."""
 _RARELY = (20_000, 10, 100)
@@ -29,7 +31,7 @@ start of a command, because modules are thousands of objects that stay."""
 class Interrupted(Exception):
     """The user ended the command; the message says how to go on."""
 
-    exit_code = 130
+    exit_code = INTERRUPTED
 
 
 def main() -> None:
@@ -45,10 +47,10 @@ def main() -> None:
         code = _interrupted(str(stop))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
+        code = _CLOSED
     except OSError as error:
         reason = (error.strerror or "closed").lower()
-        code = _failed(f"output cannot be written ({reason}); check free space and permissions", 1)
+        code = _failed(f"output cannot be written ({reason}); check free space and permissions", NOT_DONE)
     except GoldbenchError as error:
         code = _failed(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
@@ -149,13 +151,13 @@ def _unexpected(error: Exception) -> int:
     from goldbench.prompts.loader import PromptError  # slow to import
 
     if isinstance(error, PromptError):
-        return _failed(str(error), UsageError.exit_code)
+        return _failed(str(error), NOT_DONE)
     format_message = getattr(error, "format_message", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error, file=sys.stderr)
-        return UsageError.exit_code
+        return NOT_DONE
     if format_message is not None:
-        return _failed(f"{_plain(format_message())} (see goldbench --help)", UsageError.exit_code)
+        return _failed(f"{_plain(format_message())} (see goldbench --help)", NOT_DONE)
     if os.environ.get("GOLDBENCH_DEBUG"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -163,5 +165,5 @@ def _unexpected(error: Exception) -> int:
     return _failed(
         f"internal error: {type(error).__name__} at {place}; no existing set was replaced. "
         "Set GOLDBENCH_DEBUG=1 to see the traceback, and report it.",
-        1,
+        NOT_DONE,
     )
