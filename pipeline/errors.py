@@ -39,9 +39,9 @@ from typing import Self
 NEGATIVE, NOT_DONE, DONE_IN_PART, INTERRUPTED = 1, 2, 3, 130
 """Exit codes of every command besides 0, which says that all was done and no check failed.
 
-``NEGATIVE``: the work was done, and a check, a gate or an alert says no. ``NOT_DONE``: wrong usage, a bad input, a missing
-package, no answer of a server, a full disk, or a fault of goldbench. ``DONE_IN_PART``: the work was done, but parts of it
-failed, or all was left as it was because too little came of it. ``INTERRUPTED``: the user ended the command.
+``NEGATIVE``: the work was done, and a check, a gate or an alert says no. ``NOT_DONE``: wrong usage, a bad input, a
+missing package, no answer of a server, a full disk, or a fault of goldbench. ``DONE_IN_PART``: the work was done, but
+parts of it failed, or the result was too poor to replace what was there. ``INTERRUPTED``: the user ended the command.
 """
 
 

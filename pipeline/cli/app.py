@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -63,11 +65,16 @@ def command_line() -> typer.Typer:
         cls=_Commands,
         help=SUMMARY,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=_completes(),
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         callback=_options,
     )
+
+
+def _completes() -> bool:
+    """Return whether the shell asks for completions, or the user for their script: only then are they set up."""
+    return "_GOLDBENCH_COMPLETE" in os.environ or any("-completion" in one for one in sys.argv[1:2])
 
 
 def _print_version(asked: bool) -> None:

@@ -186,7 +186,7 @@ def _declined(asked: Asked, chat: Chat) -> None:
     from goldbench.pipeline.text.display import printable
 
     rates, failures = decline_rates(asked, chat, progress=TerminalProgress(progress_console()))
-    screen.add(rates=asdict(rates))
+    screen.add(rates={"answerable": asdict(rates[True]), "unanswerable": asdict(rates[False])})
     screen.show(*lines(rates))
     for message, count in Counter(printable(str(error)) for error in failures).most_common(5):
         screen.note(f"  {message}" + (f" ({count:,} times)" if count > 1 else ""))
