@@ -389,6 +389,10 @@ class Config(Record):
         return self.generate.generator is Generator.MODEL
 
 
+BENCH_TABLES = ("systems", "sweep", "published")
+"""The tables of ``bench.toml`` that may stand in a ``goldbench.toml``; `goldbench.pipeline.bench` reads them."""
+
+
 def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
     """Return the configuration: defaults, then the file, then OPENAI_BASE_URL, then the command line.
 
@@ -399,7 +403,12 @@ def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: With every problem found: unknown keys, wrong types, impossible values.
     """
-    return config_of(_from_here(read_toml(path), path.parent) if path else {}, given, path=path)
+    return config_of(_from_here(without_systems(read_toml(path)), path.parent) if path else {}, given, path=path)
+
+
+def without_systems(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a file without those of ``goldbench bench``, which may stand in the same file."""
+    return {name: table for name, table in tables.items() if name not in BENCH_TABLES}
 
 
 def _from_here(data: dict[str, Any], folder: Path) -> dict[str, Any]:

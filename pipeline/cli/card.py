@@ -51,7 +51,10 @@ def _print(made: Card, form: str, folder: Path) -> None:
         typer.echo(report.markdown(made), nl=False)
     else:
         _show(made, folder)
-        screen.note(*report.remarks(made))
+        if screen.verbose:
+            screen.note(*report.remarks(made))
+        elif made.notice:
+            screen.warn(made.notice)
 
 
 def _show(made: Card, folder: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 import typer
 
 from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.text.display import printable
+from goldbench.pipeline.text.display import brief, printable
 
 if TYPE_CHECKING:
     from goldbench.pipeline.report.text_tables import Rows
@@ -84,8 +84,9 @@ class Output:
             self._print(lines, sys.stderr, style, "")
 
     def warn(self, *lines: str) -> None:
-        """Print warnings, on standard error; not with ``quiet``."""
-        self.note(*(f"Warning: {line}" for line in lines), style="yellow")
+        """Print warnings, on standard error; not with ``quiet``. Long ones are printed whole with ``verbose`` alone."""
+        told = lines if self.verbose else map(brief, lines)
+        self.note(*(f"Warning: {line}" for line in told), style="yellow")
 
     def detail(self, *lines: str) -> None:
         """Print lines of the result that only ``verbose`` asks for."""

@@ -16,6 +16,8 @@ Rows = Sequence[Sequence[str]]
 
 _GAP, _TIGHT = 3, 2
 """Columns of a terminal between two columns of a table, and the fewest, before the table is folded."""
+_COMMAND, _JOINT = re.compile(r"\(?goldbench [a-z]+(?: [^\s()]+)*\)?"), "\0"
+"""A command in a text, and what stands between its words while the text is folded."""
 _LEAST = 24
 """Columns of a terminal that prose and names get at least, however narrow the terminal is."""
 
@@ -30,6 +32,8 @@ def columns_of(text: str) -> int:
 def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False) -> list[str]:
     """Return a text as lines that fit; a longer word stays whole, unless it has letters beyond ASCII.
 
+    A command to type (``goldbench …``, up to a bracket or the end) stays on one line if it fits on one.
+
     Args:
         text: The text, one line of printable characters.
         width: Columns of the terminal, or None for one line.
@@ -39,12 +43,15 @@ def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False
     if width is None or columns_of(text) <= width:
         return [text]
     lines: list[str] = []
-    for word in _words(text, max(1, width - len(indent)), cuts=cuts):
+    whole = _COMMAND.sub(
+        lambda found: found[0].replace(" ", _JOINT) if columns_of(found[0]) < width else found[0], text
+    )
+    for word in _words(whole, max(1, width - len(indent)), cuts=cuts):
         if lines and columns_of(lines[-1]) + columns_of(word.rstrip()) <= width:
             lines[-1] += word
         else:
             lines.append((indent if lines else "") + word)
-    return [line.rstrip() for line in lines]
+    return [line.rstrip().replace(_JOINT, " ") for line in lines]
 
 
 def _words(text: str, width: int, *, cuts: bool) -> Iterator[str]:
