@@ -167,14 +167,20 @@ def _print(found: Agreement, form: str, *, wide: bool) -> None:
     from goldbench.pipeline.report.agreement_text import comma_separated, markdown
 
     if form == "table":
-        _show(found, whole=wide or screen.verbose)
+        show(found, whole=wide or screen.verbose)
     elif form == "json":
         typer.echo(found.model_dump_json(indent=2))
     else:
         typer.echo({"csv": comma_separated, "markdown": markdown}[form](found), nl=False)
 
 
-def _show(found: Agreement, *, whole: bool) -> None:
+def show(found: Agreement, *, whole: bool) -> None:
+    """Print an agreement.
+
+    Args:
+        found: The agreement.
+        whole: Whether every figure is shown, or the few that matter most.
+    """
     from goldbench.pipeline.report import agreement_text as report
 
     said = report.verdict(found)

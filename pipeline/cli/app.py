@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from importlib import import_module
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
 
 from goldbench.pipeline.cli.command_list import COMMANDS, SUMMARY, VERSION_HELP, overview
 from goldbench.pipeline.cli.options import GroupedCommand, complete
@@ -53,9 +55,24 @@ def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
         own = (info.name or info.callback.__name__).replace("_", "-")
         words = name if own == name else f"{name} {own}"
         info.cls, info.callback = GroupedCommand, with_output(complete(info.callback), words)
+    if "_GOLDBENCH_COMPLETE" in os.environ:
+        _offer_values(found)
     command = typer.main.get_command(found)
     command.name = name
     return command
+
+
+def _offer_values(found: typer.Typer) -> None:
+    """Tell the shell what values the options and arguments of commands take."""
+    from goldbench.pipeline.cli.completion import completion_of
+
+    for info in found.registered_commands:
+        assert info.callback is not None
+        for parameter in inspect.signature(info.callback).parameters.values():
+            (told,) = parameter.annotation.__metadata__
+            option = f"--{parameter.name.replace('_', '-')}" if isinstance(told, OptionInfo) else ""
+            named = next((one for one in told.param_decls or () if one.startswith("--")), option)
+            told.autocompletion = completion_of(named if option else "", told.metavar)
 
 
 def command_line() -> typer.Typer:

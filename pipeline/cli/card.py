@@ -67,7 +67,7 @@ def _show(made: Card, folder: Path) -> None:
     screen.show(*first_lines(made.verdict), report.heading(made), "")
     shown = made.figures if screen.verbose else report.doubtful(made)
     if shown:
-        screen.described(report.figure_rows(shown))
+        screen.described(report.figure_rows(shown, meanings=screen.verbose))
     screen.show(*report.named_queries(made, shlex.quote(str(folder))))
     further = further_lines(made.verdict, whole=screen.verbose)
     rest = "" if screen.verbose else f" goldbench card {shlex.quote(str(folder))} -v shows all of them."

@@ -120,8 +120,8 @@ class Output:
         width = terminal_width(stream)
         for line in lines:
             for part in folded(printable(line), width, indent=indent):
-                colour = style or None
-                typer.secho(part, err=stream is sys.stderr, fg=colour, color=shows_colour(stream))
+                shown = typer.style(part, fg=style) if style and shows_colour(stream) else part
+                typer.echo(shown, err=stream is sys.stderr, color=True)
 
 
 screen = Output()

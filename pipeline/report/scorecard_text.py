@@ -29,6 +29,9 @@ PAIR_HEADINGS = (
 )
 
 
+_CLAIMS_NOTHING = {"smoke", "unusable"}
+"""The levels of a verdict at which nothing follows about systems."""
+
 _RESULTS = {
     Verdict.FIRST: "first",
     Verdict.SECOND: "second",
@@ -199,7 +202,7 @@ def claims_nothing(card: Scorecard) -> str | None:
     """Return why nothing about the systems follows from the figures, None if something does."""
     if card.gold.evidence_level == SMOKE:
         return "simulated queries"
-    return "unusable judgments" if card.verdict is not None and card.verdict.level == "unusable" else None
+    return card.verdict.sentence if card.verdict is not None and card.verdict.level in _CLAIMS_NOTHING else None
 
 
 def unbeaten(card: Scorecard) -> list[str]:

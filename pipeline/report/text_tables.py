@@ -18,6 +18,8 @@ _GAP, _TIGHT = 3, 2
 """Columns of a terminal between two columns of a table, and the fewest, before the table is folded."""
 _COMMAND, _JOINT = re.compile(r"\(?goldbench [a-z]+(?: [^\s()]+)*\)?"), "\0"
 """A command in a text, and what stands between its words while the text is folded."""
+_MARKS = "-_/.:,+"
+"""Characters behind which a word is cut rather than elsewhere."""
 _LEAST = 24
 """Columns of a terminal that prose and names get at least, however narrow the terminal is."""
 
@@ -59,7 +61,9 @@ def _words(text: str, width: int, *, cuts: bool) -> Iterator[str]:
     for word in re.findall(r"\S+\s*|^\s+", text):
         rest = word
         while columns_of(rest.rstrip()) > width and (cuts or not word.isascii()):
-            cut = next((end for end in range(len(rest) - 1, 1, -1) if columns_of(rest[:end]) <= width), 1)
+            most = next((end for end in range(len(rest) - 1, 1, -1) if columns_of(rest[:end]) <= width), 1)
+            mark = max(rest.rfind(one, 0, most) for one in _MARKS) + 1
+            cut = mark if 2 * mark > most else most
             yield rest[:cut]
             rest = rest[cut:]
         yield rest
@@ -157,7 +161,8 @@ def described(rows: Rows, width: int | None, *, indent: str = "") -> Iterator[st
     for head, row in zip(heads, cells, strict=True):
         if below:
             yield from folded(head, width, indent=f"{indent}  ")
-            yield from (f"{indent}    {line}" for line in folded(row[-1], max(_LEAST, (width or 0) - len(indent) - 4)))
+            told = folded(row[-1], max(_LEAST, (width or 0) - len(indent) - 4)) if row[-1] else ()
+            yield from (f"{indent}    {line}" for line in told)
             continue
         line = f"{_padded(head, start, left=True)}{row[-1]}".rstrip()
         yield from folded(line, width, indent=" " * start)

@@ -245,7 +245,8 @@ def score_run(
         lambda qrels: _place(Gold(gold.path, dict(qrels)), run, scores, match)[0],  # type: ignore[arg-type]
     )
     result = without_unanswerable(gold, result, lambda: _query_ids(run, match))
-    return result if match == "text" else unless_known(gold.corpus, result, lambda: read_results(run))
+    once = match == "text" or run.path == STDIN
+    return result if once else unless_known(gold.corpus, result, lambda: read_results(run))
 
 
 def score_results(

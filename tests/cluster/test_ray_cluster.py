@@ -20,9 +20,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from goldbench.pipeline.errors import DONE_IN_PART
 from goldbench.pipeline.cluster.ray_cluster import cluster
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import DONE_IN_PART, UsageError
 from tests.build.test_build_under_fire import many
 from tests.conftest import ROOT, SETTINGS, needs, posix
 from tests.model_server.fixture import ServerHandle

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.cli import app
-from goldbench.pipeline.errors import DONE_IN_PART
-from goldbench.pipeline.errors import ModelError, UsageError
+from goldbench.pipeline.errors import DONE_IN_PART, ModelError, UsageError
 from goldbench.pipeline.explore.dialogue import PROMPT, Dialogue, GroundedAnswer, request_for, shown
 from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 from goldbench.pipeline.score.runs import load_gold
