@@ -80,6 +80,8 @@ def _run(arguments: Sequence[str]) -> int | None:
         code: int | None = command_line()(standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
+    except SystemExit as end:  # typer's own: 1 where the reader closed the output, 0 after a completion script
+        return _CLOSED if end.code == 1 else 0
     return code
 
 
