@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from goldbench.pipeline.bench.bench_file import BenchFile
+from goldbench.pipeline.build.starter_config import commented_config
 from goldbench.pipeline.cli.app import built
 from goldbench.pipeline.cli.command_list import COMMANDS
 from goldbench.pipeline.cli.options import PANELS, rows_by_title
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS
 from goldbench.pipeline.text.personal_data import RULES as PERSONAL
-from goldbench.schemas.settings import SHARE, Declared, declared, share_text
+from goldbench.schemas.settings import Declared, declared
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -110,68 +108,12 @@ RULES = {
 
 
 def example(live: Mapping[str, Any]) -> str:
-    """Return a goldbench.toml that shows every key with its comment.
+    """Return the example's goldbench.toml.
 
     Args:
         live: The values that are not commented out, by table and key.
     """
-    lines = [_EXAMPLE_HEAD]
-    for name, field in Config.model_fields.items():
-        lines += _example_table((name,), field.annotation, live.get(name, {}))
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _example_table(path: tuple[str, ...], table: Any, live: Mapping[str, Any]) -> Iterator[str]:  # noqa: ANN401  a record
-    yield _with_comment(f"[{'.'.join(path)}]", _sentence(table))
-    inner = [one for one in declared(table, path) if len(one.path) == len(path) + 1]
-    for one in inner:
-        if not isinstance(one.default or one.setting.example, dict):
-            yield _example_line(one, live)
-    yield ""
-    for one in inner:
-        if isinstance(one.default or one.setting.example, dict):
-            mark = "" if one.path[-1] in live else "# "
-            unset = f"; default: {one.default_text()}" if one.default is None else ""
-            yield _with_comment(f"{mark}[{one.key}]", one.setting.help + unset)
-            shown = live.get(one.path[-1]) or one.default or one.setting.example
-            yield from (f"{mark}{_key(key)} = {_toml(value)}" for key, value in shown.items())
-            yield ""
-    for name, field in table.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield from _example_table((*path, name), field.annotation, live.get(name, {}))
-
-
-def _example_line(one: Declared, live: Mapping[str, Any]) -> str:
-    key = one.path[-1]
-    value = live.get(key, one.setting.example if one.default is None else one.default)
-    choices = one.kind() if isinstance(one.type, type) and issubclass(one.type, Enum) else ""
-    unset = f"default: {one.default_text()}" if one.default is None else ""
-    told = f"{one.key} {one.setting.help}".lower()
-    unit = "" if one.setting.unit.lower() in told else one.setting.unit
-    if one.setting.unit == SHARE and value is not None:
-        unit = share_text(value)
-    comment = "; ".join(filter(None, (one.setting.help, choices, unit, unset)))
-    return _with_comment(f"{'' if key in live else '# '}{key} = {_toml(value)}", comment)
-
-
-def _with_comment(text: str, comment: str) -> str:
-    line = f"{text.ljust(_COMMENT_COLUMN - 1)} # {comment}"
-    return line if len(line) <= _WIDTH else f"# {comment}\n{text}"
-
-
-def _toml(value: Any) -> str:  # noqa: ANN401  any value
-    plain = getattr(value, "value", list(value) if isinstance(value, tuple) else value)
-    return json.dumps(plain, ensure_ascii=False)
-
-
-def _key(key: Any) -> str:  # noqa: ANN401  text, or a member of an enumeration
-    name = str(getattr(key, "value", key))
-    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else _toml(name)
-
-
-def _sentence(table: type[BaseModel]) -> str:
-    """Return the first sentence of a record's description, without its full stop."""
-    return " ".join((table.__doc__ or "").split("\n\n")[0].split()).partition(". ")[0].rstrip(".").replace("``", "")
+    return commented_config(_EXAMPLE_HEAD, live)
 
 
 def reference() -> str:

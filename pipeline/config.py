@@ -8,7 +8,6 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
@@ -19,6 +18,7 @@ from goldbench.pipeline.errors import ConfigError, plain_file
 from goldbench.pipeline.llm.server_settings import Model, holds_key
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.suggestion import did_you_mean, language_meant
 from goldbench.schemas.corpus import TitleUse
 from goldbench.schemas.query import Constraints, Level, QueryKind, QueryStyle
 from goldbench.schemas.record import Record
@@ -389,6 +389,10 @@ class Config(Record):
         return self.generate.generator is Generator.MODEL
 
 
+BENCH_TABLES = ("systems", "sweep", "published")
+"""The tables of ``bench.toml`` that may stand in a ``goldbench.toml``; `goldbench.pipeline.bench` reads them."""
+
+
 def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
     """Return the configuration: defaults, then the file, then OPENAI_BASE_URL, then the command line.
 
@@ -399,7 +403,12 @@ def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: With every problem found: unknown keys, wrong types, impossible values.
     """
-    return config_of(_from_here(read_toml(path), path.parent) if path else {}, given, path=path)
+    return config_of(_from_here(without_systems(read_toml(path)), path.parent) if path else {}, given, path=path)
+
+
+def without_systems(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a file without those of ``goldbench bench``, which may stand in the same file."""
+    return {name: table for name, table in tables.items() if name not in BENCH_TABLES}
 
 
 def _from_here(data: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -521,6 +530,8 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str]) -> str:  # noqa:
     elif at is not None and item["type"] != "value_error":
         wanted = "a code such as en" if at.path[-1] == "language" else at.kind()
         message = f"not a valid value: {shown(repr(item['input']))}; give {_article(wanted)}{wanted}"
+        if at.path[-1] == "language":
+            message += language_meant(str(item["input"]))
         where = _source(item, sources) or at.key
     return f"{where}: {message}" if where else message
 
@@ -532,9 +543,9 @@ def _article(wanted: str) -> str:
 def _nearest(key: str, loc: Sequence[object]) -> str:
     """Return the known key that an unknown one resembles, or the tables there are."""
     keys = {one.key for one in SETTINGS} | {one.key.rpartition(".")[0] for one in SETTINGS}
-    near = get_close_matches(key, sorted(keys), n=1, cutoff=0.75)
+    near = did_you_mean(key, keys, likeness=0.75)
     if near:
-        return f"; did you mean {near[0]}?"
+        return near
     return f" (tables: {', '.join(sorted(Config.model_fields))})" if len(loc) == 1 else ""
 
 

@@ -2,8 +2,8 @@
 
 ::
 
-    GoldbenchError                     show one line to the user, exit with 1
-    ├── UsageError                   the command line or the configuration is wrong: exit with 2
+    GoldbenchError                     show one line to the user, exit with 2: nothing was done
+    ├── UsageError                   the command line or the configuration is wrong
     │   └── ConfigError              several problems of goldbench.toml: show each of them
     ├── InputError                   an input is bad: show the path, the line, the problem and what to do
     │   └── UnreadableDocument       one document of many is bad: skip and count it, unless --strict is given
@@ -36,11 +36,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
+NEGATIVE, NOT_DONE, DONE_IN_PART, INTERRUPTED = 1, 2, 3, 130
+"""Exit codes of every command besides 0, which says that all was done and no check failed.
+
+``NEGATIVE``: the work was done, and a check, a gate or an alert says no. ``NOT_DONE``: wrong usage, a bad input, a
+missing package, no answer of a server, a full disk, or a fault of goldbench. ``DONE_IN_PART``: the work was done, but
+parts of it failed, or the result was too poor to replace what was there. ``INTERRUPTED``: the user ended the command.
+"""
+
 
 class GoldbenchError(Exception):
     """Any error that goldbench raises on purpose. The command exits with ``exit_code``."""
 
-    exit_code = 1
+    exit_code = NOT_DONE
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return what another process restores: the message and the attributes, whatever ``__init__`` takes."""
@@ -49,8 +57,6 @@ class GoldbenchError(Exception):
 
 class UsageError(GoldbenchError):
     """The command line or the configuration asks for something impossible."""
-
-    exit_code = 2
 
 
 class ConfigError(UsageError):
@@ -89,7 +95,7 @@ class OutputError(GoldbenchError):
 class NothingKept(OutputError):
     """The result would be an empty set, so nothing was changed; the answers of the model are stored."""
 
-    exit_code = 3
+    exit_code = DONE_IN_PART
 
 
 class JudgeFailed(NothingKept):

@@ -149,7 +149,7 @@ def test_with_strict_a_missing_reader_ends_the_run(bare: Goldbench, tmp_path: Pa
     corpus(tmp_path / "docs")
     (tmp_path / "docs" / "a.pdf").write_bytes(b"any")
     done = bare("build", "docs", "--out", "run", "--queries", 8, "--strict")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == f"goldbench: {Path('docs', 'a.pdf')}: markitdown {HINT.format('documents')}"
     assert not (tmp_path / "run").exists()
 
@@ -157,7 +157,7 @@ def test_with_strict_a_missing_reader_ends_the_run(bare: Goldbench, tmp_path: Pa
 def test_documents_that_all_need_the_extra_are_no_set(bare: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"any")
     done = bare("build", "a.pdf", "--out", "run")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.splitlines()[-1].endswith(f"the first: markitdown {HINT.format('documents')}")
     assert not (tmp_path / "run").exists()
 
@@ -197,7 +197,7 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
         ("benchmarks", "ir_datasets", ("import", "ir_datasets", "vaswani", "--out", "vaswani")),
     ):
         done = bare(*arguments)
-        assert done.returncode == 1, (arguments, done.stderr)
+        assert done.returncode == 2, (arguments, done.stderr)
         assert done.stderr == f"goldbench: {package} {HINT.format(extra)}\n"
         assert done.stdout == ""
     assert files_of(scored) == before
@@ -206,7 +206,7 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
 def test_a_page_without_its_extra_costs_the_page_and_not_the_figures(bare: Goldbench, scored: Path) -> None:
     command = ("score", "run", "--run", "bm25.trec", "--format", "json")
     plain, done = bare(*command), bare(*command, "--html", "page.html", "--per-query", "all.csv")
-    assert (done.returncode, done.stdout) == (1, plain.stdout)
+    assert (done.returncode, done.stdout) == (2, plain.stdout)
     assert json.loads(done.stdout)
     assert done.stderr == f"{plain.stderr}goldbench: jinja2 {HINT.format('report')}\n"
     assert (scored / "all.csv").exists()
@@ -215,7 +215,7 @@ def test_a_page_without_its_extra_costs_the_page_and_not_the_figures(bare: Goldb
 
 def test_an_experiment_without_the_extra_for_pages_is_measured(bare: Goldbench, scored: Path) -> None:
     done = bare("bench", "run", "--system", "bm25", "--html", "page.html")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "bm25" in done.stdout
     assert done.stderr.splitlines()[-1] == f"goldbench: jinja2 {HINT.format('report')}"
     assert (scored / "run" / "bench" / "figures.csv").exists()
@@ -224,7 +224,7 @@ def test_an_experiment_without_the_extra_for_pages_is_measured(bare: Goldbench, 
 
 def test_a_folder_that_is_missing_comes_before_an_extra_that_is_missing(bare: Goldbench) -> None:
     done = bare("review", "nope")
-    assert (done.returncode, done.stderr) == (1, "goldbench: nope: folder not found\n")
+    assert (done.returncode, done.stderr) == (2, "goldbench: nope: folder not found\n")
 
 
 def files_of(folder: Path) -> dict[Path, bytes]:

@@ -302,7 +302,6 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  any value
 
 
 def _nearest(name: str, known: Mapping[str, object]) -> str:
-    from difflib import get_close_matches
+    from goldbench.pipeline.text.suggestion import did_you_mean
 
-    near = get_close_matches(name, known, n=1)
-    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
+    return did_you_mean(name, known) or f"; known are {', '.join(known)}"

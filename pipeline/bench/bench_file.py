@@ -125,7 +125,7 @@ def load_bench(
     where = str(path) if path else "command line"
     folder = path.resolve().parent if path else Path.cwd()
     problems = _Problems()
-    file = _checked(read_toml(path) if path else {}, problems)
+    file = _checked(_own_tables(read_toml(path)) if path else {}, problems)
     printed_at = file.cutoffs
     if measures:
         parse_measures(measures, cutoffs=cutoffs)
@@ -166,6 +166,17 @@ def load_bench(
         where=where,
         folder=folder,
     )
+
+
+def _own_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a file without those of a build, which may stand in the same file."""
+    of_builds = Config.model_fields.keys() - {"model"}
+    paths = {"corpus"}  # a path here, a table there
+    return {
+        name: value
+        for name, value in tables.items()
+        if name not in of_builds or (name in paths and not isinstance(value, dict))
+    }
 
 
 def _checked(data: Mapping[str, Any], problems: list[str]) -> BenchFile:

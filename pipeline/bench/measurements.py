@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
@@ -26,7 +27,7 @@ from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.published_tables import differences
 from goldbench.pipeline.measures.statistics.significance import compare
-from goldbench.pipeline.score.runs import load_run, without_unanswerable
+from goldbench.pipeline.score.runs import load_run, unless_known, without_unanswerable
 from goldbench.pipeline.score.scorecards import notice_of, reference, with_verdict
 from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
 from goldbench.pipeline.systems.resolution import reached
@@ -81,8 +82,14 @@ def results_of(
         placed = place_mapping(qrels, run, scores="float64")
         extra = len(run.keys() - qrels.keys())
         result = assess(qrels, placed, asked, extra=extra, missing="zero", names=(str(gold.path), point.name))
-        found[point.name] = without_unanswerable(gold, result, run.keys)
+        result = without_unanswerable(gold, result, run.keys)
+        found[point.name] = unless_known(partial(_among, corpus.passages), result, partial(dict, run))
     return found
+
+
+def _among(passages: Mapping[str, str], ids: Iterable[str]) -> dict[str, str]:
+    """Return the passages with one of the ids."""
+    return {one: passages[one] for one in ids if one in passages}
 
 
 def experiment_of(

@@ -46,7 +46,7 @@ def verdict_of(
     ranking, unread = _ranking(gold, makers, list(runs))
     ranked = {name: material.runs[name] for name in runs} or baselines.ranked
     unjudged, top = _holes(material, ranked, sorted(material.qrels) if runs else baselines.query_ids)
-    strange = [name for name in runs if not _is_judged(material, name)]
+    strange = [name for name in runs if not _is_known(material, name)]
     case = Case(
         MEASURE,
         makers,
@@ -77,10 +77,14 @@ def _scored(material: DescribedSet) -> dict[str, list[float]]:
     return {name: ndcg(material.qrels, found).tolist() for name, found in held.items()}
 
 
-def _is_judged(material: DescribedSet, name: str) -> bool:
-    """Return whether any result of a run has a judgment."""
+def _is_known(material: DescribedSet, name: str) -> bool:
+    """Return whether any result of a run is judged or in the corpus: if not, it uses other ids."""
     found = material.runs[name].items()
-    return any(doc_id in material.qrels.get(query_id, {}) for query_id, doc_ids in found for doc_id in doc_ids)
+    return any(
+        doc_id in material.corpus or doc_id in material.qrels.get(query_id, {})
+        for query_id, doc_ids in found
+        for doc_id in doc_ids
+    )
 
 
 def _holes(

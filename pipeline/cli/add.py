@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldbench.pipeline.cli.options import console_for, limit_option, print_list, takes
+from goldbench.pipeline.cli.options import limit_option, print_list, progress_console, takes
+from goldbench.pipeline.cli.output import screen
 
 if TYPE_CHECKING:
     from goldbench.pipeline.config import Config
@@ -35,15 +36,15 @@ def add(
     from goldbench.pipeline.report.terminal import TerminalProgress
     from goldbench.pipeline.text.display import printable, queries
 
-    messages = console_for(stderr=True)
     asked = read_own_queries(file)
-    found = add_queries(folder, asked, file, settings, progress=TerminalProgress(messages), dry_run=dry_run)
+    found = add_queries(folder, asked, file, settings, progress=TerminalProgress(progress_console()), dry_run=dry_run)
     if found.repeated:
-        typer.echo(f"{queries(len(found.repeated))} left out: in the set or in {file} already:", err=True)
+        screen.note(f"{queries(len(found.repeated))} left out: in the set or in {file} already:")
     lines = (f"  line {one.line}: {printable(one.text)[:200]}" for one in found.repeated)
     print_list(lines, shown=SHOWN, rest="more")
     would = "would be " if dry_run else ""
     labelled, waiting = len(found.labelled), len(found.waiting)
-    typer.echo(f"{queries(labelled)} {would}added with labels, {queries(waiting)} {would}waiting for judgments")
+    screen.add(dry_run=dry_run, labelled=labelled, waiting=waiting, left_out=[one.line for one in found.repeated])
+    screen.show(f"{queries(labelled)} {would}added with labels, {queries(waiting)} {would}waiting for judgments")
     if waiting and not dry_run:
-        typer.echo(f"Next: goldbench grade {folder} (a model judges), or goldbench review {folder} (people judge)")
+        screen.show(f"Next: goldbench grade {folder} (a model judges), or goldbench review {folder} (people judge)")

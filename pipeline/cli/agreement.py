@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from goldbench.pipeline.cli.options import input_option, measure_option, output_option, statistics_option
+from goldbench.pipeline.cli.output import Wide, screen
 from goldbench.pipeline.cli.run_options import Seed
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import NEGATIVE, InputError, UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.agreement.judgment_files import Labels
@@ -47,6 +48,7 @@ def agreement(
     form: Annotated[
         Literal["table", "json", "csv", "markdown"], output_option("--format", help="What to print (default: table).")
     ] = "table",
+    wide: Wide = False,
 ) -> None:
     """Compare two sets of labels.
 
@@ -58,9 +60,9 @@ def agreement(
     if first is None and scores is None:
         raise UsageError("agreement: give two files of labels, A the reference and B the judge, or --scores FILE")
     found = _compared(first, second, run or [], scores, measure, level, scale, per_type, resamples, seed)
-    _print(found, form)
+    _print(found, form, wide=wide)
     if found.overall is None and found.ranking is None and not found.raters:
-        raise typer.Exit(1)
+        raise typer.Exit(NEGATIVE)
 
 
 def _compared(
@@ -161,10 +163,33 @@ def _ranking(
     )
 
 
-def _print(found: Agreement, form: str) -> None:
-    from goldbench.pipeline.report.agreement_text import comma_separated, markdown, text
+def _print(found: Agreement, form: str, *, wide: bool) -> None:
+    from goldbench.pipeline.report.agreement_text import comma_separated, markdown
 
-    if form == "json":
+    if form == "table":
+        show(found, whole=wide or screen.verbose)
+    elif form == "json":
         typer.echo(found.model_dump_json(indent=2))
     else:
-        typer.echo({"csv": comma_separated, "markdown": markdown, "table": text}[form](found), nl=False)
+        typer.echo({"csv": comma_separated, "markdown": markdown}[form](found), nl=False)
+
+
+def show(found: Agreement, *, whole: bool) -> None:
+    """Print an agreement.
+
+    Args:
+        found: The agreement.
+        whole: Whether every figure is shown, or the few that matter most.
+    """
+    from goldbench.pipeline.report import agreement_text as report
+
+    said = report.verdict(found)
+    screen.show(*([said] if said else []), *report.words(found))
+    for section in report.sections(found, whole=whole):
+        screen.show("", section.title)
+        if section.head[-1] == "" and any(row[-1] for row in section.rows):
+            screen.table([[cell or "-" for cell in row[:-1]] for row in [section.head, *section.rows]], indent="  ")
+            screen.show(*(f"  {row[0]} is absent: {row[-1]}" for row in section.rows if row[-1]), indent="    ")
+        else:
+            screen.table([section.head, *section.rows], indent="  ")
+    screen.show("", report.method(found))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from goldbench.pipeline.cli.options import input_option, subcommands
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.goldset.file_names import ANSWERS
 from goldbench.pipeline.text.display import amount, dollars, printable
 
@@ -29,11 +31,12 @@ def stats(store: Store) -> None:
         usd = "price unknown" if held.usd is None else dollars(held.usd)
         names = "  ".join(map(_clean, (held.stage, held.prompt, held.model, held.outcome)))
         spent = f"{amount(held.input_tokens, 'token')} in, {held.output_tokens:,} out, {usd}"
-        typer.echo(f"{names}: {amount(held.answers, 'reply', 'replies')}, {spent}")
+        screen.show(f"{names}: {amount(held.answers, 'reply', 'replies')}, {spent}")
     for model, count in report.vectors.items():
-        typer.echo(f"embeddings  {_clean(model)}: {amount(count, 'vector')}")
+        screen.show(f"embeddings  {_clean(model)}: {amount(count, 'vector')}")
     replies = amount(sum(held.answers for held in report.holdings), "reply", "replies")
-    typer.echo(f"{replies}, {amount(report.bytes, 'byte')} in {store}")
+    screen.add(holdings=[asdict(held) for held in report.holdings], vectors=dict(report.vectors), bytes=report.bytes)
+    screen.show(f"{replies}, {amount(report.bytes, 'byte')} in {store}")
 
 
 @app.command()
@@ -50,7 +53,8 @@ def prune(
     from goldbench.pipeline.llm.upkeep import prune as throw_away
 
     count = throw_away(store, stage=stage, prompt=prompt, model=model, rejected=rejected)
-    typer.echo(f"{count:,} deleted")
+    screen.add(deleted=count)
+    screen.show(f"{count:,} deleted")
 
 
 @app.command("export")
@@ -58,7 +62,9 @@ def export_answers(store: Store, out: Annotated[Path, typer.Argument(metavar="FI
     """Write all answers as JSON Lines."""
     from goldbench.pipeline.llm.transfer import write_export
 
-    typer.echo(f"{write_export(store, out):,} written to {out}")
+    count = write_export(store, out)
+    screen.add(answers=count, written=str(out))
+    screen.show(f"{count:,} written to {out}")
 
 
 @app.command("import")
@@ -71,7 +77,9 @@ def import_answers(
     """
     from goldbench.pipeline.llm.transfer import import_answers as imported
 
-    typer.echo(f"{imported(store, source):,} new in {store}")
+    count = imported(store, source)
+    screen.add(new=count, store=str(store))
+    screen.show(f"{count:,} new in {store}")
 
 
 def _clean(name: str) -> str:

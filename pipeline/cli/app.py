@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import sys
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import OptionInfo
 
 from goldbench.pipeline.cli.command_list import COMMANDS, SUMMARY, VERSION_HELP, overview
 from goldbench.pipeline.cli.options import GroupedCommand, complete
+from goldbench.pipeline.cli.output import with_output
 from goldbench.pipeline.cli.plain_values import spare_conversions
 
 
@@ -47,10 +52,27 @@ def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
         found = line
     for info in found.registered_commands:
         assert info.callback is not None
-        info.cls, info.callback = GroupedCommand, complete(info.callback)
+        own = (info.name or info.callback.__name__).replace("_", "-")
+        words = name if own == name else f"{name} {own}"
+        info.cls, info.callback = GroupedCommand, with_output(complete(info.callback), words)
+    if "_GOLDBENCH_COMPLETE" in os.environ:
+        _offer_values(found)
     command = typer.main.get_command(found)
     command.name = name
     return command
+
+
+def _offer_values(found: typer.Typer) -> None:
+    """Tell the shell what values the options and arguments of commands take."""
+    from goldbench.pipeline.cli.completion import completion_of
+
+    for info in found.registered_commands:
+        assert info.callback is not None
+        for parameter in inspect.signature(info.callback).parameters.values():
+            (told,) = parameter.annotation.__metadata__
+            option = f"--{parameter.name.replace('_', '-')}" if isinstance(told, OptionInfo) else ""
+            named = next((one for one in told.param_decls or () if one.startswith("--")), option)
+            told.autocompletion = completion_of(named if option else "", told.metavar)
 
 
 def command_line() -> typer.Typer:
@@ -60,11 +82,16 @@ def command_line() -> typer.Typer:
         cls=_Commands,
         help=SUMMARY,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=_completes(),
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         callback=_options,
     )
+
+
+def _completes() -> bool:
+    """Return whether the shell asks for completions, or the user for their script: only then are they set up."""
+    return "_GOLDBENCH_COMPLETE" in os.environ or any("-completion" in one for one in sys.argv[1:2])
 
 
 def _print_version(asked: bool) -> None:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from goldbench.pipeline.cli.options import (
-    DONE_WITH_FAILURES,
     Answers,
     DryRun,
     Given,
     Replay,
-    console_for,
     input_option,
     model_option,
     output_option,
+    progress_console,
     system_option,
     takes,
 )
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import BenchConfig, GoldPath, answers_of
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import DONE_IN_PART, InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -111,7 +112,7 @@ def ask(
             return
         asking = Dialogue(loaded, corpus, retriever=retriever, k=k, chat=chat)
         answering = f"answers by {settings.model.name}" if asks else "no model: passages only"
-        typer.echo(f"{len(corpus):,} passages, {name}, {answering}" + ("" if question else "; exit ends"), err=True)
+        screen.note(f"{len(corpus):,} passages, {name}, {answering}" + ("" if question else "; exit ends"))
         _converse(asking, _given(question) if question else _questions(), k=k, width=width)
 
 
@@ -171,9 +172,9 @@ def _plan(asked: Asked, settings: Config, store: Path) -> None:
     """Print what asking every query would take at most."""
     from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.explore.decline_rates import planned
-    from goldbench.pipeline.report.build_text import plan_table
+    from goldbench.pipeline.report.build_text import plan_rows
 
-    console_for().print(plan_table(run(planned(asked, settings, store))))
+    screen.table(plan_rows(run(planned(asked, settings, store))))
 
 
 def _declined(asked: Asked, chat: Chat) -> None:
@@ -184,27 +185,29 @@ def _declined(asked: Asked, chat: Chat) -> None:
     from goldbench.pipeline.report.terminal import TerminalProgress
     from goldbench.pipeline.text.display import printable
 
-    rates, failures = decline_rates(asked, chat, progress=TerminalProgress(console_for(stderr=True)))
-    for line in lines(rates):
-        typer.echo(line)
+    rates, failures = decline_rates(asked, chat, progress=TerminalProgress(progress_console()))
+    screen.add(rates={"answerable": asdict(rates[True]), "unanswerable": asdict(rates[False])})
+    screen.show(*lines(rates))
     for message, count in Counter(printable(str(error)) for error in failures).most_common(5):
-        typer.echo(f"  {message}" + (f" ({count:,} times)" if count > 1 else ""), err=True)
+        screen.note(f"  {message}" + (f" ({count:,} times)" if count > 1 else ""))
     if failures:
-        raise typer.Exit(DONE_WITH_FAILURES)
+        raise typer.Exit(DONE_IN_PART)
 
 
 def _converse(asking: Dialogue, questions: Iterable[str], *, k: int, width: int) -> None:
     """Answer every question and print passages, answer and figures."""
     from goldbench.pipeline.explore.dialogue import LONGEST, shown
 
+    replies: list[dict[str, Any]] = []
     for question in questions:
         if len(question) > LONGEST:
-            typer.echo(f"Problem: the question has {len(question):,} characters, more than {LONGEST:,}")
+            screen.show(f"Problem: the question has {len(question):,} characters, more than {LONGEST:,}")
             continue
-        for line in shown(asking.ask(question), k=k, width=width):
-            typer.echo(line)
-        typer.echo("")
+        reply = asking.ask(question)
+        replies.append({"question": question, **asdict(reply)})
+        screen.show(*shown(reply, k=k, width=width), "")
         sys.stdout.flush()
+    screen.add(replies=replies)
 
 
 def _given(questions: list[str]) -> Iterator[str]:
@@ -213,7 +216,7 @@ def _given(questions: list[str]) -> Iterator[str]:
 
     for text in questions:
         if question := one_line(text):
-            typer.echo(f"? {question[:400]}")
+            screen.show(f"? {question[:400]}")
             yield question
 
 
@@ -239,7 +242,7 @@ def _questions() -> Iterator[str]:
             return
         if question:
             if not typed:
-                typer.echo(f"? {question[:400]}")
+                screen.show(f"? {question[:400]}")
             yield question
 
 

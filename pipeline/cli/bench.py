@@ -7,17 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldbench.pipeline.cli.options import (
-    DONE_WITH_FAILURES,
-    Answers,
-    Replay,
-    console_for,
-    input_option,
-    output_option,
-    system_option,
-)
+from goldbench.pipeline.cli.options import Answers, Replay, input_option, output_option, progress_console, system_option
+from goldbench.pipeline.cli.output import Wide, screen
 from goldbench.pipeline.cli.run_options import BenchConfig, CutoffOption, GoldPath, MeasureOption, cutoffs_of
-from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.errors import DONE_IN_PART, OutputError
 from goldbench.pipeline.goldset.file_names import BENCH, MANIFEST, answers_beside
 
 if TYPE_CHECKING:
@@ -44,11 +37,12 @@ def bench(
     answers: Answers = None,
     again: Annotated[bool, system_option("--again", help="Search again although a finished run exists.")] = False,
     replay: Replay = False,
+    wide: Wide = False,
 ) -> None:
     """Measure retrieval systems on one gold set.
 
-    Shows figures at every cutoff, latency and tests. An interrupted experiment continues where it stopped. Without a
-    gold set's folder the output folder is bench-GOLD in the working directory.
+    Shows the main figures with tests; --wide shows every cutoff and all times. An interrupted experiment continues
+    where it stopped. Without a gold set's folder the output folder is bench-GOLD in the working directory.
     """
     from goldbench.pipeline.bench.bench_file import load_bench
     from goldbench.pipeline.bench.experiment_files import read_published
@@ -56,6 +50,7 @@ def bench(
     from goldbench.pipeline.goldset.gold_path import check_apart, folder_of
     from goldbench.pipeline.report.terminal import TerminalProgress
     from goldbench.pipeline.score.runs import load_gold
+    from goldbench.pipeline.score.set_makers import makers_of
 
     loaded = load_gold(gold)
     check_apart({"--html": html, "--out": out}, [loaded.path, *(one for one in (config, published) if one)])
@@ -73,21 +68,20 @@ def bench(
     if home is not None and not (home / MANIFEST).is_file():  # not a build: nothing is written there
         home = None
     folder = out or (home / BENCH if home else Path(f"bench-{_stem(loaded.path)}"))
-    messages = console_for(stderr=True)
     found = conduct(
         settings,
         loaded,
         folder=folder,
         answers=answers or answers_beside(home or folder),
-        progress=TerminalProgress(messages),
+        progress=TerminalProgress(progress_console()),
         again=again,
         replay=replay,
     )
     if found.outcome.kept:
         kept = ", ".join(found.outcome.kept[:8]) + (", …" if len(found.outcome.kept) > 8 else "")
-        messages.print(f"Cached: {kept} (use --again to rerun)")
+        screen.note(f"Cached: {kept} (use --again to rerun)")
     if found.experiment is not None:
-        _show(found.experiment, found.timings)
+        _show(found.experiment, found, makers_of(loaded).place, wide=wide)
         _write(found.experiment, found.timings, folder, html)
     _fail(found)
 
@@ -97,38 +91,48 @@ def _stem(gold: Path) -> str:
     return gold.resolve().name.split(".")[0] or "gold"
 
 
-def _show(found: Experiment, timings: Timings) -> None:
+def _show(found: Experiment, made: Found, place: str | None, *, wide: bool) -> None:
+    """Print the verdict, the figures, the tests and the doubts."""
     from goldbench.pipeline.report import experiment_text as report
+    from goldbench.pipeline.report.named_queries import worst_line
     from goldbench.pipeline.report.scorecard_text import method_line
-    from goldbench.pipeline.report.text_tables import terminal_table
-    from goldbench.pipeline.report.verdict_text import verdict_lines
-    from goldbench.pipeline.text.display import printable
+    from goldbench.pipeline.report.verdict_text import first_lines, further_lines
 
+    screen.add(experiment=found.model_dump(mode="json"), timings=made.timings.model_dump(mode="json"))
+    screen.show(*first_lines(found.card.verdict), *report.verdict(found), "")
+    screen.table(report.leaderboard(found) if wide else report.main_rows(found, made.timings))
+    screen.show(*worst_line(made.results, found.compared[0], place))
+    beside = [rows for _, rows in report.beside_published(found)]
     order = [system.system for system in found.card.systems]
-    console = console_for(wide=True)
-    tables = [report.leaderboard(found), *(rows for _, rows in report.by_cutoff(found))]
-    tables += [rows for _, rows in report.beside_published(found)]
-    for rows in [*tables, report.times(timings, order)]:
-        if rows:
-            console.print(terminal_table(rows))
-            console.print()
-    compared = report.pairs(found, found.compared[0])[: report.MOST_PAIRS + 1]
-    if compared:
-        console.print(terminal_table(compared, words=3))
-        total, shown = len(found.card.comparisons), len(compared) - 1
-        if shown < total:
-            console.print(f"{shown:,} of {total:,} comparisons; all of them in figures.md and comparisons.csv")
-        console.print()
-    for line in [*verdict_lines(found.card.verdict), *report.verdict(found)]:
-        console.print(printable(line))
-    for line in report.sources(found):
-        console.print(printable(line))
-    for line in report.warned(found):
-        console.print(f"Warning: {printable(line)}", style="yellow")
-    for line in found.notes:
-        console.print(f"Note: {printable(line)}")
-    console.print(report.timing_line(timings), style="dim")
-    console.print(method_line(found.card), style="dim")
+    more = [*(rows for _, rows in report.by_cutoff(found)), report.times(made.timings, order)] if wide else []
+    for rows in [*more, *beside]:
+        screen.show("")
+        screen.table(rows)
+    _show_pairs(found, made, place, wide=wide)
+    further = further_lines(found.card.verdict, whole=screen.verbose)
+    screen.show(*(["", *further] if further else []), *report.sources(found))
+    screen.warn(*report.warned(found))
+    screen.note(*(f"Note: {line}" for line in found.notes))
+    screen.detail("", report.timing_line(made.timings), method_line(found.card))
+
+
+def _show_pairs(found: Experiment, made: Found, place: str | None, *, wide: bool) -> None:
+    from goldbench.pipeline.report import experiment_text as report
+    from goldbench.pipeline.report.named_queries import difference_line
+    from goldbench.pipeline.report.scorecard_text import PAIR_HEADINGS, main_pair_rows, pair_row
+
+    compared = [one for one in found.card.comparisons if one.measure == found.compared[0]][: report.MOST_PAIRS]
+    if not compared:
+        return
+    screen.show("")
+    if wide:
+        screen.table([PAIR_HEADINGS, *map(pair_row, compared)], words=3)
+    else:
+        screen.table(main_pair_rows(compared), words=2)
+    screen.show(*difference_line(made.results, found.compared[0], place))
+    total = len(found.card.comparisons)
+    if len(compared) < total:
+        screen.show(f"{len(compared):,} of {total:,} comparisons; all of them in figures.md and comparisons.csv")
 
 
 def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None) -> None:
@@ -149,16 +153,17 @@ def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None)
     }
     kept = {name: text for name, text in texts.items() if text.count("\n") > 1}
     write_tables(folder, records, kept)
-    typer.echo(f"Written: {folder}: experiment.json, {', '.join(kept)}, runs/, timings/", err=True)
+    screen.note(f"Written: {folder}: experiment.json, {', '.join(kept)}, runs/, timings/")
     if html is not None:
         from goldbench.pipeline.report.experiment_page import page
 
         write_whole(html, page(found, timings).encode())
-        typer.echo(f"Written: {html}", err=True)
+        screen.note(f"Written: {html}")
 
 
 def _fail(found: Found) -> None:
     failed = [one.system for one in found.outcome.failures]
     if failed:
+        screen.add(failed=failed)
         typer.echo(f"Failed (see above): {', '.join(failed)}", err=True)
-        raise typer.Exit(DONE_WITH_FAILURES)
+        raise typer.Exit(DONE_IN_PART)

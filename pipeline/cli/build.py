@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,26 +12,24 @@ import typer
 from goldbench.pipeline.cli.build_of_users import built_of_users, users_order
 from goldbench.pipeline.cli.grade import show as show_grading
 from goldbench.pipeline.cli.options import (
-    DONE_WITH_FAILURES,
     Answers,
     Batch,
     DryRun,
     Replay,
-    console_for,
     input_option,
     judging_option,
     output_option,
+    progress_console,
     takes,
 )
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
 from goldbench.pipeline.cli.process import GO_ON, Interrupted
 from goldbench.pipeline.cli.review_files import LedgerOption, decisions_kept
-from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.errors import DONE_IN_PART, GoldbenchError, UsageError
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from goldbench.pipeline.build.flow import Result
     from goldbench.pipeline.build.renewal import Renewal
     from goldbench.pipeline.config import Config
@@ -89,7 +88,7 @@ def build(
         if not dry_run:
             ask_before_replacing(out, replace=replace, yes=yes)
         if not built_of_users(users, batch=batch, dry_run=dry_run):
-            raise typer.Exit(DONE_WITH_FAILURES)
+            raise typer.Exit(DONE_IN_PART)
         return
     if (alone := next((name for name, value in given.items() if value is not None), None)) is not None:
         raise UsageError(f"{alone}: is about a log; give the log with --queries-from")
@@ -98,7 +97,7 @@ def build(
         return
     ask_before_replacing(out, replace=replace, yes=yes)
     if not carried_out(order, batch=batch):
-        raise typer.Exit(DONE_WITH_FAILURES)
+        raise typer.Exit(DONE_IN_PART)
 
 
 def carried_out(order: BuildOrder, *, batch: bool) -> bool:
@@ -160,24 +159,22 @@ def _build(order: BuildOrder) -> bool:
     from goldbench.pipeline.grade.build_order import carry_out
     from goldbench.pipeline.report.terminal import TerminalProgress
 
-    console, messages = console_for(), console_for(stderr=True)
-    built = run(carry_out(order, progress=TerminalProgress(messages), say=messages.print))
-    if show_renewal(console, messages, built.result.renewal, built.result.manifest, order.out):
+    built = run(carry_out(order, progress=TerminalProgress(progress_console()), say=screen.note))
+    screen.add(folder=str(order.out), complete=built.complete, manifest=built.result.manifest.model_dump(mode="json"))
+    if show_renewal(built.result.renewal, built.result.manifest, order.out):
         return built.complete
-    _report(console, messages, built.result, order.out, built.config)
+    _report(built.result, order.out, built.config)
     if built.graded is not None:
-        show_grading(console, messages, built.graded, accounts=False)
+        show_grading(built.graded, accounts=False)
         if (problem := built.graded.problem(order.out, built=True)) is not None:
             raise problem
     return built.complete
 
 
-def show_renewal(console: Console, messages: Console, renewal: Renewal | None, manifest: Manifest, out: Path) -> bool:
+def show_renewal(renewal: Renewal | None, manifest: Manifest, out: Path) -> bool:
     """Print what was kept of the set before, and return whether the set stayed as it was.
 
     Args:
-        console: Where results are printed.
-        messages: Where warnings are printed.
         renewal: What was kept, None for a set that was built from nothing.
         manifest: The manifest of the set.
         out: Its folder.
@@ -187,13 +184,12 @@ def show_renewal(console: Console, messages: Console, renewal: Renewal | None, m
     if renewal is None:
         return False
     if renewal.stays:
-        console.print(f"No document changed: {out} stays as it is.")
+        screen.show(f"No document changed: {out} stays as it is.")
         return True
     assert manifest.renewed is not None
-    for line in renewal_lines(manifest.renewed, renewal.retired):
-        console.print(line)
-    for line in renewal_warnings(manifest.renewed, renewal.graded, len(renewal.standing.unanswerable), out):
-        messages.print(line, style="yellow")
+    screen.show(*renewal_lines(manifest.renewed, renewal.retired))
+    told = renewal_warnings(manifest.renewed, renewal.graded, len(renewal.standing.unanswerable), out)
+    screen.note(*told, style="yellow")
     return False
 
 
@@ -201,24 +197,23 @@ def show_plan(order: BuildOrder) -> None:
     """Print what a build would send and keep."""
     from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.grade.build_order import plan
-    from goldbench.pipeline.report.build_text import plan_notes, plan_table
+    from goldbench.pipeline.report.build_text import plan_notes, plan_rows
     from goldbench.pipeline.report.terminal import TerminalProgress
 
-    console, messages = console_for(), console_for(stderr=True)
-    planned = run(plan(order, progress=TerminalProgress(messages)))
+    planned = run(plan(order, progress=TerminalProgress(progress_console())))
+    screen.add(plan=[asdict(one) for one in planned.stages])
     if planned.grading is not None:
-        console.print(planned.grading)
+        screen.show(planned.grading)
     if planned.renewal is not None and planned.drawn is not None:
         from goldbench.pipeline.report.renewal_text import planned_lines
 
-        for line in planned_lines(planned.renewal.record(planned.renewal.new(planned.drawn)), planned.renewal.retired):
-            console.print(line)
+        told = planned.renewal.record(planned.renewal.new(planned.drawn))
+        screen.show(*planned_lines(told, planned.renewal.retired))
     if planned.drawn is None or not planned.stages:
-        console.print(f"{planned.announcement} 0 requests, no cost.")
+        screen.show(f"{planned.announcement} 0 requests, no cost.")
         return
-    console.print(plan_table(planned.stages))
-    for line in plan_notes(planned.stages, planned.drawn, planned.config):
-        console.print(line)
+    screen.table(plan_rows(planned.stages))
+    screen.show(*plan_notes(planned.stages, planned.drawn, planned.config))
 
 
 @takes("documents", "chunk", "machines")
@@ -239,13 +234,13 @@ def chunk(
     from goldbench.pipeline.report.build_text import passed_over
     from goldbench.pipeline.text.display import amount
 
-    messages, failures = console_for(stderr=True), []
+    failures: list[GoldbenchError] = []
     left_out: list[LeftOut] = []
     encodings: list[Encodings] = []
 
     def on_failure(error: GoldbenchError) -> None:
         failures.append(error)
-        messages.print(f"skipped {error}", style="yellow")
+        screen.note(f"skipped {error}", style="yellow")
 
     found = find_documents(paths)
     if out is not None and any(out.resolve() == file.path.resolve() for file in found.files):
@@ -253,30 +248,24 @@ def chunk(
     with explained(out or Path("standard output")):
         chunks = cut(settings, found, on_failure=on_failure, on_left_out=left_out.append, on_encodings=encodings.append)
         count = write_lines(out, chunks)
-    for line in passed_over(found.ignored, found.repeated):
-        messages.print(line)
+    screen.note(*passed_over(found.ignored, found.repeated))
     notes = [*(one.notes() for one in left_out), *(one.notes(has_manifest=False) for one in encodings)]
-    for note in chain.from_iterable(notes):
-        messages.print(note)
-    messages.print(amount(count, "chunk") + (f" in {out}" if out else ""))
+    screen.note(*chain.from_iterable(notes), amount(count, "chunk") + (f" in {out}" if out else ""))
     if failures:
-        raise typer.Exit(DONE_WITH_FAILURES)
+        raise typer.Exit(DONE_IN_PART)
 
 
-def _report(console: Console, messages: Console, result: Result, out: Path, config: Config) -> None:
+def _report(result: Result, out: Path, config: Config) -> None:
     from goldbench.pipeline.build.books import warning
     from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending, unreached, writers_of
     from goldbench.pipeline.text.display import queries
 
     manifest = result.manifest
-    console.print(funnel(manifest))
-    for line in (*writers_of(manifest), *mixture(manifest.requested), *spending(manifest.usage)):
-        console.print(line)
-    for line in shortfall(manifest, limit=result.limit, target_met=result.target_met):
-        messages.print(line, style="yellow")
-    for line in unreached(result.unreached, manifest.queries):
-        messages.print(line, style="yellow")
+    screen.described(funnel(manifest))
+    screen.show(*writers_of(manifest), *mixture(manifest.requested), *spending(manifest.usage))
+    screen.note(*shortfall(manifest, limit=result.limit, target_met=result.target_met), style="yellow")
+    screen.note(*unreached(result.unreached, manifest.queries), style="yellow")
     if manifest.evidence_level == "smoke":
-        messages.print(f"Warning: {warning(config)}", style="yellow")
-    console.print(f"\n{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})")
-    console.print(f"Next: goldbench validate {out}")
+        screen.warn(warning(config))
+    screen.show("", f"{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})")
+    screen.show(f"Next: goldbench validate {out}")

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.cli.grade import show as show_grading
-from goldbench.pipeline.cli.options import console_for
+from goldbench.pipeline.cli.options import progress_console
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.process import GO_ON, Interrupted
 from goldbench.pipeline.goldset.file_names import DATASET, UNLABELLED
 
@@ -60,19 +61,17 @@ def built_of_users(users: UsersOrder, *, batch: bool, dry_run: bool) -> bool:
     from goldbench.pipeline.report.build_text import users_queries_lines
     from goldbench.pipeline.report.terminal import TerminalProgress
 
-    console, messages = console_for(), console_for(stderr=True)
     if dry_run:
         drawn, cost = plan_users(users)
-        for line in (*users_queries_lines(drawn), cost):
-            console.print(line)
+        screen.show(*users_queries_lines(drawn), cost)
+        screen.add(plan=cost)
         return True
     try:
-        built = run(build_users(users, progress=TerminalProgress(messages), say=messages.print))
+        built = run(build_users(users, progress=TerminalProgress(progress_console()), say=screen.note))
     except KeyboardInterrupt:
         how = "the provider finishes the batches, and the same command fetches them" if batch else GO_ON
         raise Interrupted(how) from None
-    for line in users_queries_lines(built.drawn):
-        console.print(line)
+    screen.show(*users_queries_lines(built.drawn))
     _show(built, users.order.out)
     return built.complete
 
@@ -80,13 +79,13 @@ def built_of_users(users: UsersOrder, *, batch: bool, dry_run: bool) -> bool:
 def _show(built: UsersBuilt, out: Path) -> None:
     from goldbench.pipeline.text.display import queries
 
-    console, messages = console_for(), console_for(stderr=True)
+    screen.add(folder=str(out), manifest=built.manifest.model_dump(mode="json"), waiting=built.waiting)
     if built.graded is not None:
-        show_grading(console, messages, built.graded)
+        show_grading(built.graded)
         if (problem := built.graded.problem(out, built=True)) is not None:
             raise problem
-    console.print(f"\n{queries(built.manifest.queries)} in {out / DATASET}, {built.waiting:,} waiting in {UNLABELLED}")
+    screen.show("", f"{queries(built.manifest.queries)} in {out / DATASET}, {built.waiting:,} waiting in {UNLABELLED}")
     if built.waiting:
-        console.print(f"Next: goldbench review {out} (people judge), or goldbench grade {out} (a model judges)")
+        screen.show(f"Next: goldbench review {out} (people judge), or goldbench grade {out} (a model judges)")
     else:
-        console.print(f"Next: goldbench validate {out}")
+        screen.show(f"Next: goldbench validate {out}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from goldbench.pipeline.cli.options import output_option
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import Seed
 
 if TYPE_CHECKING:
@@ -37,31 +37,38 @@ def card(
     made = make_card(folder, seed=seed)
     if write:
         paths = write_card(folder, made)
-    _print(made, form)
+    _print(made, form, folder)
     if write:
-        typer.echo(f"Written: {', '.join(map(str, paths))}", err=True)
+        screen.note(f"Written: {', '.join(map(str, paths))}")
 
 
-def _print(made: Card, form: str) -> None:
+def _print(made: Card, form: str, folder: Path) -> None:
     from goldbench.pipeline.report import card_text as report
-    from goldbench.pipeline.report.verdict_text import verdict_lines
-    from goldbench.pipeline.text.display import printable
 
     if form == "json":
         typer.echo(made.model_dump_json(indent=1))
-        return
-    if form == "markdown":
+    elif form == "markdown":
         typer.echo(report.markdown(made), nl=False)
-        return
-    if not sys.stdout.isatty():
-        typer.echo(report.plain(made), nl=False)
     else:
-        from rich.console import Console
+        _show(made, folder)
+        if screen.verbose:
+            screen.note(*report.remarks(made))
+        elif made.notice:
+            screen.warn(made.notice)
 
-        console = Console(markup=False, highlight=False)
-        for line in [*verdict_lines(made.verdict), printable(report.heading(made))]:
-            console.print(line)
-        console.print(report.table(made))
-        console.print(report.verdict(made))
-    for line in report.remarks(made):
-        typer.echo(printable(line), err=True)
+
+def _show(made: Card, folder: Path) -> None:
+    """Print the verdict and the figures that limit it, with ``--verbose`` every figure with its meaning."""
+    import shlex
+
+    from goldbench.pipeline.report import card_text as report
+    from goldbench.pipeline.report.verdict_text import first_lines, further_lines
+
+    screen.show(*first_lines(made.verdict), report.heading(made), "")
+    shown = made.figures if screen.verbose else report.doubtful(made)
+    if shown:
+        screen.described(report.figure_rows(shown, meanings=screen.verbose))
+    screen.show(*report.named_queries(made, shlex.quote(str(folder))))
+    further = further_lines(made.verdict, whole=screen.verbose)
+    rest = "" if screen.verbose else f" goldbench card {shlex.quote(str(folder))} -v shows all of them."
+    screen.show(*(["", *further] if further else []), f"{report.verdict(made)}{rest}")

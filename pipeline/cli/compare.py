@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from goldbench.pipeline.cli.options import console_for, output_option, statistics_option
+from goldbench.pipeline.cli.options import output_option, statistics_option
+from goldbench.pipeline.cli.output import Wide, screen
 from goldbench.pipeline.cli.run_options import (
     Alpha,
     CutoffOption,
@@ -25,6 +26,9 @@ from goldbench.pipeline.cli.run_options import (
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from goldbench.pipeline.measures.result import Result
     from goldbench.schemas.scorecard import Scorecard
 
 
@@ -46,6 +50,7 @@ def compare(
         Literal["table", "markdown", "json"], output_option("--format", help="What to print (default: table).")
     ] = "table",
     out: Annotated[Path | None, output_option(metavar="FILE", help="Also write the scorecard, as JSON.")] = None,
+    wide: Wide = False,
 ) -> None:
     """Test which run is better, pair by pair.
 
@@ -55,6 +60,7 @@ def compare(
     from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.runs import load_gold, named_runs
     from goldbench.pipeline.score.scorecards import card_of, notice_of, to_compare
+    from goldbench.pipeline.score.set_makers import makers_of
     from goldbench.pipeline.score.several_runs import DECIDING, score_all
     from goldbench.schemas.scorecard import Method
 
@@ -79,33 +85,57 @@ def compare(
     card = card_of(loaded, results, compared, judged=judged, method=method)
     if out:
         write_record(out, card)
-    show(card, form, notice_of(loaded))
+    show(card, form, notice_of(loaded), results, makers_of(loaded).place, wide=wide)
 
 
-def show(card: Scorecard, form: str, notice: str | None) -> None:
+def show(
+    card: Scorecard,
+    form: str,
+    notice: str | None,
+    results: Mapping[str, Result],
+    place: str | None,
+    *,
+    wide: bool = False,
+) -> None:
     """Print a scorecard.
 
     Args:
         card: The scorecard.
         form: ``table``, ``markdown`` or ``json``.
         notice: The gold set's warning, or None.
+        results: The results it was made of.
+        place: The folder of the set as a shell takes it, or None.
+        wide: Whether every column of the comparisons is shown.
     """
-    from goldbench.pipeline.report.scorecard_text import markdown, method_line, tables, words
-    from goldbench.pipeline.report.verdict_text import verdict_lines
-    from goldbench.pipeline.text.display import printable
+    from goldbench.pipeline.report import scorecard_text as report
 
     if form == "json":
         typer.echo(card.model_dump_json(indent=2))
-        return
-    if form == "markdown":
-        typer.echo(markdown(card), nl=False)
-        return
-    console = console_for(wide=True)
-    for table in tables(card):
-        console.print(table)
-        console.print()
-    for line in [*verdict_lines(card.verdict), *words(card)]:
-        console.print(printable(line))
-    for line in [*card.warnings, *([notice] if notice else [])]:
-        console.print(f"Warning: {printable(line)}", style="yellow")
-    console.print(method_line(card), style="dim")
+    elif form == "markdown":
+        typer.echo(report.markdown(card), nl=False)
+    else:
+        _show(card, results, place, wide=wide)
+        screen.warn(*card.warnings, *([notice] if notice else []))
+
+
+def _show(card: Scorecard, results: Mapping[str, Result], place: str | None, *, wide: bool) -> None:
+    from goldbench.pipeline.report import scorecard_text as report
+    from goldbench.pipeline.report.named_queries import difference_line, worst_line
+    from goldbench.pipeline.report.verdict_text import first_lines, further_lines
+
+    top = report.best(card)
+    screen.show(*first_lines(card.verdict), *([top] if top else []), "")
+    screen.table(list(report.leaderboard_rows(card)))
+    screen.show(*worst_line(results, card.measures[0], place))
+    if card.comparisons:
+        screen.show("")
+        if wide:
+            screen.table([report.PAIR_HEADINGS, *map(report.pair_row, card.comparisons)], words=3)
+        else:
+            screen.table(report.main_pair_rows(card.comparisons), words=2)
+        screen.show(*difference_line(results, card.measures[0], place))
+    further = further_lines(card.verdict, whole=screen.verbose)
+    if further:
+        screen.show("", *further)
+    if screen.verbose:
+        screen.show("", *report.sentences(card), report.method_line(card))

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goldbench.pipeline.cli.options import output_option
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.cli.output import screen
+from goldbench.pipeline.errors import NEGATIVE, InputError, UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.goldset.difference import Decisions
-
-DIFFERENT = 1
 
 
 def diff(
     first: Annotated[Path, typer.Argument(metavar="A", help="Gold set before: folder or dataset.json.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Gold set after: folder or dataset.json.")],
-    as_json: Annotated[bool, output_option("--json", help="Print JSON, with every difference.")] = False,
     markdown: Annotated[bool, output_option("--markdown", help="Print Markdown for a pull request.")] = False,
     examples: Annotated[
         int, output_option(metavar="N", min=0, help="Differences shown of each kind (default: 5).")
@@ -37,7 +34,7 @@ def diff(
     from goldbench.pipeline.goldset.set_contents import read_contents
     from goldbench.pipeline.report import difference_text as report
 
-    if as_json and markdown:
+    if screen.json and markdown:
         raise UsageError("diff: --json and --markdown exclude one another; give one of them")
     try:
         people = _decisions(first), _decisions(second)
@@ -46,15 +43,13 @@ def diff(
     except InputError as error:
         raise UsageError(str(error)) from None
     names = first.as_posix(), second.as_posix()
-    if as_json:
-        typer.echo(json.dumps(report.as_record(found, names), ensure_ascii=False, indent=1))
-    elif markdown:
+    screen.add(**report.as_record(found, names))
+    if markdown:
         typer.echo(report.markdown(found, names, examples=examples), nl=False)
     else:
-        for line in (*report.heading(names), *report.terminal_lines(found, examples=examples)):
-            typer.echo(line)
+        screen.show(*report.heading(names), *report.terminal_lines(found, examples=examples))
     if exit_code and found.differs:
-        raise typer.Exit(DIFFERENT)
+        raise typer.Exit(NEGATIVE)
 
 
 def _decisions(path: Path) -> Decisions | None:

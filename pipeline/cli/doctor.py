@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
-from goldbench.pipeline.cli.options import console_for, model_option, takes
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.cli.options import model_option, progress_console, takes
+from goldbench.pipeline.cli.output import screen
+from goldbench.pipeline.errors import NEGATIVE, UsageError
 from goldbench.pipeline.goldset.file_names import ANSWERS
 
 if TYPE_CHECKING:
@@ -42,34 +43,32 @@ def doctor(
 
     if paths and not tries:
         raise UsageError(f"{paths[0]}: documents are for --try alone; add it, or leave them out")
-    healthy = _show(run(examine(settings)))
+    found = run(examine(settings))
+    healthy = _show(found)
+    screen.add(findings=[asdict(one) for one in found])
     if tries:
         healthy = _try(settings, paths, answers) and healthy
+    screen.add(healthy=healthy)
     if not healthy:
-        raise typer.Exit(1)
+        raise typer.Exit(NEGATIVE)
 
 
 def _show(findings: Iterable[Finding]) -> bool:
     """Print the findings, and return whether none of them is bad."""
-    console, healthy = console_for(), True
+    healthy = True
     for finding in findings:
         healthy = healthy and finding.good is not False
         mark = {True: "ok  ", False: "bad ", None: "    "}[finding.good]
-        console.print(f"{mark}{finding.what}: {finding.says}")
+        screen.show(f"{mark}{finding.what}: {finding.says}", indent="    ")
     return healthy
 
 
 def _table(traits: Iterable[Trait]) -> bool:
     """Print what was found of the server as a table, and return whether nothing of it is bad."""
-    from rich.table import Table
-
-    rows, table = list(traits), Table(box=None, pad_edge=False, title=None)
-    for heading in ("", "server", "found", "setting"):
-        table.add_column(heading, no_wrap=heading == "setting")
-    for row in rows:
-        mark = {True: "ok", False: "bad", None: ""}[row.good]
-        table.add_row(*map(escape, (mark, row.what, row.says, row.setting)))
-    console_for().print(table)
+    rows = list(traits)
+    marks = {True: "ok", False: "bad", None: ""}
+    screen.described([("", "server: setting", "found")])
+    screen.described([(marks[row.good], ": ".join(filter(None, (row.what, row.setting))), row.says) for row in rows])
     return all(row.good is not False for row in rows)
 
 
@@ -81,10 +80,10 @@ def _try(settings: Config, paths: list[str] | None, answers: Path) -> bool:
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     found = find_documents(paths) if paths else None
-    progress = TerminalProgress(console_for(stderr=True))
+    progress = TerminalProgress(progress_console())
     tried = run(try_out(settings, found, answers, progress=progress))
     healthy = _table(tried.traits)
     healthy = _show(tried.findings) and healthy
-    for line in spending(tried.usage):
-        console_for().print(f"    {line}")
+    screen.add(traits=[asdict(one) for one in tried.traits], tried=[asdict(one) for one in tried.findings])
+    screen.show(*(f"    {line}" for line in spending(tried.usage)), indent="    ")
     return healthy

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from goldbench.pipeline.cli.options import (
-    DONE_WITH_FAILURES,
     Answers,
     DryRun,
     Given,
     Replay,
-    console_for,
     input_option,
     judging_option,
     output_option,
+    progress_console,
     statistics_option,
     system_option,
     takes,
 )
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import BenchConfig, GoldPath, Seed, answers_of, opened_system
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import DONE_IN_PART, UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.explore.log_coverage import Comparison
@@ -77,7 +77,6 @@ def drift(
     from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.report.drift_text import advice, lines
     from goldbench.pipeline.score.runs import load_gold
-    from goldbench.pipeline.text.display import printable
 
     check_quantile(quantile)
     check_apart({"--out": out}, [gold, queries, *([config] if config else [])])
@@ -99,10 +98,9 @@ def drift(
     if form == "json":
         typer.echo(text)
     else:
-        for line in lines(report):
-            typer.echo(printable(line))
+        screen.show(*lines(report))
     if not complete:
-        raise typer.Exit(DONE_WITH_FAILURES)
+        raise typer.Exit(DONE_IN_PART)
 
 
 def _how(given: Given, config: Path | None, store: Path, *, passages: int, replay: bool, dry_run: bool) -> How | None:
@@ -150,15 +148,14 @@ def _plan(compared: Comparison, how: How, systems: Sequence[Retriever]) -> None:
     """Print what reading would take at most."""
     from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.explore.log_reader import plan_undecided
-    from goldbench.pipeline.report.build_text import plan_table
+    from goldbench.pipeline.report.build_text import plan_rows
     from goldbench.pipeline.report.drift_text import plan_notes
     from goldbench.pipeline.report.terminal import TerminalProgress
 
-    progress, console = TerminalProgress(console_for(stderr=True)), console_for()
+    progress = TerminalProgress(progress_console())
     stages, count = run(plan_undecided(compared, how, systems, progress=progress))
-    console.print(plan_table(stages))
-    for line in plan_notes(stages, queries=count, model=how.config.model.name or ""):
-        console.print(line)
+    screen.table(plan_rows(stages))
+    screen.show(*plan_notes(stages, queries=count, model=how.config.model.name or ""))
 
 
 def _report(compared: Comparison, how: How | None, systems: Sequence[Retriever]) -> tuple[dict[str, Any], bool]:
@@ -173,8 +170,7 @@ def _report(compared: Comparison, how: How | None, systems: Sequence[Retriever])
     from goldbench.pipeline.report.build_text import spending
     from goldbench.pipeline.report.terminal import TerminalProgress
 
-    messages = console_for(stderr=True)
-    found = run(read_undecided(compared, how, systems, progress=TerminalProgress(messages)))
-    for line in (*spending(found.reading.usage), *failed_calls(found.reading.failures)):
-        messages.print(line)
+    progress = TerminalProgress(progress_console())
+    found = run(read_undecided(compared, how, systems, progress=progress))
+    screen.note(*spending(found.reading.usage), *failed_calls(found.reading.failures))
     return found.compared.report(found.look_at), found.reading.complete

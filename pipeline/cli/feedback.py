@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldbench.pipeline.cli.options import input_option, output_option, print_list
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import SearchedGold
 from goldbench.pipeline.errors import InputError, OutputError, UsageError
 
@@ -63,7 +64,15 @@ def feedback(
         out.parent.mkdir(parents=True, exist_ok=True)
         write_lines(out, found.feedback)
     kept = found.rows - len(found.unmatched) - len(found.unknown)
-    typer.echo(f"{kept:,} of {found.rows:,} rows kept, query-passage pairs in {out}: {len(found.feedback):,}")
+    screen.add(
+        rows=found.rows,
+        kept=kept,
+        unmatched=len(found.unmatched),
+        unknown=len(found.unknown),
+        pairs=len(found.feedback),
+        written=str(out),
+    )
+    screen.show(f"{kept:,} of {found.rows:,} rows kept, query-passage pairs in {out}: {len(found.feedback):,}")
 
 
 def _check_target(out: Path, gold: str, file: str) -> None:
@@ -93,7 +102,7 @@ def _count(passed_over: Mapping[str, int], *, unmatched: int) -> None:
     }
     for what, count in said.items():
         if count:
-            typer.echo(f"{what}: {count:,}", err=True)
+            screen.note(f"{what}: {count:,}")
 
 
 def _name(what: str, votes: Sequence[Vote], *, by_query: bool) -> None:
@@ -101,6 +110,6 @@ def _name(what: str, votes: Sequence[Vote], *, by_query: bool) -> None:
     from goldbench.pipeline.text.display import amount, printable
 
     if votes:
-        typer.echo(f"{amount(len(votes), 'row')} {what}:", err=True)
+        screen.note(f"{amount(len(votes), 'row')} {what}:")
     texts = (f"  line {vote.line}: {printable(vote.query if by_query else vote.chunk_id)[:200]}" for vote in votes)
     print_list(texts, shown=SHOWN, rest="more")

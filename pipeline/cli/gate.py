@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from goldbench.pipeline.cli.options import console_for, input_option, measure_option, output_option, statistics_option
+from goldbench.pipeline.cli.options import input_option, measure_option, output_option, statistics_option
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import (
     Alpha,
     GoldPath,
@@ -24,7 +24,7 @@ from goldbench.pipeline.cli.run_options import (
     chosen,
     warn,
 )
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import NEGATIVE, UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from goldbench.pipeline.score.demands import Demands
     from goldbench.pipeline.score.earlier_scores import EarlierScores
     from goldbench.pipeline.score.runs import Gold
-
-FAILED = 1
 
 AcrossVersions = Annotated[
     bool, input_option("--across-versions", help="Compare the common queries of two versions of the set.")
@@ -111,9 +109,10 @@ def gate(
         from goldbench.pipeline.score.scorecards import baseline_of
 
         write_record(baseline, baseline_of(loaded, system, result, list(before.values if before else measures)))
-        typer.echo(f"Baseline of {queries(len(result.query_ids))} written to {baseline}")
+        screen.show(f"Baseline of {queries(len(result.query_ids))} written to {baseline}")
+        screen.add(baseline=str(baseline))
     if not passed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(NEGATIVE)
 
 
 def _measures(demands: Demands, asked: Sequence[str], level: int, *, init: bool) -> dict[str, Measure]:
@@ -153,16 +152,14 @@ def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit:
     """Print the result of every check, and write the JUnit file."""
     from goldbench.pipeline.formats.runs.scorecard_files import write_whole
     from goldbench.pipeline.report import gate_text as shown
-    from goldbench.pipeline.text.display import printable
 
     texts = gold.queries() if any(check.fallen for check in checks) else {}
+    screen.add(passed=all(check.passed for check in checks), checks=[asdict(check) for check in checks], notes=[*notes])
     for check in checks:
-        _print(printable(shown.line(check)), failed=not check.passed)
+        screen.show(shown.line(check), style="" if check.passed else "red")
         if not check.passed:
-            for line in shown.fallen(check, texts):
-                typer.echo(f"  {line}")
-    for note in notes:
-        typer.echo(f"Note: {note}.")
+            screen.show(*(f"  {line}" for line in shown.fallen(check, texts)))
+    screen.show(*_opened(checks, gold), *(f"Note: {note}." for note in notes))
     if junit:
         write_whole(junit, shown.junit(checks, texts, notes))
     if github:
@@ -170,9 +167,10 @@ def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit:
             typer.echo(line)
 
 
-def _print(line: str, *, failed: bool) -> None:
-    """Print the result of a check, a failed one in red where colours are shown."""
-    if failed and (sys.stdout.isatty() or os.environ.get("FORCE_COLOR")):
-        console_for(wide=True).print(line, style="red")
-    else:
-        typer.echo(line)
+def _opened(checks: Sequence[Check], gold: Gold) -> list[str]:
+    """Return a line with the queries that fell most, and how to open the first, if a condition failed by a drop."""
+    from goldbench.pipeline.report.named_queries import NAMED, line_of
+    from goldbench.pipeline.score.set_makers import makers_of
+
+    fallen = [one.query_id for check in checks if not check.passed for one in check.fallen]
+    return line_of("Fell most", list(dict.fromkeys(fallen))[:NAMED], makers_of(gold).place) if fallen else []

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goldbench.pipeline.cli.options import (
-    DONE_WITH_FAILURES,
     Answers,
     Batch,
     DryRun,
     Replay,
-    console_for,
     input_option,
     judging_option,
     output_option,
+    progress_console,
     takes,
 )
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.review_files import LedgerOption, decisions_kept
+from goldbench.pipeline.errors import DONE_IN_PART
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from goldbench.pipeline.config import Config
     from goldbench.pipeline.grade.graded_folder import How, PlannedGrading
     from goldbench.pipeline.grade.session import Graded
@@ -105,48 +105,46 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run
 
     check_replay(replay=how.replay, batch=how.batch, dry_run=dry_run)
     store = answers or answers_beside(folder)
-    console, messages = console_for(), console_for(stderr=True)
-    progress = TerminalProgress(messages)
+    progress = TerminalProgress(progress_console())
     if dry_run:
-        _show_plan(run(plan_as(how, folder, config, store, progress=progress)), console)
+        _show_plan(run(plan_as(how, folder, config, store, progress=progress)))
         return
-    graded = run(grade_as(how, folder, config, store, progress=progress, say=messages.print))
-    show(console, messages, graded)
+    graded = run(grade_as(how, folder, config, store, progress=progress, say=screen.note))
+    show(graded)
     if (problem := graded.problem(folder)) is not None:
         raise problem
-    console.print(f"\nGraded labels in {folder / DATASET} (also {folder / BEIR}, {folder / TREC})")
-    console.print(f"Next: goldbench validate {folder}")
+    screen.show("", f"Graded labels in {folder / DATASET} (also {folder / BEIR}, {folder / TREC})")
+    screen.show(f"Next: goldbench validate {folder}")
     if not graded.complete:
-        raise typer.Exit(DONE_WITH_FAILURES)
+        raise typer.Exit(DONE_IN_PART)
 
 
-def _show_plan(planned: PlannedGrading, console: Console) -> None:
-    from goldbench.pipeline.report.build_text import plan_table
+def _show_plan(planned: PlannedGrading) -> None:
+    from goldbench.pipeline.report.build_text import plan_rows
     from goldbench.pipeline.report.grading_text import plan_notes
 
-    console.print(plan_table(planned.stages))
-    for line in plan_notes(planned.stages, queries=planned.queries, model=planned.model, doubtful=planned.doubtful):
-        console.print(line)
+    screen.table(plan_rows(planned.stages))
+    screen.add(plan=[asdict(one) for one in planned.stages])
+    screen.show(*plan_notes(planned.stages, queries=planned.queries, model=planned.model, doubtful=planned.doubtful))
 
 
-def show(console: Console, messages: Console, graded: Graded, *, accounts: bool = True) -> None:
+def show(graded: Graded, *, accounts: bool = True) -> None:
     """Print the result of a grading.
 
     Args:
-        console: Where results are printed.
-        messages: Where warnings are printed.
         graded: The result.
         accounts: Also print the cost per stage; False where the build printed it already.
     """
     from goldbench.pipeline.report.build_text import spending
     from goldbench.pipeline.report.grading_text import cost_per_query, graded_lines, grading_warnings
 
-    for line in graded_lines(graded.record):
-        console.print(line)
-    usage = graded.usage
-    for line in spending(usage) if accounts else ():
-        console.print(line)
+    usage, grading = graded.usage, graded.record.grading
+    screen.add(
+        grading=None if grading is None else grading.model_dump(mode="json"),
+        usage={stage: spent.model_dump(mode="json") for stage, spent in usage.items()},
+        complete=graded.complete,
+    )
+    screen.show(*graded_lines(graded.record), *(spending(usage) if accounts else ()))
     queries = next(report.read for report in graded.record.stages if report.stage == "judge-check")
-    console.print(cost_per_query(usage, max(1, queries)))
-    for line in grading_warnings(graded.record, graded.failures, graded.limit):
-        messages.print(line, style="yellow")
+    screen.show(cost_per_query(usage, max(1, queries)))
+    screen.note(*grading_warnings(graded.record, graded.failures, graded.limit), style="yellow")

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from goldbench.pipeline.cli.options import input_option, judging_option, output_option, print_list
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
 from goldbench.pipeline.goldset.file_names import MANIFEST
 
@@ -65,12 +66,12 @@ def import_(
     options = Options(chosen, grades, relevant_from, drop_broken, evidence_level, replace)
     ask_before_replacing(out, replace=replace, yes=yes)
     imported = import_benchmark(kind.value, path, out, options)
-    for line in remarks(imported):
-        typer.echo(line, err=True)
+    screen.note(*remarks(imported))
     manifest = imported.manifest
     failures = (f"left out {printable(failure.message)}" for failure in manifest.failures)
     print_list(failures, shown=SHOWN, rest=f"more, listed in {MANIFEST}")
     labels = manifest.stages[-1].written
     passages, judgments = amount(manifest.documents, "passage"), amount(labels, "judgment")
-    typer.echo(f"{passages}, {count_of(manifest.queries)}, {judgments} in {out}")
-    typer.echo(f"Next: goldbench validate {out}")
+    screen.add(folder=str(out), manifest=manifest.model_dump(mode="json"))
+    screen.show(f"{passages}, {count_of(manifest.queries)}, {judgments} in {out}")
+    screen.show(f"Next: goldbench validate {out}")

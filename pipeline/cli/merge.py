@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from goldbench.pipeline.cli.options import input_option, output_option, print_list
+from goldbench.pipeline.cli.output import screen
+from goldbench.pipeline.errors import NEGATIVE
 
 if TYPE_CHECKING:
     from goldbench.pipeline.goldset.merged_folder import Merged
     from goldbench.pipeline.goldset.union import Conflict
-
-CONFLICTS = 1
 
 _LEFT_OUT = {
     "wording": "the preferred set words them differently",
@@ -35,7 +34,6 @@ def merge(
     prefer: Annotated[
         Literal["first", "second"] | None, input_option("--prefer", help="The set that is right in every conflict.")
     ] = None,
-    as_json: Annotated[bool, output_option("--json", help="Print JSON, with every conflict.")] = False,
 ) -> None:
     """Make one gold set of two.
 
@@ -48,27 +46,21 @@ def merge(
     from goldbench.pipeline.text.display import amount, queries
 
     found = merge_sets(first, second, out, prefer=prefer)
-    if as_json:
-        typer.echo(json.dumps(_record(found, swapped=prefer == "second"), ensure_ascii=False, indent=1))
+    screen.add(**_record(found, swapped=prefer == "second"))
     lines = (_line(one, swapped=prefer == "second") for one in found.conflicts)
     print_list(lines, shown=SHOWN, rest="more conflicts, listed by --json")
     if found.manifest is None:
         many = amount(len(found.conflicts), "conflict")
         typer.echo(f"goldbench: {many}; nothing was written; give --prefer first or --prefer second", err=True)
-        raise typer.Exit(CONFLICTS)
-    if not as_json:
-        typer.echo(f"{queries(found.manifest.queries)}, {amount(found.manifest.documents, 'document')} in {out}")
+        raise typer.Exit(NEGATIVE)
+    screen.show(f"{queries(found.manifest.queries)}, {amount(found.manifest.documents, 'document')} in {out}")
     for reason, count in sorted(found.reasons().items()):
-        typer.echo(f"{queries(count)} left out: {_LEFT_OUT.get(reason, reason)}.", err=True)
+        screen.note(f"{queries(count)} left out: {_LEFT_OUT.get(reason, reason)}.")
     if found.untested:
-        typer.echo(
-            f"{queries(found.untested)} without an answer: nobody judged them against the new passages.", err=True
-        )
+        screen.note(f"{queries(found.untested)} without an answer: nobody judged them against the new passages.")
     for folder in (first, second):
         if GoldFolder(folder).ledger.is_file():
-            typer.echo(
-                f"Not copied: {GoldFolder(folder).ledger}; decisions that were not applied stay there.", err=True
-            )
+            screen.note(f"Not copied: {GoldFolder(folder).ledger}; decisions that were not applied stay there.")
 
 
 def _line(conflict: Conflict, *, swapped: bool) -> str:

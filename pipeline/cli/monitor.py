@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldbench.pipeline.cli.options import (
-    DefaultGroup,
-    console_for,
-    input_option,
-    measure_option,
-    output_option,
-    subcommands,
-)
+from goldbench.pipeline.cli.options import DefaultGroup, input_option, measure_option, output_option, subcommands
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import (
     GoldPath,
     MatchOption,
@@ -27,14 +21,11 @@ from goldbench.pipeline.cli.run_options import (
     chosen,
     warn,
 )
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import NEGATIVE, UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.schemas.scorecard import HistoryEntry
-
-ALERT = 1
-"""The exit code when a mean is below ``--alert-below``."""
 
 app = subcommands(
     "Keep a history of scores.\n\n`goldbench monitor GOLD --run …` is short for record.", cls=DefaultGroup
@@ -67,9 +58,11 @@ def record(
     from goldbench.pipeline.formats.runs.history import append_history, read_history
     from goldbench.pipeline.formats.runs.scorecard_files import read_record
     from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.pipeline.report.named_queries import worst_line
     from goldbench.pipeline.score.demands import lowest_means
     from goldbench.pipeline.score.runs import load_gold, named_runs
     from goldbench.pipeline.score.scorecards import entry_of
+    from goldbench.pipeline.score.set_makers import makers_of
     from goldbench.pipeline.score.several_runs import DECIDING, score_all
     from goldbench.pipeline.score.webhook import check_address
     from goldbench.schemas.scorecard import Baseline
@@ -90,18 +83,21 @@ def record(
     ]
     append_history(history, entries)
     warn(loaded)
+    screen.add(entries=[entry.model_dump(mode="json") for entry in entries])
+    place = makers_of(loaded).place
     for entry in entries:
         _show(entry, [one for one in known if one.system == entry.system], fixed)
+        screen.show(*worst_line({entry.system: results[entry.system]}, next(iter(asked)), place))
     if any(entry.alerts for entry in entries):
         if webhook:
             _tell(webhook, entries)
-        raise typer.Exit(ALERT)
+        raise typer.Exit(NEGATIVE)
 
 
 @app.command()
 def plot(
     history: Annotated[Path, typer.Argument(metavar="HISTORY", help="History written by goldbench monitor.")],
-    out: Annotated[Path, output_option(metavar="FILE", help="Output file (default: history.html).")] = Path(
+    target: Annotated[Path, output_option("--out", metavar="FILE", help="Output file (default: history.html).")] = Path(
         "history.html"
     ),
 ) -> None:
@@ -113,12 +109,13 @@ def plot(
     from goldbench.pipeline.report.score_history import page
     from goldbench.pipeline.text.display import amount
 
-    check_apart({"--out": out}, [history])
+    check_apart({"--out": target}, [history])
     entries = read_history(history)
     if not entries:
         raise InputError(history, "is missing or empty; goldbench monitor GOLD --run … --history fills it")
-    write_whole(out, page(entries).encode())
-    typer.echo(f"{amount(len(entries), 'entry', 'entries')} drawn in {out}")
+    write_whole(target, page(entries).encode())
+    screen.show(f"{amount(len(entries), 'entry', 'entries')} drawn in {target}")
+    screen.add(entries=len(entries), written=str(target))
 
 
 def _moment(at: str | None) -> str:
@@ -149,17 +146,13 @@ def _alerts(system: str, result: Result, lowest: Mapping[str, float]) -> list[st
 
 def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mapping[str, float] | None) -> None:
     """Print an entry beside its system's last entry and the baseline (by default the system's first entry)."""
-    from goldbench.pipeline.report.score_history import change_table, notes
-    from goldbench.pipeline.text.display import printable
+    from goldbench.pipeline.report.score_history import change_rows, notes
 
     if baseline is None:
         baseline = {name: score.mean for name, score in earlier[0].means.items()} if earlier else {}
-    console = console_for(wide=True)
-    console.print(change_table(entry, earlier[-1] if earlier else None, baseline))
-    for line in notes(entry, earlier):
-        console.print(f"Note: {line}.")
-    for line in entry.alerts:
-        console.print(f"ALERT  {printable(line)}", style="red")
+    screen.show(*(f"ALERT  {line}" for line in entry.alerts), style="red")
+    screen.table(change_rows(entry, earlier[-1] if earlier else None, baseline))
+    screen.show(*(f"Note: {line}." for line in notes(entry, earlier)))
 
 
 def _tell(webhook: str, entries: Sequence[HistoryEntry]) -> None:
@@ -173,4 +166,4 @@ def _tell(webhook: str, entries: Sequence[HistoryEntry]) -> None:
     }
     problem = tell(webhook, message)
     if problem:
-        typer.echo(f"Warning: the alert was not delivered: {problem}", err=True)
+        screen.warn(f"the alert was not delivered: {problem}")

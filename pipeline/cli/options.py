@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
@@ -12,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from goldbench.pipeline.cli.command_list import example_of
 from goldbench.pipeline.cli.plain_values import spare_conversions
+from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.goldset.file_names import ANSWERS
+from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from goldbench.schemas.settings import Declared
-
-DONE_WITH_FAILURES = 3
-"""The exit code of a command that finished its work, though parts of it failed."""
 
 PANELS = (
     "Arguments",
@@ -123,14 +124,41 @@ def _annotation(one: Declared) -> Any:  # noqa: ANN401  a type with typer's opti
     return Annotated[kind | None, option]
 
 
-class DefaultGroup(TyperGroup):
+class _WithExample:
+    """A command or a group whose help ends with an example."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  typer keeps its classes to itself
+        """Write the example behind the options."""
+        words = getattr(getattr(self, "callback", None), "words", None) or getattr(self, "name", "")
+        with formatter.section("Example"):
+            formatter.write(f"  goldbench {example_of(words)}\n")
+
+
+class CommandGroup(_WithExample, TyperGroup):
+    """Subcommands; the help of the group ends with an example."""
+
+
+class DefaultGroup(CommandGroup):
     """Subcommands of which the first may be left out: ``goldbench review DIR`` runs ``goldbench review serve DIR``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its classes to itself
-        """Put the first subcommand in front of arguments that name none."""
+        """Put the first subcommand in front of arguments that name none.
+
+        Raises:
+            UsageError: The first argument is nothing that exists, and resembles a subcommand.
+        """
         if args and args[0] not in {*self.commands, "--help"}:
+            self._check_meant(args[0])
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
+
+    def _check_meant(self, word: str) -> None:
+        from goldbench.pipeline.text.suggestion import did_you_mean
+
+        exists = word.startswith("-") or os.path.exists(word)  # noqa: PTH110  Path's own raises on a name too long
+        meant = "" if exists else did_you_mean(word, self.commands, likeness=0.7)
+        if meant:
+            raise UsageError(f"no such command: {shown(word)}{meant}")
 
 
 class BareGroup(DefaultGroup):
@@ -141,7 +169,7 @@ class BareGroup(DefaultGroup):
         return super().parse_args(ctx, args or [next(iter(self.commands))])
 
 
-def subcommands(summary: str, *, cls: type[TyperGroup] = TyperGroup) -> typer.Typer:
+def subcommands(summary: str, *, cls: type[CommandGroup] = CommandGroup) -> typer.Typer:
     """Return an empty group of subcommands.
 
     Args:
@@ -151,8 +179,8 @@ def subcommands(summary: str, *, cls: type[TyperGroup] = TyperGroup) -> typer.Ty
     return typer.Typer(cls=cls, help=summary, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
-class GroupedCommand(TyperCommand):
-    """A command whose help shows its options under titles."""
+class GroupedCommand(_WithExample, TyperCommand):
+    """A command whose help shows its options under titles, and an example."""
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  typer keeps these classes to itself
         """Return the parameters, which take plain values without typer's conversion."""
@@ -191,23 +219,21 @@ def print_list(lines: Iterable[str], *, shown: int, rest: str) -> None:
         shown: Most lines that are printed.
         rest: What follows the number of the other lines, as " more".
     """
+    from goldbench.pipeline.cli.output import screen
+
     every = list(lines)
-    for line in every[:shown]:
-        typer.echo(line, err=True)
+    screen.note(*every[:shown])
     if len(every) > shown:
-        typer.echo(f"and {len(every) - shown:,} {rest}", err=True)
+        screen.note(f"and {len(every) - shown:,} {rest}")
 
 
-def console_for(*, stderr: bool = False, wide: bool = False) -> Console:
-    """Return the console of a command; nothing that it prints is taken for markup.
-
-    Args:
-        stderr: Print messages on standard error, not results on standard output.
-        wide: Never cut a table: a narrow terminal wraps its lines.
-    """
+def progress_console() -> Console:
+    """Return the console for progress, on standard error; it prints nothing with ``--quiet``, and takes no markup."""
     from rich.console import Console
 
-    return Console(stderr=stderr, soft_wrap=True, markup=False, highlight=False, width=1000 if wide else None)
+    from goldbench.pipeline.cli.output import screen
+
+    return Console(stderr=True, soft_wrap=True, markup=False, highlight=False, quiet=screen.quiet)
 
 
 def beside(folder: Path, ending: str) -> Path:

@@ -11,14 +11,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.errors import INTERRUPTED, NOT_DONE, GoldbenchError
 from goldbench.pipeline.text.display import one_line
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """The signals that end a command in an orderly way."""
 GO_ON = "run the same command again to continue"
 
+_CLOSED = 141
+"""The exit code where a reader closed the output, as ``head`` does: what a shell tells of other programs."""
 _MOMENT_S = 0.01
 """Seconds after which a signal is sent again."""
 _RARELY = (20_000, 10, 100)
@@ -29,7 +32,7 @@ start of a command, because modules are thousands of objects that stay."""
 class Interrupted(Exception):
     """The user ended the command; the message says how to go on."""
 
-    exit_code = 130
+    exit_code = INTERRUPTED
 
 
 def main() -> None:
@@ -45,10 +48,10 @@ def main() -> None:
         code = _interrupted(str(stop))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 1
+        code = _CLOSED
     except OSError as error:
         reason = (error.strerror or "closed").lower()
-        code = _failed(f"output cannot be written ({reason}); check free space and permissions", 1)
+        code = _failed(f"output cannot be written ({reason}); check free space and permissions", NOT_DONE)
     except GoldbenchError as error:
         code = _failed(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  the last resort: one line instead of a traceback
@@ -77,6 +80,8 @@ def _run(arguments: Sequence[str]) -> int | None:
         code: int | None = command_line()(standalone_mode=False)
     except typer.Abort:
         raise KeyboardInterrupt from None
+    except SystemExit as end:  # typer's own: 1 where the reader closed the output, 0 after a completion script
+        return _CLOSED if end.code == 1 else 0
     return code
 
 
@@ -142,6 +147,21 @@ def _plain(message: str) -> str:
     return re.sub(r"Input should be (a valid \w+)\b.*", r"not \1", plain)
 
 
+def _unknown(error: Any) -> str | None:  # noqa: ANN401  typer keeps its classes to itself
+    """Return what is wrong with the name of a command or an option, and what was probably meant; None otherwise."""
+    from goldbench.pipeline.text.suggestion import did_you_mean
+
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    found = re.match(r"No such command '(.*?)'\.", error.format_message(), re.DOTALL)
+    if found:
+        return f"no such command: {found[1]}{did_you_mean(found[1], getattr(command, 'commands', ()))}"
+    option = getattr(error, "option_name", None)
+    if type(error).__name__ != "NoSuchOption" or option is None:
+        return None
+    known = {name for one in getattr(command, "params", ()) for name in one.opts if name.startswith("--")}
+    return f"no such option: {option}{did_you_mean(option, known | {'--help'})}"
+
+
 def _unexpected(error: Exception) -> int:
     """Print one line for an unforeseen error; those of typer and of prompt files keep their message."""
     import traceback
@@ -149,13 +169,14 @@ def _unexpected(error: Exception) -> int:
     from goldbench.prompts.loader import PromptError  # slow to import
 
     if isinstance(error, PromptError):
-        return _failed(str(error), UsageError.exit_code)
+        return _failed(str(error), NOT_DONE)
     format_message = getattr(error, "format_message", None)
+    path = getattr(getattr(error, "ctx", None), "command_path", "goldbench")
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error, file=sys.stderr)
-        return UsageError.exit_code
+        return NOT_DONE
     if format_message is not None:
-        return _failed(f"{_plain(format_message())} (see goldbench --help)", UsageError.exit_code)
+        return _failed(f"{_unknown(error) or _plain(format_message())} (see {path} --help)", NOT_DONE)
     if os.environ.get("GOLDBENCH_DEBUG"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
@@ -163,5 +184,5 @@ def _unexpected(error: Exception) -> int:
     return _failed(
         f"internal error: {type(error).__name__} at {place}; no existing set was replaced. "
         "Set GOLDBENCH_DEBUG=1 to see the traceback, and report it.",
-        1,
+        NOT_DONE,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldbench.pipeline.cli.options import input_option, subcommands, takes
+from goldbench.pipeline.cli.output import screen
 
 if TYPE_CHECKING:
     from goldbench.pipeline.config import Config
@@ -24,9 +25,12 @@ def list_prompts(folder: Folder = None) -> None:
     """List the prompts with their digests."""
     from goldbench.prompts.loader import available, load
 
+    listed = []
     for name in available():
         prompt = load(name, folder)
-        typer.echo(f"{prompt.id}  {prompt.sha256[:12]}  {prompt.description}")
+        listed.append({"id": prompt.id, "sha256": prompt.sha256, "description": prompt.description})
+        screen.show(f"{prompt.id}  {prompt.sha256[:12]}  {prompt.description}", indent="  ")
+    screen.add(prompts=listed)
 
 
 @app.command()
@@ -38,7 +42,7 @@ def show(
     from goldbench.prompts.loader import load
 
     prompt = load(prompt_id, folder)
-    typer.echo(f"# System\n\n{prompt.system}\n\n# User\n\n{prompt.user}")
+    _show(prompt.id, prompt.system, prompt.user)
 
 
 @app.command()
@@ -57,4 +61,11 @@ def render(
     system, user = generation_prompt(
         load("generate.v1", generate.prompts), brief, context=generate.context, examples=generate.seed_queries
     )
-    typer.echo(f"# System\n\n{system}\n\n# User\n\n{user}")
+    _show("generate.v1", system, user)
+
+
+def _show(prompt_id: str, system: str, user: str) -> None:
+    """Print a prompt as it is sent, without a change."""
+    screen.add(id=prompt_id, system=system, user=user)
+    if not screen.json:
+        typer.echo(f"# System\n\n{system}\n\n# User\n\n{user}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from goldbench.pipeline.cli.options import beside, chunk_option, output_option, print_list
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.people_asked import Yes, ask_before_replacing
 from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, REJECTIONS
 
@@ -39,13 +40,19 @@ def rechunk(
     place = out or beside(folder, f"-{chunk_size}-{overlap}")
     ask_before_replacing(place, replace=replace, yes=yes)
     outcome = write_rechunked(folder, place, size=chunk_size, overlap=overlap, replace=replace)
-    typer.echo(f"{queries(outcome.manifest.queries)} in {place / DATASET}")
+    screen.add(
+        folder=str(place),
+        manifest=outcome.manifest.model_dump(mode="json"),
+        skipped=list(map(str, outcome.skipped)),
+        left_out=dict(outcome.left_out),
+        passages_lost=outcome.passages_lost,
+    )
+    screen.show(f"{queries(outcome.manifest.queries)} in {place / DATASET}")
     print_list((f"skipped {line}" for line in outcome.skipped), shown=SHOWN, rest=f"more, all in {place / MANIFEST}")
     if outcome.passages_lost:
-        typer.echo(
+        screen.note(
             f"{amount(outcome.passages_lost, 'relevant passage')} besides the source: the evidence is in no new chunk, "
-            "so no chunk is labelled",
-            err=True,
+            "so no chunk is labelled"
         )
     left_out = (f"left out {query_id}: {reason}" for query_id, reason in outcome.left_out.items())
     print_list(left_out, shown=SHOWN, rest=f"more, all in {place / REJECTIONS}")

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldbench.pipeline.cli.build import carried_out, order_of, show_plan
-from goldbench.pipeline.cli.options import (
-    DONE_WITH_FAILURES,
-    Answers,
-    Batch,
-    ConfigFile,
-    DryRun,
-    Given,
-    Replay,
-    query_option,
-    takes,
-)
+from goldbench.pipeline.cli.options import Answers, Batch, ConfigFile, DryRun, Given, Replay, query_option, takes
 from goldbench.pipeline.cli.review_files import LedgerOption
+from goldbench.pipeline.errors import DONE_IN_PART
 from goldbench.pipeline.goldset.file_names import answers_beside
 
 if TYPE_CHECKING:
@@ -58,7 +49,7 @@ def refresh(
     if dry_run:
         show_plan(order)
     elif not carried_out(order, batch=batch):
-        raise typer.Exit(DONE_WITH_FAILURES)
+        raise typer.Exit(DONE_IN_PART)
 
 
 def _order(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from goldbench.pipeline.cli.options import Answers, Given, Replay, output_option, system_option, takes
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import (
     BenchConfig,
     ConversationOption,
@@ -63,6 +62,8 @@ def retrieve(
     from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
 
     target = None if str(output) == "-" else output
+    if screen.json and target is None:
+        raise UsageError("--json: the run goes to standard output; give --output a file")
     if target and target.resolve().is_relative_to(Path(gold).resolve()) and target.parent.name != RUNS:
         raise UsageError(f"{output}: inside a build, runs go into its folder {RUNS}/")
     check_apart({"--output": target}, [config] if config else [])
@@ -74,7 +75,7 @@ def retrieve(
         loaded = load_gold(gold)
         queries, corpus = _texts(loaded, conversation)
         if told := systems.note_of_local_searches(len(corpus)):
-            typer.echo(told, err=True)
+            screen.note(told)
         retriever = systems.retriever(system)
         retriever.index(corpus)
         run = retriever.search(queries, k=k)
@@ -83,14 +84,13 @@ def retrieve(
             target.parent.mkdir(parents=True, exist_ok=True)
         lines = write_run(target, run, tag=_tag(system))
     where = f"in {target}" if target else "on standard output"
-    typer.echo(f"{amount(lines, 'result')} for {count_of(len(queries))} {where}", err=target is None)
-    if told := told_of_conversations(len(conversations(loaded)), conversation):
-        typer.echo(told, err=True)
     empty = sum(not found for found in run.values())
+    screen.add(results=lines, queries=len(queries), empty=empty, written=str(target))
+    (screen.note if target is None else screen.show)(f"{amount(lines, 'result')} for {count_of(len(queries))} {where}")
+    if told := told_of_conversations(len(conversations(loaded)), conversation):
+        screen.note(told)
     if empty:
-        typer.echo(
-            f"{count_of(empty)} without results: a TREC run cannot hold them, and they score as missing.", err=True
-        )
+        screen.note(f"{count_of(empty)} without results: a TREC run cannot hold them, and they score as missing.")
 
 
 def _texts(gold: Gold, conversation: Conversation) -> tuple[dict[str, str], dict[str, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goldbench.pipeline.cli.options import DefaultGroup, judging_option, people_option, subcommands
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.review_files import Folder, LedgerOption, commands
 from goldbench.pipeline.errors import UsageError
 
@@ -85,11 +86,13 @@ def serve(
             seed=seed,
         )
         sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
-        typer.echo(f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
-        typer.echo(f"Decisions are kept in {review.ledger.name}.")
+        screen.explain(
+            f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}."
+        )
+        screen.explain(f"Decisions are kept in {review.ledger.name}.")
         _explain(settings, training=reveal, network=allow_network, host=host)
         events = run(review, place, tell=_tell, complain=_complain)
-        typer.echo(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
+        screen.explain(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
 
 
 def _check_host(host: str, *, allowed: bool) -> None:
@@ -142,16 +145,16 @@ def _explain(settings: QueueSettings, *, training: bool, network: bool, host: st
     from goldbench.pipeline.llm.proxies import is_loopback
 
     if training:
-        typer.echo("Warning: --reveal shows the judge's grade first; these judgments count in no agreement figure.")
+        screen.explain("Warning: --reveal shows the judge's grade first; these judgments count in no agreement figure.")
     if network and not is_loopback(host):
-        typer.echo(
+        screen.explain(
             "Warning: everybody who reaches this machine can try the page, and nothing is encrypted: documents, "
             "judgments and links can be read on the way. Where that matters, listen at 127.0.0.1 and use a tunnel to "
             "the same port (ssh -L)."
         )
     if settings.overlap:
-        typer.echo(f"{settings.overlap:.0%} of the pairs are for two people.")
-    typer.echo("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
+        screen.explain(f"{settings.overlap:.0%} of the pairs are for two people.")
+    screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
 
 
 def _tell(name: str, address: str) -> None:

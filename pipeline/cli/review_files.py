@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from goldbench.pipeline.cli.options import input_option, judging_option, output_option, people_option, statistics_option
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import Seed
 from goldbench.pipeline.errors import InputError, MissingExtra, UsageError
 from goldbench.pipeline.goldset.folder import GoldFolder
@@ -83,18 +85,19 @@ def apply(
 
     made = apply_review(folder, ledger=ledger, out=out, reject_bad=reject_bad)
     dropped = ", ".join(f"{number:,} {reason}" for reason, number in made.dropped.items()) or "none"
-    typer.echo(f"{queries(made.queries)}: {made.accepted:,} accepted, {made.edited:,} edited; left out: {dropped}")
-    typer.echo(
+    screen.add(**{**asdict(made), "folder": str(made.folder)})
+    screen.show(f"{queries(made.queries)}: {made.accepted:,} accepted, {made.edited:,} edited; left out: {dropped}")
+    screen.show(
         f"{amount(made.people + made.model, 'judgment')}: {made.people:,} of people, {made.model:,} of the model"
     )
     if made.carried:
-        typer.echo(f"Given to an earlier wording of an edited query: {amount(made.carried, 'judgment')}", err=True)
+        screen.note(f"Given to an earlier wording of an edited query: {amount(made.carried, 'judgment')}")
     if made.undecided:
-        typer.echo(f"Called bad, still in the set: {queries(made.undecided)}; decide, or give --reject-bad", err=True)
+        screen.note(f"Called bad, still in the set: {queries(made.undecided)}; decide, or give --reject-bad")
     if made.not_applied:
         told = amount(made.not_applied, "decision")
-        typer.echo(f"No longer applies: {told}; goldbench review report lists what, with its texts", err=True)
-    typer.echo(f"Written: {made.folder}")
+        screen.note(f"No longer applies: {told}; goldbench review report lists what, with its texts")
+    screen.show(f"Written: {made.folder}")
 
 
 def report(
@@ -118,8 +121,7 @@ def report(
     if form == "json":
         typer.echo(found.model_dump_json(indent=2))
         return
-    for line in lines(found):
-        typer.echo(line)
+    screen.show(*lines(found), indent="  ")
 
 
 def export(
@@ -149,16 +151,18 @@ def export(
         if form != "native":
             raise
         (written,) = export_ledger(folder, ledger, out)
-        typer.echo(f"Warning: {problem}; the ledger is exported without its set", err=True)
-        typer.echo(f"Written: {written}")
+        screen.warn(f"{problem}; the ledger is exported without its set")
+        screen.add(written=[str(written)])
+        screen.show(f"Written: {written}")
         return
-    for path in write(reviewed, form, out, with_model_labels=with_model_labels, wanted=min_submitted):
-        typer.echo(f"Written: {path}")
+    paths = list(write(reviewed, form, out, with_model_labels=with_model_labels, wanted=min_submitted))
+    screen.add(written=[str(path) for path in paths])
+    screen.show(*(f"Written: {path}" for path in paths))
     if reviewed.strays and form != "native":
         from goldbench.pipeline.text.display import amount
 
         many = amount(len(reviewed.strays), "decision")
-        typer.echo(f"Not in it: {many} about what the set does not hold any more; --format native has all", err=True)
+        screen.note(f"Not in it: {many} about what the set does not hold any more; --format native has all")
 
 
 def import_(
@@ -186,7 +190,8 @@ def import_(
     own = SetMeanings(material)
     with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own) as opened:
         done = import_file(file, form, material=material, ledger=opened, at=at, annotator=annotator)
-    typer.echo(f"{done.read:,} read, {done.new:,} new")
+    screen.add(read=done.read, new=done.new)
+    screen.show(f"{done.read:,} read, {done.new:,} new")
 
 
 commands: dict[str, Callable[..., Any]] = {"apply": apply, "report": report, "export": export, "import": import_}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from goldbench.pipeline.cli.options import input_option, measure_option, statistics_option, system_option
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.errors import UnknownMeasure, UsageError
 from goldbench.pipeline.goldset.file_names import DATASET, answers_beside
 
@@ -103,11 +104,10 @@ def check_alpha(alpha: float) -> None:
 def warn(gold: Gold) -> None:
     """Print the gold set's warning, if it has one."""
     from goldbench.pipeline.goldset.gold_path import notice_of
-    from goldbench.pipeline.text.display import printable
 
     notice = notice_of(gold.path)
     if notice:
-        typer.echo(f"Warning: {printable(notice)}", err=True)
+        screen.warn(notice)
 
 
 def answers_of(gold: Path) -> Path:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldbench.pipeline.cli.options import BareGroup, console_for, subcommands
+from goldbench.pipeline.cli.options import BareGroup, progress_console, subcommands
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.errors import ModelUnavailable, UsageError
 
 if TYPE_CHECKING:
@@ -22,14 +23,13 @@ def list_models() -> None:
     Each runs without a server and without a network. Any other GGUF file does, too: --model path/to/model.gguf.
     """
     from goldbench.pipeline.llm.catalogue import CATALOGUE
-    from goldbench.pipeline.report.text_tables import aligned
 
     rows = [("name", "MB", "memory", "languages", "licence", "state", "file")]
     for one in CATALOGUE:
         memory, file = f"{one.memory_megabytes / 1000:.1f} GB", f"{one.repository}/{one.file}".lstrip("/")
         rows.append((one.name, f"{one.megabytes:,}", memory, _languages(one), one.licence, _state(one), file))
-    for line in aligned(rows, words=len(rows[0])):
-        typer.echo(line)
+    screen.add(models=[dict(zip(rows[0], row, strict=True)) for row in rows[1:]])
+    screen.table(rows)
 
 
 @app.command()
@@ -47,10 +47,9 @@ def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="A model of go
     if chosen is None:
         names = ", ".join(one.name for one in CATALOGUE)
         raise UsageError(f"not a model of the catalogue: {name}; give one of {names}")
-    path = (
-        download(chosen, progress=TerminalProgress(console_for(stderr=True))) if chosen.repository else bundled_file()
-    )
-    typer.echo(f"{path}\nUse it with --model {chosen.name}")
+    path = download(chosen, progress=TerminalProgress(progress_console())) if chosen.repository else bundled_file()
+    screen.add(path=str(path), model=chosen.name)
+    screen.show(str(path), f"Use it with --model {chosen.name}")
 
 
 def _languages(model: Offered) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from goldbench.pipeline.cli.options import console_for, input_option, measure_option, output_option
+from goldbench.pipeline.cli.options import input_option, measure_option, output_option
+from goldbench.pipeline.cli.output import Wide, screen
 from goldbench.pipeline.cli.run_options import (
     CutoffOption,
     GoldPath,
@@ -23,7 +24,7 @@ from goldbench.pipeline.cli.run_options import (
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from goldbench.pipeline.measures.names import Measure
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
@@ -68,6 +69,7 @@ def score(
     ledger: Annotated[
         str | None, input_option("--ledger", metavar="URL", help="People's judgments (default: in the set's folder).")
     ] = None,
+    wide: Wide = False,
 ) -> None:
     """Score runs with trec_eval's measures.
 
@@ -103,16 +105,15 @@ def score(
     _write(per_query, results)
     verdict = _verdict(loaded, results, corrected)
     method = {"gold": gold, **_measured(loaded), "missing": missing, "scores": scores, "match": match}
-    if corrected is not None and form == "json":
-        _print_both(results, corrected, special, earlier_version(loaded), verdict, **method)
+    earlier = earlier_version(loaded)
+    if form == "table":
+        asked_for = _Asked(whole=wide, named=named is not None)
+        _show(loaded, results, special, corrected, verdict, asked_for)
+    elif corrected is not None:
+        _print_both(results, corrected, special, earlier, verdict, **method)
     else:
-        _print(results, special, form, earlier_version(loaded), verdict, **method)
-        if special and form in {"table", "markdown"}:
-            _print_special(special, list(next(iter(results.values())).values), len(loaded.unanswerable()), form)
-    if weight is not None and form in {"table", "markdown"}:
-        _print_weighted(results, form)
-    if form in {"table", "markdown"}:
-        _print_below(corrected, verdict, form)
+        _print(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
+    _note(results, earlier)
     warn(loaded)
     if html is not None:
         from goldbench.schemas.scorecard import Method
@@ -148,13 +149,59 @@ def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration |
     return verdict_on(results, makers_of(gold), measure=measure, ranking=Ranking(**found.model_dump()))
 
 
-def _print_below(corrected: Calibration | None, verdict: SetVerdict, form: str) -> None:
-    if corrected is not None:
-        _print_calibrated(corrected)
-    from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which measures the terminal shows: all with ``whole``, those that were ``named``, else the ones that matter."""
 
-    text = verdict_markdown(verdict) if form == "markdown" else "\n".join(verdict_lines(verdict))
-    typer.echo(f"\n{text}")
+    whole: bool
+    named: bool
+
+    def of(self, measures: Sequence[str]) -> list[str]:
+        """Return the measures to show of those that were measured."""
+        from goldbench.pipeline.report.score_text import main_measures
+
+        return list(measures) if self.whole or self.named else main_measures(measures)
+
+
+def _show(
+    gold: Gold,
+    results: Mapping[str, Result],
+    special: Mapping[str, Special],
+    corrected: Calibration | None,
+    verdict: SetVerdict,
+    asked: _Asked,
+) -> None:
+    """Print the verdict, the table and the tables of kinds of queries, at a terminal or into a pipe."""
+    from goldbench.pipeline.report.named_queries import worst_line
+    from goldbench.pipeline.report.score_text import shown_rows
+    from goldbench.pipeline.report.verdict_text import first_lines, further_lines
+    from goldbench.pipeline.score.set_makers import makers_of
+    from goldbench.pipeline.score.systems_verdict import deciding
+
+    measures = list(next(iter(results.values())).values)
+    screen.show(*first_lines(verdict), "")
+    screen.table(shown_rows(results, asked.of(measures), whole=asked.whole))
+    screen.show(*worst_line(results, deciding(measures), makers_of(gold).place))
+    _show_special(special, asked.of(measures), len(gold.unanswerable()))
+    if next(iter(results.values())).weighted_by is not None:
+        _show_table("Weighted means", _weighted_rows(results))
+    if corrected is not None:
+        _print_calibrated(corrected, whole=asked.whole or screen.verbose)
+    further = further_lines(verdict, whole=screen.verbose)
+    if further:
+        screen.show("", *further)
+
+
+def _note(results: Mapping[str, Result], earlier: Earlier | None) -> None:
+    """Print what a reader of the scores must know: a line for each thing, with ``--verbose`` for each run."""
+    from goldbench.pipeline.report.score_text import doubts, remarks
+
+    if screen.verbose:
+        screen.note(*(line for name, result in results.items() for line in remarks(name, result)))
+    else:
+        screen.note(*doubts(results))
+    if earlier is not None:
+        screen.note(*(earlier.line(name, result) for name, result in results.items()))
 
 
 def _write_page(
@@ -167,7 +214,7 @@ def _write_page(
     check_installed()
     shown = chosen(list(DECIDING), None, gold) if named is None else named
     written = write_report(path, gold, runs, shown, match=match, method=method)
-    typer.echo(f"Written: {', '.join(map(str, written))}", err=True)
+    screen.note(f"Written: {', '.join(map(str, written))}")
 
 
 def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated: bool) -> None:
@@ -182,12 +229,11 @@ def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated
         )
 
 
-def _print_weighted(results: Mapping[str, Result], form: str) -> None:
+def _weighted_rows(results: Mapping[str, Result]) -> Rows:
     from goldbench.pipeline.report.weighted_text import table_rows
     from goldbench.pipeline.score.scorecards import means_of
 
-    rows = table_rows(results, {name: means_of(result, list(result.values)) for name, result in results.items()})
-    _print_table("Weighted means", rows, form)
+    return table_rows(results, {name: means_of(result, list(result.values)) for name, result in results.items()})
 
 
 def _check_weight(weight: str | None, html: Path | None, *, calibrated: bool) -> None:
@@ -197,20 +243,35 @@ def _check_weight(weight: str | None, html: Path | None, *, calibrated: bool) ->
         raise UsageError(f"--weight: {other} counts every query once; leave out one of the two")
 
 
-def _print_special(special: Mapping[str, Special], measures: list[str], asked: int, form: str) -> None:
+def _show_special(special: Mapping[str, Special], measures: list[str], asked: int) -> None:
     from goldbench.pipeline.report.special_text import tables, unanswerable_lines
 
     for title, rows in tables(special, measures):
-        _print_table(title, rows, form)
+        _show_table(title, rows)
     for line in unanswerable_lines(special, asked):
-        typer.echo(f"\n{line}")
+        screen.show("", line)
 
 
-def _print_table(title: str, rows: Rows, form: str) -> None:
-    from goldbench.pipeline.report.text_tables import aligned, markdown_table
+def _show_table(title: str, rows: Rows) -> None:
+    screen.show("", f"{title}:")
+    screen.table(rows, words=2)
 
-    lines = aligned(rows, words=2) if form == "table" else ["", markdown_table(rows, words=2)]
-    typer.echo("\n".join(["", f"{title}:", *lines]))
+
+def _markdown(
+    results: Mapping[str, Result], special: Mapping[str, Special], verdict: SetVerdict, unanswerable: int
+) -> str:
+    """Return the verdict and every table in Markdown."""
+    from goldbench.pipeline.report.score_text import markdown
+    from goldbench.pipeline.report.special_text import tables, unanswerable_lines
+    from goldbench.pipeline.report.text_tables import markdown_table
+    from goldbench.pipeline.report.verdict_text import verdict_markdown
+
+    titled = list(tables(special, list(next(iter(results.values())).values)))
+    if next(iter(results.values())).weighted_by is not None:
+        titled.append(("Weighted means", _weighted_rows(results)))
+    parts = [f"{title}:\n\n{markdown_table(rows, words=2)}\n" for title, rows in titled]
+    parts += [f"{line}\n" for line in unanswerable_lines(special, unanswerable)]
+    return "\n".join([f"{verdict_markdown(verdict)}\n", markdown(results), *parts])
 
 
 def _print_both(
@@ -230,14 +291,14 @@ def _print_both(
     typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
 
 
-def _print_calibrated(corrected: Calibration) -> None:
-    from goldbench.pipeline.report.calibrated_text import lines, remarks
+def _print_calibrated(corrected: Calibration, *, whole: bool) -> None:
+    from goldbench.pipeline.report.calibrated_text import remarks, summary, tables
 
-    typer.echo()
-    for line in lines(corrected):
-        typer.echo(line)
-    for line in remarks(corrected):
-        typer.echo(line, err=True)
+    screen.show("", summary(corrected))
+    for rows, words in tables(corrected, whole=whole):
+        screen.show("")
+        screen.table(rows, words=words)
+    screen.note(*remarks(corrected))
 
 
 def _write(path: Path | None, results: Mapping[str, Result]) -> None:
@@ -287,17 +348,14 @@ def _print(
     form: str,
     earlier: Earlier | None,
     verdict: SetVerdict,
+    unanswerable: int,
     **method: str,
 ) -> None:
-    from goldbench.pipeline.report import score_text
+    from goldbench.pipeline.report.score_text import comma_separated, latex
 
-    texts = {"csv": score_text.comma_separated, "markdown": score_text.markdown, "latex": score_text.latex}
     if form == "json":
         typer.echo(_json(results, special, earlier, verdict, **method), nl=False)
-    elif form == "table" and sys.stdout.isatty():
-        console_for(wide=True).print(score_text.terminal_table(results))
+    elif form == "markdown":
+        typer.echo(_markdown(results, special, verdict, unanswerable), nl=False)
     else:
-        typer.echo(texts.get(form, score_text.plain_table)(results), nl=False)
-    for name, result in results.items():
-        for line in [*score_text.remarks(name, result), *([earlier.line(name, result)] if earlier else [])]:
-            typer.echo(line, err=True)
+        typer.echo({"csv": comma_separated, "latex": latex}[form](results), nl=False)

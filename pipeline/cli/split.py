@@ -7,7 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from goldbench.pipeline.cli.options import DONE_WITH_FAILURES, beside, input_option, output_option, statistics_option
+from goldbench.pipeline.cli.options import beside, input_option, output_option, statistics_option
+from goldbench.pipeline.cli.output import screen
+from goldbench.pipeline.errors import DONE_IN_PART
 
 
 def split(
@@ -37,20 +39,26 @@ def split(
     found = split_set(folder, place, shares=parse_shares(shares), by=by, seed=seed)
     for part in found.parts:
         unanswered = f", {queries(part.unanswerable)} without an answer" if part.unanswerable else ""
-        typer.echo(f"{part.name}: {queries(part.queries)}{unanswered}, {amount(part.labels, 'label')} in {part.folder}")
-    typer.echo(
-        f"{amount(found.groups, 'group')} of queries that stay together, the largest of {found.largest}.", err=True
+        screen.show(
+            f"{part.name}: {queries(part.queries)}{unanswered}, {amount(part.labels, 'label')} in {part.folder}"
+        )
+    screen.add(
+        parts=[
+            {"name": one.name, "queries": one.queries, "wanted": one.wanted, "folder": str(one.folder)}
+            for one in found.parts
+        ],
+        groups=found.groups,
     )
+    screen.note(f"{amount(found.groups, 'group')} of queries that stay together, the largest of {found.largest}.")
     if found.shared:
-        typer.echo(
-            f"{amount(found.shared, 'passage')} relevant to queries of several parts, written from other passages.",
-            err=True,
+        screen.note(
+            f"{amount(found.shared, 'passage')} relevant to queries of several parts, written from other passages."
         )
     ledger = GoldFolder(folder).ledger
     if ledger.is_file():
-        typer.echo(f"Not copied: {ledger}; decisions that were not applied are in no part.", err=True)
+        screen.note(f"Not copied: {ledger}; decisions that were not applied are in no part.")
     missed = [part for part in found.parts if part.queries != part.wanted]
     for part in missed:
-        typer.echo(f"{part.name}: {queries(part.queries)}, not {part.wanted}: linked queries stay together.", err=True)
+        screen.note(f"{part.name}: {queries(part.queries)}, not {part.wanted}: linked queries stay together.")
     if missed:
-        raise typer.Exit(DONE_WITH_FAILURES)
+        raise typer.Exit(DONE_IN_PART)

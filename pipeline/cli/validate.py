@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from goldbench.pipeline.cli.options import console_for
+from goldbench.pipeline.cli.output import screen
+from goldbench.pipeline.errors import NEGATIVE
 
 
 def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")]) -> None:
@@ -20,10 +21,16 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder 
     from goldbench.pipeline.text.display import amount, queries
 
     found = check(folder)
-    console = console_for()
-    for problem in found.problems:
-        console.print(f"{folder}: {problem}", style="red")
-    console.print(
+    screen.add(
+        valid=not found.problems,
+        problems=list(map(str, found.problems)),
+        documents=found.documents,
+        chunks=found.chunks,
+        queries=found.queries,
+        labels=found.labels,
+    )
+    screen.show(*(f"{folder}: {problem}" for problem in found.problems), style="red")
+    screen.show(
         f"{amount(found.documents, 'document')}, {amount(found.chunks, 'chunk')}, {queries(found.queries)}, "
         f"{amount(found.labels, 'label')}: "
         + (amount(len(found.problems), "problem") if found.problems else "every reference and span holds")
@@ -31,4 +38,4 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder 
         + ("" if found.queries else f"; {holds_no_query(folder)}, so it measures nothing")
     )
     if found.problems:
-        raise typer.Exit(1)
+        raise typer.Exit(NEGATIVE)

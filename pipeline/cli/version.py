@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from goldbench.pipeline.cli.options import output_option
+from goldbench.pipeline.cli.output import screen
 
 
 def version(
@@ -23,12 +24,11 @@ def version(
     from goldbench.pipeline.goldset.chosen_version import set_version
     from goldbench.pipeline.goldset.folder import GoldFolder
     from goldbench.pipeline.goldset.set_versions import changelog
-    from goldbench.pipeline.text.display import printable
 
     if new is not None:
         set_version(folder, new)
     versions = GoldFolder(folder).manifest().versions
     if not versions:
-        typer.echo(f"{folder}: has no version; its next change makes it 1.0.0, or give one with --set")
-    for line in changelog(versions) if versions else ():
-        typer.echo(printable(line))
+        screen.show(f"{folder}: has no version; its next change makes it 1.0.0, or give one with --set")
+    screen.add(versions=[one.model_dump(mode="json") for one in versions])
+    screen.show(*(changelog(versions) if versions else ()), indent="  ")

@@ -214,10 +214,10 @@ def _family(name: str, options: dict[str, str]) -> Family:
             options.setdefault("k", returned)
     family = _BY_SPELLING.get(spelling)
     if family is None:
-        from difflib import get_close_matches
+        from goldbench.pipeline.text.suggestion import did_you_mean
 
-        near = get_close_matches(spelling, _BY_SPELLING, n=1, cutoff=0.55)
-        raise _Problem("unknown measure; " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(FAMILIES)}"))
+        near = did_you_mean(spelling, _BY_SPELLING, likeness=0.55)
+        raise _Problem("unknown measure" + (near or f"; known: {', '.join(FAMILIES)}"))
     exponential = options.pop("dcg", None)
     if exponential not in {None, "log2", "exp-log2"}:
         raise _Problem(f"dcg={_shown(exponential or '')} is not offered; choose log2 or exp-log2")

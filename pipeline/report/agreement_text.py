@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.pipeline.report.guardrail_text import guardrail_lines
-from goldbench.pipeline.report.text_tables import aligned, csv_text, markdown_table, with_interval
-from goldbench.pipeline.text.display import amount, printable, queries
+from goldbench.pipeline.report.text_tables import csv_text, markdown_table, with_interval
+from goldbench.pipeline.text.display import amount, queries
 from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
 
@@ -33,10 +33,19 @@ class Section:
     rows: Sequence[Sequence[str]]
 
 
-def sections(found: Agreement) -> Iterator[Section]:
-    """Yield the tables."""
+MAIN = ("exact", "kappa_quadratic", "kappa_binary", "bias")
+"""The figures that a terminal shows; the others with ``--wide``."""
+
+
+def sections(found: Agreement, *, whole: bool = True) -> Iterator[Section]:
+    """Yield the tables.
+
+    Args:
+        found: The agreement.
+        whole: Whether every figure is in them, or the few that matter most.
+    """
     if found.overall is not None:
-        yield _figures(found.overall, f"Agreement of {found.judge} with {found.reference}", found.level)
+        yield _figures(found.overall, f"Agreement of {found.judge} with {found.reference}", found.level, whole=whole)
         yield _confusion(found)
         yield _meaning(found)
     for name, values in found.by.items():
@@ -77,12 +86,21 @@ def words(found: Agreement) -> Iterator[str]:
     yield from found.remarks
 
 
-def text(found: Agreement) -> str:
-    """Return everything as plain text."""
-    parts = [printable(line) for line in words(found)]
-    for section in sections(found):
-        parts += ["", printable(section.title), *aligned([section.head, *section.rows], indent="  ")]
-    return "\n".join([*parts, "", method(found), ""])
+def verdict(found: Agreement) -> str | None:
+    """Return how far the labels agree in one sentence, None if no pair was graded by both or it says nothing."""
+    figures = found.overall
+    kappa = None if figures is None else figures.kappa_binary
+    if figures is None or kappa is None or kappa.value is None:
+        return None
+    alike = f"relevant or not, kappa is {with_interval(kappa.value, kappa.low, kappa.high, places=3)}"
+    exact = "" if figures.exact.value is None else f"; {figures.exact.value:.0%} of the grades are the same"
+    return f"Verdict: {alike} ({_strength(kappa.value)}){exact}."
+
+
+def _strength(kappa: float) -> str:
+    """Return the usual word for a kappa (Landis and Koch, Biometrics 33, 1977)."""
+    words = ((0.8, "almost perfect"), (0.6, "substantial"), (0.4, "moderate"), (0.2, "fair"), (0.0, "slight"))
+    return next((word for least, word in words if kappa > least), "no more than chance")
 
 
 def markdown(found: Agreement) -> str:
@@ -136,9 +154,11 @@ def _row(name: str, found: Estimate) -> list[str]:
     return [name, _number(found.value), _number(found.low), _number(found.high), ""]
 
 
-def _figures(figures: PairFigures, title: str, level: int) -> Section:
+def _figures(figures: PairFigures, title: str, level: int, *, whole: bool) -> Section:
     labels = LABELS | {"kappa_binary": f"{LABELS['kappa_binary']} (grade >= {level})"}
-    rows = [_row(label, getattr(figures, name)) for name, label in labels.items()]
+    rows = [_row(label, getattr(figures, name)) for name, label in labels.items() if whole or name in MAIN]
+    if not whole:
+        return Section(title, ["", "value", "low", "high", ""], rows)
     for label, value in (
         ("mean grade, reference", figures.mean_reference),
         ("mean grade, judge", figures.mean_judge),

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.goldset.file_names import MANIFEST
-from goldbench.pipeline.report.text_tables import terminal_table
 from goldbench.pipeline.stages.difficulty import SOUGHT
 from goldbench.pipeline.stages.select import READY, Limits
 from goldbench.pipeline.text.display import amount, dollars, printable, queries
 from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from goldbench.pipeline.build.drawn_queries import Drawn
     from goldbench.pipeline.build.users_queries import UsersQueries
     from goldbench.pipeline.config import Config
@@ -25,22 +22,23 @@ MOST_MESSAGES = 10
 """Different failure messages that are listed; the others are only counted."""
 
 
-def funnel(manifest: Manifest) -> Table:
-    """Return the funnel: what each stage kept, and which rules rejected the rest."""
-    from rich.table import Table
-
-    table = Table(title=None, box=None, pad_edge=False, show_header=False)
-    table.add_column("what")
-    table.add_column("count", justify="right")
-    table.add_column("why", style="dim")
+def funnel(manifest: Manifest) -> list[tuple[str, str, str]]:
+    """Return what each stage kept, and which rules rejected the rest: a row with its name, count and reasons each."""
     load, select, generate, check = (_stage(manifest, name) for name in ("load", "select", "generate", "check"))
-    table.add_row("documents", f"{load.written:,}", f"{load.failed:,} unreadable, skipped" if load.failed else "")
-    table.add_row("chunks", f"{select.read:,}", "")
-    table.add_row("eligible", f"{select.written:,}", _reasons(select))
-    table.add_row("drawn", f"{generate.read - generate.unused:,}", f"{generate.unused:,} more in reserve")
-    table.add_row("candidates", f"{check.read:,}", _reasons(generate))
-    table.add_row("queries", f"{check.written:,}", _reasons(check))
-    return table
+    return counted(
+        ("documents", load.written, f"{load.failed:,} unreadable, skipped" if load.failed else ""),
+        ("chunks", select.read, ""),
+        ("eligible", select.written, _reasons(select)),
+        ("drawn", generate.read - generate.unused, f"{generate.unused:,} more in reserve"),
+        ("candidates", check.read, _reasons(generate)),
+        ("queries", check.written, _reasons(check)),
+    )
+
+
+def counted(*rows: tuple[str, int, str]) -> list[tuple[str, str, str]]:
+    """Return rows of a name, a count and prose with the counts aligned right."""
+    width = max(len(f"{count:,}") for _, count, _ in rows)
+    return [(name, f"{count:>{width},}", prose) for name, count, prose in rows]
 
 
 def _stage(manifest: Manifest, name: str) -> StageReport:
@@ -199,11 +197,6 @@ _STAGE_NAMES = {"canary": "judge check", "escalate": "pairs in doubt", "escalate
 def stage_name(account: str) -> str:
     """Return what a person reads in place of the name of an account of requests."""
     return _STAGE_NAMES.get(account, account)
-
-
-def plan_table(stages: Sequence[PlannedStage]) -> Table:
-    """Return a row for every planned stage, and the total."""
-    return terminal_table(plan_rows(stages))
 
 
 def plan_rows(stages: Sequence[PlannedStage]) -> list[tuple[str, ...]]:

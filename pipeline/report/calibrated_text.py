@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from goldbench.pipeline.report.text_tables import aligned
 from goldbench.pipeline.text.display import amount, queries
 from goldbench.schemas.agreement_report import Estimate
 from goldbench.schemas.calibrated import Calibration
@@ -13,36 +12,52 @@ _LITTLE = 0.2
 """Share of common error below which systems count as corrected one by one."""
 
 
-def lines(found: Calibration) -> Iterator[str]:
-    """Yield the tables, line by line."""
+def summary(found: Calibration) -> str:
+    """Return how much of the judgments is people's, one line."""
     both = found.people + found.model
-    yield (
+    return (
         f"{found.people:,} of {amount(both, 'judgment')} by people; people judged "
         f"{found.complete:,} of {queries(found.queries)} completely."
     )
-    yield ""
+
+
+def tables(found: Calibration, *, whole: bool) -> Iterator[tuple[list[list[str]], int]]:
+    """Yield the tables, each with the number of its columns of words.
+
+    Args:
+        found: The corrected scores.
+        whole: Whether the intervals for this set alone are shown, too.
+    """
     several = bool(found.differences)
-    last = ["P(best)", "favoured by the model"] if several else ["trust"]
-    rows = [["run", "measure", "raw", "expected gains", "corrected", "95 %", "95 %, this set", *last]]
-    for one in found.scores:
-        ends = _ends(one.corrected), _ends(one.this_set)
-        means = f"{one.raw:.4f}", _value(one.gains), _value(one.corrected)
-        told = [_share(one.best), _favoured(one.favoured)] if several else [_share(one.weight)]
-        rows.append([one.system, one.measure, *means, *ends, *told])
-    yield from aligned(rows)
+    yield _scores(found, several=several, whole=whole), 2
     if several:
-        yield ""
-        rows = [["difference", "measure", "raw", "corrected", "95 %", "95 %, this set"]]
-        for two in found.differences:
-            ends = _ends(two.corrected), _ends(two.this_set)
-            raw, corrected = f"{two.raw:+.4f}", _value(two.corrected, sign="+")
-            rows.append([f"{two.first} - {two.second}", two.measure, raw, corrected, *ends])
-        yield from aligned(rows)
-    yield ""
+        yield _differences(found, whole=whole), 2
     depth = found.resting[0].depth if found.resting else 0
     rows = [[f"top {depth} results", "judged by people", "by the model", "unjudged"]]
     rows += [[one.system, f"{one.people:,}", f"{one.model:,}", f"{one.unjudged:,}"] for one in found.resting]
-    yield from aligned(rows)
+    yield rows, 1
+
+
+def _scores(found: Calibration, *, several: bool, whole: bool) -> list[list[str]]:
+    last = ["P(best)", "favoured by the model"] if several else ["trust"]
+    rows = [
+        ["run", "measure", "raw", "expected gains", "corrected", "95 %", *(["95 %, this set"] if whole else []), *last]
+    ]
+    for one in found.scores:
+        ends = [_ends(one.corrected), *([_ends(one.this_set)] if whole else [])]
+        told = [_share(one.best), _favoured(one.favoured)] if several else [_share(one.weight)]
+        means = f"{one.raw:.4f}", _value(one.gains), _value(one.corrected)
+        rows.append([one.system, one.measure, *means, *ends, *told])
+    return rows
+
+
+def _differences(found: Calibration, *, whole: bool) -> list[list[str]]:
+    rows = [["difference", "measure", "raw", "corrected", "95 %", *(["95 %, this set"] if whole else [])]]
+    for two in found.differences:
+        ends = [_ends(two.corrected), *([_ends(two.this_set)] if whole else [])]
+        raw, corrected = f"{two.raw:+.4f}", _value(two.corrected, sign="+")
+        rows.append([f"{two.first} - {two.second}", two.measure, raw, corrected, *ends])
+    return rows
 
 
 def remarks(found: Calibration) -> Iterator[str]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from goldbench.pipeline.report.named_queries import NAMED, line_of
 from goldbench.pipeline.report.scorecard_text import SMOKE
 from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
 from goldbench.pipeline.text.display import amount, printable, queries
 from goldbench.pipeline.text.markdown import escaped, markdown_row
 from goldbench.schemas.set_card import Card, Figure, State, Value, title
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-_STYLES = {State.OK: "green", State.WARN: "yellow", State.FAIL: "red", State.INFO: "", State.ABSENT: "dim"}
+_NO_QUERIES = {"model families", "hole@10 of runs"}
+"""The figures whose items are no queries."""
 
 
 def heading(card: Card) -> str:
@@ -57,18 +55,38 @@ def remarks(card: Card) -> Iterator[str]:
         yield (f"Figures on rankings compare goldbench's baselines ({', '.join(card.baselines)}), not your systems.")
 
 
-def table(card: Card) -> Table:
-    """Return the card as a table for a terminal."""
-    from rich.table import Table
-    from rich.text import Text
+def doubtful(card: Card) -> list[Figure]:
+    """Return the figures that limit what the set is good for, the failed ones first."""
+    return [one for state in (State.FAIL, State.WARN) for one in card.figures if one.state is state]
 
-    shown = Table(box=None, pad_edge=False, show_header=False)
-    for name, justify in (("state", "left"), ("figure", "left"), ("value", "right"), ("meaning", "left")):
-        shown.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
-    for one in card.figures:
-        mark = Text("" if one.state is State.INFO else one.state.value, style=_STYLES[one.state])
-        shown.add_row(mark, Text(printable(title(one.name))), Text(printable(said(one))), Text(printable(one.meaning)))
-    return shown
+
+def named_queries(card: Card, place: str) -> list[str]:
+    """Return a line with the queries behind the first doubtful figure that names some, else behind any; or no line.
+
+    Args:
+        card: The card.
+        place: The folder of the set as a shell takes it.
+    """
+    for one in [*doubtful(card), *card.figures]:
+        if one.items and one.name not in _NO_QUERIES:
+            return line_of(f"Behind {title(one.name)}", one.items[:NAMED], place)
+    return []
+
+
+def figure_rows(figures: Sequence[Figure], *, meanings: bool = True) -> list[tuple[str, str, str]]:
+    """Return a row for each figure: its state, its name with its value, and what it means.
+
+    Args:
+        figures: The figures.
+        meanings: Whether the last cell says what the figure means; if not, it is empty.
+    """
+    rows = []
+    for one in figures:
+        state = "" if one.state is State.INFO else one.state.value
+        value = said(one)
+        named = title(one.name) + (f": {value}" if value else "")
+        rows.append((state, named, one.meaning if meanings or one.state is State.ABSENT else ""))
+    return rows
 
 
 def plain(card: Card) -> str:

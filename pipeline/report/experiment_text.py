@@ -10,8 +10,8 @@ from goldbench.pipeline.measures.statistics.agreement_limits import REFUSED
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.pipeline.report.scorecard_text import (
     PAIR_HEADINGS,
-    SMOKE,
     best,
+    claims_nothing,
     leaderboard_rows,
     method_line,
     pair_row,
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 Rows = list[tuple[str, ...]]
 """The headings, then a row of cells for each line."""
 
+MOST_MEASURES = 4
+"""Measures that a terminal shows without ``--wide``."""
+
 MOST_PAIRS = 12
 """Comparisons shown in a terminal; the files hold all of them."""
 
@@ -38,6 +41,26 @@ def leaderboard(found: Experiment) -> Rows:
     headings, *rows = leaderboard_rows(found.card, list(dict.fromkeys([*found.compared, *alone(found)])))
     passages = {one.system: f"{one.passages:,}" for one in found.systems}
     return [(*headings[:-1], "passages"), *((*row[:-1], passages[row[0]]) for row in rows)]
+
+
+MAIN = ("ndcg", "mrr", "r", "hit")
+"""The families of measures that a terminal shows at one cutoff, the first one ranks; the others with ``--wide``."""
+
+
+def main_rows(found: Experiment, timings: Timings) -> Rows:
+    """Return a row for each system: the measures that matter at the cutoff of the tests, judged share, median time."""
+    cutoff = next((parse_measure(name).k for name in found.compared), None)
+    known = {name: parse_measure(name) for name in found.card.measures}
+    same = [name for name, one in known.items() if one.k == cutoff and one.family in MAIN]
+    measures = list(dict.fromkeys([*found.compared, *same]))[:MOST_MEASURES]
+    judged = sorted({name for system in found.card.systems for name in system.judged})
+    rows: Rows = [("system", *measures, *judged, "p50 ms")]
+    for system in found.card.systems:
+        timing = timings.timings.get(system.system)
+        means = (f"{system.scores[name].mean:.4f}" for name in measures)
+        shares = (f"{system.judged[name]:.4f}" for name in judged)
+        rows.append((system.system, *means, *shares, _milliseconds(timing.search.p50_ms) if timing else ""))
+    return rows
 
 
 def families(found: Experiment) -> dict[str, list[tuple[int, str]]]:
@@ -134,7 +157,7 @@ def pairs(found: Experiment, measure: str | None = None) -> Rows:
 def verdict(found: Experiment) -> Iterator[str]:
     """Yield what follows about the systems as a whole; nothing follows from simulated queries."""
     card = found.card
-    if not card.comparisons or card.gold.evidence_level == SMOKE:
+    if not card.comparisons or claims_nothing(card):
         return
     if found.baseline is None:
         top = best(card)

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from goldbench.pipeline.report.text_tables import terminal_table
 from goldbench.pipeline.text.display import queries
 from goldbench.schemas.scorecard import HistoryEntry, Score
 
-if TYPE_CHECKING:
-    from rich.table import Table
 
-
-def change_table(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping[str, float]) -> Table:
-    """Return a row for each measure: its mean now with the interval, and its changes.
+def change_rows(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """Return the headings, then a row for each measure: its mean now with the interval, and its changes.
 
     Args:
         now: The entry to show.
         last: The system's previous entry, or None for the first one.
         baseline: The means to compare with, by measure.
     """
-    rows = [(now.system, "now", "interval", "since last", "from baseline")]
+    rows: list[tuple[str, ...]] = [(now.system, "now", "interval", "since last", "from baseline")]
     for measure, score in now.means.items():
         before = last.means.get(measure) if last else None
         interval = "" if score.low is None else f"[{score.low:.4f}, {score.high:.4f}]"
         changes = _change(score, before.mean if before else None), _change(score, baseline.get(measure))
         rows.append((measure, f"{score.mean:.4f}", interval, *changes))
-    return terminal_table(rows)
+    return rows
 
 
 def notes(now: HistoryEntry, earlier: Sequence[HistoryEntry]) -> Iterator[str]:

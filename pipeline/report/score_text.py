@@ -6,37 +6,38 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.result import Result
-from goldbench.pipeline.report.text_tables import aligned, csv_text, markdown_table
+from goldbench.pipeline.report.text_tables import csv_text, markdown_table
 from goldbench.pipeline.text.display import printable, queries
 
-if TYPE_CHECKING:
-    from rich.table import Table
+MAIN = ("hit", "r", "mrr", "ndcg", "judged")
+"""The families of measures that a terminal shows where none is named; the others are printed with ``--wide``."""
 
 COUNTS = ("queries", "missing", "extra", "no_relevant", "tied", "holes")
 
 
-def terminal_table(results: Mapping[str, Result]) -> Table:
-    """Return a table for a terminal: a row for each run with its means and its counts of queries."""
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def shown_rows(results: Mapping[str, Result], measures: Sequence[str], *, whole: bool) -> list[list[str]]:
+    """Return the headings, then a row for each run as a terminal shows it: means, and the number of queries.
 
-    headings, *rows = table_rows(results)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    return table
+    Args:
+        results: The results by the name of the run.
+        measures: The measures to show.
+        whole: Whether every measure and every count is shown.
+    """
+    if whole:
+        return table_rows(results)
+    rows = [["run", *measures, "queries"]]
+    for name, result in results.items():
+        rows.append([name, *(f"{result.mean(m):.4f}" for m in measures), f"{result.counts.queries:,}"])
+    return rows
 
 
-def plain_table(results: Mapping[str, Result]) -> str:
-    """Return the table as plain text, for a pipe: loading rich takes longer than scoring a small run."""
-    return "".join(f"{line}\n" for line in aligned(table_rows(results)))
+def main_measures(measures: Sequence[str]) -> list[str]:
+    """Return the measures that a terminal shows of those that nobody named: of the few families that matter most."""
+    return [name for name in measures if parse_measure(name).family in MAIN] or list(measures)
 
 
 def markdown(results: Mapping[str, Result]) -> str:
@@ -112,29 +113,51 @@ def per_query(results: Mapping[str, Result], suffix: str) -> str:
 
 def remarks(name: str, result: Result) -> Iterator[str]:
     """Yield a sentence for each thing that a reader of a run's scores must know."""
-    counts, name = result.counts, printable(name)
+    for _, _, sentence in _remarks(result):
+        yield f"{printable(name)}: {sentence}"
+
+
+def doubts(results: Mapping[str, Result]) -> Iterator[str]:
+    """Yield one line for each thing that a reader of the scores must know, whatever the number of runs.
+
+    It is about the run with the largest number of such queries, and gives the numbers of the others.
+    """
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for name, result in results.items():
+        for kind, count, sentence in _remarks(result):
+            found.setdefault(kind, []).append((count, printable(name), sentence))
+    for several in found.values():
+        count, name, sentence = max(several, key=lambda one: one[0])
+        others = ", ".join(f"{one} {number:,}" for number, one, _ in several if one != name)
+        yield f"{name}: {sentence.removesuffix('.')}" + (f" (also {others})." if others else ".")
+
+
+def _remarks(result: Result) -> Iterator[tuple[str, int, str]]:
+    """Yield the kind, the number of queries and the sentence of each remark."""
+    counts = result.counts
     if result.weighted_by is not None:
-        yield f"{name}: {said_of_weights(result)}"
+        yield "weights", counts.queries, said_of_weights(result)
     if result.strange:
-        yield f"{name}: no retrieved document is judged, so every score is 0: do run and judgments use the same ids?"
+        told = "no retrieved document is judged, so every score is 0: do run and judgments use the same ids?"
+        yield "strange", counts.queries, told
     if result.empty:
-        yield f"{name}: {queries(result.empty)} answered with no results; scored 0."
+        yield "empty", result.empty, f"{queries(result.empty)} answered with no results; scored 0."
     if counts.missing:
-        yield f"{name}: {queries(counts.missing)} judged but missing from the run."
+        yield "missing", counts.missing, f"{queries(counts.missing)} judged but missing from the run."
     if counts.extra:
-        yield f"{name}: {queries(counts.extra)} in the run but not judged; ignored."
+        yield "extra", counts.extra, f"{queries(counts.extra)} in the run but not judged; ignored."
     if counts.no_relevant:
-        yield f"{name}: {queries(counts.no_relevant)} without a relevant document; scored 0."
+        yield "no relevant", counts.no_relevant, f"{queries(counts.no_relevant)} without a relevant document; scored 0."
     for measure, count in _over(result).items():
-        yield f"{name}: {measure} is over {count:,} of {queries(counts.queries)}: those that need several passages."
+        told = f"{measure} is over {count:,} of {queries(counts.queries)}: those that need several passages."
+        yield f"over {measure}", count, told
     if counts.tied:
-        yield f"{name}: {queries(counts.tied)}: tied scores change the result (ties are broken by id, descending)."
+        told = f"{queries(counts.tied)}: tied scores change the result (ties are broken by id, descending)."
+        yield "tied", counts.tied, told
     if counts.holes:
         have = "has" if counts.holes == 1 else "have"
-        yield (
-            f"{name}: {counts.holes:,} of {queries(counts.queries)} {have} unjudged results{_top(result)}; "
-            "they count as not relevant."
-        )
+        of = f"{counts.holes:,} of {queries(counts.queries)} {have} unjudged results{_top(result)}"
+        yield "holes", counts.holes, f"{of}; they count as not relevant."
 
 
 WEIGHTS = {

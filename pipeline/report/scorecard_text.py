@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
-from goldbench.pipeline.report.text_tables import markdown_table, p_value, terminal_table, with_interval
+from goldbench.pipeline.report.text_tables import markdown_table, p_value, with_interval
 from goldbench.pipeline.report.verdict_text import verdict_markdown
 from goldbench.pipeline.text.display import queries
 from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Comparison, GoldReference, Score, Scorecard, Verdict
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 SMOKE = "smoke"
 """The evidence level of simulated queries, from which nothing follows about systems."""
@@ -31,6 +27,18 @@ PAIR_HEADINGS = (
     "effect",
     "detectable (Holm)",
 )
+
+
+_CLAIMS_NOTHING = {"smoke", "unusable"}
+"""The levels of a verdict at which nothing follows about systems."""
+
+_RESULTS = {
+    Verdict.FIRST: "first",
+    Verdict.SECOND: "second",
+    Verdict.NOT_SEPARABLE: "not separable",
+    Verdict.SAME: "same",
+}
+"""The result of a comparison in the table: which of the two runs scores higher."""
 
 
 def leaderboard_rows(card: Scorecard, measures: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
@@ -98,11 +106,22 @@ def method_line(card: Scorecard) -> str:
     return f"Method: {'; '.join(parts)}; seed {method.seed}."
 
 
-def tables(card: Scorecard) -> Iterator[Table]:
-    """Yield the leaderboard and, if any, the comparisons as tables for a terminal."""
-    yield terminal_table(list(leaderboard_rows(card)))
-    if card.comparisons:
-        yield terminal_table([PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3)
+def main_pair_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
+    """Return the headings, then for each comparison what decides it: difference, interval, p, and the result."""
+    return [
+        ("measure", "runs", "difference", "interval", "p Holm", "result"),
+        *(
+            (
+                one.measure,
+                f"{one.first} - {one.second}",
+                f"{one.difference:+.4f}",
+                f"[{one.low:+.4f}, {one.high:+.4f}]",
+                p_value(one.p_holm),
+                _RESULTS[one.verdict],
+            )
+            for one in comparisons
+        ),
+    ]
 
 
 def markdown(card: Scorecard) -> str:
@@ -127,7 +146,7 @@ def words(card: Scorecard) -> Iterator[str]:
 
 def sentences(card: Scorecard) -> Iterator[str]:
     """Yield one sentence for each comparison."""
-    claims = card.gold.evidence_level != SMOKE
+    claims = claims_nothing(card) is None
     for comparison in card.comparisons:
         yield sentence(comparison, alpha=card.method.alpha, claims=claims)
 
@@ -138,7 +157,7 @@ def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
     Args:
         found: The comparison.
         alpha: Level of the test, 0 to 1.
-        claims: Whether the queries allow a statement about the systems; simulated queries do not.
+        claims: Whether the set allows a statement about the systems; see `claims_nothing`.
     """
     figures = (
         f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}{_uplift(found)}, "
@@ -152,7 +171,8 @@ def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
     if found.verdict is Verdict.SECOND:
         better, worse = worse, better
     if not claims:
-        return f"{better} scores higher than {worse} by {found.measure} on these simulated queries ({figures})."
+        nothing = "on these queries, which show nothing about the systems"
+        return f"{better} scores higher than {worse} by {found.measure} {nothing} ({figures})."
     return f"{better} is better than {worse} by {found.measure} ({figures}, level {alpha:g})."
 
 
@@ -171,16 +191,23 @@ def _shows(found: Comparison) -> str:
 
 
 def best(card: Scorecard) -> str | None:
-    """Return which systems may be the best by the first measure, or None if ``unbeaten`` names none."""
+    """Return which systems may be the best by the first measure, or None if `unbeaten` names none."""
     measure, top = card.measures[0], unbeaten(card)
     if len(top) == 1:
         return f"By {measure}, {top[0]} is the best of {len(card.systems)}."
     return f"By {measure}, these are not separable from the best: {', '.join(top)}." if top else None
 
 
+def claims_nothing(card: Scorecard) -> str | None:
+    """Return why nothing about the systems follows from the figures, None if something does."""
+    if card.gold.evidence_level == SMOKE:
+        return "simulated queries"
+    return card.verdict.sentence if card.verdict is not None and card.verdict.level in _CLAIMS_NOTHING else None
+
+
 def unbeaten(card: Scorecard) -> list[str]:
-    """Return the systems that no other beats by the first measure; none without comparisons or on simulated queries."""
-    if not card.comparisons or card.gold.evidence_level == SMOKE:
+    """Return the systems that no other beats by the first measure; none if `claims_nothing`, or without comparisons."""
+    if not card.comparisons or claims_nothing(card):
         return []
     beaten = set()
     for found in card.comparisons:

@@ -22,6 +22,22 @@ def verdict_lines(verdict: SetVerdict | None) -> list[str]:
     return [printable(line) for line in told]
 
 
+def first_lines(verdict: SetVerdict | None) -> list[str]:
+    """Return the verdict in one line, as a command prints it first; nothing for None."""
+    return [] if verdict is None else [printable(f"Verdict: {verdict.sentence}.")]
+
+
+def further_lines(verdict: SetVerdict | None, *, whole: bool) -> list[str]:
+    """Return what would change the verdict: the cheapest improvement in one line, or with ``whole`` every one."""
+    if verdict is None or not verdict.improvements:
+        return []
+    if whole:
+        return verdict_lines(verdict)[1:]
+    first, rest = verdict.improvements[0], len(verdict.improvements) - 1
+    more = f" ({rest:,} more with -v)" if rest else ""
+    return [printable(f"To improve it: {first}{more}")]
+
+
 def verdict_markdown(verdict: SetVerdict) -> str:
     """Return the verdict and the list of improvements, without a line end."""
     from goldbench.pipeline.text.markdown import escaped

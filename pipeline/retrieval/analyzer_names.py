@@ -54,5 +54,8 @@ def known_language(language: str) -> str:
 
     known = languages()
     if language not in known:
-        raise ValueError(f"nothing is known of the language {language!r}; known are {', '.join(sorted(known))}")
+        from goldbench.pipeline.text.suggestion import did_you_mean, language_meant
+
+        meant = language_meant(language) or did_you_mean(language, known) or f"; known are {', '.join(sorted(known))}"
+        raise ValueError(f"nothing is known of the language {language!r}{meant}")
     return language

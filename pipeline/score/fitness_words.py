@@ -136,6 +136,7 @@ def _against(found: Fitness, case: Case, systems: str) -> str:
         Reason.SOURCE: "the only label of a query is the passage that it was written from",
         Reason.UNJUDGED: f"up to {_percent(max(case.holes, default=0.0))} of their top results are unjudged",
         Reason.CHANCE: _doubt(found),
+        Reason.TEST: "the test tells none of them apart",
     }
     start = "; " if found.detectable is not None else ""
     return f"{start}does not rank {systems.removesuffix(',')}: {why[found.reason or Reason.CHANCE]}"
@@ -164,7 +165,7 @@ def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
         yield _judge_the_rest(case)
     if found.reason is Reason.SOURCE:
         yield 0.0, f"judge a pool of passages for every query{_command(makers, 'grade')}"
-    if found.reason in {Reason.MODEL, Reason.CHANCE} and makers.basis.judged_by == "model":
+    if found.reason in {Reason.MODEL, Reason.CHANCE, Reason.TEST} and makers.basis.judged_by == "model":
         yield from _ask_people(found, case)
     if found.reason in {Reason.SIMULATED, Reason.NO_AGREEMENT}:
         yield from _ask_users(found, case)

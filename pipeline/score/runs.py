@@ -191,7 +191,7 @@ def named_runs(given: Sequence[str]) -> dict[str, Run]:
     """Return the runs of ``NAME=FILE`` or ``FILE``; the name of the latter is the file's name without suffixes.
 
     Raises:
-        UsageError: Two runs have the same name, or two are standard input.
+        UsageError: Two runs have the same name, two are standard input, or a name cannot be shown.
         InputError: A file cannot be read.
     """
     named: dict[str, str] = {}
@@ -201,6 +201,8 @@ def named_runs(given: Sequence[str]) -> dict[str, Run]:
             name, path = Path(text).name.split(".")[0] or text, text
         if not name or not path:
             raise UsageError(f"--run {text}: give it as NAME=FILE")
+        if not name.isprintable():
+            raise UsageError("--run: the name of a run has characters that cannot be shown; name it with NAME=FILE")
         if name in named:
             raise UsageError(f"--run {text}: another run is called {name} already; give this one a name with NAME=FILE")
         if path == STDIN and STDIN in named.values():
@@ -242,7 +244,9 @@ def score_run(
         lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
         lambda qrels: _place(Gold(gold.path, dict(qrels)), run, scores, match)[0],  # type: ignore[arg-type]
     )
-    return without_unanswerable(gold, result, lambda: _query_ids(run, match))
+    result = without_unanswerable(gold, result, lambda: _query_ids(run, match))
+    once = match == "text" or run.path == STDIN
+    return result if once else unless_known(gold.corpus, result, lambda: read_results(run))
 
 
 def score_results(
@@ -276,7 +280,24 @@ def score_results(
         lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
         lambda qrels: place_mapping(qrels, results, scores=scores),
     )
-    return without_unanswerable(gold, result, results.keys)
+    return unless_known(gold.corpus, without_unanswerable(gold, result, results.keys), lambda: results)
+
+
+def unless_known(
+    corpus: Callable[[Collection[str]], Mapping[str, str]],
+    result: Result,
+    found: Callable[[], Mapping[str, Mapping[str, float]]],
+) -> Result:
+    """Return a result that is not strange if the run uses the ids of the corpus, and merely missed what is judged.
+
+    Args:
+        corpus: Returns the texts of those of the given ids that the corpus holds.
+        result: The result of a run.
+        found: Returns the documents of the run by query; it is called only if the result is strange.
+    """
+    if not result.strange or not corpus({doc_id for documents in found().values() for doc_id in documents}):
+        return result
+    return replace(result, strange=False)
 
 
 def without_unanswerable(gold: Gold, result: Result, query_ids: Callable[[], Collection[str]]) -> Result:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.score.runs import Gold, Match, Run, score_run
 
 if TYPE_CHECKING:
@@ -36,10 +35,7 @@ def score_all(
 
     Raises:
         InputError: A run or the judgments cannot be used.
-        UsageError: The name of a run has characters that cannot be shown.
     """
-    if not all(name.isprintable() for name in runs):
-        raise UsageError("--run: the name of a run has characters that cannot be shown; name it with NAME=FILE")
     return {
         name: score_run(gold, run, measures, missing=missing, scores=scores, match=match) for name, run in runs.items()
     }

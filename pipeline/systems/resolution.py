@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -13,12 +13,16 @@ from pydantic import ValidationError
 
 from goldbench.pipeline.errors import ConfigError
 from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS, SystemSettings
+from goldbench.pipeline.text.suggestion import did_you_mean
 from goldbench.schemas.record import Record
 
 Described = Mapping[str, object]
 """Systems by name: tables from a file, records of settings, or retrievers."""
 
 _SEARCH_SERVER = re.compile(r"(elasticsearch|opensearch)(s|\+https?)?://", re.IGNORECASE)
+
+
+_nearest = partial(did_you_mean, most=2, likeness=0.5)
 
 
 class _Wrong(Exception):
@@ -224,11 +228,6 @@ def _circles(links: Mapping[str, Sequence[str]]) -> list[str]:
     for name in links:
         walk(name, ())
     return list(circles.values())
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, sorted(known), n=2, cutoff=0.5)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def _shown(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 
@@ -13,6 +14,12 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return the text as one line of printable characters, words parted by single spaces."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def brief(text: str) -> str:
+    """Return the first and the last sentence of a text of three sentences or more, and how to see the others."""
+    sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z])", text)
+    return text if len(sentences) < 3 else f"{sentences[0]} {sentences[-1]} (-v: more)"
 
 
 def shown(name: Path | str) -> str:

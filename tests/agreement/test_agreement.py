@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
+import io
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -15,11 +17,13 @@ from sklearn.metrics import cohen_kappa_score
 
 from goldbench.pipeline.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
 from goldbench.pipeline.agreement.judgment_files import Labels, read_labels
+from goldbench.pipeline.cli.agreement import show
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.runs.score_tables import read_scores
 from goldbench.pipeline.measures.names import parse_measure
-from goldbench.pipeline.report.agreement_text import comma_separated, markdown, text
+from goldbench.pipeline.report.agreement_text import comma_separated, markdown
 from goldbench.pipeline.score.runs import load_run
+from goldbench.schemas.agreement_report import Agreement
 from tests.conftest import Goldbench
 
 FEW = {"resamples": 100}
@@ -33,6 +37,13 @@ def goldbench(goldbench_inside: Goldbench) -> Goldbench:
 @pytest.fixture
 def labels_folder(collections: Path) -> Path:
     return collections / "llm_judgments"
+
+
+def text(found: Agreement) -> str:
+    """What the command prints."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        show(found, whole=True)
+    return printed.getvalue()
 
 
 def labels(grades: dict, name: str = "x", **more) -> Labels:
@@ -251,7 +262,7 @@ def test_the_command_prints_json_and_says_what_is_wrong_in_one_line(goldbench: G
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["overall"]["pairs"] == 3
     bad = goldbench("agreement", "a.txt", "no.txt")
-    assert (bad.returncode, bad.stderr) == (1, "goldbench: no.txt: file not found\n")
+    assert (bad.returncode, bad.stderr) == (2, "goldbench: no.txt: file not found\n")
     assert goldbench("agreement").returncode == 2
 
 

@@ -220,7 +220,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_search
     write(tmp_path, '[systems.own]\nkind = "python"\nfunction = "ours:first"\n')
     write(tmp_path, "", "taken")
     done = bench("gold", "-c", "bench.toml", "--out", "taken")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "taken/runs: cannot be written" in done.stderr
     assert asked(tmp_path) == []
 
@@ -336,17 +336,17 @@ def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: P
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("nowhere",), 1, "nowhere"),
+        (("nowhere",), 2, "nowhere"),
         (("gold", "-c", "none.toml"), 2, "none.toml: file not found"),
         (("gold", "--system", "oracle"), 2, "oracle"),
-        (("gold", "--system", "bm25", "--measure", "ndgc@10"), 1, "ndcg"),
-        (("gold", "--system", "bm25", "--k", "0"), 1, "--k 0"),
+        (("gold", "--system", "bm25", "--measure", "ndgc@10"), 2, "ndcg"),
+        (("gold", "--system", "bm25", "--k", "0"), 2, "--k 0"),
         (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "published.queries"),
-        (("gold", "--system", "bm25", "--published", "open.csv"), 1, "open.csv, line 2: is malformed"),
-        (("gold", "--system", "bm25", "--out", "gold/dataset.json"), 1, "gold/dataset.json"),
-        (("qrels.txt", "--system", "bm25"), 1, "texts"),
-        (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 1, "is one of the inputs"),
-        (("gold", "--system", "bm25", "--html", "none/page.html"), 1, "folder none not found"),
+        (("gold", "--system", "bm25", "--published", "open.csv"), 2, "open.csv, line 2: is malformed"),
+        (("gold", "--system", "bm25", "--out", "gold/dataset.json"), 2, "gold/dataset.json"),
+        (("qrels.txt", "--system", "bm25"), 2, "texts"),
+        (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 2, "is one of the inputs"),
+        (("gold", "--system", "bm25", "--html", "none/page.html"), 2, "folder none not found"),
         (("gold", "--system", "bm25", "--measure", "judged@10"), 2, "judged@k is always counted"),
     ],
 )

@@ -210,7 +210,7 @@ def test_one_bad_file_is_skipped_and_named_and_strict_makes_it_fatal(goldbench: 
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert [failure["stage"] for failure in manifest["failures"]] == ["load"]
     strict = goldbench("build", "docs", "--out", "strict", "--queries", 8, "--strict")
-    assert strict.returncode == 1
+    assert strict.returncode == 2
     assert not (tmp_path / "strict").exists()
 
 
@@ -221,8 +221,8 @@ def test_bad_usage_is_one_line_and_leaves_nothing(goldbench_inside: Goldbench, t
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("precious")
     cases: list[tuple[tuple[object, ...], set[int], str]] = [
-        (("build", "nowhere", "--out", "run"), {1, 2}, "nowhere"),
-        (("build", "empty", "--out", "run"), {1, 2}, "empty"),
+        (("build", "nowhere", "--out", "run"), {2}, "nowhere"),
+        (("build", "empty", "--out", "run"), {2}, "empty"),
         (("build", "docs", "--out", "run", "--chunk-size", 100, "--chunk-overlap", 100), {2}, "overlap"),
         (("build", "docs", "--out", "run", "--chunk-size", 0), {2}, "--chunk-size"),
         (("build", "docs", "--out", "run", "--queries", 0), {2}, "queries"),
@@ -231,12 +231,12 @@ def test_bad_usage_is_one_line_and_leaves_nothing(goldbench_inside: Goldbench, t
         (("build", "docs", "--out", "run", "--config", "nowhere.toml"), {2}, "file not found"),
         (("build", "docs", "--out", "run", "--generator", "magic"), {2}, "generator"),
         (("build", "docs", "--out", "run", "--language", "klingon"), {2}, "language"),
-        (("build", "docs", "--out", "thesis"), {1, 2}, "thesis"),
-        (("build", "docs", "--out", "thesis/chapter.tex"), {1, 2}, "chapter.tex"),
+        (("build", "docs", "--out", "thesis"), {2}, "thesis"),
+        (("build", "docs", "--out", "thesis/chapter.tex"), {2}, "chapter.tex"),
         (("build", "docs"), {2}, "--out"),
-        (("validate", "nowhere"), {1, 2}, "nowhere"),
-        (("chunk", "nowhere"), {1, 2}, "nowhere"),
-        (("build", "docs", "--out", "run", "--generator", "model"), {1, 2}, "model"),
+        (("validate", "nowhere"), {2}, "nowhere"),
+        (("chunk", "nowhere"), {2}, "nowhere"),
+        (("build", "docs", "--out", "run", "--generator", "model"), {2}, "model"),
     ]
     for arguments, codes, says in cases:
         done = goldbench_inside(*arguments)
@@ -253,7 +253,7 @@ def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldbenc
     assert goldbench("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     before = artifacts(tmp_path / "run")
     refused = goldbench("build", "docs", "--out", "run", "--queries", 6)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "other settings" in refused.stderr
     assert artifacts(tmp_path / "run") == before
     assert goldbench("build", "docs", "--out", "run", "--queries", 6, "--replace").returncode == 0
@@ -267,7 +267,7 @@ def test_other_documents_do_not_replace_a_run_unless_told_to(goldbench: Goldbenc
     assert goldbench("build", "docs", "--out", "run", "--queries", 5).returncode == 0
     before = artifacts(tmp_path / "run")
     refused = goldbench("build", "other", "--out", "run", "--queries", 5)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "other documents" in refused.stderr
     assert artifacts(tmp_path / "run") == before
     assert goldbench("build", "other", "--out", "run", "--queries", 5, "--replace").returncode == 0
@@ -306,7 +306,7 @@ def test_a_run_inside_the_documents_folder_is_not_read_as_documents(goldbench: G
     assert "1 goldbench run" in again.stderr
     assert artifacts(tmp_path / "docs" / "gold") == before
     itself = goldbench("build", "docs/gold", "--out", "other")
-    assert (itself.returncode, itself.stdout) == (1, "")
+    assert (itself.returncode, itself.stdout) == (2, "")
     assert (
         itself.stderr
         == "goldbench: docs/gold: is the folder of a goldbench run; give the documents it was built from\n"
@@ -341,7 +341,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
         timeout=100,
         check=False,
     )
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 2, done.stderr
     assert "is larger than a file may be here (ulimit -f" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "run").exists()
@@ -364,7 +364,7 @@ def test_a_reviewed_set_that_is_built_again_keeps_what_people_decided(
     assert artifacts(tmp_path / "run") == before
     ledger = (tmp_path / "run" / "review.sqlite").rename(tmp_path / "elsewhere.sqlite")
     again = goldbench_inside("build", "docs", "--out", "run", "--queries", 5)
-    assert again.returncode == 1
+    assert again.returncode == 2
     assert "holds what people decided in a review, and their ledger is not in the folder" in again.stderr
     assert "--ledger" in again.stderr
     again = goldbench_inside("build", "docs", "--out", "run", "--queries", 5, "--ledger", tmp_path / "elsewhere.sqlite")

@@ -110,7 +110,7 @@ def test_a_server_that_is_gone_for_good_ends_the_run_by_the_deadline_and_keeps_w
     _wait_for(lambda: model_server.stats()["answered"] >= 3)
     model_server.down()
     said = process.communicate(timeout=30)[1]
-    assert process.returncode == 1
+    assert process.returncode == 2
     assert "run again" in said.splitlines()[-1]
     assert not (tmp_path / "run").exists()
     model_server.up()
@@ -175,7 +175,7 @@ def test_a_replay_needs_no_server_and_fails_on_the_first_missing_answer(
     assert again.returncode == 0, again.stderr
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
     more = goldbench("build", "docs", "--out", "three", "--queries", 10, "--replay", *url)
-    assert more.returncode == 1
+    assert more.returncode == 2
     assert "has no answer" in more.stderr.splitlines()[-1]
     assert not (tmp_path / "three").exists()
     nowhere = goldbench("build", "docs", "--out", "four", "--replay", "--answers", "none.sqlite", *url)
@@ -188,7 +188,7 @@ def test_a_server_that_refuses_every_call_ends_the_run_at_once(
     many(tmp_path / "docs", 60)
     model_server.script({"do": {"status": 400, "body": {"error": {"message": "no"}}}})
     done = goldbench("build", "docs", "--out", "run", "--queries", 50, "--concurrency", 4, *url)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "refuses" in done.stderr.splitlines()[-1]
     assert model_server.stats()["requests"] < 20
     assert not (tmp_path / "run").exists()
@@ -201,7 +201,7 @@ def test_a_model_that_cannot_answer_is_given_up_after_five_chunks(
     model_server.script({"do": {"reply": "garbage"}})
     build = ("build", "docs", "--out", "run", "--queries", 30, *url)
     done = goldbench_inside(*build, "--prompt-style", "full")
-    assert done.returncode == 1
+    assert done.returncode == 2
     last = done.stderr.splitlines()[-1]
     assert (
         "this model cannot write queries: each of the first 5 replies is useless: does not fit its schema (5)" in last
@@ -213,7 +213,7 @@ def test_a_model_that_cannot_answer_is_given_up_after_five_chunks(
     assert again.stderr.splitlines()[-1] == last
     assert model_server.stats()["requests"] == 10  # the replies were stored
     small = goldbench_inside(*build)
-    assert small.returncode == 1
+    assert small.returncode == 2
     assert "asked for one sentence at a time" in small.stderr
     assert "this model cannot choose questions about sentences" in small.stderr.splitlines()[-1]
 

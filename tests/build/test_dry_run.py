@@ -132,7 +132,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(goldbench: Goldben
     before = everything(tmp_path)
     command = ("build", "docs", "--out", "run", "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
     plan = goldbench(*command, "--answers", "notes.sqlite", "--dry-run")
-    assert plan.returncode == 1
+    assert plan.returncode == 2
     assert "not an answer store" in plan.stderr
     assert everything(tmp_path) == before
 

@@ -41,7 +41,7 @@ def test_a_build_reaches_its_count_or_ends_with_the_setting(
     said = done.stdout + done.stderr
     assert "Traceback" not in said
     if server.ends:
-        assert done.returncode == 1, said
+        assert done.returncode == 2, said
         assert all(part in done.stderr for part in server.ends), said
     else:
         assert done.returncode == 0, said
@@ -93,7 +93,7 @@ def test_a_build_through_the_real_proxy_of_litellm(
         assert f"4 queries in run{number}/dataset.json" in done.stdout + done.stderr
     for model, key, said in (("m", "sk-not-the-key", "refuses the key"), ("other", KEY, "does not know model 'other'")):
         done = goldbench(*build, model, "--out", "none", "--answers", "none.sqlite", OPENAI_API_KEY=key)
-        assert (done.returncode, said in done.stderr) == (1, True), done.stderr
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 def test_the_bundled_model_is_tried_like_any_server(goldbench: Goldbench, tmp_path: Path):

@@ -35,7 +35,7 @@ def test_files_that_are_not_read_are_named(goldbench: Goldbench, folder: Path) -
         assert f"{name}.md: is" in done.stderr
         assert why in done.stderr
     assert "Not read: 1 .doc." in done.stderr
-    assert goldbench("chunk", folder, "--strict").returncode == 1
+    assert goldbench("chunk", folder, "--strict").returncode == 2
 
 
 def test_every_file_in_doubt_is_named_because_nothing_else_lists_them(goldbench: Goldbench, tmp_path: Path) -> None:

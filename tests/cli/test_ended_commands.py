@@ -310,7 +310,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_state_or_the_new_one(disk: P
         seen.add(complete)
         if stopped.code:
             assert _is_plain(stopped), (room, stopped.said)
-            assert stopped.code == 1, (room, stopped.said)
+            assert stopped.code == 2, (room, stopped.said)
             assert re.search(
                 "disk is full|larger than a file may be|no space left|make room on the disk",
                 stopped.said.splitlines()[-1],

@@ -52,7 +52,7 @@ def test_a_stores_answers_go_elsewhere_and_come_back(
     assert model_server.stats()["requests"] == asked
     assert "deleted" in goldbench("answers", "prune", "two.sqlite", "--stage", "generate").stdout
     assert goldbench("answers", "prune", "two.sqlite").returncode == 2
-    assert goldbench("answers", "stats", "nowhere.sqlite").returncode == 1
+    assert goldbench("answers", "stats", "nowhere.sqlite").returncode == 2
 
 
 def test_the_export_of_a_store_onto_itself_is_a_wrong_call(goldbench: Goldbench, tmp_path: Path) -> None:

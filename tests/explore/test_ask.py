@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.cli import app
-from goldbench.pipeline.cli.options import DONE_WITH_FAILURES
-from goldbench.pipeline.errors import ModelError, UsageError
+from goldbench.pipeline.errors import DONE_IN_PART, ModelError, UsageError
 from goldbench.pipeline.explore.dialogue import PROMPT, Dialogue, GroundedAnswer, request_for, shown
 from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 from goldbench.pipeline.score.runs import load_gold
@@ -278,21 +277,21 @@ def test_questions_without_a_usable_reply_are_no_answers_and_no_declines(
         {"when": {}, "do": {"content": DECLINES}},
     )
     done = ask(with_unanswerable, b"", "--decline-rate", *model(model_server))
-    assert done.returncode == DONE_WITH_FAILURES
+    assert done.returncode == DONE_IN_PART
     first = done.stdout.decode().splitlines()[0]
     assert first.startswith("Unanswerable queries: 3 of 3 declined, 1.0000 [")
     assert first.endswith("; 1 query without a usable reply not counted.")
     model_server.reset()
     replies(model_server, used=[], answer=" ")
     empty = ask(with_unanswerable, b"", "--decline-rate", "--answers", "c.sqlite", *model(model_server))
-    assert empty.returncode == DONE_WITH_FAILURES
+    assert empty.returncode == DONE_IN_PART
     assert b"2 of 2 declined" not in empty.stdout, "an empty answer declines nothing"
     assert empty.stdout.count(b"not counted") == 2
     model_server.reset()
     replies(model_server, used=[], answer="The passages do not say.")
     cap = ["--decline-rate", "--max-requests", "2", "--answers", "b.sqlite", *model(model_server)]
     capped = ask(with_unanswerable, b"", *cap)
-    assert capped.returncode == DONE_WITH_FAILURES
+    assert capped.returncode == DONE_IN_PART
     assert len(model_server.requests()) == 2
     assert b"5 times" in capped.stderr
 

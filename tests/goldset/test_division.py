@@ -187,8 +187,8 @@ def test_verdicts_of_people_go_along_and_the_ledger_is_named(goldbench: Goldbenc
         (["--shares", "dev=1/00,test=1"], 2, "is not NAME=SHARE"),
         (["--shares", "dev=1"], 2, "needs two shares or more"),
         (["--shares", "dev=0,test=1"], 2, "each above 0"),
-        (["--shares", "dev=0.001,test=0.999"], 1, "part dev would have no query"),
-        (["--shares", "dev=0.3,test=0.7", "--out", "taken"], 1, "exists already; give another --out"),
+        (["--shares", "dev=0.001,test=0.999"], 2, "part dev would have no query"),
+        (["--shares", "dev=0.3,test=0.7", "--out", "taken"], 2, "exists already; give another --out"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(

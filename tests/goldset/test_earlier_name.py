@@ -198,7 +198,7 @@ def test_a_folder_of_before_is_not_overwritten_by_other_settings(
     earlier: Path, goldbench_inside: Goldbench, goldbench: Goldbench
 ) -> None:
     refused = goldbench_inside("build", "docs", "--out", "run", "--queries", 3)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "other settings" in refused.stderr
     assert (earlier / "run/manifest.json").read_bytes() == original("run/manifest.json")
     shutil.copytree(earlier / "rechunked", earlier / "docs" / "an earlier run")

@@ -423,7 +423,7 @@ def test_a_broken_reference_in_json_is_named_with_its_line(goldbench: Goldbench,
     (tmp_path / "l.json").write_text(text)
     done = goldbench("import", "llamaindex", "l.json", "--out", "out")
     line = next(number for number, one in enumerate(text.splitlines(), 1) if "gone" in one)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert f"l.json, line {line}: query 'q': judges document 'gone'" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "out").exists()

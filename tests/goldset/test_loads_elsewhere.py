@@ -245,7 +245,7 @@ def test_judgments_in_json_lines_that_are_wrong_are_refused_with_their_line(
     ):
         (tmp_path / "q.jsonl").write_text(good + bad)
         done = goldbench_inside("score", "q.jsonl", "--run", "run.trec")
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert says in done.stderr, done.stderr
         assert len(done.stderr.splitlines()) == 1
 

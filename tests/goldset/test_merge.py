@@ -249,7 +249,7 @@ def test_answers_and_held_out_words_that_contradict_each_other_are_conflicts(
 def test_documents_cut_in_two_ways_are_refused(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
     goldbench("rechunk", built, "--chunk-size", 400, "--out", "small")
     done = goldbench("merge", built, "small", "--out", "c")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "rechunk one of the sets first" in done.stderr
     assert not (tmp_path / "c").exists()
 
@@ -266,9 +266,9 @@ def test_ledgers_stay_and_are_named_and_a_folder_is_never_written_over(
     assert [(tmp_path / name / "review.sqlite").read_bytes() for name in "ab"] == [b"a", b"b"]
     assert not (tmp_path / "c" / "review.sqlite").exists()
     again = goldbench("merge", "a", "b", "--out", "c")
-    assert again.returncode == 1
+    assert again.returncode == 2
     assert "c: exists already; give another --out, or remove it first" in again.stderr
-    assert goldbench("merge", "a", "a-beir", "--out", "d").returncode == 1
+    assert goldbench("merge", "a", "a-beir", "--out", "d").returncode == 2
 
 
 def test_a_label_that_somebody_read_stands_over_one_that_nobody_read(

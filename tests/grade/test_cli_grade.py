@@ -88,7 +88,7 @@ def test_feedback_must_be_the_output_of_its_command(
         ("other.jsonl", "other.jsonl, line 1: is not the output of goldbench feedback (query_id: Field required)"),
     ):
         done = goldbench_inside("grade", "set", "--feedback", name, *url)
-        assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"goldbench: {says}")
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"goldbench: {says}")
     assert artifacts(tmp_path / "set") == before
 
 
@@ -102,7 +102,7 @@ def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
     before = artifacts(tmp_path / "run")
     model_server.reset()
     refused = goldbench("build", "docs", "--out", "run", "--queries", 3, *url)
-    assert (refused.returncode, "--grade" in refused.stderr) == (1, True)
+    assert (refused.returncode, "--grade" in refused.stderr) == (2, True)
     assert goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url).returncode == done.returncode
     assert artifacts(tmp_path / "run") == before
     assert model_server.stats()["requests"] == 0

@@ -83,7 +83,7 @@ def test_the_server_is_asked_though_the_store_knows_its_answers(
     assert "JSON Schema, with its limits" in goldbench_inside("doctor", "--try", *url).stdout
     model_server.script({"do": {"status": 401, "body": {"error": "no"}}})
     refused = goldbench_inside("doctor", "--try", *url)
-    assert (refused.returncode, "the server wants a key (HTTP 401): set OPENAI_API_KEY" in refused.stderr) == (1, True)
+    assert (refused.returncode, "the server wants a key (HTTP 401): set OPENAI_API_KEY" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("body", [{"choices": []}, {"detail": "no"}, {"choices": [{"message": {"content": None}}]}])

@@ -193,7 +193,7 @@ def write_page(here: Installed) -> bool:
 
 def check_missing(here: Installed, extra: str, *command: str) -> str:
     """Check that a command ends with a line that names the extra, and return what it said before."""
-    *before, line = here.goldbench(*command, rc=1).splitlines()
+    *before, line = here.goldbench(*command, rc=2).splitlines()
     assert line.endswith(f"(the extra {extra})"), line
     return "\n".join(before)
 

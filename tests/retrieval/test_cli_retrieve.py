@@ -59,7 +59,7 @@ def test_a_set_without_queries_or_texts_is_told_apart(goldbench: Goldbench, tmp_
     a_set(tmp_path / "white.json", {"q": "pump"}, {"d d": "pump"})
     for name, message in (("none.json", "holds 0 queries"), ("white.json", "'d d' has white space")):
         done = goldbench("retrieve", name, "-o", "run.trec")
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert message in done.stderr
     assert not (tmp_path / "run.trec").exists()
 
@@ -104,7 +104,7 @@ def test_a_run_never_replaces_the_description_of_its_system(goldbench: Goldbench
     a_set(tmp_path / "gold.json", {"q": "pump"}, {"d": "pump"})
     (tmp_path / "bench.toml").write_text('[systems.mine]\nkind = "bm25"\n')
     done = goldbench("retrieve", "gold.json", "--system", "mine", "-c", "bench.toml", "-o", "bench.toml")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "bench.toml: is one of the inputs; give another --output" in done.stderr
     assert (tmp_path / "bench.toml").read_text().startswith("[systems.mine]")
 

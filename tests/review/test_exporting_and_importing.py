@@ -252,7 +252,7 @@ def test_the_commands_export_and_import(goldbench: Goldbench, made: Made, tmp_pa
     assert all(task["predictions"][0]["model_version"] == "m/grade.v1" for task in tasks)
     (tmp_path / "bad.csv").write_text("query_id,chunk_id,annotator,grade\nq001,c001-0,a,9\n")
     done = goldbench("review", "import", "gold", "bad.csv", "--format", "csv")
-    assert (done.returncode, done.stderr) == (1, "goldbench: bad.csv, line 2: the grade is none of 0, 1, 2, 3\n")
+    assert (done.returncode, done.stderr) == (2, "goldbench: bad.csv, line 2: the grade is none of 0, 1, 2, 3\n")
 
 
 def test_a_set_nobody_has_judged_can_go_to_another_tool(tmp_path: Path) -> None:

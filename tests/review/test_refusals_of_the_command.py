@@ -47,7 +47,7 @@ def test_a_taken_port_is_told(goldbench: Goldbench, tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         done = goldbench("review", folder, "--port", taken.getsockname()[1], "--annotator", "anna")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "give another --port" in done.stderr
 
 

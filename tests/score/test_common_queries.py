@@ -124,7 +124,7 @@ def test_a_baseline_from_before_sets_had_versions_stands_while_the_judgments_do(
     passage = next(iter(grades))
     (folder / "trec" / "qrels.txt").write_text(f"{query_id} 0 {passage} 3\n", encoding="utf-8")
     refused = goldbench(*gate)
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert "does not say which version it measured; write a new baseline with --init" in refused.stderr
 

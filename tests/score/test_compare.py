@@ -34,8 +34,9 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("files")
 def test_a_comparison_says_who_is_better_in_words(goldbench: Goldbench) -> None:
-    done = goldbench("compare", "gold.qrels", *RUNS, "--measure", "mrr@10")
+    done = goldbench("compare", "gold.qrels", *RUNS, "--measure", "mrr@10", "--verbose")
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Verdict: ")
     assert "good is better than bad by mrr@10 (+" in done.stdout
     assert "good and same have the same mrr@10 on every query." in done.stdout
     assert "By mrr@10, these are not separable from the best: good, same." in done.stdout
@@ -82,10 +83,11 @@ def test_simulated_queries_name_no_better_system(goldbench: Goldbench, files: Pa
     (files / "run" / "manifest.json").write_text("{}", encoding="utf-8")
     gold = {"relevant_docs": {}, "metadata": {"evidence_level": "smoke", "notice": "Made up by a machine."}}
     (files / "run" / "dataset.json").write_text(json.dumps(gold), encoding="utf-8")
-    said = goldbench("compare", "run/trec/qrels.txt", *RUNS, "--measure", "mrr@10").stdout
-    assert "good scores higher than bad by mrr@10 on these simulated queries" in said
-    assert "better" not in said
-    assert "Warning: Made up by a machine." in said
+    done = goldbench("compare", "run/trec/qrels.txt", *RUNS, "--measure", "mrr@10", "--verbose", COLUMNS="400")
+    assert "good scores higher than bad by mrr@10 on these queries, which show nothing about the systems" in done.stdout
+    assert "better" not in done.stdout
+    assert "best" not in done.stdout
+    assert "Warning: Made up by a machine." in done.stderr
 
 
 @pytest.mark.usefixtures("files")
@@ -101,8 +103,8 @@ def test_markdown_has_a_table_and_the_sentences(goldbench: Goldbench) -> None:
     [
         (("--run", "good.trec"), 2, "at least two runs"),
         (("--run", "A=good.trec", "--run", "A=bad.trec"), 2, "A"),
-        (("--run", "A=good.trec", "--run", "B=none.trec"), 1, "none.trec"),
-        ((*RUNS, "--measure", "ndgc@10"), 1, "ndgc@10"),
+        (("--run", "A=good.trec", "--run", "B=none.trec"), 2, "none.trec"),
+        ((*RUNS, "--measure", "ndgc@10"), 2, "ndgc@10"),
         ((*RUNS, "--measure", "judged@10"), 2, "judged"),
         ((*RUNS, "--alpha", "1.5"), 2, "--alpha"),
         ((*RUNS, "--permutations", "0"), 2, "permutations"),

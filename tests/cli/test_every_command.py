@@ -1,0 +1,270 @@
+"""What holds for every command: its options for output, its exit codes, its help, and what it says of a wrong name."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldbench.pipeline import errors
+from goldbench.pipeline.cli.app import built
+from goldbench.pipeline.cli.command_list import COMMANDS, GROUPS, example_of, overview
+from goldbench.pipeline.cli.output import WITHOUT_JSON
+from tests.cli.sample_set import write_sample
+from tests.conftest import ROOT, Goldbench
+
+
+def walk() -> Iterator[tuple[str, Any]]:
+    for name in COMMANDS:
+        command = built(name)
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            yield name, command
+        else:
+            yield from ((f"{name} {word}", one) for word, one in inner.items())
+
+
+EVERY = dict(walk())
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    write_sample(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", EVERY)
+def test_every_command_takes_the_options_of_output(words: str) -> None:
+    options = {name for one in EVERY[words].params for name in one.opts}
+    assert {"-q", "--quiet", "-v", "--verbose"} <= options
+    assert ("--json" in options) != (words in WITHOUT_JSON)
+
+
+def test_every_exception_from_json_is_a_command_and_has_a_reason() -> None:
+    page = (ROOT / "docs" / "terminal.md").read_text(encoding="utf-8")
+    for words, reason in WITHOUT_JSON.items():
+        assert reason
+        assert words == "open" or words in EVERY
+        assert f"`{words}`" in page
+
+
+@pytest.mark.parametrize("words", EVERY)
+def test_the_help_of_every_command_ends_with_an_example_of_it(goldbench_inside: Goldbench, words: str) -> None:
+    shown = goldbench_inside(*words.split(), "--help", COLUMNS="80").stdout
+    example = shown.rstrip().splitlines()[-1].strip()
+    assert example == f"goldbench {example_of(words)}"
+    typed = shlex.split(example)[1:]
+    assert typed[0] == words.split(maxsplit=1)[0]
+    command = EVERY[words]
+    named = {name for one in command.params for name in one.opts}
+    assert {word for word in typed if word.startswith("-")} <= named
+    assert "…" not in shown
+
+
+def test_the_list_of_commands_fits_80_columns_in_groups_with_an_example_each() -> None:
+    lines = overview().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "…" not in overview()
+    assert "..." not in "\n".join(lines[1:])
+    for title, group in GROUPS.items():
+        start = lines.index(f"{title}:")
+        assert [line.split()[0] for line in lines[start + 1 : start + 1 + len(group)]] == list(group)
+        assert lines[start + 1 + len(group)].strip().startswith("e.g. goldbench ")
+    assert sum(map(len, GROUPS.values())) == len(COMMANDS)
+
+
+class TestExitCodes:
+    """0 done, 1 the answer is no, 2 not done, 3 done in part, 130 interrupted."""
+
+    @pytest.mark.parametrize("words", EVERY)
+    def test_an_unknown_option_is_2(self, goldbench_inside: Goldbench, words: str) -> None:
+        done = goldbench_inside(*words.split(), "--no-such-option")
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert f"(see goldbench {words.partition(' ')[0]}" in done.stderr
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "build none --out x", "refresh none", "add none q.csv", "import beir none --out x", "chunk none",
+            "grade none --model m", "topup none --run a=a.trec", "review none", "review report none",
+            "agreement none other", "feedback none f.csv --out o.jsonl", "card none", "bench none --system bm25",
+            "retrieve none -o r.trec", "score none --run a.trec", "compare none --run a.trec --run b.trec",
+            "gate none --run a.trec --min r@5=0.1", "monitor none --run a.trec --history h.jsonl",
+            "monitor plot none", "drift none --queries q.txt", "ask none --no-model", "validate none",
+            "diff none other", "split none --shares a=0.5,b=0.5", "merge none other --out x",
+            "rechunk none --chunk-size 100", "version none", "answers stats none", "prompts show none",
+            "models pull none", "doctor --config none.toml", "init none", "score gold --run none.trec",
+            "score gold --run a.trec --measure ndgc@10", "score gold --run a.trec --html none/page.html",
+        ],
+    )  # fmt: skip
+    def test_what_is_not_there_is_2_in_one_line(self, sample: Path, goldbench_inside: Goldbench, command: str) -> None:
+        done = goldbench_inside(*command.split())
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.splitlines()[-1].startswith("goldbench: ")
+        assert "internal error" not in done.stderr
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "gate gold --run a.trec --min ndcg@10=0.99",
+            "monitor gold --run a.trec --history h.jsonl --alert-below ndcg@10=0.99",
+            "diff gold gold2 --exit-code",
+        ],
+    )
+    def test_a_check_that_says_no_is_1(self, sample: Path, goldbench_inside: Goldbench, command: str) -> None:
+        data = json.loads((sample / "gold" / "dataset.json").read_text(encoding="utf-8"))
+        data["queries"]["q00"] = "Another question?"
+        (sample / "gold2").mkdir()
+        (sample / "gold2" / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
+        assert goldbench_inside(*command.split()).returncode == 1
+        quiet = goldbench_inside(*command.split(), "--json")
+        assert quiet.returncode == 1
+        assert json.loads(quiet.stdout)
+
+    def test_every_error_has_the_code_of_its_rule(self) -> None:
+        kinds = [
+            one for _, one in inspect.getmembers(errors, inspect.isclass) if issubclass(one, errors.GoldbenchError)
+        ]
+        assert {one.exit_code for one in kinds} == {errors.NOT_DONE, errors.DONE_IN_PART}
+
+    def test_no_command_ends_with_a_number_of_its_own(self) -> None:
+        for path in (ROOT / "pipeline" / "cli").glob("*.py"):
+            codes = set(re.findall(r"typer\.Exit\((\w*)\)", path.read_text(encoding="utf-8")))
+            assert codes <= {"", "NEGATIVE", "DONE_IN_PART"}, path.name
+
+    def test_a_closed_output_is_no_failed_check(self, sample: Path) -> None:
+        command = f"{sys.executable} -m goldbench prompts show generate.v1 | true; echo ${{PIPESTATUS[0]}}"
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=sample,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout.strip() in {"0", "141"}
+
+
+class TestOutput:
+    """--quiet, --verbose and --json."""
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "score gold --run a.trec", "compare gold --run a.trec --run b.trec --permutations 100 --resamples 100",
+            "agreement people.txt model.txt --resamples 100", "gate gold --run a.trec --min ndcg@10=0.1",
+            "monitor gold --run a.trec --history h.jsonl", "diff gold gold", "prompts list", "models",
+            "retrieve gold -o r.trec", "ask gold --no-model --system bm25 --question valve", "doctor",
+            "prompts show generate.v1",
+        ],
+    )  # fmt: skip
+    def test_json_is_one_object_and_nothing_else(self, sample: Path, goldbench_inside: Goldbench, command: str) -> None:
+        done = goldbench_inside(*command.split(), "--json")
+        assert isinstance(json.loads(done.stdout), dict), done.stderr
+
+    def test_json_and_format_are_one(self, sample: Path, goldbench_inside: Goldbench) -> None:
+        run = ("score", "gold", "--run", "a.trec")
+        assert goldbench_inside(*run, "--json").stdout == goldbench_inside(*run, "--format", "json").stdout
+        refused = goldbench_inside(*run, "--json", "--format", "csv")
+        assert (refused.returncode, "--format csv" in refused.stderr) == (2, True)
+
+    def test_quiet_prints_the_result_and_verbose_the_details(self, sample: Path, goldbench_inside: Goldbench) -> None:
+        run = ("score", "gold", "--run", "a.trec", "--run", "b.trec")
+        plain, quiet, verbose = (goldbench_inside(*run, *more) for more in ((), ("-q",), ("-v",)))
+        assert (quiet.stdout, quiet.stderr) == (plain.stdout, "")
+        assert plain.stderr.count("unjudged results") == 1
+        assert verbose.stderr.count("unjudged results") == 2
+        assert verbose.stdout.count("\n- ") > plain.stdout.count("\n- ")
+        both = goldbench_inside(*run, "-q", "-v")
+        assert (both.returncode, "contradict" in both.stderr) == (2, True)
+
+    def test_progress_is_quiet_too(self, sample: Path, goldbench_inside: Goldbench) -> None:
+        done = goldbench_inside("bench", "gold", "--system", "bm25", "--out", "bench", "-q")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "ndcg@10" in done.stdout
+
+    def test_a_long_warning_is_one_line_once_and_whole_with_verbose(
+        self, sample: Path, goldbench_inside: Goldbench
+    ) -> None:
+        (sample / "gold" / "manifest.json").write_text("{}", encoding="utf-8")
+        run = ("compare", "gold", "--run", "a.trec", "--run", "b.trec", "--permutations", "100", "--resamples", "100")
+        said = goldbench_inside(*run)
+        assert (said.stdout + said.stderr).count("Queries of a rule.") == 1
+        assert "Warning: Queries of a rule. Use them for tests. (-v: more)\n" in said.stderr
+        assert "They ask one thing." in goldbench_inside(*run, "-v").stderr
+
+
+class TestMeant:
+    """What an unknown name probably means."""
+
+    @pytest.mark.parametrize(
+        ("command", "meant"),
+        [
+            ("buld docs --out x", "build"),
+            ("review aply gold", "apply"),
+            ("answers prun x", "prune"),
+            ("score gold --rum a.trec", "--run"),
+            ("score gold --run a.trec --measure ndgc@10", "ndcg"),
+            ("bench gold --system bm52", "bm25"),
+            ("retrieve gold -o r.trec --system hybird", "hybrid"),
+            ("retrieve gold -o r.trec --language german", "de"),
+            ("build docs --out x --language english", "en"),
+            ("init gold --retriever bm52", "bm25"),
+            ("init gold --language germna", "de"),
+        ],
+    )
+    def test_it_is_named(self, sample: Path, goldbench_inside: Goldbench, command: str, meant: str) -> None:
+        done = goldbench_inside(*command.split())
+        assert done.returncode == 2
+        assert re.search(rf"did you mean {re.escape(meant)}\b", done.stderr), done.stderr
+
+    def test_nothing_is_guessed_for_a_name_like_no_other(self, goldbench_inside: Goldbench) -> None:
+        assert "did you mean" not in goldbench_inside("xyzzy").stderr
+
+
+class TestCompletion:
+    """What the shell is offered."""
+
+    def offered(self, folder: Path, line: str) -> list[str]:
+        words = line.split(" ")
+        environment = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_GOLDBENCH_COMPLETE": "complete_bash"}
+        command = "import sys; sys.argv[0] = 'goldbench'; from goldbench.pipeline.__main__ import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", command],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout.split()
+
+    def test_commands_options_and_values_are_completed(self, sample: Path) -> None:
+        assert self.offered(sample, "goldbench sc") == ["score"]
+        assert self.offered(sample, "goldbench score gold --mis") == ["--missing"]
+        assert "ndcg@10" in self.offered(sample, "goldbench score gold --measure mrr,nd")[0]
+        assert "hybrid" in self.offered(sample, "goldbench bench gold --system ")
+        assert "de" in self.offered(sample, "goldbench retrieve gold --language d")
+
+    def test_folders_of_sets_are_completed(self, sample: Path) -> None:
+        (sample / "goods").mkdir()
+        (sample / "gone.txt").write_text("", encoding="utf-8")
+        assert self.offered(sample, "goldbench card go") == ["gold", "goods/"]
+
+    def test_the_script_is_shown(self, sample: Path) -> None:
+        command = "import sys; sys.argv = ['goldbench', '--show-completion', 'bash']; "
+        command += "from goldbench.pipeline.__main__ import main; main()"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+        done = subprocess.run(
+            [sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True
+        )
+        assert "_GOLDBENCH_COMPLETE" in done.stdout
