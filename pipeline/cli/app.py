@@ -64,7 +64,7 @@ def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
 
 def _offer_values(found: typer.Typer) -> None:
     """Tell the shell what values the options and arguments of commands take."""
-    from goldbench.pipeline.cli.completion import completion_of
+    from goldbench.pipeline.cli.offered_values import completion_of
 
     for info in found.registered_commands:
         assert info.callback is not None

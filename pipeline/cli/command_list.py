@@ -69,7 +69,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "doctor": Entry("doctor.doctor", "Check the configuration and the model server.", "doctor --try"),
         "models": Entry("runnable_models.app", "List or download models for this machine.", "models"),
         "prompts": Entry("prompts.app", "Show exactly what a model is sent.", "prompts show generate.v1"),
-        "answers": Entry("answers.app", "Manage a store of model answers.", "answers stats runs/answers.sqlite"),
+        "answers": Entry("answers.app", "Manage a store of model answers.", "answers stats runs/answers.sqlite --json"),
     },
 }
 """The commands by group, in the order of the help."""

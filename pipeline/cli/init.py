@@ -32,7 +32,7 @@ _PAID = 50
 """Queries of a model, if no number is given: enough to see what they are worth."""
 _BASELINE = "bm25"
 _OWN = "mine"
-"""The name of a system that is no preset."""
+"""The name of a system other than the presets."""
 
 
 def init(
@@ -196,7 +196,7 @@ def _written(out: Path, live: dict[str, Any], systems: dict[str, dict[str, Any]]
 
 
 def _show_cost(config: Config, documents: str, place: Path) -> None:
-    """Print what the build would send and cost; that it cannot be told is no failure."""
+    """Print what the build would send and cost; where the cost is not known, say why."""
     from goldbench.pipeline.cli.build import order_of
     from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.goldset.file_names import answers_beside

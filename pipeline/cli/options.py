@@ -129,7 +129,7 @@ class _WithExample:
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  typer keeps its classes to itself
         """Write the example behind the options."""
-        words = getattr(getattr(self, "callback", None), "words", None) or getattr(self, "name", "")
+        words = str(getattr(getattr(self, "callback", None), "words", None) or getattr(self, "name", ""))
         with formatter.section("Example"):
             formatter.write(f"  goldbench {example_of(words)}\n")
 

@@ -28,7 +28,7 @@ def documents(tmp_path: Path) -> Path:
     folder.mkdir()
     for place, topic in enumerate(TOPICS):
         text = " ".join(
-            f"The {topic} of line {turn} are {verb} by the {TOPICS[(place + turn) % 10]} crew after {turn + place} days."
+            f"The {topic} of line {turn} are {verb} by the {TOPICS[(place + turn) % 10]} crew in {turn + place} days."
             for turn, verb in enumerate(("cleaned", "opened", "tested", "sealed", "painted", "weighed", "replaced"))
         )
         (folder / f"{topic}.md").write_text(f"# About {topic}\n\n{text}\n", encoding="utf-8")
