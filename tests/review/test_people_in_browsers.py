@@ -218,6 +218,7 @@ def test_every_screen_fits_and_has_no_serious_barrier(site: Sites, person: Peopl
 
 def test_a_normal_chunk_needs_no_scrolling(site: Sites, person: People) -> None:
     anna = person(site(queries=1, passages=2).links["anna"], viewport={"width": 1280, "height": 800})
+    anna.press("Escape", moves=False)
     assert anna.page.evaluate("document.documentElement.scrollHeight <= innerHeight")
 
 
