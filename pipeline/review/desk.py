@@ -121,8 +121,14 @@ class Desk:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
-        """Give the state as it is known here; nothing changes it within the block."""
+        """Give the state as it is known here; nothing changes it within the block.
+
+        Raises:
+            LedgerFailed: The state is to be read again, and the database does not answer.
+        """
         with self._held():
+            if not self._seq:
+                self._take_in(self.ledger.events())
             yield self.state
 
     def claim(self, annotator: str, count: int, *, have: Collection[tuple[Pair, bool]] = ()) -> list[Handed]:
@@ -183,6 +189,8 @@ class Desk:
                     give_back(connection, event)
                     self._take_in([stored], connection)
                     return stored, self._claim(connection, event.annotator, want, have) if want else []
+            except NotYours:
+                raise
             except BaseException:
                 self._forget()  # the state may hold an event that was not stored: read it again
                 raise

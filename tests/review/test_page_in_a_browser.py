@@ -224,7 +224,11 @@ def test_a_disagreement_on_a_conversation_is_decided_with_the_conversation_in_si
 ) -> None:
     members = {"history": {"q000": TURNS}, "standalone": {"q000": "Who repaired machine 0?"}}
     served = site(
-        queries=1, passages=1, members=members, annotators=("anna", "bob", "carl"), queue=replace(only("A"), overlap=1.0)
+        queries=1,
+        passages=1,
+        members=members,
+        annotators=("anna", "bob", "carl"),
+        queue=replace(only("A"), overlap=1.0),
     )
     for name, grade in (("anna", "0"), ("bob", "3")):
         one = person(served.links[name])
