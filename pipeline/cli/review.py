@@ -17,11 +17,25 @@ from goldbench.pipeline.errors import UsageError
 if TYPE_CHECKING:
     from goldbench.pipeline.review.ledger import Ledger
     from goldbench.pipeline.review.queue import QueueSettings
-    from goldbench.pipeline.review.server import Place
+    from goldbench.pipeline.review.server import Opened, Place
     from goldbench.pipeline.review.team import Team
     from goldbench.schemas.review_event import Lane
 
 PORT = 8808
+
+PortOption = Annotated[
+    int | None,
+    people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: any (default: 8808 or the next free)."),
+]
+LeadOption = Annotated[
+    list[str] | None, people_option(metavar="NAME", help="Who alone settles disagreements. Repeatable.")
+]
+TargetOption = Annotated[
+    list[str] | None, people_option(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
+]
+GuidelinesOption = Annotated[
+    Path | None, people_option(metavar="FILE", help="Markdown beside the rubric (default: DIR/guidelines.md).")
+]
 
 app = subcommands("Let people judge.\n\n`goldbench review DIR` is short for serve.", cls=DefaultGroup)
 
@@ -29,10 +43,7 @@ app = subcommands("Let people judge.\n\n`goldbench review DIR` is short for serv
 @app.command()
 def serve(
     folder: Folder,
-    port: Annotated[
-        int | None,
-        people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: any (default: 8808 or the next free)."),
-    ] = None,
+    port: PortOption = None,
     host: Annotated[
         str, people_option(metavar="HOST", help="Address to listen at (default: 127.0.0.1).")
     ] = "127.0.0.1",
@@ -42,15 +53,9 @@ def serve(
     annotator: Annotated[
         list[str] | None, people_option(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
     ] = None,
-    lead: Annotated[
-        list[str] | None, people_option(metavar="NAME", help="Who alone settles disagreements. Repeatable.")
-    ] = None,
-    target: Annotated[
-        list[str] | None, people_option(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
-    ] = None,
-    guidelines: Annotated[
-        Path | None, people_option(metavar="FILE", help="Markdown beside the rubric (default: DIR/guidelines.md).")
-    ] = None,
+    lead: LeadOption = None,
+    target: TargetOption = None,
+    guidelines: GuidelinesOption = None,
     ledger: LedgerOption = None,
     overlap: Annotated[
         float, judging_option(metavar="SHARE", min=0, max=1, help="Pairs that two people judge (default: 0.2 = 20 %).")
@@ -78,13 +83,12 @@ def serve(
     completely. Nobody settles a disagreement on a passage that they judged themselves; without --lead, anybody else
     may. A --port that is taken is an error; without the option, the next free port after 8808 is used.
     """
-    from goldbench.pipeline.report.review_text import LANES
     from goldbench.pipeline.review.guidelines import load_guidelines
     from goldbench.pipeline.review.queue import QueueSettings
     from goldbench.pipeline.review.server import Place, opened
     from goldbench.pipeline.review.server import serve as run
     from goldbench.pipeline.review.team import team_of
-    from goldbench.pipeline.text.display import amount, queries
+    from goldbench.pipeline.text.display import amount
 
     _check_host(host, allowed=allow_network)
     settings = QueueSettings(
@@ -104,9 +108,7 @@ def serve(
             repeats=repeats,
             seed=seed,
         )
-        sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
-        typer.echo(f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
-        typer.echo(f"Decisions are kept in {review.ledger.name}.")
+        _describe(review)
         _explain(settings, place, team)
         events = run(review, place, tell=_tell, complain=_complain)
         typer.echo(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
@@ -160,6 +162,15 @@ def _asked() -> str:
     if sys.stdin is None or not sys.stdin.isatty():
         return user
     return str(typer.prompt("Who judges", default=user))
+
+
+def _describe(review: Opened) -> None:
+    from goldbench.pipeline.report.review_text import LANES
+    from goldbench.pipeline.text.display import amount, queries
+
+    sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
+    typer.echo(f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
+    typer.echo(f"Decisions are kept in {review.ledger.name}.")
 
 
 def _explain(settings: QueueSettings, place: Place, team: Team) -> None:

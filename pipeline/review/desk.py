@@ -30,7 +30,7 @@ AT_ONCE = 60
 """Pairs that are lent to one person at a time, at most: enough to judge 50 while the server is away."""
 
 KEPT = 5
-"""Pairs lent to one person that nobody takes over. The others are spare: whoever has nothing left gets half of them."""
+"""Pairs lent to one person that nobody takes over. The others are spare: people with nothing left get half of them."""
 
 REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
 """Pairs of the random sample before the first is repeated, between repeats, and judgments since a pair's first look."""

@@ -13,9 +13,9 @@ from pydantic_core import ErrorDetails
 from goldbench.pipeline.review import payload
 from goldbench.pipeline.review.completion import counts
 from goldbench.pipeline.review.desk import Desk, Handed
-from goldbench.pipeline.review.history import History
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
 from goldbench.pipeline.review.overview import Refused, Standing, number
+from goldbench.pipeline.review.own_judgments import OwnJudgments
 from goldbench.pipeline.review.payload import Keys
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import Pair
@@ -62,13 +62,13 @@ class Answers:
     guidelines_sha: str | None = None
     keys: Keys = field(init=False)
     standing: Standing = field(init=False)
-    history: History = field(init=False)
+    history: OwnJudgments = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the keys of the pairs."""
         self.keys = Keys(self.desk.items, data_sha=self.material.data_sha)
         self.standing = Standing(self.desk, self.material, self.keys)
-        self.history = History(self.desk, self.material, self.keys)
+        self.history = OwnJudgments(self.desk, self.material, self.keys)
 
     def session(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
         """Return the person's name, settings of the session, and counts."""

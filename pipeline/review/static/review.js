@@ -247,7 +247,7 @@ function press(act, on) {
   document.querySelector(`[data-act="${act}"]`).setAttribute("aria-pressed", String(on));
 }
 
-function count() { // each passage counts once, whoever judged it: mine ≤ everyone's ≤ all
+function count() { // each passage counts once, by all its judgments: mine ≤ everyone's ≤ all
   if (!me) return;
   const unsent = queue.reduce((sum, event) => sum + (event.step || 0), 0);
   const mine = Math.max(0, Math.min(told.mine + unsent, told.total));

@@ -58,8 +58,8 @@ class Wanted:
         )
 
 
-class History:
-    """The decisions of each person on pairs, with what the person said of a pair before."""
+class OwnJudgments:
+    """The decisions of each person on pairs, with the grades given before."""
 
     def __init__(self, desk: Desk, material: ReviewableSet, keys: Keys) -> None:
         self._desk, self._material, self._keys = desk, material, keys
