@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -19,6 +20,7 @@ from starlette.types import ASGIApp
 
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.review.desk import NotYours
+from goldbench.pipeline.review.guidelines import Guidelines
 from goldbench.pipeline.review.ledger import LedgerConflict, LedgerGone
 from goldbench.pipeline.review.overview import Refused
 from goldbench.pipeline.review.payload import rubric
@@ -29,10 +31,13 @@ from goldbench.pipeline.review.state import fold
 STATIC = {
     "asked.js": "text/javascript",
     "review.js": "text/javascript",
+    "history.js": "text/javascript",
     "progress.js": "text/javascript",
     "adjudicate.js": "text/javascript",
     "review.css": "text/css",
 }
+OF_ALL_PAGES = {"passage.js": "text/javascript", "passage.css": "text/css"}
+"""Static files that reports have, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +62,22 @@ class Door:
         return frozenset(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", self.host.lower()))
 
 
-def create_app(answers: Answers, door: Door, *, complain: Callable[[str], None]) -> ASGIApp:
+def create_app(
+    answers: Answers, door: Door, *, guidelines: Guidelines | None = None, complain: Callable[[str], None]
+) -> ASGIApp:
     """Return the application.
 
     Args:
         answers: What the routes return.
         door: The address, and who may open the page.
+        guidelines: The project's own guidelines, if it has any.
         complain: Called with one line about each internal error, without content.
     """
     routes = [
-        Route("/", _page("review.html", door), methods=["GET"]),
+        Route("/", _page("review.html", door, guidelines), methods=["GET"]),
+        Route("/history", _page("history.html", door), methods=["GET"]),
         Route("/progress", _page("progress.html", door), methods=["GET"]),
-        Route("/adjudicate", _page("adjudicate.html", door), methods=["GET"]),
+        Route("/adjudicate", _page("adjudicate.html", door, guidelines), methods=["GET"]),
         Route("/static/{name}", _static, methods=["GET"]),
         Route("/export/{name}", _export(answers), methods=["GET"]),
         Route("/api/session", _asked(answers.session), methods=["GET"]),
@@ -76,6 +85,7 @@ def create_app(answers: Answers, door: Door, *, complain: Callable[[str], None])
         Route("/api/item", _asked(answers.item), methods=["GET"]),
         Route("/api/context", _asked(answers.context), methods=["GET"]),
         Route("/api/query", _asked(answers.overview), methods=["GET"]),
+        Route("/api/history", _asked(answers.history.page), methods=["GET"]),
         Route("/api/progress", _asked(answers.standing.progress), methods=["GET"]),
         Route("/api/cell", _asked(answers.standing.cell), methods=["GET"]),
         Route("/api/adjudicate", _asked(answers.standing.disputes), methods=["GET"]),
@@ -105,11 +115,12 @@ def _failed(_: Request, __: Exception) -> Response:
     return JSONResponse({"error": "internal error; nothing was stored"}, 500)
 
 
-def _page(template: str, door: Door) -> Callable[[Request], Response]:
+def _page(template: str, door: Door, guidelines: Guidelines | None = None) -> Callable[[Request], Response]:
     environment = Environment(
         loader=PackageLoader("goldbench.pipeline.review", "templates"), autoescape=True, undefined=StrictUndefined
     )
-    html = environment.get_template(template).render(rubric=rubric())
+    shown = Markup(guidelines.html()) if guidelines else None  # noqa: S704  the sanitiser's
+    html = environment.get_template(template).render(rubric=rubric(), guidelines=shown)
 
     def page(request: Request) -> Response:
         token = request.query_params.get("token")
@@ -137,6 +148,9 @@ def _page(template: str, door: Door) -> Callable[[Request], Response]:
 
 def _static(request: Request) -> Response:
     name = request.path_params["name"]
+    if name in OF_ALL_PAGES:
+        body = files("goldbench.pipeline.report").joinpath("templates", name).read_bytes()
+        return Response(body, media_type=OF_ALL_PAGES[name])
     if name not in STATIC:
         return JSONResponse({"error": "unknown file"}, 404)
     body = files("goldbench.pipeline.review").joinpath("static", name).read_bytes()
