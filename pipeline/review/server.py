@@ -14,18 +14,19 @@ from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.ranks.order import best
-from goldbench.pipeline.review.connections import QUEUED, PageServer
+from goldbench.pipeline.review.connections import QUEUED, PageServer, page_server
 from goldbench.pipeline.review.desk import Desk
 from goldbench.pipeline.review.learnt_order import LearntOrder
 from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from goldbench.pipeline.review.ledger_tables import file_of
 from goldbench.pipeline.review.likely_errors import Runs
+from goldbench.pipeline.review.local_page import Audience, open_door
 from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.queue import Item, Queue, QueueSettings
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
-from goldbench.pipeline.review.security import Links, Rates, Sessions, key_note, session_key
-from goldbench.pipeline.review.web import Door, create_app
+from goldbench.pipeline.review.security import Rates
+from goldbench.pipeline.review.web import create_app
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.relevance import RELEVANT
 
@@ -135,19 +136,8 @@ def server_of(
         tell: As in `serve`.
         complain: As in `serve`.
     """
-    port = int(sock.getsockname()[1])
-    base = f"http://{_linked(place.host)}:{port}/"
-    links = Links(place.annotators, tell=lambda name, token: tell(name, f"{base}?token={token}"))
-    door = Door(
-        port=port,
-        links=links,
-        sessions=Sessions(session_key(review.key), place.annotators),
-        host=_linked(place.host),
-        network=place.network,
-        rates=place.rates,
-    )
-    if note := key_note(review.key):
-        complain(note)
+    audience = Audience(place.annotators, place.host, place.network, place.rates)
+    door = open_door(sock, audience, review.key, tell=tell, complain=complain)
     desk = Desk(
         review.ledger,
         review.items,
@@ -157,18 +147,7 @@ def server_of(
         patience_s=PATIENCE_S,
     )
     app = create_app(Answers(desk, review.material, training=place.training), door, complain=complain)
-    for name, token in links.all():
-        tell(name, f"{base}?token={token}")
-    return PageServer(
-        app,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        lifespan="off",
-        ws="none",
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=3,
-    )
+    return page_server(app)
 
 
 @contextlib.contextmanager
@@ -193,13 +172,6 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
             reason = (getattr(error, "strerror", None) or "not a valid port").lower()
             raise OutputError(f"port {port} of {shown(host)} cannot be used ({reason}); give another --port") from None
         yield sock
-
-
-def _linked(host: str) -> str:
-    """Return the host name for links to an address."""
-    if host in {"0.0.0.0", "::"}:  # noqa: S104  compared, not bound
-        return socket.gethostname().lower()
-    return f"[{host}]" if ":" in host else host
 
 
 def _runs(folder: Path) -> Runs:
