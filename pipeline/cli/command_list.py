@@ -13,6 +13,7 @@ COMMANDS = {
     "topup": ("grade.topup", "Grade the unjudged results of a new run."),
     "card": ("card.card", "Show how far a gold set can be trusted."),
     "review": ("review.app", "Let people judge."),
+    "open": ("open.open_", "Browse queries, results and failures."),
     "agreement": ("agreement.agreement", "Compare two sets of labels."),
     "rechunk": ("rechunk.rechunk", "Move a gold set to another chunking."),
     "diff": ("diff.diff", "Show what changed between two gold sets."),

@@ -70,13 +70,13 @@ def serve(
     from goldbench.pipeline.review.server import serve as run
     from goldbench.pipeline.text.display import amount, queries
 
-    _check_host(host, allowed=allow_network)
+    check_host(host, allowed=allow_network)
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
     )
     with opened(folder, ledger, settings) as review:
         place = Place(
-            annotators=_names(annotator, review.ledger),
+            annotators=annotators(annotator, review.ledger),
             port=port,
             host=host,
             network=allow_network,
@@ -88,11 +88,16 @@ def serve(
         typer.echo(f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
         typer.echo(f"Decisions are kept in {review.ledger.name}.")
         _explain(settings, training=reveal, network=allow_network, host=host)
-        events = run(review, place, tell=_tell, complain=_complain)
+        events = run(review, place, tell=tell, complain=complain)
         typer.echo(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
 
 
-def _check_host(host: str, *, allowed: bool) -> None:
+def check_host(host: str, *, allowed: bool) -> None:
+    """Refuse an address that other machines reach, unless that is allowed.
+
+    Raises:
+        UsageError: It is not allowed.
+    """
     from goldbench.pipeline.llm.proxies import is_loopback
 
     if not is_loopback(host) and not allowed:
@@ -112,7 +117,7 @@ def _lanes(given: str) -> frozenset[Lane]:
     return frozenset(map(Lane, chosen))
 
 
-def _names(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
+def annotators(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
     """Return who judges: the given names, else the only person in the ledger, else the user of this machine."""
     names = [" ".join(name.split()) for name in given or ()]
     if not names:
@@ -154,12 +159,14 @@ def _explain(settings: QueueSettings, *, training: bool, network: bool, host: st
     typer.echo("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
 
 
-def _tell(name: str, address: str) -> None:
+def tell(name: str, address: str) -> None:
+    """Print a person's link at once, also into a pipe."""
     typer.echo(f"{name}: {address}")
     sys.stdout.flush()
 
 
-def _complain(problem: str) -> None:
+def complain(problem: str) -> None:
+    """Print what is wrong with the server."""
     typer.echo(f"goldbench: {problem}", err=True)
 
 

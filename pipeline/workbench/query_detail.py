@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from goldbench.pipeline.measures.ranks.failure_causes import Cause, Listed
+from goldbench.pipeline.report.passage_html import passage_html
 from goldbench.pipeline.review.payload import asks, clean
 from goldbench.pipeline.review.reviewable_set import Place
 from goldbench.pipeline.review.state import State
@@ -27,18 +29,7 @@ FIRST_CHARACTERS = 300
 SENT = 20_000
 """Characters of a relevant passage that come with the query; the rest comes when it is opened."""
 
-_OF_THE_QUERY = (
-    "kind",
-    "style",
-    "language",
-    "recipe",
-    "generator",
-    "quote",
-    "overlap",
-    "noise",
-    "frequency",
-    "traffic",
-)
+_OF_THE_QUERY = ("kind", "style", "language", "recipe", "generator", "overlap", "noise", "frequency", "traffic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +113,36 @@ class QueryDetail:
     def _passage(
         self, chunk_id: str, evidence: Sequence[Evidence], *, most: int | None, quotes: Sequence[str] = ()
     ) -> dict[str, Any]:
-        material = self.table.material
-        place = material.places.get(chunk_id, Place())
-        text = material.corpus[chunk_id] if place.text is None else place.text
-        marks = evidence_spans(text, place, evidence)
+        text = self._shown(chunk_id)
+        marks = evidence_spans(text, self.table.material.places.get(chunk_id, Place()), evidence)
         marks = marks or [found for quote in quotes if (found := find_quote(quote, text))]
-        shown = clean(text if most is None else text[:most])
         return {
             "id": chunk_id,
-            "document": self.table.document(chunk_id),
-            "headings": [clean(heading) for heading in place.headings],
-            "text": shown,
-            "cut": len(text) > len(shown),
+            **self.text(chunk_id, most=most),
             "evidence": [in_utf16(text, *span) for span in marks if most is None or span[1] <= most],
         }
+
+    def text(self, chunk_id: str, *, most: int | None = None) -> dict[str, Any]:
+        """Return what a passage holds, whatever the query: its document, headings, and text, raw and as HTML.
+
+        Args:
+            chunk_id: The passage.
+            most: Characters of it; None for the whole.
+        """
+        text = self._shown(chunk_id)
+        place = self.table.material.places.get(chunk_id, Place())
+        return {
+            "document": self.table.document(chunk_id),
+            "headings": [clean(heading) for heading in place.headings],
+            "text": clean(text[:most]),
+            "html": _rendered(text[:most]),
+            "cut": most is not None and len(text) > most,
+        }
+
+    def _shown(self, chunk_id: str) -> str:
+        """Return a passage as it is shown: without the title that it is indexed with, which stands above it."""
+        place = self.table.material.places.get(chunk_id, Place())
+        return self.table.material.corpus[chunk_id] if place.text is None else place.text
 
     def _about(self, query_id: str) -> dict[str, Any]:
         """Return what a build noted of a query, and its answer."""
@@ -247,8 +254,7 @@ class QueryDetail:
         text = material.corpus.get(doc_id)
         if text is None:
             return {"known": False, "document": "", "begins": "", "words": {}}
-        place = material.places.get(doc_id, Place())
-        own = text if place.text is None else place.text
+        own = self._shown(doc_id)
         return {
             "known": True,
             "document": self.table.document(doc_id),
@@ -258,6 +264,12 @@ class QueryDetail:
 
     def _siblings(self, chunk_ids: Sequence[str] | Mapping[str, object]) -> list[LeftOut]:
         return [one for chunk_id in chunk_ids for one in self.table.left_out.by_chunk.get(chunk_id, ())]
+
+
+@lru_cache(maxsize=512)
+def _rendered(text: str) -> str:
+    """Return a passage as safe HTML whose elements tell where they stand in it."""
+    return passage_html(text, anchors=True)
 
 
 def evidence_spans(text: str, place: Place, evidence: Sequence[Evidence]) -> list[tuple[int, int]]:

@@ -72,6 +72,18 @@ def decided(folder: Path, ledger: str | None, material: ReviewableSet) -> State:
         return fold(book.translated(book.events()).events)
 
 
+def reviewable(folder: Path) -> ReviewableSet:
+    """Return the set in a folder.
+
+    Raises:
+        InputError: There is none, or it holds no query.
+    """
+    material = load_reviewable(folder)
+    if not material.queries:
+        raise InputError(folder, "holds no query to show")
+    return material
+
+
 @contextlib.contextmanager
 def opened(folder: Path, ledger: str | None) -> Iterator[tuple[ReviewableSet, Ledger]]:
     """Give a set and its ledger, which is created if nobody has judged yet.
@@ -83,9 +95,7 @@ def opened(folder: Path, ledger: str | None) -> Iterator[tuple[ReviewableSet, Le
     Raises:
         InputError: The folder holds no query, or the ledger is damaged.
     """
-    material = load_reviewable(folder)
-    if not material.queries:
-        raise InputError(folder, "holds no query to show")
+    material = reviewable(folder)
     own = SetMeanings(material)
     with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own) as book:
         yield material, book

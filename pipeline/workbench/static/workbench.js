@@ -169,6 +169,7 @@ function showFields() {
     const [first, second] = chosen();
     Object.assign(told, { first: data.systems[first], second: data.systems[second], measure: data.measures[measured()] });
   }
+  if (["cause", "where", "kind", "language", "verdict", "rule", "document"].some((key) => state[key])) $("filters-box").open = true;
   for (const key of FIELDS) if (document.activeElement !== $(key)) $(key).value = told[key] ?? "";
 }
 
@@ -287,7 +288,7 @@ async function load() {
 }
 
 for (const key of FIELDS) $(key).addEventListener("input", () => set({ [key]: $(key).value }));
-$("filters").addEventListener("submit", (event) => event.preventDefault());
+for (const form of ["filters", "more-filters"]) $(form).addEventListener("submit", (event) => event.preventDefault());
 $("clear").addEventListener("click", () => set({ ...DEFAULTS, query: state.query, first: state.first, second: state.second, measure: state.measure }));
 $("more").addEventListener("click", more);
 addEventListener("popstate", async () => {
