@@ -51,6 +51,9 @@ class SetTable:
         gold: Its judgments.
         systems: Its systems.
         state: Returns people's decisions by now.
+
+    Raises:
+        InputError: A file with queries that are not in the set is damaged.
     """
 
     def __init__(self, material: ReviewableSet, gold: Gold, systems: Systems, state: Callable[[], State]) -> None:
@@ -60,6 +63,7 @@ class SetTable:
         self.state = state()
         self._now = state
         self._rows: dict[str, Row] = {}
+        self.left_out = LeftOutQueries(GoldFolder(material.folder))
 
     def renew(self) -> State:
         """Return people's decisions by now; what they changed is computed again."""
@@ -67,11 +71,6 @@ class SetTable:
         for query_id in self.labels.renew(self.state):
             self._rows.pop(query_id, None)
         return self.state
-
-    @cached_property
-    def left_out(self) -> LeftOutQueries:
-        """The queries that are not in the set."""
-        return LeftOutQueries(GoldFolder(self.material.folder))
 
     def rows(self) -> list[Row]:
         """Return the lines of all queries: first those of the set, then those that are not in it."""
@@ -121,9 +120,14 @@ class SetTable:
         return found
 
     def scores(self, run: HeldRun, query_id: str) -> list[float | None]:
-        """Return the value of each measure of a system for a query, with people's decisions; None if it has none."""
+        """Return the value of each measure of a system for a query, with people's decisions.
+
+        Each is None if no passage is relevant: such a query leaves the set when the decisions are applied.
+        """
         values = run.values.get(query_id)
-        if self.labels.is_pending(query_id):
+        if not self.labels.relevant(query_id):
+            values = None
+        elif self.labels.is_pending(query_id):
             values = run.values_by(query_id, self.labels.grades(query_id), self.systems.measures)
         return [_rounded(values[at]) if values else None for at in self._places]
 

@@ -30,7 +30,7 @@ function wordSpans(text, forms) { // where forms of words stand in a text: whole
 }
 
 function passageBox(passage, forms, raw) { // the whole text, rendered or as it is, with evidence and words marked
-  const box = make("div", { class: "passage", tabindex: "0", role: "region", "aria-label": `Passage ${passage.id}` });
+  const box = make("div", { class: "passage", tabindex: "0", role: "group", "aria-label": `Passage ${passage.id}` });
   if (passage.html && !raw) placePassage(box, passage.html);
   else placeRaw(box, passage.text);
   const evidence = passage.evidence.map(([start, end]) => [start, end, "evidence"]);
