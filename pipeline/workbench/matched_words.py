@@ -10,13 +10,28 @@ from goldbench.pipeline.text.words import content_terms, index_terms
 _WORDS_KNOWN = 2**17
 """Words whose stems are remembered."""
 
+_PASSAGES_KNOWN, _QUERIES_KNOWN = 4096, 64
+"""Passages whose words are remembered, and queries whose matches are."""
+
 
 @lru_cache(maxsize=_WORDS_KNOWN)
 def _stems(word: str, language: str | None) -> frozenset[str]:
     return index_terms(word, language)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_PASSAGES_KNOWN)
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, each once."""
+    return tuple(dict.fromkeys(text[start:end] for start, end in stretches(text)))
+
+
+@lru_cache(maxsize=_QUERIES_KNOWN)
+def _matches(query: str, language: str | None) -> dict[str, tuple[str, ...]]:
+    """Return a memory, filled by `matched_words`, of the stems that words share with a query."""
+    return {}
+
+
+@lru_cache(maxsize=_PASSAGES_KNOWN)
 def wanted_terms(query: str, language: str | None) -> frozenset[str]:
     """Return the stems of a query that carry meaning; see `content_terms`."""
     return frozenset(content_terms(query, language))
@@ -30,10 +45,12 @@ def matched_words(query: str, text: str, language: str | None) -> dict[str, list
         text: The passage, of which the first 50,000 characters count.
         language: The language of the query, ISO 639-1, or None.
     """
-    wanted = wanted_terms(query, language)
+    wanted, known = wanted_terms(query, language), _matches(query, language)
     found: dict[str, list[str]] = {}
-    if wanted:
-        for word in dict.fromkeys(text[start:end] for start, end in stretches(text[:LONGEST])):
-            for term in wanted & _stems(word, language):
-                found.setdefault(term, []).append(word)
+    for word in _words(text[:LONGEST]) if wanted else ():
+        shared = known.get(word)
+        if shared is None:
+            shared = known[word] = tuple(wanted & _stems(word, language))
+        for term in shared:
+            found.setdefault(term, []).append(word)
     return dict(sorted(found.items()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -266,10 +267,14 @@ class QueryDetail:
         return [one for chunk_id in chunk_ids for one in self.table.left_out.by_chunk.get(chunk_id, ())]
 
 
+_MARKUP = re.compile(r"[#*_`|~<>\[\\]|\n\s*\n|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)
+"""What Markdown may render otherwise than plain text; most passages of plain text have none of it."""
+
+
 @lru_cache(maxsize=512)
 def _rendered(text: str) -> str:
-    """Return a passage as safe HTML whose elements tell where they stand in it."""
-    return passage_html(text, anchors=True)
+    """Return a passage as safe HTML whose elements tell where they stand in it; empty if it has no markup."""
+    return passage_html(text, anchors=True) if _MARKUP.search(text) else ""
 
 
 def evidence_spans(text: str, place: Place, evidence: Sequence[Evidence]) -> list[tuple[int, int]]:

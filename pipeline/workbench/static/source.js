@@ -33,7 +33,16 @@ async function unpacked(text) { // base64 of a zlib stream of JSON
 
 function inThePage(packed) {
   let kept;
-  const data = () => (kept ??= unpacked(packed));
+  const all = async () => { // the list, then blocks of queries, then blocks of passages, which have no system
+    const [list, ...blocks] = await Promise.all(packed.split(" ").map(unpacked));
+    const held = { list, queries: {}, passages: {} };
+    for (const block of blocks) {
+      const first = Object.values(block)[0];
+      Object.assign(first && "asks" in first ? held.queries : held.passages, block);
+    }
+    return held;
+  };
+  const data = () => (kept ??= all());
   const whole = (held, id, own) => (held.passages[id] ? { ...own, id, ...held.passages[id], cut: false } : { ...own, id, absent: true, text: "", evidence: [] });
   return {
     canAct: false,
@@ -56,7 +65,7 @@ function inThePage(packed) {
         const text = query.passages.map((own) => held.passages[own.id]?.text || "").join("\n").toLowerCase();
         return parts.every((part) => text.includes(part));
       };
-      return new Set(Object.keys(held.queries).filter((id) => holds(held.queries[id])));
+      return new Set(Object.keys(held.queries).filter((id) => !held.queries[id].left_out && holds(held.queries[id])));
     },
   };
 }
