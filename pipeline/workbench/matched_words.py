@@ -25,10 +25,24 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text[start:end] for start, end in stretches(text)))
 
 
+class _Matcher:
+    """Remembers which stems words share with a query."""
+
+    def __init__(self, query: str, language: str | None) -> None:
+        self._wanted, self._language = wanted_terms(query, language), language
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def shared(self, word: str) -> tuple[str, ...]:
+        """Return the stems of the query that a word has."""
+        found = self._known.get(word)
+        if found is None:
+            found = self._known[word] = tuple(self._wanted & _stems(word, self._language))
+        return found
+
+
 @lru_cache(maxsize=_QUERIES_KNOWN)
-def _matches(query: str, language: str | None) -> dict[str, tuple[str, ...]]:
-    """Return a memory, filled by `matched_words`, of the stems that words share with a query."""
-    return {}
+def _matcher(query: str, language: str | None) -> _Matcher:
+    return _Matcher(query, language)
 
 
 @lru_cache(maxsize=_PASSAGES_KNOWN)
@@ -45,12 +59,9 @@ def matched_words(query: str, text: str, language: str | None) -> dict[str, list
         text: The passage, of which the first 50,000 characters count.
         language: The language of the query, ISO 639-1, or None.
     """
-    wanted, known = wanted_terms(query, language), _matches(query, language)
+    matcher = _matcher(query, language)
     found: dict[str, list[str]] = {}
-    for word in _words(text[:LONGEST]) if wanted else ():
-        shared = known.get(word)
-        if shared is None:
-            shared = known[word] = tuple(wanted & _stems(word, language))
-        for term in shared:
+    for word in _words(text[:LONGEST]):
+        for term in matcher.shared(word):
             found.setdefault(term, []).append(word)
     return dict(sorted(found.items()))
