@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -177,6 +178,7 @@ def static_files(package: str, *names: str, folder: str = "static") -> dict[str,
     return {name: files(package).joinpath(folder, name) for name in names}
 
 
+@cache
 def _environment(package: str) -> Environment:
     loader = ChoiceLoader([PackageLoader(one, "templates") for one in dict.fromkeys((package, SHARED))])
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined)

@@ -31,6 +31,9 @@ FOR_QUERIES = 6_000_000
 DEPTHS = (10, 5, 3, 1)
 """Results of each system that are tried, until the queries fit."""
 
+_TOLD = 500
+"""Bytes for what the page says of texts that are left out."""
+
 _BLOCK = 200
 """Queries or passages that are packed together."""
 
@@ -49,7 +52,8 @@ def exported(table: SetTable, *, notice: str | None) -> str:
     kept = [*sorted(own, key=_hardness)[:MOST_QUERIES], *others[:MOST_LEFT_OUT]]
     queries, depth = _fitting({row["id"]: _query(detail, row["id"]) for row in kept})
     held = {query_id for block in queries for query_id in block.ids}
-    texts, lacking = _texts(detail, [one for block in queries for one in block.items], MOST_BYTES - _size(queries))
+    room = MOST_BYTES - _size(queries) - len(_packed(listed)) - _TOLD
+    texts, lacking = _texts(detail, [one for block in queries for one in block.items], room)
     told = _told(len(held & table.material.queries.keys()), len(own), len(held) - len(own), len(others))
     problems = [*listed["problems"], *told, *_cut(depth, lacking)]
     listed = {**listed, "rows": [row for row in listed["rows"] if row["id"] in held], "problems": problems}

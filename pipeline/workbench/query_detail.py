@@ -300,7 +300,13 @@ def evidence_spans(text: str, place: Place, evidence: Sequence[Evidence]) -> lis
 
 
 def in_utf16(text: str, start: int, end: int) -> list[int]:
-    """Return the start and end of a stretch of a text in UTF-16 units, as a browser counts them."""
+    """Return the start and end of a stretch of a text in UTF-16 units, as a browser counts them.
+
+    Args:
+        text: The text.
+        start: Its first character, from 0.
+        end: The character after it.
+    """
     before, length = (len(part.encode("utf-16-le", "surrogatepass")) // 2 for part in (text[:start], text[start:end]))
     return [before, before + length]
 
