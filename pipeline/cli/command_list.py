@@ -33,6 +33,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
     },
     "Measure": {
         "bench": Entry("bench.bench", "Measure retrieval systems on one gold set.", "bench runs/mine --system bm25"),
+        "open": Entry("open.open_", "Browse queries, results and failures.", "open runs/mine"),
         "retrieve": Entry(
             "retrieve.retrieve", "Search for every query and write a run.", "retrieve runs/mine -o bm25.trec"
         ),

@@ -91,12 +91,12 @@ def serve(
     from goldbench.pipeline.review.team import team_of
     from goldbench.pipeline.text.display import amount
 
-    _check_host(host, allowed=allow_network)
+    check_host(host, allowed=allow_network)
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
     )
     with opened(folder, ledger, settings) as review:
-        team = team_of(_names(annotator, review.ledger), _checked(lead, "--lead"), target or ())
+        team = team_of(annotators(annotator, review.ledger), _checked(lead, "--lead"), target or ())
         place = Place(
             annotators=team.annotators,
             team=team,
@@ -111,11 +111,16 @@ def serve(
         )
         _describe(review)
         _explain(settings, place, team)
-        events = run(review, place, tell=_tell, complain=_complain)
+        events = run(review, place, tell=tell, complain=complain)
         screen.explain(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
 
 
-def _check_host(host: str, *, allowed: bool) -> None:
+def check_host(host: str, *, allowed: bool) -> None:
+    """Refuse an address that other machines reach, unless that is allowed.
+
+    Raises:
+        UsageError: It is not allowed.
+    """
     from goldbench.pipeline.llm.proxies import is_loopback
 
     if not is_loopback(host) and not allowed:
@@ -135,7 +140,7 @@ def _lanes(given: str) -> frozenset[Lane]:
     return frozenset(map(Lane, chosen))
 
 
-def _names(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
+def annotators(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
     """Return who judges: the given names, else the only person in the ledger, else the user of this machine."""
     if given:
         return _checked(given, "--annotator")
@@ -194,12 +199,14 @@ def _explain(settings: QueueSettings, place: Place, team: Team) -> None:
     screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
 
 
-def _tell(name: str, address: str) -> None:
+def tell(name: str, address: str) -> None:
+    """Print a person's link at once, also into a pipe."""
     typer.echo(f"{name}: {address}")
     sys.stdout.flush()
 
 
-def _complain(problem: str) -> None:
+def complain(problem: str) -> None:
+    """Print what is wrong with the server."""
     typer.echo(f"goldbench: {problem}", err=True)
 
 

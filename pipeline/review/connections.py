@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 WAITING_S = 15.0
@@ -53,6 +54,20 @@ class PageServer(uvicorn.Server):
             for one in _ours(self.server_state.connections):
                 one.end_if_stuck()
         return await super().on_tick(counter)
+
+
+def page_server(app: ASGIApp) -> PageServer:
+    """Return the server of a page, which writes no log of its own."""
+    return PageServer(
+        app,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=3,
+    )
 
 
 class PageConnection(H11Protocol):

@@ -177,7 +177,7 @@ def marks(query: str, text: str, language: str | None) -> list[list[int]]:
     found: list[list[int]] = []
     known: dict[str, bool] = {}
     position = units = 0
-    for start, end in _stretches(text):
+    for start, end in stretches(text):
         word = text[start:end]
         if word not in known:
             known[word] = bool(wanted & index_terms(word, language))
@@ -189,7 +189,7 @@ def marks(query: str, text: str, language: str | None) -> list[list[int]]:
     return found
 
 
-def _stretches(text: str) -> Iterable[tuple[int, int]]:
+def stretches(text: str) -> Iterable[tuple[int, int]]:
     """Yield the words; in scripts without spaces pairs of characters, like the query's terms."""
     spans = word_spans(text)
     last = -1

@@ -197,7 +197,7 @@ class Answers:
                 }
             )
         except ValidationError as error:
-            raise Refused(_first(error)["msg"]) from None
+            raise Refused(first_error(error)["msg"]) from None
 
     def _saw(self, annotator: str, pair: Pair) -> bool:
         """Return whether a person has seen the judge's grade of a pair."""
@@ -258,10 +258,11 @@ def _sent(body: dict[str, Any]) -> Sent:
     try:
         return Sent.model_validate({k: payload.clean(v) if isinstance(v, str) else v for k, v in body.items()})
     except ValidationError as error:
-        first = _first(error)
+        first = first_error(error)
         where = ".".join(str(part) for part in first["loc"][:1] if str(part) in Sent.model_fields) or "body"
         raise Refused(f"{where}: {first['msg']}") from None
 
 
-def _first(error: ValidationError) -> ErrorDetails:
+def first_error(error: ValidationError) -> ErrorDetails:
+    """Return the first thing that is wrong, without what was sent."""
     return error.errors(include_url=False, include_input=False, include_context=False)[0]

@@ -13,20 +13,21 @@ from pathlib import Path
 from goldbench.pipeline.errors import InputError, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.ranks.order import best
-from goldbench.pipeline.review.connections import QUEUED, PageServer
+from goldbench.pipeline.review.connections import QUEUED, PageServer, page_server
 from goldbench.pipeline.review.desk import Desk
 from goldbench.pipeline.review.guidelines import Guidelines
 from goldbench.pipeline.review.learnt_order import LearntOrder
 from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from goldbench.pipeline.review.ledger_tables import file_of
 from goldbench.pipeline.review.likely_errors import Runs
+from goldbench.pipeline.review.local_page import Audience, open_door
 from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.queue import Item, Queue, QueueSettings
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
-from goldbench.pipeline.review.security import Links, Rates, Sessions, key_note, session_key
+from goldbench.pipeline.review.security import Rates
 from goldbench.pipeline.review.team import Team
-from goldbench.pipeline.review.web import Door, create_app
+from goldbench.pipeline.review.web import create_app
 from goldbench.pipeline.score.runs import load_run, read_results
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.relevance import RELEVANT
@@ -148,21 +149,10 @@ def server_of(
         tell: As in `serve`.
         complain: As in `serve`.
     """
-    port = int(sock.getsockname()[1])
-    base = f"http://{_linked(place.host)}:{port}/"
-    links = Links(place.annotators, tell=lambda name, token: tell(name, f"{base}?token={token}"))
-    door = Door(
-        port=port,
-        links=links,
-        sessions=Sessions(session_key(review.key), place.annotators),
-        host=_linked(place.host),
-        network=place.network,
-        rates=place.rates,
-    )
-    if note := key_note(review.key):
-        complain(note)
     if place.guidelines is not None:
         review.ledger.record_guidelines(place.guidelines.sha, place.guidelines.text)
+    audience = Audience(place.annotators, place.host, place.network, place.rates)
+    door = open_door(sock, audience, review.key, tell=tell, complain=complain)
     desk = Desk(
         review.ledger,
         review.items,
@@ -174,19 +164,7 @@ def server_of(
     )
     sha = place.guidelines.sha if place.guidelines else None
     answers = Answers(desk, review.material, training=place.training, guidelines_sha=sha)
-    app = create_app(answers, door, guidelines=place.guidelines, complain=complain)
-    for name, token in links.all():
-        tell(name, f"{base}?token={token}")
-    return PageServer(
-        app,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        lifespan="off",
-        ws="none",
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=3,
-    )
+    return page_server(create_app(answers, door, guidelines=place.guidelines, complain=complain))
 
 
 @contextlib.contextmanager
@@ -228,13 +206,6 @@ def _bind(sock: socket.socket, host: str, port: int, further: int) -> None:
                 raise
         else:
             return
-
-
-def _linked(host: str) -> str:
-    """Return the host name for links to an address."""
-    if host in {"0.0.0.0", "::"}:  # noqa: S104  compared, not bound
-        return socket.gethostname().lower()
-    return f"[{host}]" if ":" in host else host
 
 
 def _runs(folder: Path) -> Runs:

@@ -145,6 +145,16 @@ class State:
         pairs = ((pair, name) for pair in sorted(self._of_pair) for name in sorted(self._of_pair[pair]))
         return [review for pair, name in pairs if (review := self.review(name, pair))]
 
+    def reviews_of(self, query_id: str) -> list[Review]:
+        """Return every current judgment of a query's passages, sorted by chunk and annotator."""
+        pairs = (
+            (pair, name)
+            for pair in sorted(self._of_pair)
+            if pair[0] == query_id
+            for name in sorted(self._of_pair[pair])
+        )
+        return [review for pair, name in pairs if (review := self.review(name, pair))]
+
     def repeats(self) -> list[tuple[Review, Relevance]]:
         """Return the judgments of repeated pairs, each with the grade of the second look."""
         found = []

@@ -14,6 +14,7 @@ from tests.benchmarks import (
     million,
     model_speed,
     notes_speed,
+    open_speed,
     peers,
     pool_speed,
     published,
@@ -39,6 +40,7 @@ MEASUREMENTS = {
     "score": score_speed.main,
     "significance": significance_speed.main,
     "card": card_speed.main,
+    "open": open_speed.main,
     "bm25": bm25_speed.main,
     "published": published.main,
 }

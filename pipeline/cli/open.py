@@ -1,0 +1,141 @@
+"""``goldbench open``: the workbench, a page with every query, every system's results and the causes of failures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlencode
+
+import typer
+
+from goldbench.pipeline.cli.options import input_option, measure_option, output_option, people_option
+from goldbench.pipeline.cli.review import annotators, check_host, complain, tell
+from goldbench.pipeline.cli.review_files import Folder, LedgerOption
+from goldbench.pipeline.cli.run_options import MeasureOption, chosen
+from goldbench.pipeline.errors import UsageError
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.workbench.workbench_server import Wanted
+
+PORT = 8809
+
+FEWEST, MOST = 1, 1000
+"""The cutoffs that ``--k`` takes."""
+
+
+def open_(
+    folder: Folder,
+    query: Annotated[str | None, input_option("--query", metavar="ID", help="Open this query at once.")] = None,
+    run: Annotated[
+        list[str] | None, input_option("--run", metavar="NAME=FILE", help="A run beside those in DIR. Repeatable.")
+    ] = None,
+    measure: MeasureOption = None,
+    k: Annotated[
+        int | None, measure_option("--k", metavar="N", min=FEWEST, max=MOST, help="Results that decide on a failure.")
+    ] = None,
+    html: Annotated[
+        Path | None, output_option("--html", metavar="FILE", help="Write the page to a file; no server.")
+    ] = None,
+    port: Annotated[
+        int, people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: a free one (default: 8809).")
+    ] = PORT,
+    host: Annotated[
+        str, people_option(metavar="HOST", help="Address to listen at (default: 127.0.0.1).")
+    ] = "127.0.0.1",
+    allow_network: Annotated[
+        bool, people_option("--allow-network", help="Allow a --host that other machines reach.")
+    ] = False,
+    annotator: Annotated[
+        list[str] | None, people_option(metavar="NAME", help="Who decides; each gets a link. Repeatable.")
+    ] = None,
+    ledger: LedgerOption = None,
+) -> None:
+    """Browse queries, results and failures.
+
+    Shows the runs in DIR/runs and those of goldbench bench. Judgments and decisions about queries go into the ledger of
+    goldbench review; goldbench review apply puts them into the set. --html writes up to 2,000 queries into one file.
+    """
+    from goldbench.pipeline.score.runs import load_gold
+
+    check_host(host, allowed=allow_network)
+    wanted = _wanted(load_gold(folder), run or (), measure, k)
+    if html is not None:
+        _write(folder, html, wanted, ledger)
+        return
+    from goldbench.pipeline.review.server import Place
+    from goldbench.pipeline.text.display import amount, queries
+    from goldbench.pipeline.workbench.workbench_server import Workbench, opened
+
+    with opened(folder, ledger) as (material, book):
+        check_query(query, material.queries, folder)
+        names = annotators(annotator, book)
+        workbench = Workbench.of(material, book, wanted)
+        table = workbench.answers.table
+        typer.echo(f"{queries(len(material.queries))}, {amount(len(table.systems.runs), 'system')}.")
+        for problem in table.systems.problems:
+            typer.echo(f"Warning: {problem}", err=True)
+        typer.echo(f"Decisions are kept in {book.name}.")
+        typer.echo("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
+        place = Place(names, port, host, network=allow_network)
+        workbench.serve(place, at=_at(query), tell=tell, complain=complain)
+    typer.echo("Stopped.")
+
+
+def check_query(query: str | None, known: Collection[str], folder: Path) -> None:
+    """Refuse a query that the set does not hold, and name those whose ids are most alike.
+
+    Args:
+        query: The id, or None.
+        known: The ids of the set.
+        folder: The folder of the set.
+
+    Raises:
+        UsageError: The set has no such query.
+    """
+    if query is None or query in known:
+        return
+    from difflib import get_close_matches
+
+    from goldbench.pipeline.text.display import shown
+
+    near = ", ".join(map(shown, get_close_matches(query, list(known), n=3)))
+    advice = f"did you mean {near}?" if near else "goldbench open DIR lists all queries"
+    raise UsageError(f"--query {shown(query)}: not a query of {shown(folder)}; {advice}")
+
+
+def _at(query: str | None) -> str:
+    return f"#{urlencode({'query': query})}" if query is not None else ""
+
+
+def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> Wanted:
+    """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
+    from goldbench.pipeline.score.runs import named_runs
+    from goldbench.pipeline.score.several_runs import DECIDING
+    from goldbench.pipeline.workbench.workbench_server import Wanted
+
+    measures = chosen(measure or list(DECIDING), None, gold)
+    if any(one.family == "all" for one in measures):
+        raise UsageError("--measure all@k: goldbench open shows measures of single passages; leave it out")
+    cutoff = k or next((one.k for one in measures if one.k), None) or 10
+    runs = {name: Path(one.path) for name, one in named_runs(given).items()}
+    return Wanted(measures, cutoff, runs)
+
+
+def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None) -> None:
+    """Write the page of a set to a file."""
+    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+    from goldbench.pipeline.goldset.gold_path import check_apart, notice_of
+    from goldbench.pipeline.score.runs import load_gold
+    from goldbench.pipeline.workbench.exported_page import exported
+    from goldbench.pipeline.workbench.workbench_server import decided, load_table, reviewable
+
+    check_apart({"--html": path}, [folder, *wanted.runs.values()])
+    material = reviewable(folder)
+    state = decided(folder, ledger, material)
+    table = load_table(load_gold(folder), wanted, lambda: state, material)
+    write_whole(path, exported(table, notice=notice_of(folder)).encode())
+    for problem in table.systems.problems:
+        typer.echo(f"Warning: {problem}", err=True)
+    typer.echo(f"Written: {path}", err=True)

@@ -1,0 +1,86 @@
+"""The causes of failures of the systems of a set; what takes long is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from goldbench.pipeline.measures.ranks.failure_causes import Cause, Listed, failure_causes
+from goldbench.pipeline.review.reviewable_set import ReviewableSet
+from goldbench.pipeline.stages.select.near_duplicates import are_alike
+from goldbench.pipeline.text.words import index_terms
+from goldbench.pipeline.workbench.gold_labels import GoldLabels
+from goldbench.pipeline.workbench.matched_words import wanted_terms
+from goldbench.pipeline.workbench.system_runs import HeldRun, Results
+
+_ALIKE = 0.5
+"""Share of common words below which two passages are not compared as near-duplicates, which takes longer."""
+
+_REMEMBERED = 2**16
+
+
+class FailureSearch:
+    """Tells why a system fails at a query.
+
+    Args:
+        material: The set.
+        labels: Its grades.
+        k: The number of first results of which one must be relevant.
+    """
+
+    def __init__(self, material: ReviewableSet, labels: GoldLabels, k: int) -> None:
+        self.k, self._material, self._labels = k, material, labels
+        self._words = lru_cache(_REMEMBERED)(self._words_of)
+        self._alike = lru_cache(_REMEMBERED)(self._are_alike)
+
+    def listed(self, results: Results, query_id: str) -> list[Listed]:
+        """Return the results of a query with their grades."""
+        grades = self._labels.grades(query_id)
+        pairs = zip(results.doc_ids, results.scores, strict=True)
+        return [Listed(doc_id, score, grades.get(doc_id)) for doc_id, score in pairs]
+
+    def causes(self, run: HeldRun, query_id: str) -> tuple[Cause, ...]:
+        """Return why a system fails at a query; empty if it does not."""
+        relevant = self._labels.relevant(query_id)
+        results = run.of(query_id)
+        if not relevant or not set(results.doc_ids[: self.k]).isdisjoint(relevant):
+            return ()
+        wanted = wanted_terms(self._material.asked[query_id].judged, self._material.language(query_id))
+        return failure_causes(
+            self.listed(results, query_id),
+            relevant,
+            self.k,
+            level=self._labels.gold.level,
+            shares_words=(lambda doc_id: self._shares(query_id, doc_id)) if wanted else None,
+            alike=self._alike,
+        )
+
+    def copies_of(self, doc_id: str, relevant: Sequence[str]) -> str | None:
+        """Return the first relevant passage that a passage is a near-duplicate of, None if there is none."""
+        return next((one for one in relevant if one != doc_id and self._alike(doc_id, one)), None)
+
+    def _shares(self, query_id: str, doc_id: str) -> bool:
+        text = self._corpus.get(doc_id)
+        if text is None:
+            return True
+        language = self._material.language(query_id)
+        return not wanted_terms(self._material.asked[query_id].judged, language).isdisjoint(index_terms(text, language))
+
+    @property
+    def _corpus(self) -> Mapping[str, str]:
+        return self._material.corpus
+
+    def _words_of(self, doc_id: str) -> frozenset[str]:
+        return frozenset(self._corpus.get(doc_id, "").split())
+
+    def _are_alike(self, one: str, other: str) -> bool:
+        first, second = self._words(one), self._words(other)
+        shared = len(first & second)
+        if not shared or shared < _ALIKE * (len(first) + len(second) - shared):
+            return self._one_word(first, second) and are_alike(self._corpus[one], self._corpus[other])
+        return are_alike(self._corpus[one], self._corpus[other])
+
+    @staticmethod
+    def _one_word(first: frozenset[str], second: frozenset[str]) -> bool:
+        """Whether texts have so few words, as in scripts without spaces, that these tell nothing about likeness."""
+        return 0 < min(len(first), len(second)) < 20

@@ -1,0 +1,39 @@
+"use strict";
+// Elements. Texts of documents and people become text nodes with a direction of their own, never HTML.
+
+const $ = (id) => document.getElementById(id);
+
+function make(tag, more = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [key, value] of Object.entries(more)) {
+    if (key === "on") for (const [event, act] of Object.entries(value)) node.addEventListener(event, act);
+    else if (value === true) node.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return node;
+}
+
+const said = (text, tag = "p", more = {}) => make(tag, { dir: "auto", ...more }, text); // a text of its own
+const name = (text) => make("bdi", {}, text); // a name or an id within a sentence
+const button = (text, act, more = {}) => make("button", { type: "button", on: { click: act }, ...more }, text);
+const amount = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+const figure = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+function wordSpans(text, forms) { // where forms of words stand in a text: whole words, or any place in scripts without spaces
+  const parts = [...new Set(forms)].sort((a, b) => b.length - a.length)
+    .map((form) => (SPACELESS.test(form) ? escaped(form) : `(?<![\\p{L}\\p{M}\\p{N}])${escaped(form)}(?![\\p{L}\\p{M}\\p{N}])`));
+  if (!parts.length) return [];
+  return [...text.matchAll(new RegExp(parts.join("|"), "gu"))].map((found) => [found.index, found.index + found[0].length, "word"]);
+}
+
+function passageBox(passage, forms, raw) { // the whole text, rendered or as it is, with evidence and words marked
+  const box = make("div", { class: "passage", tabindex: "0", role: "group", "aria-label": `Passage ${passage.id}` });
+  if (passage.html && !raw) placePassage(box, passage.html);
+  else placeRaw(box, passage.text);
+  const evidence = passage.evidence.map(([start, end]) => [start, end, "evidence"]);
+  markPassage(box, [...wordSpans(passage.text, forms), ...evidence]);
+  return box;
+}

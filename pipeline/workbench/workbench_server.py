@@ -1,0 +1,181 @@
+"""The workbench of a folder: opened, and served like the review page."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.gold_path import notice_of
+from goldbench.pipeline.review.connections import PageServer, page_server
+from goldbench.pipeline.review.desk import Desk
+from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
+from goldbench.pipeline.review.ledger_tables import file_of
+from goldbench.pipeline.review.local_page import Audience, LocalPage, guarded, open_door
+from goldbench.pipeline.review.meanings import SetMeanings
+from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
+from goldbench.pipeline.review.server import PATIENCE_S, Place, bound
+from goldbench.pipeline.review.state import State, fold
+from goldbench.pipeline.score.runs import Gold, load_gold
+from goldbench.pipeline.workbench.acts import Recorder
+from goldbench.pipeline.workbench.page_answers import PageAnswers
+from goldbench.pipeline.workbench.page_files import PACKAGE, page_files, page_values
+from goldbench.pipeline.workbench.set_table import SetTable, Systems
+from goldbench.pipeline.workbench.system_runs import held_runs, run_paths
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.names import Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a workbench shows: measures, the runs that were given, and the first results that decide on a failure."""
+
+    measures: Sequence[Measure]
+    k: int
+    runs: Mapping[str, Path]
+
+
+def load_table(gold: Gold, wanted: Wanted, state: Callable[[], State], material: ReviewableSet) -> SetTable:
+    """Return a set with its systems.
+
+    Args:
+        gold: The judgments of the set.
+        wanted: What is shown.
+        state: Returns people's decisions by now.
+        material: The set.
+    """
+    runs, problems = held_runs(gold, run_paths(material.folder, wanted.runs), wanted.measures)
+    return SetTable(material, gold, Systems(runs, wanted.measures, wanted.k, problems), state)
+
+
+def decided(folder: Path, ledger: str | None, material: ReviewableSet) -> State:
+    """Return what people decided so far, without a change to the folder if nobody did.
+
+    Args:
+        folder: The folder of the set.
+        ledger: The address of the ledger; None for the file in the folder.
+        material: The set.
+
+    Raises:
+        InputError: The ledger is damaged, or the given one is missing.
+    """
+    if ledger is None and not GoldFolder(folder).ledger.is_file():
+        return State()
+    own = SetMeanings(material)
+    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own, create=False) as book:
+        return fold(book.translated(book.events()).events)
+
+
+def reviewable(folder: Path) -> ReviewableSet:
+    """Return the set in a folder.
+
+    Raises:
+        InputError: There is none, or it holds no query.
+    """
+    material = load_reviewable(folder)
+    if not material.queries:
+        raise InputError(folder, "holds no query to show")
+    return material
+
+
+@contextlib.contextmanager
+def opened(folder: Path, ledger: str | None) -> Iterator[tuple[ReviewableSet, Ledger]]:
+    """Give a set and its ledger, which is created if nobody has judged yet.
+
+    Args:
+        folder: The folder of the set.
+        ledger: The address of the ledger; None for the file in the folder.
+
+    Raises:
+        InputError: The folder holds no query, or the ledger is damaged.
+    """
+    material = reviewable(folder)
+    own = SetMeanings(material)
+    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own) as book:
+        yield material, book
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """A workbench that is ready to be served: its answers, and the file of the key that signs cookies."""
+
+    answers: PageAnswers
+    key: Path
+
+    @classmethod
+    def of(cls, material: ReviewableSet, ledger: Ledger, wanted: Wanted) -> Workbench:
+        """Return the workbench of a set; its runs are read here.
+
+        Args:
+            material: The set.
+            ledger: Its ledger.
+            wanted: What is shown.
+        """
+        gold = load_gold(material.folder)
+        desk = Desk(ledger, (), patience_s=PATIENCE_S)
+        table = load_table(gold, wanted, desk.refresh, material)
+        file = file_of(ledger.name)
+        key = file.with_suffix(".key") if file else GoldFolder(material.folder).review_key
+        return cls(PageAnswers(table, Recorder(desk, material), notice_of(gold.path)), key)
+
+    def server(
+        self,
+        place: Place,
+        sock: socket.socket,
+        *,
+        at: str = "",
+        tell: Callable[[str, str], None],
+        complain: Callable[[str], None],
+    ) -> PageServer:
+        """Return the server, after its links were passed to ``tell``.
+
+        Args:
+            place: To whom and where the page is served.
+            sock: The bound socket.
+            at: What follows a link, as ``#query=q1``.
+            tell: Called with each person's name and link.
+            complain: Called with one line about each internal error, without content.
+        """
+        audience = Audience(place.annotators, place.host, place.network, place.rates)
+        door = open_door(sock, audience, self.key, tell=tell, complain=complain, page="open", at=at)
+        answers = self.answers
+        page = LocalPage(
+            package=PACKAGE,
+            pages={"/": "workbench.html"},
+            static=page_files(),
+            values=page_values(""),
+            asked={
+                "/api/list": answers.list,
+                "/api/query": answers.query,
+                "/api/passage": answers.passage,
+                "/api/results": answers.results,
+                "/api/found": answers.found,
+            },
+            told={"/api/act": answers.act},
+        )
+        return page_server(guarded(page, door, complain=complain))
+
+    def serve(
+        self, place: Place, *, at: str, tell: Callable[[str, str], None], complain: Callable[[str], None]
+    ) -> None:
+        """Serve the page until it is interrupted.
+
+        Args:
+            place: As in `server`.
+            at: As in `server`.
+            tell: As in `server`.
+            complain: As in `server`.
+
+        Raises:
+            OutputError: The port is taken.
+        """
+        with bound(place.host, place.port) as sock:
+            server = self.server(place, sock, at=at, tell=tell, complain=complain)
+            with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly end
+                server.run(sockets=[sock])

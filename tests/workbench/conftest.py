@@ -1,0 +1,123 @@
+"""The workbench served from a thread of this process, and a visitor before it in a real browser."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.review.server import Place, bound
+from goldbench.pipeline.workbench.workbench_server import Wanted, Workbench, opened
+from goldbench.schemas.review_event import Event
+from tests.review.conftest import browser, events_of
+from tests.review.test_http import Client
+from tests.workbench.workbench_set import write_workbench_set
+
+__all__ = ["browser"]  # a fixture, found by its name
+
+K = 3
+
+
+def wanted(folder: Path, *, k: int = K, measures: tuple[str, ...] = ("ndcg@3", "r@3")) -> Wanted:
+    return Wanted(parse_measures(measures, rel=2), k, {})
+
+
+@dataclass
+class Site:
+    """A served workbench."""
+
+    folder: Path
+    links: dict[str, str] = field(default_factory=dict)
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def base(self) -> str:
+        return next(iter(self.links.values())).partition("?")[0]
+
+    def client(self, name: str = "anna") -> Client:
+        link = self.links[name].partition("#")[0]
+        return Client(int(link.split(":")[2].partition("/")[0])).enter(link)
+
+    def events(self) -> list[Event]:
+        return events_of(self.folder)
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *names: str, asked: Wanted | None = None) -> Iterator[Site]:
+    site = Site(folder)
+    with opened(folder, None) as (material, ledger), bound("127.0.0.1", 0) as sock:
+        workbench = Workbench.of(material, ledger, asked or wanted(folder))
+        place = Place(names or ("anna",), 0)
+        server = workbench.server(place, sock, tell=site.links.__setitem__, complain=site.complaints.append)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
+        thread.start()
+        try:
+            yield site
+        finally:
+            server.should_exit = True
+            thread.join(20)
+    assert site.complaints == []
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with serving(write_workbench_set(tmp_path / "set")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def quiet_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One server for tests in which nothing is stored."""
+    with serving(write_workbench_set(tmp_path_factory.mktemp("site") / "set")) as found:
+        yield found
+
+
+@dataclass
+class Visitor:
+    """Somebody before the page. Whatever it asks for and complains of is kept."""
+
+    page: Any
+    asked: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def open(self, address: str) -> Visitor:
+        self.page.goto(address)
+        self.page.locator("body[data-ready]").wait_for()
+        return self
+
+    def query(self, query_id: str) -> Visitor:
+        self.page.locator(f"#list a[data-query='{query_id}']").click()
+        self.page.locator("#detail p.quiet bdi", has_text=query_id).wait_for()
+        return self
+
+    def text(self, selector: str) -> str:
+        return str(self.page.locator(selector).first.inner_text())
+
+
+@pytest.fixture
+def visitor(browser: Any) -> Iterator[Callable[..., Visitor]]:
+    """Somebody with a browser; nothing is asked from elsewhere, and nothing complains."""
+    people: list[Visitor] = []
+
+    def come(address: str | None = None, **options: Any) -> Visitor:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        context.set_default_timeout(8000)
+        found = Visitor(context.new_page())
+        found.page.on("request", lambda one: found.asked.append(one.url))
+        found.page.on("console", lambda one: found.said.append(one.text) if one.type == "error" else None)
+        found.page.on("pageerror", lambda one: found.said.append(str(one)))
+        people.append(found)
+        return found.open(address) if address else found
+
+    yield come
+    for one in people:
+        one.page.context.close()
+    for one in people:
+        assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,", "file:"))] == []
+        assert one.said == []

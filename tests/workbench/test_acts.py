@@ -1,0 +1,214 @@
+"""What people do in the workbench goes into the ledger of the review, and from there into the set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.runs.trec import read_qrels
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.review.apply import apply_review
+from goldbench.pipeline.review.queue import QueueSettings
+from goldbench.pipeline.review.server import opened as review_opened
+from goldbench.pipeline.review.settled_decisions import settled_decisions
+from goldbench.pipeline.review.state import fold
+from tests.review.test_http import Client
+from tests.workbench.conftest import Site, serving
+
+
+def act(client: Client, number: int = 0, **more: Any) -> Any:
+    body = {"client_id": f"client-{number:05}", "act": "judge", "query": "q-de", **more}
+    return client.post("/api/act", body)
+
+
+def judged(client: Client, passage: str, grade: int, number: int = 0) -> dict[str, Any]:
+    answer = act(client, number, passage=passage, grade=grade)
+    assert answer.status == 200, answer.body
+    found: dict[str, Any] = answer.json
+    return found
+
+
+def list_of(found: dict[str, Any], system: str) -> dict[str, Any]:
+    return next(one for one in found["systems"] if one["system"] == system)
+
+
+@pytest.mark.parametrize("path", ["/api/list", "/api/query?id=q-de", "/api/passage?query=q-de&passage=de1"])
+def test_nothing_is_told_without_the_link(quiet_site: Site, path: str) -> None:
+    port = quiet_site.client().port
+    assert Client(port).get(path).status == 401
+    assert Client(port).get(path, Host="evil.example").status == 421
+    assert quiet_site.client().get(path, Origin="http://evil.example").status == 403
+
+
+@pytest.mark.parametrize(
+    "header", [{"Origin": None}, {"Origin": "http://evil.example"}, {"Content_Type": "text/plain"}]
+)
+def test_an_act_of_another_page_is_refused(quiet_site: Site, header: dict[str, str | None]) -> None:
+    body = {"client_id": "client-00000", "act": "accept", "query": "q-de"}
+    assert quiet_site.client().post("/api/act", body, **header).status in {403, 415}
+    assert quiet_site.events() == []
+
+
+def test_the_page_may_run_only_its_own_scripts(quiet_site: Site) -> None:
+    answer = quiet_site.client().get("/")
+    assert answer.headers["content-security-policy"].startswith("default-src 'self';")
+    assert b"<script>" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"passage": "de3"}, "judge needs a passage and a grade"),
+        ({"passage": "de3", "grade": 4}, "grade: "),
+        ({"passage": "de3", "grade": True}, "grade: "),
+        ({"passage": "nowhere", "grade": 1}, "unknown passage"),
+        ({"query": "q-none", "passage": "de3", "grade": 1}, "unknown query"),
+        ({"act": "review"}, "review needs a reason"),
+        ({"act": "edit", "text": "  "}, "edit_query needs the new wording"),
+        ({"act": "reject", "passage": "de1"}, "reject is about a query"),
+        ({"act": "undo", "passage": "de1"}, "There is nothing of yours to undo here"),
+        ({"act": "conquer"}, "act: "),
+        ({"act": "accept", "annotator": "ben"}, "body: "),
+    ],
+)
+def test_an_act_that_says_too_little_or_too_much_is_refused(
+    quiet_site: Site, body: dict[str, Any], problem: str
+) -> None:
+    answer = act(quiet_site.client(), **body)
+    assert answer.status == 400
+    assert problem in answer.json["error"]
+    assert quiet_site.events() == []
+
+
+def test_a_judgment_is_stored_once_and_counts_at_once(site: Site) -> None:
+    anna = site.client()
+    before = list_of(anna.get("/api/query?id=q-de").json, "vectors")
+    assert (before["scores"][0], before["causes"]) == (0.0, ["just-below"])
+    found = judged(anna, "de3", 3)
+    after = list_of(found, "vectors")
+    assert after["scores"][0] > 0
+    assert after["causes"] == []
+    assert (after["results"][0]["grade"], after["results"][0]["graded_by"]) == (3, {"anna": 3})
+    assert judged(anna, "de3", 3)["seq"] == found["seq"]
+    (event,) = site.events()
+    assert (event.kind, event.grade, event.revealed, event.lane) == ("judge", 3, True, None)
+
+
+def test_the_means_show_what_applying_would_change(site: Site) -> None:
+    anna = site.client()
+    assert not anna.get("/api/list").json["pending"]
+    judged(anna, "de3", 3)
+    found = anna.get("/api/list").json
+    means = {one["system"]: one for one in found["means"]}
+    assert found["pending"]
+    assert means["vectors"]["applied"][1] > means["vectors"]["now"][1]
+
+
+def test_a_query_whose_only_answer_is_graded_down_has_no_figures(site: Site) -> None:
+    found = judged(site.client(), "de1", 0)
+    assert [one["scores"] for one in found["systems"]] == [[None, None]] * 2
+    apply_review(site.folder, ledger=None)
+    assert "q-de" not in {one.query_id for one in GoldFolder(site.folder).queries.read()}
+
+
+def test_a_grade_is_taken_back_by_the_person_who_gave_it(site: Site) -> None:
+    anna = site.client()
+    judged(anna, "de3", 3)
+    found = act(anna, 1, act="undo", passage="de3").json
+    assert list_of(found, "vectors")["results"][0]["grade"] is None
+    assert act(anna, 1, act="undo", passage="de3").status == 200  # sent twice
+    assert act(anna, 2, act="undo", passage="de3").status == 400
+
+
+def test_a_judgment_of_a_passage_outside_the_pool_reaches_the_set(site: Site) -> None:
+    judged(site.client(), "de3", 2)
+    apply_review(site.folder, ledger=None)
+    qrels = read_qrels(Source(GoldFolder(site.folder).labels))
+    assert qrels["q-de"] == {"de1": 3, "de2": 0, "de3": 2}
+    decisions = settled_decisions(site.folder, of_the_set=True)
+    assert decisions is not None
+    assert decisions.grades == {"q-de": {"de3": 2}}
+
+
+def test_a_judgment_here_counts_in_no_figure_of_agreement(site: Site) -> None:
+    from goldbench.pipeline.review.completion import sampled
+
+    judged(site.client(), "de1", 0)
+    state = fold(site.events())
+    assert [review.blind for review in state.reviews()] == [False]
+    assert sampled(state.reviews(), state) == []
+
+
+def test_a_query_that_was_rejected_leaves_the_set_and_one_that_was_edited_is_renamed(site: Site) -> None:
+    anna = site.client()
+    told = act(anna, act="reject", reason="unclear", query="q-x").json["verdict"]
+    assert (told["verdict"], told["who"], told["reasons"]) == ("rejected", "anna", ["unclear"])
+    act(anna, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
+    rows = {row["id"]: row for row in anna.get("/api/list").json["rows"]}
+    assert (rows["q-x"]["verdict"], rows["q-de"]["verdict"], rows["q-ar"]["verdict"]) == (
+        "rejected",
+        "edited",
+        "undecided",
+    )
+    apply_review(site.folder, ledger=None)
+    queries = {one.query_id: one.text for one in GoldFolder(site.folder).queries.read()}
+    assert queries["q-de.v2"] == "Welcher Wasserdruck gilt am Ventil?"
+    assert "q-x" not in queries
+
+
+def test_after_applying_the_earlier_decisions_are_still_shown(site: Site) -> None:
+    anna = site.client()
+    judged(anna, "de3", 2)
+    act(anna, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
+    apply_review(site.folder, ledger=None)
+    assert anna.get("/api/list").json["changed"]
+    with serving(site.folder) as again:
+        found = again.client().get("/api/query?id=q-de.v2").json
+    assert found["verdict"]["verdict"] == "edited"
+    assert [(one["who"], one["passage"], one["grade"]) for one in found["people"]] == [("anna", "de3", 2)]
+
+
+def test_a_query_sent_to_review_waits_there_for_a_decision(site: Site) -> None:
+    told = act(site.client(), act="review", reason="too_broad").json["verdict"]
+    assert (told["verdict"], told["reasons"]) == ("reported", ["too_broad"])
+    with review_opened(site.folder, None, QueueSettings()) as review:
+        assert fold(review.ledger.events()).bad_queries() == {"q-de": {"anna": "too_broad"}}
+
+
+def test_a_decision_on_a_query_can_be_taken_back(site: Site) -> None:
+    anna = site.client()
+    act(anna, act="reject", reason="unclear")
+    assert act(anna, 1, act="undo").json["verdict"] is None
+    assert fold(site.events()).query_verdicts() == {}
+
+
+def test_two_people_who_disagree_are_shown_to(tmp_path: Path, site: Site) -> None:
+    judged(site.client(), "de3", 3)
+    with serving(site.folder, "anna", "ben") as again:
+        found = judged(again.client("ben"), "de3", 0, number=7)
+    row = list_of(found, "vectors")["results"][0]
+    assert row["graded_by"] == {"anna": 3, "ben": 0}
+    assert row["disputed"]
+
+
+def test_hostile_text_in_an_act_stays_text(site: Site) -> None:
+    said = "<img src=x onerror=alert(1)>\u202e\ud800"
+    found = act(site.client(), passage="de3", grade=1, note=said).json
+    assert found["people"][0]["note"].startswith("<img src=x onerror=alert(1)>\u202e")
+
+
+def test_further_results_and_whole_passages_are_given_on_demand(quiet_site: Site) -> None:
+    anna = quiet_site.client()
+    systems = anna.get("/api/list").json["systems"]
+    found = anna.get(f"/api/results?query=q-de&system={systems.index('vectors')}&first=4").json
+    assert [(one["rank"], one["id"]) for one in found["results"]] == [(4, "de2"), (5, "de1")]
+    assert anna.get("/api/results?query=q-de&system=9&first=1").status == 400
+    assert anna.get("/api/results?query=q-de&system=0&first=x").status == 400
+    passage = anna.get("/api/passage?query=q-de&passage=de1").json
+    assert not passage["cut"]
+    assert "<table" in passage["html"]
+    assert anna.get("/api/passage?query=q-de&passage=../../etc").status == 400
+    assert anna.get("/api/found?words=%D8%B5%D9%85%D8%A7%D9%85").json == {"ids": ["q-ar"]}
