@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
-import typer
-
 from goldbench.pipeline.cli.options import input_option, measure_option, output_option, people_option
+from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.review import annotators, check_host, complain, tell
 from goldbench.pipeline.cli.review_files import Folder, LedgerOption
 from goldbench.pipeline.cli.run_options import MeasureOption, chosen
@@ -39,8 +38,9 @@ def open_(
         Path | None, output_option("--html", metavar="FILE", help="Write the page to a file; no server.")
     ] = None,
     port: Annotated[
-        int, people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: a free one (default: 8809).")
-    ] = PORT,
+        int | None,
+        people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: any (default: 8809 or the next free)."),
+    ] = None,
     host: Annotated[
         str, people_option(metavar="HOST", help="Address to listen at (default: 127.0.0.1).")
     ] = "127.0.0.1",
@@ -73,14 +73,14 @@ def open_(
         names = annotators(annotator, book)
         workbench = Workbench.of(material, book, wanted)
         table = workbench.answers.table
-        typer.echo(f"{queries(len(material.queries))}, {amount(len(table.systems.runs), 'system')}.")
+        screen.explain(f"{queries(len(material.queries))}, {amount(len(table.systems.runs), 'system')}.")
         for problem in table.systems.problems:
-            typer.echo(f"Warning: {problem}", err=True)
-        typer.echo(f"Decisions are kept in {book.name}.")
-        typer.echo("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
-        place = Place(names, port, host, network=allow_network)
+            screen.warn(problem)
+        screen.explain(f"Decisions are kept in {book.name}.")
+        screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
+        place = Place(names, PORT if port is None else port, host, elsewhere=port is None, network=allow_network)
         workbench.serve(place, at=_at(query), tell=tell, complain=complain)
-    typer.echo("Stopped.")
+    screen.explain("Stopped.")
 
 
 def check_query(query: str | None, known: Collection[str], folder: Path) -> None:
@@ -96,13 +96,11 @@ def check_query(query: str | None, known: Collection[str], folder: Path) -> None
     """
     if query is None or query in known:
         return
-    from difflib import get_close_matches
-
     from goldbench.pipeline.text.display import shown
+    from goldbench.pipeline.text.suggestion import did_you_mean
 
-    near = ", ".join(map(shown, get_close_matches(query, list(known), n=3)))
-    advice = f"did you mean {near}?" if near else "goldbench open DIR lists all queries"
-    raise UsageError(f"--query {shown(query)}: not a query of {shown(folder)}; {advice}")
+    advice = did_you_mean(query, known, most=3) or "; goldbench open DIR lists all queries"
+    raise UsageError(f"--query {shown(query)}: not a query of {shown(folder)}{advice}")
 
 
 def _at(query: str | None) -> str:
@@ -137,5 +135,5 @@ def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None) -> None
     table = load_table(load_gold(folder), wanted, lambda: state, material)
     write_whole(path, exported(table, notice=notice_of(folder)).encode())
     for problem in table.systems.problems:
-        typer.echo(f"Warning: {problem}", err=True)
-    typer.echo(f"Written: {path}", err=True)
+        screen.warn(problem)
+    screen.note(f"Written: {path}")

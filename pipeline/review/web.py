@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -33,7 +32,6 @@ def create_app(
         guidelines: The project's own guidelines, if it has any.
         complain: Called with one line about each internal error, without content.
     """
-    shown = Markup(guidelines.html()) if guidelines else None  # noqa: S704  the sanitiser's
     page = LocalPage(
         package=SHARED,
         pages={
@@ -44,7 +42,7 @@ def create_app(
         },
         static=static_files(SHARED, *STATIC)
         | static_files("goldbench.pipeline.report", *OF_ALL_PAGES, folder="templates"),
-        values={"rubric": rubric(), "guidelines": shown},
+        values={"rubric": rubric(), "guidelines": guidelines.html() if guidelines else None},
         asked={
             "/api/session": answers.session,
             "/api/next": answers.upcoming,
