@@ -61,6 +61,7 @@ class Reason(StrEnum):
     UNJUDGED = "unjudged"
     EQUAL = "equal"
     CHANCE = "chance"
+    NO_QUALITY = "no quality"
 
 
 @dataclass(frozen=True, slots=True)
