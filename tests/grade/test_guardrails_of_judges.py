@@ -82,6 +82,7 @@ REPLIES = (
 )
 
 
+@pytest.mark.slow
 def test_hostile_passages_and_replies_change_no_grade_and_reach_no_log(
     tmp_path: Path, model_server: ServerHandle, goldbench_inside: Goldbench, caplog: pytest.LogCaptureFixture
 ) -> None:
