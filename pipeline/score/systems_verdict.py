@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from goldbench.schemas.set_verdict import SetVerdict
 
 _ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
-"""Levels at which something is said of the order of systems."""
+"""Levels whose sentence tells something about the order of systems."""
 
 
 def deciding(measures: Sequence[str]) -> str:
