@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from goldbench.pipeline.offline.notice import COLLECTIONS, PEOPLE, TAU
 from goldbench.pipeline.stages.check.single_checks import CHECKS
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.stages.select.eligibility import RULES
@@ -134,6 +136,57 @@ def test_every_make_target_of_the_readme_exists() -> None:
     assert {"dataset", "test"} <= set(targets)
     for target in targets:
         assert run(f"make --dry-run {target}", ROOT).returncode == 0, target
+
+
+PAGES = {"README.md": README} | {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))
+}
+MEASURED = re.compile(r"python -m (tests\.benchmarks[\w.]*)((?: [\w./-]+)*)")
+TESTED = re.compile(r"pytest -m slow (tests/[\w/]+\.py)")
+SECTIONS_WITH_TABLES = {
+    f"{name}: {part.splitlines()[0]}": part
+    for name, page in PAGES.items()
+    for part in (re.split(r"^## ", page, flags=re.MULTILINE) if name == "README.md" else [page])
+    if re.search(r"^\|", part, re.MULTILINE)
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_measurement_that_a_page_names_can_be_made(name: str) -> None:
+    from tests.benchmarks.__main__ import LONG, MEASUREMENTS
+
+    for module, said in MEASURED.findall(PAGES[name]):
+        assert importlib.util.find_spec(module), module
+        words = said.split()
+        if module == "tests.benchmarks":
+            assert set(words) <= {"NAME"} | MEASUREMENTS.keys() | LONG.keys(), words
+        else:
+            code = (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+            assert [word for word in words if word.startswith("--") and f'"{word}"' not in code] == [], module
+    for path in TESTED.findall(PAGES[name]):
+        assert "pytest.mark.slow" in (ROOT / path).read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize("section", SECTIONS_WITH_TABLES)
+def test_a_table_of_figures_stands_beside_the_command_that_prints_it(section: str) -> None:
+    text = SECTIONS_WITH_TABLES[section]
+    rows = [line.split("|")[2:-1] for line in text.splitlines() if line.startswith("| ")]
+    figures = sum(bool(re.match(r" *[−+-]?[.\d]", cell)) for row in rows for cell in row)
+    if 4 * figures > sum(map(len, rows)):
+        assert MEASURED.search(text), section
+
+
+def test_the_figures_of_the_notice_are_those_of_the_pages() -> None:
+    measured = PAGES["docs/simulated_queries.md"]
+    assert f"on {COLLECTIONS} collections" in README
+    for recipe, (mean, low, high) in TAU.items():
+        row = next(line for line in README.splitlines() if line.startswith(f"| `{recipe}` | {mean} |"))
+        assert row.endswith(f"| {low} | {high} |")
+        line = next(line for line in measured.splitlines() if line.startswith(f"| `{recipe}` | ."))
+        cells = [cell.strip() for cell in line.split("|")[2:-1]]
+        assert len(cells) == COLLECTIONS + 1
+        assert (min(cells[:-1]), max(cells[:-1]), cells[-1].split()[0]) == (low, high, mean)
+    assert f"| people's queries, two full sets | {PEOPLE} |" in README
 
 
 def test_there_is_no_other_kind_of_command() -> None:

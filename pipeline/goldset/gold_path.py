@@ -34,6 +34,9 @@ METADATA = '"metadata": '
 _TAIL = 1 << 16
 """Bytes at the end of the file that are searched for the metadata; if the metadata are longer, the file is parsed."""
 
+_LONGEST = 2_000
+"""Most characters of a text in the metadata of a set, such as its notice; of a foreign file the rest is cut off."""
+
 _DEPTH = 3
 """How many folders above a path are searched for its set: ``beir/qrels/test.tsv`` lies two below."""
 
@@ -219,7 +222,7 @@ def notice_of(path: Path) -> str | None:
     metadata = metadata_of(path)
     selection = metadata.get("selection")
     found = (metadata.get("notice"), selection.get("notice") if isinstance(selection, Mapping) else None)
-    return " ".join(notice for notice in found if isinstance(notice, str)) or None
+    return " ".join(_cut(notice) for notice in found if isinstance(notice, str)) or None
 
 
 def state_of(path: Path) -> dict[Path, tuple[int, int] | None]:
@@ -325,7 +328,7 @@ def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """Return the metadata of a ``dataset.json``; empty if the file is missing or has none.
+    """Return the metadata of a ``dataset.json``, long texts cut; empty if the file is missing or has none.
 
     Raises:
         InputError: The file is not JSON.
@@ -336,7 +339,13 @@ def read_metadata(path: Path) -> dict[str, Any]:
     if metadata is None:
         found = read_json(Source(path))
         metadata = found.get("metadata") if isinstance(found, Mapping) else None
-    return with_present_name(metadata) if isinstance(metadata, Mapping) else {}
+    if not isinstance(metadata, Mapping):
+        return {}
+    return {key: _cut(value) if isinstance(value, str) else value for key, value in with_present_name(metadata).items()}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _last_member(path: Path) -> object:

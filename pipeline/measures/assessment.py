@@ -54,7 +54,7 @@ def assess(
     needing = next((measure for measure in measures if measure.family == ALL_NEEDED.name), None)
     if needing is not None:
         raise UsageError(f"{needing}: needs the passages that belong together; score a run on the folder of a gold set")
-    level = min((m.rel for m in measures), default=1)
+    level = min((m.rel for m in measures if m.family != "judged"), default=1)
     if not any(grade >= level for judged in qrels.values() for grade in judged.values()):
         raise InputError(names[0], f"holds no judgment of grade {level} or more, so every measure would be 0")
     if not placed and not extra:

@@ -137,6 +137,7 @@ def _against(found: Fitness, case: Case, systems: str) -> str:
         Reason.UNJUDGED: f"up to {_percent(max(case.holes, default=0.0))} of their top results are unjudged",
         Reason.CHANCE: _doubt(found),
         Reason.TEST: "the test tells none of them apart",
+        Reason.NO_QUALITY: f"{case.measure} does not measure quality",
     }
     start = "; " if found.detectable is not None else ""
     return f"{start}does not rank {systems.removesuffix(',')}: {why[found.reason or Reason.CHANCE]}"
@@ -159,7 +160,7 @@ def _doubt(found: Fitness) -> str:
 def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     """Yield what would change the verdict, each with its cost in judgments."""
     makers = case.makers
-    if found.level is Level.RANKS or found.reason is Reason.NOTHING_JUDGED:
+    if found.level is Level.RANKS or found.reason in {Reason.NOTHING_JUDGED, Reason.NO_QUALITY}:
         return
     if case.has_runs and makers.basis.lists_others and has_holes(case.holes):
         yield _judge_the_rest(case)

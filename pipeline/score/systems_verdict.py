@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.score.set_makers import Makers
     from goldbench.schemas.set_verdict import SetVerdict
+
+_ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
+"""Levels whose sentence tells something about the order of systems."""
 
 
 def deciding(measures: Sequence[str]) -> str:
@@ -56,6 +60,8 @@ def verdict_on(
         found = Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(results))
     else:
         found = fitness(columns, makers.basis, unjudged=case.holes, ranking=ranking, separated=separated)
+        if measure.startswith("judged") and found.level in _ORDERED and found.systems > 1:
+            found = replace(found, level=Level.REGRESSIONS, reason=Reason.NO_QUALITY)
     return verdict_in_words(found, case)
 
 

@@ -236,6 +236,9 @@ def _print_rule(agreement: Mapping[str, Sequence[float]], truth: Mapping[str, Se
                 f"  {kind}: {chosen.sum()} sets, true tau {values.mean():.2f} on average, {values.min():.2f} to "
                 f"{values.max():.2f}, {np.mean(values >= VALID):.0%} at least {VALID}"
             )
+    if len({corpus_of(name) for name in agreement}) < 2:
+        print()
+        return
     limits, refused = refused_elsewhere(agreement, truth, corpus_of, valid=VALID)
     told = f", {np.mean(np.array(refused) >= VALID):.0%} at least {VALID}" if refused else ""
     span = f"{min(limits)} to {max(limits)}"

@@ -17,6 +17,7 @@ from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.figures import figure
 from goldbench.pipeline.card.fitness_of_set import verdict_of
 from goldbench.pipeline.card.validity import SOURCES
+from goldbench.pipeline.goldset.gold_path import notice_of
 from goldbench.pipeline.report.card_text import markdown, plain
 from goldbench.schemas.set_card import Card, State
 from tests.card.sets import topical, write_dataset
@@ -135,6 +136,14 @@ def test_a_set_without_a_manifest_tells_the_level_of_evidence_and_its_notice(tmp
     assert card.notice == "These queries are simulated."
     assert "queries simulated or of a small model (smoke)" in plain(card)
     assert goldbench.GoldSet.load(made).metadata == metadata
+
+
+def test_long_texts_in_the_metadata_of_a_foreign_set_are_cut(tmp_path: Path) -> None:
+    queries, corpus, relevant = topical(3)
+    metadata = {"evidence_level": "x" * 10**6, "notice": "y" * 10**6, "selection": {"notice": "z" * 10**6}}
+    made = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant, metadata=metadata)
+    assert len(plain(make_card(made))) < 20_000
+    assert 4_000 < len(notice_of(made) or "") < 4_100
 
 
 def test_a_damaged_ledger_is_told_and_not_taken_for_few_judgments(tmp_path: Path) -> None:

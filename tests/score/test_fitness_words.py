@@ -154,6 +154,14 @@ def test_ndcg_decides_where_it_was_measured() -> None:
     assert deciding(["judged@10"]) == "judged@10"
 
 
+def test_shares_of_judged_results_rank_nothing() -> None:
+    columns = {"good": GOOD, "fair": FAIR}
+    found = verdict_on({name: result(column, measure="judged@10") for name, column in columns.items()}, PEOPLE)
+    assert found.level == "regressions"
+    assert found.sentence.endswith("does not rank these 2 systems: judged@10 does not measure quality")
+    assert found.improvements == ()
+
+
 @pytest.mark.parametrize("name", [*SYSTEMS, ENDINGS, IMAGE, "\x1b[2Jx", "x" * 500])
 def test_names_of_runs_cannot_steer_a_terminal_or_markdown(name: str) -> None:
     pooled = Makers(Basis("human", "people", lists_others=True), "gold", 24.0)

@@ -62,6 +62,7 @@ class Reason(StrEnum):
     EQUAL = "equal"
     CHANCE = "chance"
     TEST = "test"
+    NO_QUALITY = "no quality"
 
 
 @dataclass(frozen=True, slots=True)

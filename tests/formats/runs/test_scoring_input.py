@@ -359,6 +359,14 @@ def test_judgments_without_a_positive_grade_are_refused(tmp_path: Path) -> None:
         score(gold, write(tmp_path / "run", "q1 Q0 a 1 1 t\n"))
 
 
+def test_the_share_of_judged_results_does_not_hide_that_no_grade_is_high_enough(tmp_path: Path) -> None:
+    gold = runs.load_gold(write(tmp_path / "gold.qrels", "q1 0 a 1\n"))
+    run = runs.load_run(write(tmp_path / "run", "q1 Q0 a 1 1 t\n"))
+    with pytest.raises(InputError, match="no judgment of grade 3 or more"):
+        runs.score_run(gold, run, parse_measures(["ap(rel=3) judged@10"]))
+    assert runs.score_run(gold, run, parse_measures(["ap(rel=3) hit@1"])).mean("map(rel=3)") == 0
+
+
 @pytest.mark.parametrize("name", ["absent", "folder"])
 def test_a_path_without_a_run_is_refused(gold: Path, tmp_path: Path, name: str) -> None:
     (tmp_path / "folder").mkdir()
