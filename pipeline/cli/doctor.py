@@ -68,7 +68,10 @@ def _table(traits: Iterable[Trait]) -> bool:
     rows = list(traits)
     marks = {True: "ok", False: "bad", None: ""}
     screen.described(
-        [(marks[row.good], row.what, row.says + (f" (setting: {row.setting})" if row.setting else "")) for row in rows]
+        [
+            ("", "server", "found (setting)"),
+            *((marks[row.good], row.what, row.says + (f" ({row.setting})" if row.setting else "")) for row in rows),
+        ]
     )
     return all(row.good is not False for row in rows)
 
