@@ -81,7 +81,7 @@ def bench(
         kept = ", ".join(found.outcome.kept[:8]) + (", …" if len(found.outcome.kept) > 8 else "")
         screen.note(f"Cached: {kept} (use --again to rerun)")
     if found.experiment is not None:
-        _show(found.experiment, found, makers_of(loaded).place, wide=wide)
+        _show(found.experiment, found, makers_of(loaded).place, wide=wide, named=bool(measure))
         _write(found.experiment, found.timings, folder, html)
     _fail(found)
 
@@ -91,7 +91,7 @@ def _stem(gold: Path) -> str:
     return gold.resolve().name.split(".")[0] or "gold"
 
 
-def _show(found: Experiment, made: Found, place: str | None, *, wide: bool) -> None:
+def _show(found: Experiment, made: Found, place: str | None, *, wide: bool, named: bool) -> None:
     """Print the verdict, the figures, the tests and the doubts."""
     from goldbench.pipeline.report import experiment_text as report
     from goldbench.pipeline.report.named_queries import worst_line
@@ -100,7 +100,7 @@ def _show(found: Experiment, made: Found, place: str | None, *, wide: bool) -> N
 
     screen.add(experiment=found.model_dump(mode="json"), timings=made.timings.model_dump(mode="json"))
     screen.show(*first_lines(found.card.verdict), *report.verdict(found), "")
-    screen.table(report.leaderboard(found) if wide else report.main_rows(found, made.timings))
+    screen.table(report.leaderboard(found) if wide else report.main_rows(found, made.timings, every=named))
     screen.show(*worst_line(made.results, found.compared[0], place))
     beside = [rows for _, rows in report.beside_published(found)]
     order = [system.system for system in found.card.systems]

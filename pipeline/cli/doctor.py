@@ -67,8 +67,12 @@ def _table(traits: Iterable[Trait]) -> bool:
     """Print what was found of the server as a table, and return whether nothing of it is bad."""
     rows = list(traits)
     marks = {True: "ok", False: "bad", None: ""}
-    screen.described([("", "server: setting", "found")])
-    screen.described([(marks[row.good], ": ".join(filter(None, (row.what, row.setting))), row.says) for row in rows])
+    screen.described(
+        [
+            ("", "server", "found (setting)"),
+            *((marks[row.good], row.what, row.says + (f" ({row.setting})" if row.setting else "")) for row in rows),
+        ]
+    )
     return all(row.good is not False for row in rows)
 
 

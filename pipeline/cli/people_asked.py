@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from goldbench.pipeline.cli.options import output_option
-from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.review_files import decisions_kept
 from goldbench.pipeline.errors import UsageError
 
@@ -32,7 +31,7 @@ def ask_before_replacing(folder: Path, *, replace: bool, yes: bool) -> None:
     said = _decided(folder) if replace else None
     if said is None:
         return
-    screen.note(said)
+    typer.echo(said, err=True)
     if yes:
         return
     if not sys.stdin.isatty():

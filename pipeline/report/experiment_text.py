@@ -47,12 +47,18 @@ MAIN = ("ndcg", "mrr", "r", "hit")
 """The families of measures that a terminal shows at one cutoff, the first one ranks; the others with ``--wide``."""
 
 
-def main_rows(found: Experiment, timings: Timings) -> Rows:
-    """Return a row for each system: the measures that matter at the cutoff of the tests, judged share, median time."""
+def main_rows(found: Experiment, timings: Timings, *, every: bool = False) -> Rows:
+    """Return a row for each system: the measures that matter at the cutoff of the tests, judged share, median time.
+
+    Args:
+        found: The experiment.
+        timings: The times.
+        every: Whether all measures are shown, because somebody named them.
+    """
     cutoff = next((parse_measure(name).k for name in found.compared), None)
     known = {name: parse_measure(name) for name in found.card.measures}
     same = [name for name, one in known.items() if one.k == cutoff and one.family in MAIN]
-    measures = list(dict.fromkeys([*found.compared, *same]))[:MOST_MEASURES]
+    measures = list(known) if every else list(dict.fromkeys([*found.compared, *same]))[:MOST_MEASURES]
     judged = sorted({name for system in found.card.systems for name in system.judged})
     rows: Rows = [("system", *measures, *judged, "p50 ms")]
     for system in found.card.systems:

@@ -29,7 +29,7 @@ PAIR_HEADINGS = (
 )
 
 
-_CLAIMS_NOTHING = {"smoke", "unusable"}
+_CLAIMS_NOTHING = {"unusable"}
 """The levels of a verdict at which nothing follows about systems."""
 
 _RESULTS = {

@@ -99,7 +99,7 @@ def means(folder: Path) -> dict[str, dict[str, float]]:
 
 def test_the_figures_are_those_of_the_runs_it_writes(bench: Command, tmp_path: Path, gold: Path) -> None:
     write(tmp_path, TWO)
-    done = bench("gold", "-c", "bench.toml")
+    done = bench("gold", "-c", "bench.toml", "--wide")
     assert done.returncode == 0, done.stderr
     judged = [ir_measures.Qrel(f"q{n:02}", f"d{n:02}", 1) for n in range(12)]
     for name in ("words", "flat"):
@@ -264,10 +264,10 @@ def test_simulated_queries_name_no_winner(bench: Command, tmp_path: Path) -> Non
     write(tmp_path, TWO + own)
     done = bench("gold", "-c", "bench.toml", "--html", "page.html")
     assert done.returncode == 0, done.stderr
-    assert "Warning: Made up by a machine." in done.stdout
+    assert "Warning: Made up by a machine." in done.stderr
     page = (tmp_path / "page.html").read_text(encoding="utf-8").split("<main>", 1)[1].split("</main>")[0]
     text = (tmp_path / "gold" / "bench" / "figures.md").read_text(encoding="utf-8")
-    assert "scores higher than own by mrr@3 on these simulated queries" in text
+    assert "scores higher than own by mrr@3 on these queries, which show nothing about the systems" in text
     for shown in (done.stdout, text, page):
         assert "better" not in shown.replace("may be better than it looks", "")
         assert "the best" not in shown
@@ -311,7 +311,7 @@ def test_passages_of_another_cut_are_recognised_by_their_text(bench: Command, tm
     for config in ("own.toml", "bench.toml"):
         done = bench("gold", "-c", config, "--measure", "p@3 r@3 f1@3", "--out", config[:-5])
         assert done.returncode == 0, done.stderr
-    assert "p@3" in done.stdout.splitlines()[0], "one table"
+    assert {"p@3", "r@3", "f1@3"} <= set(done.stdout.split()), "named measures are all shown"
     assert means(tmp_path / "bench")["flat"]["r@3"] == means(tmp_path / "own")["flat"]["r@3"] > 0
     write(tmp_path, 'corpus = "chunks.jsonl"\n' + TWO)
     done = bench("gold", "-c", "bench.toml")
@@ -322,7 +322,7 @@ def test_passages_of_another_cut_are_recognised_by_their_text(bench: Command, tm
 @pytest.mark.slow
 def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: Path) -> None:
     write(tmp_path, TWO + '[systems.slow]\nkind = "python"\nfunction = "ours:slow"\n')
-    done = bench("gold", "-c", "bench.toml", "--k", "1")
+    done = bench("gold", "-c", "bench.toml", "--k", "1", "--wide")
     timings = Timings.model_validate_json((gold / "bench" / "timings.json").read_bytes()).timings
     assert set(timings) == {"words", "flat", "slow"}
     assert timings["slow"].whole.p50_ms >= 60 > timings["words"].whole.p95_ms

@@ -269,11 +269,11 @@ def test_people_s_queries_overlap_as_the_anchor_says(collections: Path) -> None:
 @pytest.mark.slow
 def test_the_card_is_the_same_in_every_process(goldbench: Goldbench, tmp_path: Path) -> None:
     folder = graded(tmp_path / "set", fooled=1)
-    first = goldbench("card", "set", PYTHONHASHSEED="1", OMP_NUM_THREADS="1")
+    first = goldbench("card", "set", "-v", PYTHONHASHSEED="1", OMP_NUM_THREADS="1")
     assert first.returncode == 0, first.stderr
     assert "not your systems" in first.stderr
     written = [(folder / name).read_bytes() for name in ("card.json", "card.md")]
-    again = goldbench("card", "set", PYTHONHASHSEED="2", OMP_NUM_THREADS="2")
+    again = goldbench("card", "set", "-v", PYTHONHASHSEED="2", OMP_NUM_THREADS="2")
     assert again.stdout == first.stdout
     assert [(folder / name).read_bytes() for name in ("card.json", "card.md")] == written
 

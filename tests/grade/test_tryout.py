@@ -66,7 +66,7 @@ def test_what_a_server_takes_is_a_table_with_the_settings(
 ) -> None:
     done = goldbench_inside("doctor", "--try", *url)
     table = [" ".join(line.split()) for line in done.stdout.splitlines()]
-    assert "server found setting" in table
+    assert "server found (setting)" in table
     assert "ok answer fits its schema" in table
     assert "ok response format JSON Schema, with its limits" in table
     assert "parameters takes max_tokens, temperature" in table
