@@ -67,6 +67,7 @@ def take(out: Path) -> None:
                     page = browser.new_context(storage_state=kept, **options).new_page()
                     page.goto(served.links["anna"].partition("?")[0])
                     page.wait_for_selector("#text[data-pair]")
+                    page.keyboard.press("Escape")  # the first minute is read
                     page.wait_for_timeout(300)
                     page.screenshot(path=out / f"{name}.png")
                     _smaller(out / f"{name}.png")
