@@ -41,8 +41,13 @@ NONE = (
 
 
 def verdict(row: Row) -> str:
-    """Return whether a row meets its bar; an interval that covers more than 97 % is safe, but too wide."""
+    """Return whether a row meets its bar, or ``absent`` if no interval is given.
+
+    An interval that covers more than 97 % is safe, but too wide.
+    """
     bar, noise = (POWERS if row.power else INTERVAL), 1e-9
+    if np.isnan(row.share):
+        return "absent"
     if row.share < bar.least - noise:
         return "MISSED"
     return "met" if row.share <= bar.most + noise else "more"
@@ -59,7 +64,7 @@ def main() -> None:
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     wanted = sys.argv[2] if len(sys.argv) > 2 else ""
     print("| figure | setting | coverage or power | mean width | bar | |\n|---|---|---|---|---|---|")
-    counts = {"met": 0, "more": 0, "MISSED": 0}
+    counts = {"met": 0, "more": 0, "MISSED": 0, "absent": 0}
     for name, study in rows(times):
         for row in study(times) if wanted in name else ():
             mark = verdict(row)

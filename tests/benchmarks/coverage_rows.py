@@ -9,6 +9,8 @@ import numpy as np
 
 Ends = tuple[float | None, float | None] | None
 _ROUNDING = 1e-9
+_PRESENT = 0.05
+"""Least share of simulations with an interval for which a coverage is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ def row_of(setting: str, ends: Iterable[Ends], truth: float) -> Row:
     """Return the row of intervals of one true figure; intervals that are absent do not count, and the row says so."""
     given = list(ends)
     known = np.array([one for one in given if one is not None and None not in one], dtype=np.float64)
-    if not len(known):
+    if len(known) < _PRESENT * len(given):
         return Row(f"{setting}, absent", float("nan"), float("nan"))
     absent = 1 - len(known) / len(given)
     held = (known[:, 0] - _ROUNDING <= truth) & (truth <= known[:, 1] + _ROUNDING)

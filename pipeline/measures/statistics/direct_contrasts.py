@@ -26,6 +26,7 @@ class Direct:
 
     ``covariance``, shape (K, K), is that of the estimates around the values of exactly these queries, ``spread`` that
     of people's values over queries. ``variance`` is the pooled one of a contrast, ``freedom`` its degrees of freedom.
+    ``judge_variance`` is that of the model's values over queries, mean of all contrasts.
     ``informed`` is the log of the Bayes factor of a model that knows which system does better on a query, against one
     that does not.
     """
@@ -38,6 +39,7 @@ class Direct:
     variance: float
     freedom: float
     informed: float
+    judge_variance: float
 
     @classmethod
     def of(cls, human: Floats, judge: Floats, all_judge: Floats, unseen: float) -> Direct:
@@ -68,6 +70,7 @@ class Direct:
             variance=float(np.trace(covariance[:-1, :-1])) / (axes - 1),
             freedom=deviation_freedom(rest[:-1]),
             informed=_informed(human[:-1], judge[:-1]),
+            judge_variance=float(all_judge[:-1].var(axis=1).mean()),
         )
 
 

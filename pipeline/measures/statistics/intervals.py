@@ -13,11 +13,14 @@ import numpy.typing as npt
 
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.resamples import on_grid, parts, resample_sums
+from goldbench.pipeline.measures.statistics.sparse_scores import replace_sparse
 from goldbench.pipeline.measures.statistics.student import upper_quantile
 from goldbench.schemas.scorecard import Score
 
 FEW_FOR_PERCENTILES = 15
 """Below this number of queries percentiles alone cover less than they should."""
+FEW_FOR_UPLIFT = 10
+"""Below this number of queries for which the second system scores above 0 no uplift is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ def bootstrap_intervals(
     Percentile intervals at levels widened as far as Student's t interval is wider than the normal one: plain
     percentiles are too narrow for few queries. No resample reaches beyond the scores at hand, so below
     ``FEW_FOR_PERCENTILES`` queries an interval also spans Student's, as far as scores can go; then no uplift is given.
+    Scores of 0 and 1, and scores that are equal for most queries, have the intervals of `sparse_scores`. An uplift's
+    interval reaches 0 where that of the difference does.
 
     Args:
         scores: Shape (queries, systems, measures), finite, at least 2 queries.
@@ -69,7 +74,12 @@ def bootstrap_intervals(
     if queries < FEW_FOR_PERCENTILES:
         _widen(low, high, scores, (first, second), confidence)
     known = low[second] > 0 if queries >= FEW_FOR_PERCENTILES else np.zeros_like(low[second], dtype=bool)
+    if scores.min(initial=0) >= 0 and scores.max(initial=0) <= 1:
+        replace_sparse(low, high, scores, (first, second), (1 - confidence) / 2)
+        known &= (scores[:, second] > 0).sum(axis=0) >= FEW_FOR_UPLIFT
     uplifts = _uplifts(sums, first, second, known, below)
+    np.minimum(uplifts[0], 0, out=uplifts[0], where=known & (low[systems:] <= 0))
+    np.maximum(uplifts[1], 0, out=uplifts[1], where=known & (high[systems:] >= 0))
     return Intervals(low[:systems], high[:systems], low[systems:], high[systems:], *uplifts)
 
 
@@ -93,8 +103,7 @@ def _uplifts(
 ) -> tuple[Floats, Floats]:
     """Return the ends of the uplifts over the second systems, from the resamples that give the differences.
 
-    NaN for pairs that are not ``known`` to have a baseline above 0. A ratio above 1 in a resample is a difference
-    above 0, so both intervals hold or exclude 0 together.
+    NaN for pairs that are not ``known`` to have a baseline above 0.
     """
     none = np.empty((0, sums.shape[2]))
     ends = [(none, none)]

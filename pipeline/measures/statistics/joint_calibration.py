@@ -23,6 +23,9 @@ DRAWS = 4_000
 
 _FAVOURED, _FAR = 0.4, 1.0
 """Prior probability that one system has a bias of its own, and its spread as a multiple of the model's differences."""
+_USUAL_CONTRASTS, _USUAL_SHARE = 2.0, 0.25
+"""The mean square of the model's differences is drawn towards this share of their variance over queries, as if this
+number of contrasts had shown it."""
 _EQUAL = 1e-6
 """Relative difference up to which means count as equal; systems with equal means share a probability."""
 _STEPS = 9
@@ -192,14 +195,11 @@ class _Cases:
             kept = direct.estimates[None, :-1], believed * np.eye(size)[None], np.zeros((1, size, size))
             return cls(np.ones(1), *kept)
         slopes, shares, priors = _priors(direct, axes)
-        together = priors + direct.covariance[:-1, :-1]
         expected = slopes[:, None] * direct.judge
         apart = direct.estimates[:-1] - expected
-        solved = np.linalg.solve(together, apart[..., None])[..., 0]
-        far = np.log1p((apart * solved).sum(axis=1) / direct.freedom)
-        evidence = np.log(shares) - (np.linalg.slogdet(together)[1] + (direct.freedom + size) * far) / 2
+        evidence = np.log(shares) + _evidence(apart, priors, direct)
         weights = np.exp(evidence - evidence.max())
-        gains = np.linalg.solve(together, priors).transpose(0, 2, 1)
+        gains = np.linalg.solve(priors + direct.covariance[:-1, :-1], priors).transpose(0, 2, 1)
         gains[-len(priors) // (len(_INFORMED) + 1) :] = np.eye(size)
         means = expected + np.einsum("cij,cj->ci", gains, apart)
         return cls(weights / weights.sum(), means, np.asarray(gains, np.float64), priors)
@@ -227,6 +227,24 @@ class _Cases:
         return drawn, self.weights @ self.means
 
 
+def _evidence(apart: Floats, priors: Floats, direct: Direct) -> Floats:
+    """Return the log density of the direct estimates in each case, shape (C,), up to a constant.
+
+    The contrasts count as equally uncertain and uncorrelated. Their estimated covariance has too many entries for the
+    judged queries: weighed by its inverse, the estimates look closer to the model than they are, and biases are missed.
+
+    Args:
+        apart: Direct estimates less what the model tells, shape (C, K - 1).
+        priors: Covariance of the true contrasts, shape (C, K - 1, K - 1).
+        direct: The direct estimates.
+    """
+    size = apart.shape[1]
+    together = priors + direct.variance * np.eye(size)
+    solved = np.linalg.solve(together, apart[..., None])[..., 0]
+    far = np.log1p((apart * solved).sum(axis=1) / direct.freedom)
+    return np.asarray(-(np.linalg.slogdet(together)[1] + (direct.freedom + size) * far) / 2)
+
+
 def _priors(direct: Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the slope, the prior probability and the covariance of the contrasts in each case, an ignorant model last.
 
@@ -236,7 +254,7 @@ def _priors(direct: Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
     size = len(contrasts)
     unit = np.eye(size)
     least = direct.variance / 4
-    told = max(float((direct.judge**2).mean()), least)
+    told = max(_told(direct), least)
     seen = max(float((direct.human**2).mean()) - direct.variance, least)
     quantiles = np.tan((np.arange(_STEPS) + 0.5) / _STEPS * np.pi / 2)
     alone = _FAR**2 * told * np.einsum("ik,jk->kij", contrasts, contrasts)
@@ -255,14 +273,28 @@ def _priors(direct: Direct, axes: Floats) -> tuple[Floats, Floats, Floats]:
     return np.concatenate(slopes), np.concatenate(shares), np.concatenate(priors)
 
 
+def _told(direct: Direct) -> float:
+    """Return the mean square of the model's differences, drawn towards what is usual for their spread over queries.
+
+    Few systems may be close by chance. That does not make the model's biases small.
+    """
+    squares = float((direct.judge**2).sum())
+    return (squares + _USUAL_CONTRASTS * _USUAL_SHARE * direct.judge_variance) / (len(direct.judge) + _USUAL_CONTRASTS)
+
+
 def _together(centre: Floats, draws: Floats) -> tuple[Floats, Floats]:
-    """Return limits around each figure that hold for all of them together.
+    """Return limits of figures that hold for all of them together.
+
+    Each figure's own limits are widened by the same factor on both sides. They need not have its mean in the middle: a
+    system that the model may favour has a long tail on one side only.
 
     Args:
-        centre: The figures, shape (F,).
+        centre: The figures, shape (F,), which the limits hold in any case.
         draws: Shape (draws, F).
     """
-    spread = draws.std(axis=0)
-    apart = np.abs(draws - centre) / np.where(spread > 0, spread, 1.0)
-    reach = np.quantile(apart.max(axis=1), CONFIDENCE) * spread
-    return centre - reach, centre + reach
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
+    middle, half = (high + low) / 2, (high - low) / 2
+    apart = np.abs(draws - middle) / np.where(half > 0, half, 1.0)
+    reach = np.quantile(apart.max(axis=1), CONFIDENCE) * half
+    return np.minimum(middle - reach, centre), np.maximum(middle + reach, centre)

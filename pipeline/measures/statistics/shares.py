@@ -22,6 +22,8 @@ USUAL_LIKENESS = 0.15
 
 _PRIOR_QUERIES = 5
 """Number of queries with a success (or a failure) from which on the queries' own design effect counts more."""
+_LEAST_SURPLUS = 0.01
+"""Least share of the variance that counts as estimated: t has at most 10,000 times the degrees of freedom."""
 
 
 def wilson(successes: float, trials: float, z: float | None = None) -> tuple[float, float]:
@@ -48,10 +50,11 @@ def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tupl
     """Return the 95 % interval of the share of successes if the trials of one query are alike; None for one query.
 
     Wilson's interval with the number of independent trials that these are worth, and with Student's t. The design
-    effect is the jackknife variance of the share over that of independent trials; t has the degrees of freedom of as
-    many queries of equal size. Few queries with a success (or a failure) hardly show how alike the trials of a query
-    are. There the design effect is drawn towards that of a correlation of ``USUAL_LIKENESS``, if that is larger, and
-    a share of 0 or 1 has an interval too.
+    effect is the jackknife variance of the share over that of independent trials. The latter is known, so only the
+    surplus is as uncertain as few queries make it (Satterthwaite's degrees of freedom): one trial for each query has
+    Wilson's own interval. Few queries with a success (or a failure), or one that holds most of them, hardly show how
+    alike the trials of a query are. There the design effect is drawn towards that of a correlation of
+    ``USUAL_LIKENESS``, if that is larger, and a share of 0 or 1 has an interval too.
 
     Args:
         successes: Successes of each query, not negative.
@@ -59,7 +62,9 @@ def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tupl
 
     Source: Korn and Graubard, Confidence intervals for proportions with small expected number of positive counts
         estimated from survey data (Survey Methodology 24(2), 1998), for the effective number with t; Kish, Survey
-        sampling (1965), sections 5.4 and 8.2, for the design effect of clusters; the drawing towards it is our own.
+        sampling (1965), sections 5.4 and 8.2, for the design effect of clusters; Satterthwaite, An approximate
+        distribution of estimates of variance components (Biometrics Bulletin 2, 1946). Drawing towards a usual design
+        effect is our own.
     """
     sizes = [size for size in trials if size]
     hits = [hit for hit, size in zip(successes, trials, strict=True) if size]
@@ -74,10 +79,20 @@ def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tupl
         residuals = [(hit - share * size) / (1 - size / total) for hit, size in zip(hits, sizes, strict=True)]
         variance = (queries - 1) / queries * sum(one * one for one in residuals) / total**2
         seen = variance * total / (share * (1 - share))
-    informed = min(sum(hit > 0 for hit in hits), sum(hit < size for hit, size in zip(hits, sizes, strict=True)))
+    misses = [size - hit for hit, size in zip(hits, sizes, strict=True)]
+    informed = min(_effective(hits), _effective(misses))
     weight = informed / (informed + _PRIOR_QUERIES)
-    worth = total / max(1.0, weight * seen + (1 - weight) * max(seen, usual))
-    return wilson(share * worth, worth, upper_quantile(0.025, max(1.0, total / mean_size - 1)))
+    effect = max(1.0, weight * seen + (1 - weight) * max(seen, usual))
+    surplus = max(1 - 1 / effect, _LEAST_SURPLUS)
+    freedom = max(1.0, total / mean_size - 1) / surplus**2
+    worth = total / effect
+    return wilson(share * worth, worth, upper_quantile(0.025, freedom))
+
+
+def _effective(counts: Sequence[float]) -> float:
+    """Return how many equal counts are as even as these; 0 if all are 0 (Kish 1965, section 11.7)."""
+    squares = sum(count * count for count in counts)
+    return sum(counts) ** 2 / squares if squares else 0.0
 
 
 def gini(counts: Sequence[float]) -> float | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import stats
 
-from goldbench.pipeline.measures.statistics.joint_calibration import Joint, joint_estimate
+from goldbench.pipeline.measures.statistics.direct_contrasts import Direct
+from goldbench.pipeline.measures.statistics.joint_calibration import Joint, _evidence, _together, joint_estimate
 
 Floats = npt.NDArray[np.float64]
 
@@ -161,6 +163,34 @@ def test_limits_hold_together_about_as_often_as_stated(follows: float, favoured:
         held.append((inside[0], inside[1]))
     for share in np.mean(held, axis=0):
         assert share >= 0.92
+
+
+def test_cases_are_weighed_by_student_densities_of_uncorrelated_contrasts() -> None:
+    draw = np.random.default_rng(16)
+    direct = Direct.of(*(draw.normal(0, 1, (5, count)) for count in (12, 12, 60)), unseen=0.8)
+    roots, apart = draw.normal(0, 1, (3, 4, 4)), draw.normal(0, 1, (3, 4))
+    priors = roots @ roots.transpose(0, 2, 1)
+    theirs = [
+        stats.multivariate_t(shape=prior + direct.variance * np.eye(4), df=direct.freedom).logpdf(one)
+        for prior, one in zip(priors, apart, strict=True)
+    ]
+    ours = _evidence(apart, priors, direct)
+    assert ours - ours[0] == pytest.approx(np.array(theirs) - theirs[0])
+
+
+def test_two_systems_that_the_model_scores_alike_may_still_be_judged_with_a_bias() -> None:
+    human, judge, others, _ = study(np.random.default_rng(17), systems=2, judged=10)
+    human[1], judge[1], others[1] = (rows[1] - rows[1].mean() + rows[0].mean() for rows in (human, judge, others))
+    low, high = joint_estimate(human, judge, others).differences_limits()
+    alone = stats.sem(human[0] - human[1])
+    assert high[0] - low[0] > alone
+
+
+def test_limits_follow_a_long_tail_and_hold_together_as_often_as_stated() -> None:
+    draws = np.random.default_rng(18).exponential(1, (4000, 3))
+    low, high = _together(draws.mean(axis=0), draws)
+    assert ((low <= draws) & (draws <= high)).all(axis=1).mean() == pytest.approx(0.95, abs=1e-3)
+    assert (high - draws.mean(axis=0) > 2 * (draws.mean(axis=0) - low)).all()
 
 
 def within(limits: tuple[Floats, Floats], truth: Floats) -> bool:
