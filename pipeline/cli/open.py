@@ -39,8 +39,9 @@ def open_(
         Path | None, output_option("--html", metavar="FILE", help="Write the page to a file; no server.")
     ] = None,
     port: Annotated[
-        int, people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: a free one (default: 8809).")
-    ] = PORT,
+        int | None,
+        people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: any (default: 8809 or the next free)."),
+    ] = None,
     host: Annotated[
         str, people_option(metavar="HOST", help="Address to listen at (default: 127.0.0.1).")
     ] = "127.0.0.1",
@@ -78,7 +79,7 @@ def open_(
             typer.echo(f"Warning: {problem}", err=True)
         typer.echo(f"Decisions are kept in {book.name}.")
         typer.echo("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
-        place = Place(names, port, host, network=allow_network)
+        place = Place(names, PORT if port is None else port, host, network=allow_network, elsewhere=port is None)
         workbench.serve(place, at=_at(query), tell=tell, complain=complain)
     typer.echo("Stopped.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,9 +17,25 @@ from goldbench.pipeline.errors import UsageError
 if TYPE_CHECKING:
     from goldbench.pipeline.review.ledger import Ledger
     from goldbench.pipeline.review.queue import QueueSettings
+    from goldbench.pipeline.review.server import Opened, Place
+    from goldbench.pipeline.review.team import Team
     from goldbench.schemas.review_event import Lane
 
 PORT = 8808
+
+PortOption = Annotated[
+    int | None,
+    people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: any (default: 8808 or the next free)."),
+]
+LeadOption = Annotated[
+    list[str] | None, people_option(metavar="NAME", help="Who alone settles disagreements. Repeatable.")
+]
+TargetOption = Annotated[
+    list[str] | None, people_option(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
+]
+GuidelinesOption = Annotated[
+    Path | None, people_option(metavar="FILE", help="Markdown beside the rubric (default: DIR/guidelines.md).")
+]
 
 app = subcommands("Let people judge.\n\n`goldbench review DIR` is short for serve.", cls=DefaultGroup)
 
@@ -26,9 +43,7 @@ app = subcommands("Let people judge.\n\n`goldbench review DIR` is short for serv
 @app.command()
 def serve(
     folder: Folder,
-    port: Annotated[
-        int, people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: a free one (default: 8808).")
-    ] = PORT,
+    port: PortOption = None,
     host: Annotated[
         str, people_option(metavar="HOST", help="Address to listen at (default: 127.0.0.1).")
     ] = "127.0.0.1",
@@ -38,6 +53,9 @@ def serve(
     annotator: Annotated[
         list[str] | None, people_option(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
     ] = None,
+    lead: LeadOption = None,
+    target: TargetOption = None,
+    guidelines: GuidelinesOption = None,
     ledger: LedgerOption = None,
     overlap: Annotated[
         float, judging_option(metavar="SHARE", min=0, max=1, help="Pairs that two people judge (default: 0.2 = 20 %).")
@@ -62,32 +80,36 @@ def serve(
     """Open the page on which people judge passages.
 
     One key per judgment. --lanes chooses parts of the queue: A random sample, B likely judge errors, C queries judged
-    completely.
+    completely. Nobody settles a disagreement on a passage that they judged themselves; without --lead, anybody else
+    may. A --port that is taken is an error; without the option, the next free port after 8808 is used.
     """
-    from goldbench.pipeline.report.review_text import LANES
+    from goldbench.pipeline.review.guidelines import load_guidelines
     from goldbench.pipeline.review.queue import QueueSettings
     from goldbench.pipeline.review.server import Place, opened
     from goldbench.pipeline.review.server import serve as run
-    from goldbench.pipeline.text.display import amount, queries
+    from goldbench.pipeline.review.team import team_of
+    from goldbench.pipeline.text.display import amount
 
     check_host(host, allowed=allow_network)
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
     )
     with opened(folder, ledger, settings) as review:
+        team = team_of(annotators(annotator, review.ledger), _checked(lead, "--lead"), target or ())
         place = Place(
-            annotators=annotators(annotator, review.ledger),
-            port=port,
+            annotators=team.annotators,
+            team=team,
+            guidelines=load_guidelines(folder, guidelines),
+            port=PORT if port is None else port,
+            elsewhere=port is None,
             host=host,
             network=allow_network,
             training=reveal,
             repeats=repeats,
             seed=seed,
         )
-        sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
-        typer.echo(f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
-        typer.echo(f"Decisions are kept in {review.ledger.name}.")
-        _explain(settings, training=reveal, network=allow_network, host=host)
+        _describe(review)
+        _explain(settings, place, team)
         events = run(review, place, tell=tell, complain=complain)
         typer.echo(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
 
@@ -119,17 +141,21 @@ def _lanes(given: str) -> frozenset[Lane]:
 
 def annotators(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
     """Return who judges: the given names, else the only person in the ledger, else the user of this machine."""
-    names = [" ".join(name.split()) for name in given or ()]
-    if not names:
-        from goldbench.pipeline.review.state import fold
+    if given:
+        return _checked(given, "--annotator")
+    from goldbench.pipeline.review.state import fold
 
-        known = fold(ledger.events()).annotators()
-        names = known if len(known) == 1 else [_asked()]
-    bad = next((name for name in names if not (name and name.isprintable() and len(name) <= 64)), None)
-    if bad is not None:
-        raise UsageError("--annotator: give a name of 1 to 64 printable characters")
+    known = fold(ledger.events()).annotators()
+    return _checked(known if len(known) == 1 else [_asked()], "--annotator")
+
+
+def _checked(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
+    """Return names with single spaces between their words."""
+    names = [" ".join(name.split()) for name in given or ()]
+    if any(not (name and name.isprintable() and len(name) <= 64) for name in names):
+        raise UsageError(f"{option}: give a name of 1 to 64 printable characters")
     if len(set(names)) < len(names):
-        raise UsageError("--annotator: the same name is given twice")
+        raise UsageError(f"{option}: the same name is given twice")
     return tuple(names)
 
 
@@ -143,12 +169,21 @@ def _asked() -> str:
     return str(typer.prompt("Who judges", default=user))
 
 
-def _explain(settings: QueueSettings, *, training: bool, network: bool, host: str) -> None:
+def _describe(review: Opened) -> None:
+    from goldbench.pipeline.report.review_text import LANES
+    from goldbench.pipeline.text.display import amount, queries
+
+    sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
+    typer.echo(f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
+    typer.echo(f"Decisions are kept in {review.ledger.name}.")
+
+
+def _explain(settings: QueueSettings, place: Place, team: Team) -> None:
     from goldbench.pipeline.llm.proxies import is_loopback
 
-    if training:
+    if place.training:
         typer.echo("Warning: --reveal shows the judge's grade first; these judgments count in no agreement figure.")
-    if network and not is_loopback(host):
+    if place.network and not is_loopback(place.host):
         typer.echo(
             "Warning: everybody who reaches this machine can try the page, and nothing is encrypted: documents, "
             "judgments and links can be read on the way. Where that matters, listen at 127.0.0.1 and use a tunnel to "
@@ -156,6 +191,10 @@ def _explain(settings: QueueSettings, *, training: bool, network: bool, host: st
         )
     if settings.overlap:
         typer.echo(f"{settings.overlap:.0%} of the pairs are for two people.")
+    if team.leads:
+        typer.echo(f"Disagreements are settled by {', '.join(sorted(team.leads))}, never on passages of their own.")
+    if place.guidelines is not None:
+        typer.echo("The project's own guidelines are shown beside the rubric.")
     typer.echo("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
 
 

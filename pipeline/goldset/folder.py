@@ -166,6 +166,8 @@ class GoldFolder:
     """The decisions of people, if they are not in a database elsewhere."""
     review_key = PathOf(names.REVIEW_KEY)
     """The key that signs the sessions of the review page."""
+    guidelines = PathOf(names.GUIDELINES)
+    """The project's own guidelines for judging."""
     card_json = PathOf(names.CARD_JSON)
     """The card, for programs."""
     card_markdown = PathOf(names.CARD_MARKDOWN)

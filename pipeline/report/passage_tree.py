@@ -234,13 +234,18 @@ def _code(text: str, said: str, start: int, end: int) -> Iterator[Piece]:
     if len(inner) == len(said):
         yield Piece(said, start, start + len(said))
         return
-    done = 0
+    done = first = 0  # the place after the last character, and that of the first of a run of neighbours
+    run = ""
     for char in said:
         place = next((i for i in range(done, len(inner)) if inner[i] == char or (char == " " and inner[i] == "\n")), -1)
         if place < 0:
             raise Unrendered
-        yield Piece(char, start + place, start + place + 1)
-        done = place + 1
+        if run and place > done:
+            yield Piece(run, start + first, start + done)
+            run = ""
+        first = first if run else place
+        run, done = run + char, place + 1
+    yield Piece(run, start + first, start + done)
 
 
 def _with_definitions(text: str, root: Node) -> Iterator[Node | Piece]:

@@ -15,6 +15,7 @@ from goldbench.pipeline.review.people import Grades
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import Pair, State
+from goldbench.pipeline.review.tally import Tally
 from goldbench.pipeline.text.display import amount
 from goldbench.schemas.agreement_report import PairFigures
 from goldbench.schemas.relevance import RELEVANT, Relevance
@@ -162,25 +163,19 @@ def by_property(
     }
 
 
-def counts(state: State, items: Sequence[Item], annotator: str) -> dict[str, Any]:
+def counts(state: State, items: Sequence[Item], tally: Tally, annotator: str) -> dict[str, Any]:
     """Return the decided pairs of each lane, by anybody and by one person, and that person's speed.
 
     Args:
         state: The decisions so far.
         items: The queue.
+        tally: Its decided pairs.
         annotator: The person.
     """
-    lanes = {lane.value: {"total": 0, "done": 0, "mine": 0} for lane in Lane}
-    for item in items:
-        lane = lanes[item.lane.value]
-        lane["total"] += 1
-        said = state.deciders(item.pair)
-        lane["done"] += bool(said)
-        lane["mine"] += annotator in said
     acts = state.stacks[annotator].done if annotator in state.stacks else []
     times = [event.ms for event in acts if event.kind is EventKind.JUDGE and event.ms is not None]
     return {
-        "lanes": {name: lane for name, lane in lanes.items() if lane["total"]},
+        "lanes": tally.lanes(annotator),
         "median_s": round(median(times) / 1000, 1) if times else None,
         "too_fast": sum(ms < TOO_FAST_MS for ms in times),
         "judged": sum(event.kind is EventKind.JUDGE for event in acts),

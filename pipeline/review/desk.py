@@ -18,14 +18,19 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.review.leases import Lent, give_back, holders_of, leases_of, lend
+from goldbench.pipeline.review.leases import Lent, give_back, holders_of, leases_of, lend, take_over
 from goldbench.pipeline.review.ledger import Ledger, LedgerFailed
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.state import Pair, State, fold
+from goldbench.pipeline.review.tally import Tally
+from goldbench.pipeline.review.team import Team
 from goldbench.schemas.review_event import Event, EventKind, Lane
 
-AT_ONCE = 40
-"""Pairs that are lent to one person at a time, at most; the person gets no more until one ends."""
+AT_ONCE = 60
+"""Pairs that are lent to one person at a time, at most: enough to judge 50 while the server is away."""
+
+KEPT = 5
+"""Pairs lent to one person that nobody takes over. The others are spare: people with nothing left get half of them."""
 
 REPEATS_AFTER, REPEATS_EVERY, REPEATS_APART = 50, 10, 30
 """Pairs of the random sample before the first is repeated, between repeats, and judgments since a pair's first look."""
@@ -36,7 +41,7 @@ Renewal = Callable[[State], Sequence[Item] | None]
 
 
 class NotYours(GoldbenchError):
-    """The pair was not lent to this person, and no more people are needed for it."""
+    """The pair, or the decision on a disagreement, is not for this person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,7 @@ class Desk:
         items: Sequence[Item],
         *,
         renewed: Renewal | None = None,
+        team: Team | None = None,
         repeats: int = 10,
         seed: int = 0,
         clock: Callable[[], float] = time.time,
@@ -68,7 +74,9 @@ class Desk:
     ) -> None:
         self.ledger, self.state = ledger, State()
         self.by_pair: Mapping[Pair, Item] = {item.pair: item for item in items}
+        self.team = team or Team()
         self._renewed, self._sample_changed = renewed, False
+        self.tally = Tally(items, self.state)
         self._arrange(items)
         self._repeats, self._seed, self._clock = repeats, seed, clock
         self._turn, self._wait_s = threading.RLock(), -1 if patience_s is None else 2 * patience_s
@@ -93,6 +101,7 @@ class Desk:
         self.items = items
         self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
         self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
+        self._rank = {item.pair: place for place, item in enumerate(items)}
         self._first = 0
 
     def _renew(self) -> None:
@@ -112,8 +121,14 @@ class Desk:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[State]:
-        """Give the state as it is known here; nothing changes it within the block."""
+        """Give the state as it is known here; nothing changes it within the block.
+
+        Raises:
+            LedgerFailed: The state is to be read again, and the database does not answer.
+        """
         with self._held():
+            if not self._seq:
+                self._take_in(self.ledger.events())
             yield self.state
 
     def claim(self, annotator: str, count: int, *, have: Collection[tuple[Pair, bool]] = ()) -> list[Handed]:
@@ -157,7 +172,7 @@ class Desk:
 
         Raises:
             NotYours: The pair was never lent to this person, and no more people are needed; or it is a third decision
-                on a pair without disagreement.
+                on a pair without disagreement, on one that the person judged, or by somebody who is not the lead.
             LedgerConflict: Another event with this client id is stored.
             LedgerFailed: The database does not answer; nothing was stored.
         """
@@ -174,9 +189,34 @@ class Desk:
                     give_back(connection, event)
                     self._take_in([stored], connection)
                     return stored, self._claim(connection, event.annotator, want, have) if want else []
+            except NotYours:
+                raise
             except BaseException:
                 self._forget()  # the state may hold an event that was not stored: read it again
                 raise
+
+    def lost(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[Pair]:
+        """Return the pairs of a person's page that others have taken over, and that need nobody more.
+
+        Args:
+            annotator: The person.
+            have: As in `claim`.
+        """
+        with self._held(), self.ledger.writing() as connection:
+            self._catch_up(connection)
+            leases, now = leases_of(connection), self._clock()
+            mine = {one.pair for one in leases if one.annotator == annotator and one.slot is not None}
+            holders = holders_of(leases, now)
+            return [
+                pair
+                for pair, repeat in have
+                if not repeat and pair not in mine and not self._decided(annotator, pair)
+                if not self._room(annotator, pair, holders)
+            ]
+
+    def _decided(self, annotator: str, pair: Pair) -> bool:
+        said = self.state.says(annotator, pair)
+        return said is not None and said.kind is not EventKind.LATER
 
     def _claim(
         self, connection: Connection, annotator: str, count: int, have: Collection[tuple[Pair, bool]]
@@ -192,15 +232,34 @@ class Desk:
                 break
             if pair not in taken and (pair in live or len(live | taken) < AT_ONCE):
                 found.append(Handed(self.by_pair[pair]))
+        if count and not found and all(self._decided(annotator, pair) for pair in taken):
+            spare = self._spare(annotator, leases, now)[:count]
+            leases = take_over(connection, leases, spare)
+            found = [Handed(self.by_pair[pair]) for pair, _ in spare]
         for pair in (*(one.item.pair for one in found if not one.repeat), *(taken & mine)):
             lend(connection, leases, pair, annotator, now)
         return found
+
+    def _spare(self, annotator: str, leases: Sequence[Lent], now: float) -> list[tuple[Pair, str]]:
+        """Return the last half of the pairs that the person with the most of them has in reserve, with that person."""
+        holders = holders_of(leases, now)
+        found: list[tuple[Pair, str]] = []
+        for other in sorted({name for names in holders.values() for name in names} - {annotator}):
+            theirs = sorted(
+                (pair for pair, names in holders.items() if other in names and pair in self._rank),
+                key=self._rank.__getitem__,
+            )
+            rest = {pair: names - {other} for pair, names in holders.items()}
+            spare = [(pair, other) for pair in theirs[KEPT:] if self._free(annotator, pair, rest)]
+            found = max(found, spare, key=len)
+        return found[len(found) // 2 :]
 
     def _catch_up(self, connection: Connection) -> None:
         self._take_in(self.ledger.events(after=self._seq, connection=connection), connection)
 
     def _forget(self) -> None:
         self.state, self._events, self._seq, self._foreign, self._first = State(), [], 0, False, 0
+        self.tally = Tally(self.items, self.state)
 
     def _take_in(self, events: Iterable[Event], connection: Connection | None = None) -> State:
         new = [event for event in events if event.seq is not None and event.seq > self._seq]
@@ -211,10 +270,12 @@ class Desk:
         self._events += new
         if not all(map(self._stays, new)):
             self.state, self._first = fold(self.ledger.translated(self._events, connection=connection).events), 0
+            self.tally = Tally(self.items, self.state)
         else:
             for event in new:
                 self.state.add(event)
                 self._first = self._first if event.kind is EventKind.JUDGE else 0
+            self.tally.add(new, self.state)
         return self.state
 
     def _stays(self, event: Event) -> bool:
@@ -292,8 +353,21 @@ class Desk:
             raise NotYours("this passage was not given to you, and no more people are needed for it")
 
     def _check_disputed(self, event: Event) -> None:
-        if event.client_id not in self.state.known and not self.state.disputed((event.query_id, event.chunk_id or "")):
+        pair = (event.query_id, event.chunk_id or "")
+        if event.client_id in self.state.known:
+            return
+        if not self.state.disputed(pair):
             raise NotYours("there is no disagreement on this passage, so there is nothing to decide")
+        if problem := self.not_settled_by(event.annotator, pair):
+            raise NotYours(problem)
+
+    def not_settled_by(self, annotator: str, pair: Pair) -> str | None:
+        """Return why a person does not settle a disagreement, None if the person does."""
+        if self.state.ever_judged(annotator, pair):
+            return "you judged this passage yourself, so somebody else settles the disagreement"
+        if not self.team.settles(annotator):
+            return f"only the lead settles disagreements: {', '.join(sorted(self.team.leads))}"
+        return None
 
     def _second_looks(self, annotator: str, have: Collection[tuple[Pair, bool]]) -> list[Handed]:
         """Return the second look that is due, unless the person has one already."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -28,7 +28,7 @@ _ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT}
 
 @dataclass(frozen=True, slots=True)
 class Lent:
-    """A lease. ``slot`` is None if it ran out and somebody else got the pair."""
+    """A lease. ``slot`` is None if it ran out or was taken over, and somebody else got the pair."""
 
     pair: Pair
     annotator: str
@@ -78,6 +78,21 @@ def lend(connection: Connection, leases: Sequence[Lent], pair: Pair, annotator: 
         connection.execute(_NEW, row)
     else:
         connection.execute(_RENEW, {**key, "who": annotator, "place": slot, "ends": ends})
+
+
+def take_over(connection: Connection, leases: Sequence[Lent], taken: Collection[tuple[Pair, str]]) -> list[Lent]:
+    """Take pairs from people who have them in reserve, and return all leases after that.
+
+    They may still decide them: what somebody judges who is offline is never lost.
+
+    Args:
+        connection: The transaction.
+        leases: All leases.
+        taken: The pairs, each with the person who has it.
+    """
+    for pair, annotator in taken:
+        connection.execute(_LOSE, {"query": pair[0], "chunk": pair[1], "who": annotator})
+    return [replace(one, slot=None) if (one.pair, one.annotator) in taken else one for one in leases]
 
 
 def give_back(connection: Connection, event: Event) -> None:

@@ -124,6 +124,8 @@ def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: 
     row = connection.execute(sa.select(about)).one_or_none() if about.name in known else None
     if row is not None and not 1 <= row.format <= ledger_tables.FORMAT:
         raise InputError(name, f"has ledger format {row.format}; this goldbench reads format {ledger_tables.FORMAT}")
+    if ledger_tables.event.name in known:
+        ledger_tables.add_column_of_guidelines(connection)
     _refuse_other_columns(connection, known, name)
     ledger_tables.metadata.create_all(connection)
     if row is None:
@@ -184,6 +186,16 @@ class Ledger:
     def _check_file(self) -> None:
         if self._file is not None and (problem := self._file.problem()) is not None:
             raise LedgerGone(f"{self.name}: {problem}")
+
+    def record_guidelines(self, sha: str, text: str) -> None:
+        """Store the text of guidelines by their digest, as that of a rubric.
+
+        Args:
+            sha: The digest.
+            text: The guidelines.
+        """
+        with self.writing() as connection:
+            record_rubric(connection, sha, text)
 
     def append(self, event: Event) -> Event:
         """Return the event as stored, with its number; an event with a stored ``client_id`` is not stored again.

@@ -62,6 +62,7 @@ event = sa.Table(
     sa.Column("data_sha", sa.Text, nullable=False),
     sa.Column("undoes", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_event.client_id")),
     sa.Column("repeat", sa.Boolean, nullable=False),
+    sa.Column("guidelines_sha", sa.Text),
 )
 
 text = sa.Table(
@@ -222,6 +223,13 @@ class LedgerFile:
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+
+def add_column_of_guidelines(connection: sa.Connection) -> None:
+    """Add the column for guidelines to events stored before there were any; earlier versions ignore it."""
+    there = {column["name"] for column in sa.inspect(connection).get_columns(event.name)}
+    if event.c.guidelines_sha.name not in there:
+        connection.execute(sa.text(f"ALTER TABLE {event.name} ADD COLUMN {event.c.guidelines_sha.name} TEXT"))
 
 
 def lacking(connection: sa.Connection, known: Collection[str]) -> str | None:

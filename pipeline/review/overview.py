@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,7 +47,8 @@ class Standing:
             finished = self.finished(annotator, state)
             pairs = in_steps(sampled(state.reviews(), state), finished=finished)
             again = state.repeats()
-            told = counts(state, self.desk.items, annotator)
+            told = counts(state, self.desk.items, self.desk.tally, annotator)
+            people = self._people(state)
             basis = len(basis_of(state, self.desk.items))
         figures, shown = self._of(pairs)
         with self.desk.reading() as state:
@@ -54,6 +56,7 @@ class Standing:
         same = sum(review.first_grade == grade for review, grade in again)
         return {
             **told,
+            "people": people,
             "order_rests_on": basis,
             "shown": len(pairs),
             "finished": finished,
@@ -61,6 +64,20 @@ class Standing:
             "again": {"pairs": len(again), "same": same},
             "figures": shown,
         }
+
+    def _people(self, state: State) -> list[dict[str, Any]]:
+        """Return how many pairs each person decided, and was asked to decide."""
+        team, tally = self.desk.team, self.desk.tally
+        names = {*team.annotators, *(name for name in state.annotators() if tally.mine(name))}
+        return [
+            {
+                "name": payload.clean(name),
+                "judged": tally.mine(name),
+                "target": team.targets.get(name),
+                "lead": name in team.leads,
+            }
+            for name in sorted(names)
+        ]
 
     def _of(self, pairs: Sequence[Sampled]) -> tuple[PairFigures | None, dict[str, Any] | None]:
         """Return the figures of these pairs, computed again only when the pairs have changed."""
@@ -101,31 +118,35 @@ class Standing:
         return {"items": rows}
 
     def disputes(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
-        """Return the pairs on which people disagree, without their names, and the queries reported as bad."""
+        """Return the disagreements that a person may settle, without names, and the queries reported as bad.
+
+        Of the others only the number is told, and why the person does not settle them.
+        """
         with self.desk.reading() as state:
             pairs = [pair for pair in state.disagreements() if pair in self.desk.by_pair]
-            found = [self._dispute(annotator, pair, state) for pair in pairs]
+            reasons = {pair: self.desk.not_settled_by(annotator, pair) for pair in pairs}
+            found = [self._dispute(pair, state) for pair in pairs if reasons[pair] is None]
             bad = [
                 {
                     "query": self.keys.of_query(query_id),
                     **payload.asks(self.material.asked[query_id]),
-                    "reasons": sorted(reason.value for reason in reasons.values()),
+                    "reasons": sorted(reason.value for reason in given.values()),
                 }
-                for query_id, reasons in state.bad_queries().items()
+                for query_id, given in state.bad_queries().items()
                 if query_id in self.material.queries and self.keys.query(self.keys.of_query(query_id))
             ]
-        return {"items": found, "bad": bad}
+        others = Counter(payload.clean(reason) for reason in reasons.values() if reason is not None)
+        return {"items": found, "bad": bad, "others": [{"why": why, "pairs": n} for why, n in sorted(others.items())]}
 
-    def _dispute(self, annotator: str, pair: Pair, state: State) -> dict[str, Any]:
+    def _dispute(self, pair: Pair, state: State) -> dict[str, Any]:
         given = [review for name in state.judged_by(pair) if (review := state.review(name, pair))]
         random.Random(f"{self.material.data_sha} {pair}").shuffle(given)  # noqa: S311  hides the order of names
-        handed = Handed(self.desk.by_pair[pair])
-        shown = payload.shown(handed, self.material, self.keys, mine=None, review=None)
+        shown = payload.shown(Handed(self.desk.by_pair[pair]), self.material, self.keys, mine=None, review=None)
         said = [
             {"grade": int(one.grade), "note": payload.clean(one.note), "evidence": payload.clean(one.evidence)}
             for one in given
         ]
-        return {**shown, "said": said, "mine": annotator in state.judged_by(pair)}
+        return {**shown, "said": said}
 
     def finished(self, annotator: str, state: State) -> bool:
         """Return whether the random sample is finished: all of it decided, and nothing of it left for this person."""

@@ -7,10 +7,12 @@ whose judgment is stored.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from goldbench.pipeline.report.passage_html import passage_html
 from goldbench.pipeline.review.desk import Handed
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
@@ -89,6 +91,7 @@ def shown(
         "title": clean(place.title),
         "headings": [clean(heading) for heading in place.headings],
         "text": clean(text[:LONGEST]),
+        "html": rendered(text[:LONGEST]),
         "cut": len(text) > LONGEST,
         "marks": marks(asked.judged, text[:LONGEST], material.language(query_id)),
         "around": place.before is not None or place.after is not None,
@@ -111,13 +114,19 @@ def asks(asked: AskedQuery) -> dict[str, Any]:
 
 
 def around(material: ReviewableSet, chunk_id: str) -> dict[str, str | None]:
-    """Return the passages before and after a passage, None if there is none."""
+    """Return the passages before and after a passage as HTML, None if there is none."""
     place = material.places.get(chunk_id, Place())
     before, after = place.before, place.after
     return {
-        "before": clean(before[-LONGEST:]) if before is not None else None,
-        "after": clean(after[:LONGEST]) if after is not None else None,
+        "before": rendered(before[-LONGEST:]) if before is not None else None,
+        "after": rendered(after[:LONGEST]) if after is not None else None,
     }
+
+
+@functools.lru_cache(maxsize=1024)
+def rendered(text: str) -> str:
+    """Return a passage as safe HTML in which text tells its place; the same passage is asked for again and again."""
+    return passage_html(text, anchors=True)
 
 
 def row(item: Item, material: ReviewableSet, keys: Keys, *, mine: Event | None) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def record_missing(connection: Connection, own: SetMeanings) -> None:
 
 
 def record_rubric(connection: Connection, rubric_sha: str, text: str) -> None:
-    """Store the text of a rubric unless it is known.
+    """Store the text of a rubric, or of guidelines beside it, unless it is known.
 
     Args:
         connection: A transaction that excludes other writers.

@@ -15,13 +15,14 @@ from goldbench.pipeline.review.completion import counts
 from goldbench.pipeline.review.desk import Desk, Handed
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
 from goldbench.pipeline.review.overview import Refused, Standing, number
+from goldbench.pipeline.review.own_judgments import OwnJudgments
 from goldbench.pipeline.review.payload import Keys
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import Pair
 from goldbench.schemas.review_event import BadQuery, Event, EventKind, Lane
 
-PREFETCH, MOST = 3, 10
-"""Pairs that a page requests ahead, and pairs that one answer holds at most."""
+MOST = 20
+"""Pairs that one answer holds at most; a page asks again until it has 50 in reserve."""
 
 _OF_QUERIES = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY, EventKind.REOPEN}
 _OF_PAIRS = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT, EventKind.NOTE}
@@ -44,24 +45,30 @@ class Sent(BaseModel):
     ms: int | None = Field(default=None, ge=0, le=2**53, strict=True)
     highlights: bool = False
     undoes: str | None = Field(default=None, max_length=64)
-    want: int = Field(default=0, ge=0, le=MOST)
-    have: list[str] = Field(default_factory=list, max_length=60)
+    want: int | None = Field(default=None, ge=0, le=MOST)
+    have: list[str] = Field(default_factory=list, max_length=99)
 
 
 @dataclass
 class Answers:
-    """Answers from the desk and the data set. ``training`` shows the judge's grade first and marks every judgment."""
+    """Answers from the desk and the data set.
+
+    ``training`` shows the judge's grade first and marks every judgment; ``guidelines_sha`` is stored with every event.
+    """
 
     desk: Desk
     material: ReviewableSet
     training: bool = False
+    guidelines_sha: str | None = None
     keys: Keys = field(init=False)
     standing: Standing = field(init=False)
+    history: OwnJudgments = field(init=False)
 
     def __post_init__(self) -> None:
         """Make the keys of the pairs."""
         self.keys = Keys(self.desk.items, data_sha=self.material.data_sha)
         self.standing = Standing(self.desk, self.material, self.keys)
+        self.history = OwnJudgments(self.desk, self.material, self.keys)
 
     def session(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
         """Return the person's name, settings of the session, and counts."""
@@ -73,12 +80,17 @@ class Answers:
                 "training": self.training,
                 "undo": bool(acts and acts.done),
                 "redo": bool(acts and acts.undone),
-                **counts(state, self.desk.items, annotator),
+                "target": self.desk.team.targets.get(annotator),
+                "count": self._count(annotator),
+                **counts(state, self.desk.items, self.desk.tally, annotator),
             }
 
     def upcoming(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
-        """Return the next ``n`` pairs, besides those that the page has."""
-        return {"items": self._next(annotator, number(asked.get("n")), asked.get("have", "").split(","))}
+        """Return the next ``n`` pairs, besides those that the page has, which pairs it lost, and counts."""
+        count, have = number(asked.get("n")), self._known(asked.get("have", "").split(","))
+        handed = self.desk.claim(annotator, min(count, MOST), have=have)
+        answer: dict[str, Any] = {"items": [self._shown(annotator, one) for one in handed]}
+        return answer | self._news(annotator, have) if "have" in asked else answer
 
     def item(self, annotator: str, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return one pair by its key."""
@@ -101,20 +113,21 @@ class Answers:
         return {"asks": payload.clean(self.material.asked[query_id].judged), "items": rows}
 
     def event(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Store a decision; return its number, the next pairs and, in lane B, the judge's grade."""
+        """Store a decision; return its number, the next pairs, counts and, in lane B, the judge's grade."""
         sent = _sent(body)
         if sent.kind in {EventKind.UNDO, EventKind.REDO}:
             return self._moved(annotator, sent)
         event = self._event(annotator, sent)
-        stored, following = self.desk.record(event, want=sent.want, have=self._known(sent.have))
+        have = self._known(sent.have)
+        stored, following = self.desk.record(event, want=sent.want or 0, have=have)
         answer: dict[str, Any] = {"seq": stored.seq}
         if stored.kind is EventKind.JUDGE and stored.lane is Lane.ERRORS and not stored.repeat:
             answer["revealed"] = payload.revealed(self._said((stored.query_id, stored.chunk_id or "")))
         if stored.repeat:
             answer["again"] = True
-        if sent.want:
-            answer["items"] = [self._shown(annotator, one) for one in following]
-        return answer
+        if sent.want is None:
+            return answer
+        return answer | self._news(annotator, have) | {"items": [self._shown(annotator, one) for one in following]}
 
     def undo(self, annotator: str, body: dict[str, Any]) -> dict[str, Any]:
         """Undo the last act; return its pair."""
@@ -124,9 +137,14 @@ class Answers:
         """Redo the act that was undone last; return its pair."""
         return self._moved(annotator, _sent({**body, "kind": "redo"}))
 
-    def _next(self, annotator: str, count: int, have: Sequence[str]) -> list[dict[str, Any]]:
-        handed = self.desk.claim(annotator, min(count, MOST), have=self._known(have))
-        return [self._shown(annotator, one) for one in handed]
+    def _news(self, annotator: str, have: Sequence[tuple[Pair, bool]]) -> dict[str, Any]:
+        """Return the keys of pairs that others have taken over, and what the page's counter shows."""
+        lost = self.desk.lost(annotator, have) if have else []
+        with self.desk.reading():
+            return {"lost": [self.keys.of(pair) for pair in lost], "count": self._count(annotator)}
+
+    def _count(self, annotator: str) -> dict[str, int]:
+        return self.desk.tally.whole(annotator)
 
     def _known(self, keys: Sequence[str]) -> list[tuple[Pair, bool]]:
         return [found for key in keys if (found := self.keys.pair(key)) is not None]
@@ -175,6 +193,7 @@ class Answers:
                     "annotator": annotator,
                     "rubric_sha": RUBRIC_SHA,
                     "data_sha": self.material.data_sha,
+                    "guidelines_sha": self.guidelines_sha,
                 }
             )
         except ValidationError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.review.connections import QUEUED, PageServer, page_server
 from goldbench.pipeline.review.desk import Desk
+from goldbench.pipeline.review.guidelines import Guidelines
 from goldbench.pipeline.review.learnt_order import LearntOrder
 from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from goldbench.pipeline.review.ledger_tables import file_of
@@ -26,12 +28,16 @@ from goldbench.pipeline.review.queue import Item, Queue, QueueSettings
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.pipeline.review.security import Rates
+from goldbench.pipeline.review.team import Team
 from goldbench.pipeline.review.web import create_app
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.relevance import RELEVANT
 
 DEEPEST = 100
 """Results of a run that count for a pair's impact; nobody looks at lower ranks."""
+
+FURTHER = 20
+"""Ports after the default one that are tried while they are taken."""
 
 PATIENCE_S = 0.4
 """Seconds that a request waits for another process that holds the ledger; the browser keeps what was refused."""
@@ -58,7 +64,10 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How the page is served: to whom, where, and with which settings."""
+    """How the page is served: to whom, where, and with which settings.
+
+    ``port`` is 0 for a free one; with ``elsewhere``, the next free port is taken if it is taken.
+    """
 
     annotators: tuple[str, ...]
     port: int
@@ -68,6 +77,9 @@ class Place:
     repeats: int = 10
     seed: int = 0
     rates: Rates | None = field(default=None)
+    team: Team | None = None
+    guidelines: Guidelines | None = None
+    elsewhere: bool = False
 
 
 @contextlib.contextmanager
@@ -112,7 +124,7 @@ def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], com
     Raises:
         OutputError: The port is taken.
     """
-    with bound(place.host, place.port) as sock:
+    with listening(place, complain=complain) as sock:
         server = server_of(review, place, sock, tell=tell, complain=complain)
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly end
             server.run(sockets=[sock])
@@ -138,21 +150,49 @@ def server_of(
     """
     audience = Audience(place.annotators, place.host, place.network, place.rates)
     door = open_door(sock, audience, review.key, tell=tell, complain=complain)
+    if place.guidelines is not None:
+        review.ledger.record_guidelines(place.guidelines.sha, place.guidelines.text)
     desk = Desk(
         review.ledger,
         review.items,
         renewed=LearntOrder(review.queue),
+        team=place.team or Team(place.annotators),
         repeats=place.repeats,
         seed=place.seed,
         patience_s=PATIENCE_S,
     )
-    app = create_app(Answers(desk, review.material, training=place.training), door, complain=complain)
+    sha = place.guidelines.sha if place.guidelines else None
+    answers = Answers(desk, review.material, training=place.training, guidelines_sha=sha)
+    app = create_app(answers, door, guidelines=place.guidelines, complain=complain)
     return page_server(app)
 
 
 @contextlib.contextmanager
-def bound(host: str, port: int) -> Iterator[socket.socket]:
+def listening(place: Place, *, complain: Callable[[str], None]) -> Iterator[socket.socket]:
+    """Give the socket of a page.
+
+    Args:
+        place: How the page is served.
+        complain: Called with one line if another port than the one asked for is taken.
+
+    Raises:
+        OutputError: The port cannot be used.
+        UsageError: The address is not one of this machine.
+    """
+    with bound(place.host, place.port, further=FURTHER if place.elsewhere else 0) as sock:
+        if place.port and (port := int(sock.getsockname()[1])) != place.port:
+            complain(f"port {place.port} is taken by another program; the page is at port {port}")
+        yield sock
+
+
+@contextlib.contextmanager
+def bound(host: str, port: int, *, further: int = 0) -> Iterator[socket.socket]:
     """Give a listening socket; port 0 takes a free port.
+
+    Args:
+        host: The address.
+        port: The port.
+        further: How many of the following ports are tried if it is taken.
 
     Raises:
         OutputError: The port cannot be used.
@@ -164,7 +204,7 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
         # On Windows, SO_REUSEADDR would let two servers share a port.
         sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
         try:
-            sock.bind((host, port))
+            _bind(sock, host, port, further)
             sock.listen(QUEUED)
         except socket.gaierror:
             raise UsageError(f"--host {shown(host)}: not an address of this machine") from None
@@ -172,6 +212,18 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
             reason = (getattr(error, "strerror", None) or "not a valid port").lower()
             raise OutputError(f"port {port} of {shown(host)} cannot be used ({reason}); give another --port") from None
         yield sock
+
+
+def _bind(sock: socket.socket, host: str, port: int, further: int) -> None:
+    """Bind a socket to a port, or to the first free one of those that follow."""
+    for candidate in range(port, min(port + further, 65535) + 1):
+        try:
+            sock.bind((host, candidate))
+        except OSError as error:
+            if candidate == port + further or error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+                raise
+        else:
+            return
 
 
 def _runs(folder: Path) -> Runs:

@@ -4,39 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.review.guidelines import Guidelines
 from goldbench.pipeline.review.local_page import SHARED, Door, LocalPage, guarded, static_files
 from goldbench.pipeline.review.payload import rubric
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.state import fold
 
-STATIC = ("asked.js", "review.js", "progress.js", "adjudicate.js", "review.css")
+STATIC = ("asked.js", "review.js", "history.js", "progress.js", "adjudicate.js", "review.css")
+OF_ALL_PAGES = ("passage.js", "passage.css")
+"""Static files that reports have, too."""
 
 
-def create_app(answers: Answers, door: Door, *, complain: Callable[[str], None]) -> ASGIApp:
+def create_app(
+    answers: Answers, door: Door, *, guidelines: Guidelines | None = None, complain: Callable[[str], None]
+) -> ASGIApp:
     """Return the application.
 
     Args:
         answers: What the routes return.
         door: The address, and who may open the page.
+        guidelines: The project's own guidelines, if it has any.
         complain: Called with one line about each internal error, without content.
     """
+    shared = static_files("goldbench.pipeline.report", *OF_ALL_PAGES, folder="templates")
+    own_rules = Markup(guidelines.html()) if guidelines else None  # noqa: S704  the sanitiser's
     page = LocalPage(
         package=SHARED,
-        pages={"/": "review.html", "/progress": "progress.html", "/adjudicate": "adjudicate.html"},
-        static=static_files(SHARED, *STATIC),
-        values={"rubric": rubric()},
+        pages={
+            "/": "review.html",
+            "/history": "history.html",
+            "/progress": "progress.html",
+            "/adjudicate": "adjudicate.html",
+        },
+        static={**static_files(SHARED, *STATIC), **shared},
+        values={"rubric": rubric(), "guidelines": own_rules},
         asked={
             "/api/session": answers.session,
             "/api/next": answers.upcoming,
             "/api/item": answers.item,
             "/api/context": answers.context,
             "/api/query": answers.overview,
+            "/api/history": answers.history.page,
             "/api/progress": answers.standing.progress,
             "/api/cell": answers.standing.cell,
             "/api/adjudicate": answers.standing.disputes,

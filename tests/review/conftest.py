@@ -83,7 +83,9 @@ def serving(place: Path) -> Iterator[Callable[..., Site]]:
         queue: QueueSettings | None = None,
         **more: Any,
     ) -> Site:
-        options = {name: more.pop(name) for name in ("repeats", "training", "rates") if name in more}
+        options = {
+            name: more.pop(name) for name in ("repeats", "training", "rates", "team", "guidelines") if name in more
+        }
         folder = folder or write_set(place / "set", **more)
         settings = queue or QueueSettings(lanes=frozenset("A"), overlap=0)
         review_context = opened(folder, None, settings)

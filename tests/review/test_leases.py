@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.review.desk import Desk, Handed, NotYours
+from goldbench.pipeline.review.desk import KEPT, Desk, Handed, NotYours
 from goldbench.pipeline.review.leases import LEASE_S
 from goldbench.pipeline.review.ledger import Ledger, open_ledger
 from goldbench.pipeline.review.queue import Item
@@ -200,3 +200,51 @@ def test_a_pair_that_is_lent_stays_lent_when_the_order_is_renewed(ledger: Ledger
     assert [pair[0] for pair in work(desk, "ben", most=4)] == ["q1", "q1", "q1", "q3"]
     assert lent.isdisjoint(work(desk, "ben"))
     assert set(work(desk, "anna")) == lent
+
+
+def test_who_has_nothing_left_gets_half_of_what_another_has_in_reserve(ledger: Ledger) -> None:
+    desk = Desk(ledger, _items(1, 25))
+    mine = [one.item.pair for one in desk.claim("anna", 25)]
+    have = [(pair, False) for pair in mine]
+    theirs = [one.item.pair for one in desk.claim("bob", 25)]
+    assert theirs == mine[15:], "half of those beyond the first five, the last ones"
+    assert desk.lost("anna", have) == theirs
+    assert desk.lost("bob", [(pair, False) for pair in theirs]) == []
+    for name in ("bob", "anna"):
+        work(desk, name)
+    assert all(len(desk.state.judged_by(item.pair)) == 1 for item in desk.items)
+
+
+def test_the_first_passages_of_a_reserve_are_never_taken_over(ledger: Ledger) -> None:
+    desk = Desk(ledger, _items(1, KEPT))
+    desk.claim("anna", KEPT)
+    assert desk.claim("bob", 5) == []
+
+
+def test_what_was_taken_over_and_judged_offline_all_the_same_is_kept(ledger: Ledger) -> None:
+    desk = Desk(ledger, _items(1, 7))
+    reserve = desk.claim("anna", 7)
+    (taken,) = desk.claim("bob", 7)
+    judge(desk, "bob", taken)
+    judge(desk, "anna", reserve[-1])
+    assert desk.state.judged_by(taken.item.pair) == ["anna", "bob"]
+    assert desk.lost("anna", [(reserve[-1].item.pair, False)]) == []
+
+
+def test_a_reserve_that_nobody_renews_is_free_after_the_lease(ledger: Ledger) -> None:
+    clock = Clock()
+    desk = Desk(ledger, _items(1, 50), clock=clock)
+    assert len(desk.claim("anna", 50)) == 50
+    clock.now += LEASE_S + 1
+    assert len(desk.claim("bob", 50)) == 50
+    assert len(desk.lost("anna", [(item.pair, False) for item in desk.items])) == 50
+
+
+def test_a_refusal_leaves_the_state_as_it_is(ledger: Ledger) -> None:
+    desk = Desk(ledger, _items(1, 2))
+    judge(desk, "anna", desk.claim("anna", 1)[0])
+    with pytest.raises(NotYours):
+        desk.record(event("adjudicate", "bob", "q0", "c0-0", grade=1))
+    with desk.reading() as state:
+        assert state.judged_by(("q0", "c0-0")) == ["anna"]
+        assert desk.tally.whole("anna") == {"total": 2, "done": 1, "mine": 1}

@@ -20,7 +20,7 @@ def test_a_set_is_graded_by_keys_to_the_end_and_the_digit_is_the_grade(site: Sit
     served = site(queries=3, passages=4)
     anna = person(served.links["anna"])
     for i in range(12):
-        assert anna.text("count") == f"{i} of 12, random sample"
+        assert anna.text("count") == f"You: {i} · Everyone: {i} of 12 · Left: {12 - i}"
         anna.press(str(i % 4))
     assert "Nothing is left to judge" in anna.text("asks")
     anna.saved()
@@ -224,7 +224,11 @@ def test_a_disagreement_on_a_conversation_is_decided_with_the_conversation_in_si
 ) -> None:
     members = {"history": {"q000": TURNS}, "standalone": {"q000": "Who repaired machine 0?"}}
     served = site(
-        queries=1, passages=1, members=members, annotators=("anna", "bob"), queue=replace(only("A"), overlap=1.0)
+        queries=1,
+        passages=1,
+        members=members,
+        annotators=("anna", "bob", "carl"),
+        queue=replace(only("A"), overlap=1.0),
     )
     for name, grade in (("anna", "0"), ("bob", "3")):
         one = person(served.links[name])
@@ -232,6 +236,8 @@ def test_a_disagreement_on_a_conversation_is_decided_with_the_conversation_in_si
         one.page.locator("#bad [data-close]").click()
         one.press(grade)
         one.saved()
+    one = person()
+    one.page.goto(served.links["carl"])
     one.page.goto(f"{served.base}adjudicate")
     one.page.locator("#dispute").wait_for()
     assert one.text("asks") == "Who repaired machine 0?"
@@ -283,7 +289,8 @@ def test_a_selection_becomes_evidence(site: Sites, person: People) -> None:
     served = site(queries=1, passages=1)
     anna = person(served.links["anna"])
     anna.page.evaluate(
-        "() => { const t = document.getElementById('text').firstChild; getSelection().setBaseAndExtent(t, 0, t, 9) }"
+        "() => { const t = document.querySelector('#text [data-at]').firstChild;"
+        " getSelection().setBaseAndExtent(t, 0, t, 9) }"
     )
     anna.press("e", moves=False)
     anna.press("2")

@@ -1,10 +1,10 @@
 "use strict";
-// Third decisions, and queries reported as bad. Texts become text nodes, never HTML.
+// Third decisions, and queries reported as bad. Texts become text nodes; only passages come as HTML, from the server's sanitiser.
 
 const $ = (id) => document.getElementById(id);
 const WRONG = { unclear: "unclear", not_stand_alone: "does not stand alone", unrealistic: "nobody would ask it", too_broad: "too broad", wrong_language: "wrong language" };
-let disputes = [];
-let busy = false;
+let disputes = [], others = 0;
+let busy = false, raw = false;
 
 const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
@@ -28,20 +28,34 @@ async function call(path, body) {
   }
 }
 
+const passages = (n) => `${n} ${n === 1 ? "passage" : "passages"}`;
+
+function paint(one) { // with the quotes that people gave, where they stand in the passage
+  if (raw) placeRaw($("text"), one.text);
+  else placePassage($("text"), one.html);
+  const quotes = one.said.map((said) => [said.evidence, one.text.indexOf(said.evidence)]).filter(([quote, at]) => quote && at >= 0);
+  markPassage($("text"), quotes.map(([quote, at]) => [at, at + quote.length, "evidence"]));
+  $("raw").setAttribute("aria-pressed", String(raw));
+}
+
+function toggleRaw() {
+  raw = !raw;
+  if (disputes[0]) paint(disputes[0]);
+}
+
 function show() {
   const one = disputes[0];
-  $("left").textContent = disputes.length ? `${disputes.length} ${disputes.length === 1 ? "passage" : "passages"} left` : "No disagreements left.";
+  $("left").textContent = disputes.length ? `${passages(disputes.length)} left` : others ? "No disagreements left for you." : "No disagreements left.";
   $("dispute").hidden = !one;
   if (!one) return;
   $("asks").textContent = one.asks;
   paintAsked(one);
-  $("path").textContent = [...new Set([one.title, ...one.headings])].filter(Boolean).join(" › ");
-  $("text").textContent = one.text;
+  paint(one);
   $("said").replaceChildren(...one.said.map((said, i) => {
     const box = make("div", "", { className: "said" });
     box.append(make("strong", `${"ABCDEFGH"[i]}: ${said.grade}`));
-    if (said.note) box.append(make("p", said.note));
-    if (said.evidence) box.append(make("blockquote", said.evidence));
+    if (said.note) box.append(make("p", said.note, { dir: "auto" }));
+    if (said.evidence) box.append(make("blockquote", said.evidence, { dir: "auto" }));
     return box;
   }));
 }
@@ -64,7 +78,9 @@ async function undo() {
 
 function bad(query) {
   const before = query.turns.slice(0, -1).map(({ who, says }) => `${who}: ${says}`).join(" ");
-  const entry = make("li", `${before ? `After “${before}”: ` : ""}${query.asks} (${query.reasons.map((reason) => WRONG[reason]).join(", ")}) `);
+  const entry = make("li", "");
+  if (before) entry.append("After “", make("bdi", before), "”: ");
+  entry.append(make("bdi", query.asks), ` (${query.reasons.map((reason) => WRONG[reason]).join(", ")}) `);
   const row = make("span", "", { className: "row" });
   for (const [kind, name] of [["reopen", "Judge it anyway"], ["reject_query", "Reject it"]]) {
     const button = make("button", name, { type: "button" });
@@ -74,7 +90,7 @@ function bad(query) {
     row.append(button);
   }
   const label = make("label", "New wording ");
-  const wording = make("input", "", { maxLength: 2000, value: query.asks });
+  const wording = make("input", "", { maxLength: 2000, value: query.asks, dir: "auto" });
   const keep = make("button", "Use this wording", { type: "button" });
   keep.addEventListener("click", async () => {
     if (wording.value.trim() && (await call("/api/event", { kind: "edit_query", query: query.query, text: wording.value.trim() }))) load();
@@ -89,6 +105,8 @@ async function load() {
   const found = await call("/api/adjudicate");
   if (!found) return;
   disputes = found.items;
+  others = found.others.length;
+  $("others").replaceChildren(...found.others.map(({ why, pairs }) => make("li", `${passages(pairs)} more: ${why}.`, { dir: "auto" })));
   show();
   $("bad-queries").replaceChildren(...found.bad.map(bad));
   if (!found.bad.length) $("bad-queries").append(make("li", "None."));
@@ -98,7 +116,9 @@ document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea")) return;
   if (/^[0-3]$/.test(event.key)) decide(Number(event.key));
   else if (event.key === "u") undo();
+  else if (event.key === "r") toggleRaw();
 });
 for (const button of document.querySelectorAll("[data-grade]")) button.addEventListener("click", () => decide(Number(button.dataset.grade)));
 $("undo").addEventListener("click", undo);
+$("raw").addEventListener("click", toggleRaw);
 load();

@@ -43,9 +43,16 @@ function show(found) {
     make("p", `You judged ${amount(found.judged, "pair")}; median time ${found.median_s === null ? "not known" : `${found.median_s} s`}; ${found.too_fast} in under 0.7 s.`),
     make("p", found.again.pairs ? `Repeated pairs: you gave the same grade to ${found.again.same} of ${found.again.pairs}.` : "No repeated pairs yet."),
   );
+  $("people").replaceChildren(table(["Name", "judged", "target", "left"], found.people.map(someone), "Passages by person"));
   if (found.lanes.B) $("counts").append(make("p", order(found.order_rests_on, Boolean(found.lanes.A))));
   $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", `${rule.rule}: ${rule.now} (${rule.holds === null ? "not known yet" : rule.holds ? "done" : "not done"})`)));
   agreement(found);
+}
+
+function someone({ name, judged, target, lead }) {
+  const box = document.createElement("span");
+  box.append(make("bdi", name), lead ? " (lead)" : "");
+  return [box, `${judged}`, target === null ? "–" : `${target}`, target === null ? "–" : `${Math.max(0, target - judged)}`];
 }
 
 function order(judged, sampled) {
@@ -87,8 +94,9 @@ function drill(n, human, judge) {
 
 function pair(item) {
   const box = make("div", "", { className: "said" });
-  box.append(make("strong", item.asks), make("p", item.begins));
-  if (item.revealed) box.append(make("p", `You said ${item.grade}, the judge ${item.revealed.grade}${item.revealed.quote ? `: “${item.revealed.quote}”` : ""}`));
+  box.append(make("strong", item.asks, { dir: "auto" }), make("p", item.begins, { dir: "auto" }));
+  if (item.revealed) box.append(make("p", `You said ${item.grade}, the judge ${item.revealed.grade}${item.revealed.quote ? ":" : ""}`));
+  if (item.revealed && item.revealed.quote) box.append(make("blockquote", item.revealed.quote, { dir: "auto" }));
   return box;
 }
 

@@ -1,9 +1,11 @@
 "use strict";
 // The judging loop. A decision is shown at once, kept in the browser's storage, and sent until the server confirms it.
-// Texts become text nodes, never HTML.
+// Texts become text nodes; only passages come as HTML, from the server's sanitiser.
 
 const $ = (id) => document.getElementById(id);
-const AHEAD = 3;
+const AHEAD = 50; // passages in reserve, to judge while the server is away
+const AT_ONCE = 20; // passages of one answer
+const IDLE_MS = 30 * 60000; // a page that nobody touches for longer keeps no passages from others
 const TOO_SOON_MS = 40; // a key pressed sooner after a passage appears is the second half of a double press
 const REASONS = ["unclear", "not_stand_alone", "unrealistic", "too_broad", "wrong_language"];
 const LANES = { A: "random sample", B: "likely judge errors", C: "queries judged completely" };
@@ -18,7 +20,8 @@ let queue = []; // events that the server has not confirmed yet
 let store = ""; // the storage key of the queue
 let pumping = false, retry = null, fetching = false, dry = false;
 let shownAt = 0, painted = false, started = Date.now(), times = [];
-let counted = {};
+let told = { total: 0, done: 0, mine: 0 }; // the server's counts of decided passages: by anybody, by this person
+let raw = false, touched = Date.now();
 const lit = { A: false, B: true, C: true };
 
 const now = () => performance.now();
@@ -48,6 +51,7 @@ function keep() {
   if (queue.length) localStorage.setItem(store, JSON.stringify(queue));
   else localStorage.removeItem(store);
   $("saved").textContent = queue.length ? `saving ${queue.length} …` : "saved ✓";
+  count();
 }
 
 function adopt(prefix) { // also the queues of closed tabs: an event sent twice is stored once
@@ -64,9 +68,8 @@ function send(event) {
   return queue[queue.length - 1].client_id;
 }
 
-function waiting() { // pairs that the server must not hand out again: those on this page, and those in the queue
-  const here = items.filter((item) => !item.said).map((item) => item.pair);
-  return [...new Set([...here, ...queue.map((event) => event.pair).filter(Boolean)])].slice(-60);
+function waiting() { // pairs on this page, which the server must not hand out again; it is asked for more only when it knows all decisions
+  return [...new Set(items.filter((item) => !item.said).map((item) => item.pair))].slice(-99);
 }
 
 const missing = () => Math.max(0, AHEAD - items.slice(at + 1).filter((item) => !item.said).length);
@@ -76,10 +79,10 @@ async function pump() {
   pumping = true;
   clearTimeout(retry);
   while (queue.length) {
-    const { lane, ...event } = queue[0];
+    const { lane, step, ...event } = queue[0];
     let answer, body;
     try {
-      answer = await post("/api/event", { ...event, want: queue.length === 1 ? missing() : 0, have: waiting() });
+      answer = await post("/api/event", { ...event, want: queue.length === 1 ? Math.min(AT_ONCE, missing()) : 0, have: waiting() });
       body = await answer.json();
     } catch {
       stuck("The server does not answer.");
@@ -90,12 +93,15 @@ async function pump() {
       break;
     }
     queue.shift();
+    if (body.count) told = body.count;
     keep();
     if (answer.ok) confirmed(event, body);
     else refused(event, body.error);
   }
   pumping = false;
-  if (!queue.length) $("alarm").hidden = true;
+  if (queue.length) return;
+  $("alarm").hidden = true;
+  if (!dry && (!current() || missing())) fill();
 }
 
 function stuck(why) {
@@ -118,14 +124,11 @@ function refused(event, why) {
 }
 
 function confirmed(event, body) {
+  if (body.lost) drop(body.lost);
   if (body.items) append(body.items);
   const item = items.find((one) => one.pair === event.pair);
   const act = acts.find((one) => one.id === event.client_id);
-  if (body.again && act && act.first) { // a repeated pair is not counted twice
-    act.first = false;
-    tally(item, -1);
-    if (current()) count(current());
-  }
+  if (body.again && act) act.step = 0; // a repeated pair is not counted twice
   if (!body.revealed || !item) return;
   item.revealed = body.revealed;
   reveal(item, item === current() ? "" : "Previous passage: ");
@@ -141,14 +144,28 @@ function append(more) {
   if (idle) show();
 }
 
+function drop(lost) { // others had nothing left and took these over; what is on the screen stays
+  const gone = new Set(lost);
+  const here = current();
+  const stays = (item) => item.said || item === here || !gone.has(item.pair);
+  const before = items.slice(0, at).filter(stays).length;
+  items = items.filter(stays);
+  at = before;
+}
+
 async function fill() {
-  const wanted = missing() + (current() ? 0 : 1);
-  if (fetching || !wanted) return;
+  const wanted = Math.min(current() ? AT_ONCE : 3, missing() + (current() ? 0 : 1)); // the first ones at once, the reserve after them
+  if (fetching || !wanted || queue.length) return;
   fetching = true;
+  let again = false;
   try {
-    const { items: more } = await ask(`/api/next?n=${wanted}&have=${waiting().join(",")}`);
+    const { items: more, lost, count: known } = await ask(`/api/next?n=${wanted}&have=${waiting().join(",")}`);
+    if (!queue.length) told = known;
     dry = !more.length;
+    again = more.length === wanted;
+    drop(lost);
     append(more);
+    count();
     const passed = items.findIndex((item) => !item.said);
     if (!current()) {
       if (dry && passed >= 0) at = passed; // passages skipped without judging are shown again
@@ -160,6 +177,7 @@ async function fill() {
     setTimeout(fill, 1000);
   }
   fetching = false;
+  if (again) fill();
 }
 
 function go(position) {
@@ -196,7 +214,6 @@ function show() {
   paintAsked(item);
   if (!item) return nothing();
   $("asks").textContent = item.asks;
-  $("path").textContent = [...new Set([item.title, ...item.headings])].filter(Boolean).join(" › ");
   paint(item);
   for (const button of document.querySelectorAll("[data-grade]"))
     button.setAttribute("aria-pressed", String(item.said === "judge" && Number(button.dataset.grade) === item.grade));
@@ -204,51 +221,53 @@ function show() {
   if (item.note) noting(item, false);
   quoted(item);
   if (item.revealed) reveal(item, "");
-  count(item);
+  count();
   scrollTo(0, 0);
 }
 
 function nothing() {
   $("asks").textContent = dry ? "Nothing is left to judge." : "Loading …";
-  $("path").textContent = $("state").textContent = "";
+  $("state").textContent = "";
   $("text").textContent = dry ? "You have judged all your passages. The progress page shows how far people and the judge agree." : "";
   if (!dry) fill();
 }
 
 function paint(item) {
   const on = lit[item.lane];
-  const box = $("text");
-  box.textContent = "";
-  let done = 0;
-  for (const [start, end] of on ? item.marks : []) {
-    box.append(item.text.slice(done, start));
-    const mark = document.createElement("mark");
-    mark.textContent = item.text.slice(start, end);
-    box.append(mark);
-    done = end;
-  }
-  box.append(item.text.slice(done));
+  if (raw) placeRaw($("text"), item.text);
+  else placePassage($("text"), item.html);
+  const quote = item.evidence ? item.text.indexOf(item.evidence) : -1;
+  const words = on ? item.marks.map(([start, end]) => [start, end, "word"]) : [];
+  markPassage($("text"), quote < 0 ? words : [...words, [quote, quote + item.evidence.length, "evidence"]]);
   press("highlights", on);
+  press("raw", raw);
 }
 
 function press(act, on) {
   document.querySelector(`[data-act="${act}"]`).setAttribute("aria-pressed", String(on));
 }
 
-function count(item) {
-  const lane = counted[item ? item.lane : ""];
-  if (lane) $("count").textContent = `${lane.done} of ${lane.total}, ${LANES[item.lane]}`;
+function count() { // each passage counts once, by all its judgments: mine ≤ everyone's ≤ all
+  if (!me) return;
+  const unsent = queue.reduce((sum, event) => sum + (event.step || 0), 0);
+  const mine = Math.max(0, Math.min(told.mine + unsent, told.total));
+  const everyone = Math.max(told.done, mine);
+  $("count").textContent = `You: ${mine}${me.target ? ` (target ${me.target})` : ""} · Everyone: ${everyone} of ${told.total} · Left: ${told.total - everyone}`;
+  $("goal").textContent = me.target && mine >= me.target ? "You have reached your target. Stop here, or go on: every judgment counts." : "";
+  $("goal").hidden = !$("goal").textContent;
   const sorted = [...times].sort((a, b) => a - b);
   const middle = sorted.length ? sorted[Math.floor((sorted.length - 1) / 2)] / 1000 : me.median_s;
   $("pace").textContent = middle ? `${middle.toFixed(1)} s each` : "– s each";
 }
 
-async function recount() { // others judge too
-  if (queue.length) return;
-  const told = await ask("/api/session").catch(() => null);
-  if (!told || queue.length) return;
-  counted = told.lanes;
-  if (current()) count(current());
+async function stayInTouch() { // others judge too; and passages stay lent to a page that somebody uses
+  if (queue.length || fetching || Date.now() - touched > IDLE_MS) return;
+  const found = await ask(`/api/next?n=${current() ? 0 : 3}&have=${waiting().join(",")}`).catch(() => null);
+  if (!found || queue.length) return;
+  told = found.count;
+  drop(found.lost);
+  append(found.items);
+  count();
 }
 
 function say(text) {
@@ -258,7 +277,8 @@ function say(text) {
 function reveal(item, before) {
   const { grade, quote } = item.revealed;
   const mine = item.said === "judge" ? `you said ${item.grade}, ` : "";
-  $("revealed").firstElementChild.textContent = `${before}${mine}the judge said ${grade}${quote ? `: “${quote}”` : ", without a quote"}`;
+  const words = Object.assign(document.createElement("bdi"), { textContent: quote });
+  $("revealed").firstElementChild.replaceChildren(`${before}${mine}the judge said ${grade}`, ...(quote ? [": “", words, "”"] : [", without a quote"]));
   $("revealed").dataset.pair = item.pair;
   $("revealed").hidden = false;
 }
@@ -274,20 +294,15 @@ function decide(kind, more = {}) {
   const item = current();
   if (!item || !painted || now() - shownAt < TOO_SOON_MS) return;
   const ms = Math.round(now() - shownAt);
-  const first = !item.said;
+  const step = Number(kind !== "later") - Number(Boolean(item.said) && item.said !== "later");
   const was = { said: item.said, grade: item.grade };
   Object.assign(item, { said: kind, grade: kind === "judge" ? more.grade : null });
-  const id = send({ kind, pair: item.pair, ms, highlights: lit[item.lane], ...more });
-  acts.push({ id, item, was, is: { said: item.said, grade: item.grade }, first });
+  const id = send({ kind, pair: item.pair, ms, highlights: lit[item.lane], step, ...more });
+  acts.push({ id, item, was, is: { said: item.said, grade: item.grade }, step });
   undone = [];
   if (kind === "judge") times.push(ms);
-  if (first && kind !== "later") tally(item, 1);
   say(kind === "judge" ? `${more.grade}, ${nameOf(more.grade)}.` : `${SAID[kind]}.`);
   advance();
-}
-
-function tally(item, step) {
-  if (counted[item.lane]) counted[item.lane].done += step;
 }
 
 function badQuery(reason) {
@@ -309,8 +324,7 @@ function undo() {
   const act = acts.pop();
   if (!act) return older("undo");
   undone.push(act);
-  send({ kind: "undo", undoes: act.id });
-  if (act.first && act.is.said !== "later") tally(act.item, -1);
+  send({ kind: "undo", undoes: act.id, step: -(act.step || 0) });
   Object.assign(act.item, act.was);
   say("Undone.");
   goTo(act.item);
@@ -320,8 +334,7 @@ function redo() {
   const act = undone.pop();
   if (!act) return older("redo");
   acts.push(act);
-  send({ kind: "redo", undoes: act.id });
-  if (act.first && act.is.said !== "later") tally(act.item, 1);
+  send({ kind: "redo", undoes: act.id, step: act.step || 0 });
   Object.assign(act.item, act.is);
   say("Redone.");
   goTo(act.item);
@@ -338,7 +351,7 @@ async function older(kind) { // decisions from before this page was opened: only
     if (!item) return say(kind === "undo" ? "Undone." : "Redone.");
     const old = items.find((one) => one.pair === item.pair);
     if (old) Object.assign(old, item);
-    tally(item, kind === "undo" ? -1 : 1);
+    stayInTouch();
     say(kind === "undo" ? "Undone." : "Redone.");
     goTo(old || item);
     if (kind === "redo") advance();
@@ -363,14 +376,14 @@ function keepNote() {
 
 function quote() {
   const item = current();
-  const chosen = getSelection();
   if (!item) return;
-  const inside = chosen.rangeCount && $("text").contains(chosen.getRangeAt(0).commonAncestorContainer);
-  const text = inside ? chosen.toString().trim().slice(0, 4000) : "";
+  const place = selectedPlaces($("text"), item.text);
+  const text = place ? item.text.slice(...place).slice(0, 4000) : "";
   if (!text) return say("Select words of the passage first.");
   item.evidence = text;
   send({ kind: "note", pair: item.pair, evidence: text });
   quoted(item);
+  paint(item);
   say("Quote saved.");
 }
 
@@ -390,7 +403,7 @@ async function context() {
   }
   if (item !== current()) return;
   for (const side of ["before", "after"]) {
-    $(side).textContent = item.near[side];
+    placePassage($(side), item.near[side] || "");
     $(side).hidden = item.near[side] === null;
   }
   press("context", true);
@@ -416,6 +429,7 @@ function line(row) {
   const { said, grade } = here || row;
   const state = document.createElement("b");
   const begins = document.createElement("span");
+  begins.dir = "auto";
   state.textContent = said ? SAID[said] + (said === "judge" ? grade : "") : "open";
   begins.textContent = row.begins;
   button.type = "button";
@@ -441,16 +455,18 @@ const DO = {
   note: () => current() && noting(current(), true),
   evidence: quote,
   highlights: () => { const item = current(); if (item) { lit[item.lane] = !lit[item.lane]; paint(item); } },
+  raw: () => { const item = current(); raw = !raw; if (item) paint(item); say(raw ? "Raw text." : "Rendered."); },
   previous: () => go(at - 1),
   next: () => at < items.length && go(at + 1),
   help: () => $("help").showModal(),
 };
-const KEYS = { u: "undo", U: "redo", s: "later", x: "cannot", b: "bad", n: "note", e: "evidence", h: "highlights", c: "context", j: "next", k: "previous", g: "overview", "?": "help" };
+const KEYS = { u: "undo", U: "redo", s: "later", x: "cannot", b: "bad", n: "note", e: "evidence", h: "highlights", r: "raw", c: "context", j: "next", k: "previous", g: "overview", "?": "help" };
 
 function key(event) {
   if (event.repeat || event.isComposing) return;
   const typing = event.target.closest("textarea, input, select, [contenteditable]");
   const open = document.querySelector("dialog[open]");
+  touched = Date.now();
   if (open) {
     if (open.id === "bad" && !typing && /^[1-5]$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) badQuery(REASONS[event.key - 1]);
     return;
@@ -462,6 +478,7 @@ function key(event) {
     }
     return;
   }
+  if (event.key === "Escape") return begin();
   if (event.ctrlKey || event.metaKey || event.altKey) {
     if (event.key.toLowerCase() !== "z" || event.altKey) return;
     event.preventDefault();
@@ -474,6 +491,22 @@ function key(event) {
   event.preventDefault();
 }
 
+function begin() {
+  $("welcome").hidden = true;
+  localStorage.setItem(`goldbench-welcome ${me.annotator}`, "read");
+}
+
+async function open() { // a passage that another page names, such as the history
+  const key = new URLSearchParams(location.hash.slice(1)).get("pair");
+  if (!key) return;
+  history.replaceState(null, "", "/");
+  try {
+    goTo(await ask(`/api/item?pair=${encodeURIComponent(key)}`));
+  } catch (error) {
+    say(reason(error));
+  }
+}
+
 async function start() {
   try {
     me = await ask("/api/session");
@@ -482,7 +515,8 @@ async function start() {
     setTimeout(start, 1000);
     return;
   }
-  counted = me.lanes;
+  told = me.count;
+  $("welcome").hidden = told.mine > 0 || Boolean(localStorage.getItem(`goldbench-welcome ${me.annotator}`));
   const prefix = `goldbench ${me.set} ${me.annotator} `;
   sessionStorage.tab ||= fresh();
   store = prefix + sessionStorage.tab;
@@ -495,14 +529,16 @@ async function start() {
   for (const button of document.querySelectorAll("[data-grade]")) button.addEventListener("click", (event) => event.detail < 2 && decide("judge", { grade: Number(button.dataset.grade) }));
   for (const button of document.querySelectorAll("[data-reason]")) button.addEventListener("click", () => badQuery(button.dataset.reason));
   for (const button of document.querySelectorAll("[data-close]")) button.addEventListener("click", () => button.closest("dialog").close());
+  addEventListener("pointerdown", () => { touched = Date.now(); });
+  $("begin").addEventListener("click", begin);
   $("note").addEventListener("blur", keepNote);
   $("keep").addEventListener("click", () => { $("revealed").hidden = true; });
   $("change").addEventListener("click", () => { const item = items.find((one) => one.pair === $("revealed").dataset.pair); if (item) goTo(item); });
   addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });
   setInterval(() => { $("clock").textContent = `${Math.floor((Date.now() - started) / 60000)} min`; }, 5000);
-  setInterval(recount, 30000);
-  setInterval(() => ask(`/api/next?n=0&have=${waiting().join(",")}`).catch(() => {}), 240000); // renews the lease of the passages on the page
-  show();
+  setInterval(stayInTouch, 30000);
+  await open();
+  if (!current()) show();
 }
 
 start();

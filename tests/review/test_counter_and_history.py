@@ -1,0 +1,222 @@
+"""What a person is told of the work: an honest counter, targets, everybody's progress, and what they judged before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from goldbench.pipeline.review.desk import Desk
+from goldbench.pipeline.review.ledger import open_ledger
+from goldbench.pipeline.review.queue import Item
+from goldbench.pipeline.review.state import fold
+from goldbench.pipeline.review.tally import Tally
+from goldbench.pipeline.review.team import Team
+from goldbench.schemas.review_event import Lane
+from tests.review.conftest import Person, Site, only
+from tests.review.events import DATA, event, judge
+from tests.review.test_http import client_of, judgment
+
+Sites = Callable[..., Site]
+People = Callable[..., Person]
+
+COUNTER = re.compile(r"You: (\d+)(?: \(target \d+\))? · Everyone: (\d+) of (\d+) · Left: (\d+)")
+
+
+def counted(someone: Person) -> tuple[int, int, int, int]:
+    found = COUNTER.fullmatch(someone.text("count"))
+    assert found, someone.text("count")
+    return tuple(map(int, found.groups()))  # type: ignore[return-value]
+
+
+@pytest.mark.slow
+def test_two_reviewers_never_see_a_counter_above_its_total(site: Sites, person: People) -> None:
+    served = site(annotators=("anna", "bob"), queries=3, passages=4, queue=only("ABC", overlap=0.5, calibration=4))
+    both = [person(served.links[name]) for name in ("anna", "bob")]
+    before = [0, 0]
+    for step in range(14):
+        for number, one in enumerate(both):
+            if one.pair:
+                one.press("s" if step == 2 else "2")
+            for mine, everyone, total, left in (counted(one), counted(one.saved())):
+                assert mine <= everyone <= total == 12
+                assert left == total - everyone
+                assert everyone >= before[number], "the counter went back"
+                before[number] = everyone
+    assert [one.pair for one in both] == ["", ""]
+    for one in both:
+        one.page.reload()
+        one.wait_for_passage(None)
+    state = fold(served.events())
+    mine = [sum(name in state.judged_by(item.pair) for item in served.queue) for name in ("anna", "bob")]
+    assert [counted(one) for one in both] == [(number, 12, 12, 0) for number in mine]
+    assert sum(mine) == 18, "half of the pairs are judged by two people"
+
+
+def test_a_tally_is_that_of_a_new_count_after_every_event() -> None:
+    items = [Item(f"q{q}", f"c{c}", list(Lane)[c % 3], wanted=2) for q in range(2) for c in range(3)]
+    acts = [
+        judge(2, query="q0", chunk="c0"),
+        judge(1, "bob", query="q0", chunk="c0"),
+        event("cannot", "bob", "q0", "c1"),
+        event("later", "bob", "q0", "c2"),
+        event("bad_query", "anna", "q1", "c0", reason="unclear"),
+        judge(3, "bob", query="q1", chunk="c1"),
+    ]
+    events = [
+        *acts,
+        event("undo", "anna", "q1", "c0", undoes=acts[4].client_id),
+        event("redo", "anna", "q1", "c0", undoes=acts[4].client_id),
+        event("undo", "bob", "q1", "c1", undoes=acts[5].client_id),
+        event("reopen", "carl", "q1", None),
+    ]
+    state = fold([])
+    tally = Tally(items, state)
+    seen = []
+    for number, one in enumerate(events, 1):
+        state.add(one.model_copy(update={"seq": number}))
+        tally.add([one], state)
+        for name in ("anna", "bob", "carl"):
+            assert tally.lanes(name) == Tally(items, state).lanes(name)
+        seen.append(tally.whole("bob"))
+    done = [one["done"] for one in seen]
+    assert done == [1, 1, 2, 2, 5, 5, 3, 5, 5, 2]
+    assert all(one["mine"] <= one["done"] <= one["total"] == 6 for one in seen)
+    assert seen[-1]["mine"] == 2
+
+
+@pytest.mark.slow
+def test_a_target_is_shown_and_its_end_is_told(site: Sites, person: People) -> None:
+    team = Team(("anna", "bob"), frozenset({"bob"}), {"anna": 2})
+    served = site(annotators=team.annotators, team=team, queries=1, passages=4)
+    anna = person(served.links["anna"])
+    assert anna.text("count").startswith("You: 0 (target 2) ·")
+    anna.press("1")
+    assert not anna.page.locator("#goal").is_visible()
+    anna.press("1")
+    assert "You have reached your target" in anna.text("goal")
+    anna.saved()
+    anna.page.goto(served.base + "progress")
+    rows = anna.page.locator("#people tr")
+    rows.nth(2).wait_for()
+    cells = [rows.nth(i).locator("th, td").all_inner_texts() for i in range(3)]
+    assert cells == [["Name", "judged", "target", "left"], ["anna", "2", "2", "0"], ["bob (lead)", "0", "–", "–"]]
+
+
+@pytest.mark.slow
+def test_the_history_finds_what_was_judged_and_a_new_grade_leaves_the_old_event(site: Sites, person: People) -> None:
+    served = site(queries=3, passages=2, queue=only("A"))
+    anna = person(served.links["anna"])
+    for key in "012x":
+        anna.press(key)
+    anna.saved()
+    anna.page.goto(served.base + "history")
+    acts = anna.page.locator("#acts > li")
+    acts.nth(3).wait_for()
+    assert [text.partition(" · random sample · ")[2] for text in acts.locator("p.quiet").all_inner_texts()] == [
+        "cannot judge",
+        "grade 2",
+        "grade 1",
+        "grade 0",
+    ]
+    anna.page.select_option("#said", "2")
+    anna.page.wait_for_function("() => document.getElementById('found').textContent === '1 passage'")
+    asked = acts.locator("h2").inner_text()
+    anna.page.fill("#since", "2001-01-01")
+    anna.page.fill("#until", "2001-01-02")
+    anna.page.wait_for_function("() => document.getElementById('found').textContent === '0 passages'")
+    anna.page.reload()
+    anna.page.wait_for_function("() => document.getElementById('found').textContent === '0 passages'")
+    assert anna.page.input_value("#said") == "2", "the filter stands in the address"
+    anna.page.fill("#since", "")
+    anna.page.fill("#until", "")
+    anna.page.fill("#q", asked.split()[-4] + " MACHINE")
+    anna.page.wait_for_function("() => document.getElementById('found').textContent === '1 passage'")
+    acts.get_by_text("Judge again").click()
+    anna.wait_for_passage(None)
+    assert anna.text("asks") == asked
+    assert anna.text("state") == "You said: grade 2."
+    anna.press("3")
+    anna.saved()
+    events = served.events()
+    assert [one.grade for one in events] == [0, 1, 2, None, 3]
+    assert (events[4].query_id, events[4].chunk_id) == (events[2].query_id, events[2].chunk_id)
+    anna.page.goto(served.base + "history")
+    acts.nth(3).wait_for()
+    assert acts.first.locator("strong").inner_text() == "grade 3, before: 2"
+    assert len(fold(events).reviews()) == 3
+
+
+@pytest.mark.parametrize("asked", ["since=yesterday", "before=31.12.2026", "from=x", "from=-1"])
+def test_a_history_that_makes_no_sense_is_refused(site: Sites, asked: str) -> None:
+    anna = client_of(site(queries=1, passages=1))
+    assert anna.get(f"/api/history?{asked}").status == 400
+
+
+def test_a_history_is_ones_own_and_holds_nothing_of_the_judge(site: Sites) -> None:
+    from tests.review.review_set import JUDGE, RATIONALE, SYSTEM
+
+    served = site(annotators=("anna", "bob"), queries=1, passages=3, queue=only("B"))
+    anna, bob = client_of(served), client_of(served, "bob")
+    anna.post("/api/event", judgment(anna, note="mine"))
+    assert bob.get("/api/history").json == {"items": [], "total": 0}
+    answer = anna.get("/api/history")
+    assert answer.json["total"] == 1
+    assert not any(word.encode() in answer.body for word in (JUDGE, SYSTEM, RATIONALE, "revealed", "inclusion"))
+
+
+def disputed(site: Sites, **more: Any) -> Site:
+    """Serve a set on whose only passage anna and bob disagree."""
+    served = site(queries=1, passages=1, queue=replace(only("A"), overlap=1.0), **more)
+    for name, grade in (("anna", 0), ("bob", 3)):
+        client = client_of(served, name)
+        assert client.post("/api/event", judgment(client, grade=grade) | {"client_id": f"client-{name}"}).status == 200
+    return served
+
+
+def third(site: Site, name: str) -> int:
+    client = client_of(site, name)
+    pair = client_of(site, "anna").get("/api/history").json["items"][0]["pair"]
+    body = {"client_id": f"third-{name}", "kind": "adjudicate", "pair": pair, "grade": 1}
+    return client.post("/api/event", body).status
+
+
+def test_nobody_settles_a_disagreement_on_a_passage_that_they_judged(site: Sites) -> None:
+    served = disputed(site, annotators=("anna", "bob", "carl"))
+    assert [third(served, name) for name in ("anna", "bob")] == [409, 409]
+    anna = client_of(served)
+    assert anna.get("/api/adjudicate").json["items"] == []
+    (other,) = anna.get("/api/adjudicate").json["others"]
+    assert other["pairs"] == 1
+    assert "yourself" in other["why"]
+    assert third(served, "carl") == 200
+    assert fold(served.events()).gold() == {"q000": {"c000-0": 1}}
+
+
+def test_with_a_lead_nobody_else_settles_and_the_lead_not_their_own(site: Sites) -> None:
+    team = Team(("anna", "bob", "carl", "dora"), frozenset({"bob", "dora"}))
+    served = disputed(site, annotators=team.annotators, team=team)
+    assert [third(served, name) for name in ("anna", "bob", "carl")] == [409, 409, 409]
+    (other,) = client_of(served, "carl").get("/api/adjudicate").json["others"]
+    assert other["why"] == "only the lead settles disagreements: bob, dora"
+    assert third(served, "dora") == 200
+
+
+def test_a_ledger_from_before_guidelines_gets_their_column(tmp_path: Any) -> None:
+    import sqlite3
+
+    from goldbench.pipeline.review import ledger_tables
+
+    path = tmp_path / "review.sqlite"
+    with open_ledger(path, data_sha=DATA) as ledger:
+        ledger.append(judge(2))
+    with sqlite3.connect(path) as database:
+        database.execute(f"ALTER TABLE {ledger_tables.event.name} DROP COLUMN guidelines_sha")
+    database.close()
+    with open_ledger(path, data_sha=DATA) as ledger:
+        ledger.append(judge(3, "bob", guidelines_sha="a" * 64))
+        assert [one.guidelines_sha for one in ledger.events()] == [None, "a" * 64]
+        assert Desk(ledger, []).refresh().seq == 2
