@@ -123,9 +123,7 @@ def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], com
     Raises:
         OutputError: The port is taken.
     """
-    with bound(place.host, place.port, further=FURTHER if place.elsewhere else 0) as sock:
-        if place.port and (port := int(sock.getsockname()[1])) != place.port:
-            complain(f"port {place.port} is taken by another program; the page is at port {port}")
+    with listening(place, complain=complain) as sock:
         server = server_of(review, place, sock, tell=tell, complain=complain)
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly end
             server.run(sockets=[sock])
@@ -165,6 +163,24 @@ def server_of(
     sha = place.guidelines.sha if place.guidelines else None
     answers = Answers(desk, review.material, training=place.training, guidelines_sha=sha)
     return page_server(create_app(answers, door, guidelines=place.guidelines, complain=complain))
+
+
+@contextlib.contextmanager
+def listening(place: Place, *, complain: Callable[[str], None]) -> Iterator[socket.socket]:
+    """Give the socket of a page.
+
+    Args:
+        place: How the page is served.
+        complain: Called with one line if another port than the one asked for is taken.
+
+    Raises:
+        OutputError: The port cannot be used.
+        UsageError: The address is not one of this machine.
+    """
+    with bound(place.host, place.port, further=FURTHER if place.elsewhere else 0) as sock:
+        if place.port and (port := int(sock.getsockname()[1])) != place.port:
+            complain(f"port {place.port} is taken by another program; the page is at port {port}")
+        yield sock
 
 
 @contextlib.contextmanager

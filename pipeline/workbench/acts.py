@@ -23,6 +23,7 @@ class Act(StrEnum):
     """What a person may do here."""
 
     JUDGE = "judge"
+    SETTLE = "settle"
     EDIT = "edit"
     REJECT = "reject"
     ACCEPT = "accept"
@@ -33,6 +34,7 @@ class Act(StrEnum):
 
 _KINDS = {
     Act.JUDGE: EventKind.JUDGE,
+    Act.SETTLE: EventKind.ADJUDICATE,
     Act.EDIT: EventKind.EDIT_QUERY,
     Act.REJECT: EventKind.REJECT_QUERY,
     Act.ACCEPT: EventKind.ACCEPT_QUERY,
@@ -86,13 +88,27 @@ class Recorder:
         done = _done(body)
         if done.query not in self._material.queries:
             raise Refused("unknown query")
-        event = self._undo(annotator, done) if done.act is Act.UNDO else self._event(annotator, done, _fields(done))
+        fields = _fields(done)
+        if done.act is Act.SETTLE:
+            self._check_settled(annotator, done)
+        event = self._undo(annotator, done) if done.act is Act.UNDO else self._event(annotator, done, fields)
         ledger = self._desk.ledger
         with ledger.writing() as connection:
             stored = ledger.add(connection, event)
             give_back(connection, stored)
         self._desk.refresh()
         return stored
+
+    def _check_settled(self, annotator: str, done: Done) -> None:
+        """Refuse a third decision where nobody disagrees, and one by a person who judged the passage."""
+        pair = (done.query, done.passage or "")
+        with self._desk.reading() as state:
+            if done.client_id in state.known:
+                return
+            if not state.disputed(pair):
+                raise Refused("There is no disagreement on this passage")
+            if state.ever_judged(annotator, pair):
+                raise Refused("You judged this passage yourself, so somebody else settles the disagreement")
 
     def _undo(self, annotator: str, done: Done) -> Event:
         """Return the event that takes back the person's last act on a query or on one of its passages."""
@@ -129,7 +145,10 @@ class Recorder:
 
 
 _NEEDED: Mapping[Act, Callable[[Done], str | None]] = {
-    Act.JUDGE: lambda one: "judge needs a passage and a grade" if one.passage is None or one.grade is None else None,
+    **dict.fromkeys(
+        (Act.JUDGE, Act.SETTLE),
+        lambda one: f"{one.act} needs a passage and a grade" if one.passage is None or one.grade is None else None,
+    ),
     Act.REVIEW: lambda one: "review needs a reason" if one.reason is None else None,
 }
 
@@ -137,7 +156,7 @@ _NEEDED: Mapping[Act, Callable[[Done], str | None]] = {
 def _fields(done: Done) -> dict[str, Any]:
     """Return what an act says, after a check that it says enough."""
     problem = _NEEDED[done.act](done) if done.act in _NEEDED else None
-    if problem is None and done.act is not Act.JUDGE and done.passage is not None:
+    if problem is None and done.act not in {Act.JUDGE, Act.SETTLE, Act.UNDO} and done.passage is not None:
         problem = f"{done.act.value} is about a query, not about a passage"
     if problem is not None:
         raise Refused(problem)

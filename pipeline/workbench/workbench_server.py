@@ -19,7 +19,7 @@ from goldbench.pipeline.review.ledger_tables import file_of
 from goldbench.pipeline.review.local_page import Audience, LocalPage, guarded, open_door
 from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
-from goldbench.pipeline.review.server import FURTHER, PATIENCE_S, Place, bound
+from goldbench.pipeline.review.server import PATIENCE_S, Place, listening
 from goldbench.pipeline.review.state import State, fold
 from goldbench.pipeline.score.runs import Gold, load_gold
 from goldbench.pipeline.workbench.acts import Recorder
@@ -175,7 +175,7 @@ class Workbench:
         Raises:
             OutputError: The port is taken.
         """
-        with bound(place.host, place.port, further=FURTHER if place.elsewhere else 0) as sock:
+        with listening(place, complain=complain) as sock:
             server = self.server(place, sock, at=at, tell=tell, complain=complain)
             with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly end
                 server.run(sockets=[sock])

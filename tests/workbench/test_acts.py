@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,6 +65,7 @@ def test_the_page_may_run_only_its_own_scripts(quiet_site: Site) -> None:
         ({"passage": "de3", "grade": True}, "grade: "),
         ({"passage": "nowhere", "grade": 1}, "unknown passage"),
         ({"query": "q-none", "passage": "de3", "grade": 1}, "unknown query"),
+        ({"act": "settle"}, "settle needs a passage and a grade"),
         ({"act": "review"}, "review needs a reason"),
         ({"act": "edit", "text": "  "}, "edit_query needs the new wording"),
         ({"act": "reject", "passage": "de1"}, "reject is about a query"),
@@ -185,13 +185,19 @@ def test_a_decision_on_a_query_can_be_taken_back(site: Site) -> None:
     assert fold(site.events()).query_verdicts() == {}
 
 
-def test_two_people_who_disagree_are_shown_to(tmp_path: Path, site: Site) -> None:
+def test_a_disagreement_is_shown_and_settled_by_a_third_person_only(site: Site) -> None:
     judged(site.client(), "de3", 3)
-    with serving(site.folder, "anna", "ben") as again:
-        found = judged(again.client("ben"), "de3", 0, number=7)
-    row = list_of(found, "vectors")["results"][0]
-    assert row["graded_by"] == {"anna": 3, "ben": 0}
-    assert row["disputed"]
+    assert act(site.client(), 1, act="settle", passage="de3", grade=2).status == 400  # nobody disagrees
+    with serving(site.folder, "anna", "ben", "carla") as again:
+        anna, ben, carla = map(again.client, ("anna", "ben", "carla"))
+        row = list_of(judged(ben, "de3", 0, number=7), "vectors")["results"][0]
+        assert (row["graded_by"], row["disputed"], row["grade"]) == ({"anna": 3, "ben": 0}, True, 0)
+        refused = act(anna, 8, act="settle", passage="de3", grade=3)
+        assert "somebody else settles" in refused.json["error"]
+        row = list_of(act(carla, 9, act="settle", passage="de3", grade=2).json, "vectors")["results"][0]
+        assert (row["disputed"], row["grade"]) == (False, 2)
+    apply_review(site.folder, ledger=None)
+    assert read_qrels(Source(GoldFolder(site.folder).labels))["q-de"]["de3"] == 2
 
 
 def test_hostile_text_in_an_act_stays_text(site: Site) -> None:

@@ -78,10 +78,13 @@ def test_from_documents_to_a_score_that_changed(
     goldbench("build", str(documents), "--out", str(gold), "--generator", "simulated", "--queries", "12")
     run = gold / "runs" / "ngrams.trec"
     goldbench("retrieve", str(gold), "--system", "ngrams", "-o", str(run))
+    goldbench("bench", str(gold), "--system", "bm25", "--system", "ngrams")
     before = ndcg(gold, run)
 
     worst = "#sort=worst&where=set&first=ngrams"
     anna = visitor(f"{opened(str(gold))}{worst}")
+    systems = anna.page.eval_on_selector_all("#first option", "all => all.map(one => one.value)")
+    assert systems == ["ngrams", "bm25", "bench/ngrams"]
     anna.page.locator("#list a").first.click()
     row = anna.page.locator(".system .results > li", has=anna.page.locator(".badge.unjudged")).first
     row.locator("details.judge summary").click()

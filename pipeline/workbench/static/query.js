@@ -24,19 +24,21 @@ function judgments(passage) {
     if (one.quote) row.append(said(one.quote, "blockquote"));
     rows.push(row);
   }
-  if (passage.disputed) rows.push(make("li", {}, "People disagree; the lower grade counts until somebody settles it in goldbench review."));
+  if (passage.disputed) rows.push(make("li", {}, "People disagree. The lower grade counts until somebody who did not judge the passage settles it."));
   if (!rows.length) rows.push(make("li", {}, "Nobody judged this passage."));
   return make("ul", { class: "judgments" }, ...rows);
 }
 
 function judging(page, passage) { // "judge this now"
   if (!source.canAct || page.query.left_out) return null;
-  const box = make("details", { class: "judge" }, make("summary", {}, passage.grade === null || passage.grade === undefined ? "Judge this now" : "Judge again"));
+  const settles = passage.disputed && !(page.annotator in passage.graded_by);
+  const title = settles ? "Settle the disagreement" : passage.grade === null || passage.grade === undefined ? "Judge this now" : "Judge again";
+  const box = make("details", { class: "judge" }, make("summary", {}, title));
   if (passage.sampled) box.append(make("p", { class: "quiet" }, "This pair is in the random sample of the review. A grade given here is not blind, so the pair leaves the sample."));
   const group = make("div", { class: "row", role: "group", "aria-label": `Grade of ${passage.id}` });
   const note = make("textarea", { rows: 2, maxlength: 4000, dir: "auto" });
   for (const grade of ["3", "2", "1", "0"]) {
-    const send = () => page.act({ act: "judge", passage: passage.id, grade: Number(grade), ...(note.value.trim() ? { note: note.value.trim() } : {}) }, `Grade ${grade} saved.`);
+    const send = () => page.act({ act: settles ? "settle" : "judge", passage: passage.id, grade: Number(grade), ...(note.value.trim() ? { note: note.value.trim() } : {}) }, `Grade ${grade} saved.`);
     group.append(button(`${grade} ${GRADES[grade].name}`, send, { title: GRADES[grade].says, class: `g${grade}`, "data-grade": grade }));
   }
   if (page.annotator in (passage.graded_by || {})) group.append(button("Undo my grade", () => page.act({ act: "undo", passage: passage.id }, "Grade taken back.")));

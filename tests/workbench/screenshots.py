@@ -1,0 +1,45 @@
+"""``python -m tests.workbench.screenshots``: pictures of the workbench with the sample documents."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from goldbench.pipeline.measures.names import parse_measures
+from goldbench.pipeline.workbench.workbench_server import Wanted
+from tests.benchmarks.card_speed import GOLDBENCH, example
+from tests.benchmarks.rows import process
+from tests.conftest import ROOT
+from tests.review.conftest import BROWSER
+from tests.workbench.conftest import serving
+
+PICTURES = {
+    "workbench-light": {"viewport": {"width": 1400, "height": 1000}},
+    "workbench-dark": {"viewport": {"width": 1400, "height": 1000}, "color_scheme": "dark"},
+    "workbench-360": {"viewport": {"width": 360, "height": 740}},
+}
+AT = "#first=ngrams&second=bm25&sort=difference&where=set"
+
+
+def main() -> None:
+    """Build the set of the sample documents, search it twice, and take the pictures."""
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as driver:
+        gold = example(Path(place))
+        for system in ("bm25", "ngrams"):
+            process([GOLDBENCH, "retrieve", str(gold), "--system", system, "-o", str(gold / "runs" / f"{system}.trec")])
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        wanted = Wanted(parse_measures(("ndcg@10", "mrr@10", "r@10"), rel=2), 10, {})
+        with serving(gold, asked=wanted) as site:
+            for name, options in PICTURES.items():
+                page = browser.new_context(**options).new_page()
+                page.goto(f"{site.links['anna']}{AT}")
+                page.locator("#list a").first.click()
+                page.locator("#asks").wait_for()
+                page.screenshot(path=ROOT / "data" / "screenshots" / f"{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
