@@ -25,13 +25,17 @@ NEUTRAL = "#7a838c"
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """One series of a chart: a name, places, values, and the ends of the intervals if there are any."""
+    """One series of a chart: a name, places, values, and the ends of the intervals if there are any.
+
+    ``links`` are the parts of the page's address behind ``#`` that the points lead to, None if they lead nowhere.
+    """
 
     name: str
     places: Sequence[Any]
     values: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+    links: Sequence[str] | None = None
 
 
 def check_installed() -> None:
@@ -134,7 +138,8 @@ def lines(series: Sequence[Points], *, x_title: str, y_title: str, height: int =
         line = Scatter(
             x=list(points.places),
             y=list(points.values),
-            name=escape(points.name),
+            name=label(points.name),
+            customdata=points.links,
             mode="lines+markers",
             line={"color": colour, "dash": DASHES[number // len(COLOURS) % len(DASHES)]},
             marker={"size": 5},
@@ -162,7 +167,8 @@ def forest(series: Sequence[Points], *, x_title: str) -> Figure:
         low, high = (points.low or points.values)[0], (points.high or points.values)[0]
         point = Scatter(
             x=points.values[:1],
-            y=[escape(points.name)],
+            y=[label(points.name)],
+            customdata=points.links,
             mode="markers",
             marker={"size": 10, "color": COLOURS[number % len(COLOURS)]},
             error_x=_ends(points),
@@ -188,9 +194,10 @@ def bars(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
     for number, points in enumerate(series):
         shape = PATTERNS[number // len(COLOURS) % len(PATTERNS)]
         bar = Bar(
-            x=[escape(str(place)) for place in points.places],
+            x=[label(str(place)) for place in points.places],
             y=list(points.values),
-            name=escape(points.name),
+            name=label(points.name),
+            customdata=points.links,
             marker={"color": COLOURS[number % len(COLOURS)], "pattern": {"shape": shape}},
             hovertemplate="%{x}: %{y:.4f}<extra>%{fullData.name}</extra>",
             error_y=_ends(points) and {**_ends(points), "thickness": 1, "width": 2},
@@ -214,7 +221,8 @@ def scattered(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure
         Scatter(
             x=list(points.places),
             y=list(points.values),
-            name=escape(points.name),
+            name=label(points.name),
+            customdata=points.links,
             mode="markers",
             marker={"size": 11, "color": COLOURS[number % len(COLOURS)]},
             hovertemplate="%{x:.2f}: %{y:.4f}<extra>%{fullData.name}</extra>",
@@ -222,6 +230,11 @@ def scattered(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure
         for number, points in enumerate(series)
     ]
     return _plain(traces, x_title=x_title, y_title=y_title, height=300).update_xaxes(type="log")
+
+
+def label(text: str) -> str:
+    """Return a text as plotly shows it: no HTML, and in the direction of its own letters whatever stands around it."""
+    return f"\N{FIRST STRONG ISOLATE}{escape(text)}\N{POP DIRECTIONAL ISOLATE}"
 
 
 def _ends(points: Points) -> dict[str, Any]:
