@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,17 +17,22 @@ from goldbench.schemas.experiment import Experiment, Timings
 
 if TYPE_CHECKING:
     from goldbench.pipeline.bench.bench_file import Bench
+    from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.ports import Progress
     from goldbench.pipeline.score.runs import Gold
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The figures of an experiment (None if no system could be measured), the times, and what failed or was kept."""
+    """The figures of an experiment (None if no system could be measured), the times, and what failed or was kept.
+
+    ``results`` are the values by query of each system.
+    """
 
     experiment: Experiment | None
     timings: Timings
     outcome: Outcome
+    results: Mapping[str, Result] = field(default_factory=dict)
 
 
 def conduct(
@@ -74,4 +80,4 @@ def conduct(
         results = results_of(bench, gold, outcome, texts.queries, folder=folder)
         sources = source_agreements(bench, systems, texts.own.passages, outcome, results, progress=progress)
     found = experiment_of(bench, gold, outcome, results, settings=systems.settings)
-    return Found(found.model_copy(update={"sources": sources}), timings, outcome)
+    return Found(found.model_copy(update={"sources": sources}), timings, outcome, results)

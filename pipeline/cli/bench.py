@@ -88,7 +88,15 @@ def bench(
         messages.print(f"Cached: {kept} (use --again to rerun)")
     if found.experiment is not None:
         _show(found.experiment, found.timings)
-        _write(found.experiment, found.timings, folder, html)
+        _write(found.experiment, found.timings, folder)
+    if found.experiment is not None and html is not None:
+        from goldbench.pipeline.bench.experiment_queries import behind_experiment
+        from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+        from goldbench.pipeline.report.experiment_page import page
+
+        behind = behind_experiment(settings, loaded, found, folder=folder)
+        write_whole(html, page(found.experiment, found.timings, behind).encode())
+        typer.echo(f"Written: {html}", err=True)
     _fail(found)
 
 
@@ -131,9 +139,8 @@ def _show(found: Experiment, timings: Timings) -> None:
     console.print(method_line(found.card), style="dim")
 
 
-def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None) -> None:
+def _write(found: Experiment, timings: Timings, folder: Path) -> None:
     from goldbench.pipeline.bench.experiment_files import write_tables
-    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
     from goldbench.pipeline.report import experiment_text as report
     from goldbench.pipeline.report.text_tables import csv_text
 
@@ -150,11 +157,6 @@ def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None)
     kept = {name: text for name, text in texts.items() if text.count("\n") > 1}
     write_tables(folder, records, kept)
     typer.echo(f"Written: {folder}: experiment.json, {', '.join(kept)}, runs/, timings/", err=True)
-    if html is not None:
-        from goldbench.pipeline.report.experiment_page import page
-
-        write_whole(html, page(found, timings).encode())
-        typer.echo(f"Written: {html}", err=True)
 
 
 def _fail(found: Found) -> None:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 from goldbench.pipeline.measures.ranks.failure_causes import MEANINGS, TITLES, Cause
-from goldbench.pipeline.report.charts import Points, bars, drawn
+from goldbench.pipeline.report.charts import Points, address, bars, drawn
 from goldbench.pipeline.report.rank_buckets import BUCKETS, counted
 
 if TYPE_CHECKING:
@@ -63,11 +62,6 @@ class BehindFigures:
     causes: Sequence[tuple[str, str, Sequence[Cell]]]
     traits: Sequence[str]
     home: str | None
-
-
-def address(**state: str | int) -> str:
-    """Return the link to the queries in a state of the list."""
-    return urlencode(state)
 
 
 def outcomes(card: Scorecard) -> list[Outcome]:

@@ -63,8 +63,8 @@ def first_screen(
         improvements=card.verdict.improvements if card.verdict else (),
         best=[best] if isinstance(best, str) else list(best or ()),
         numbers=list(_numbers(card, behind)),
-        doubts=[*(_doubt(one) for one in known if one.unsafe), *card.warnings, *([notice] if notice else [])],
-        facts=[one for one in known if not one.unsafe],
+        doubts=[*(one.doubt for one in known if one.doubt), *card.warnings, *([notice] if notice else [])],
+        facts=[one for one in known if not one.doubt],
     )
 
 
@@ -102,7 +102,3 @@ def _lead(card: Scorecard, *, linked: bool) -> Number:
 
 def _is_of(found: Comparison, measure: str, first: str, second: str) -> bool:
     return found.measure == measure and {found.first, found.second} == {first, second}
-
-
-def _doubt(fact: Fact) -> str:
-    return f"{fact.name[:1].upper()}{fact.name[1:]}: {fact.value}"

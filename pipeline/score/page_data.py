@@ -14,7 +14,7 @@ from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.comparison import aligned
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
 from goldbench.pipeline.measures.statistics.slices import slicings
-from goldbench.pipeline.report.charts import Points
+from goldbench.pipeline.report.charts import Points, address
 from goldbench.pipeline.report.scorecard_page import Details, page
 from goldbench.pipeline.report.special_text import tables, unanswerable_lines
 from goldbench.pipeline.report.trust import Trust
@@ -162,7 +162,14 @@ def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]
             ends = bootstrap_intervals(scores, [], resamples=RESAMPLES, seed=0)
             low, high = ends.mean_low, ends.mean_high
         curves[family] = [
-            Points(name, CUTOFFS, means[row].tolist(), low[row].tolist(), high[row].tolist())
+            Points(name, CUTOFFS, means[row].tolist(), low[row].tolist(), high[row].tolist(), _links(family, row))
             for row, name in enumerate(results)
         ]
     return curves
+
+
+def _links(family: str, row: int) -> list[str]:
+    """Return where the points of a system's curve lead: to its failures at k, or to its unjudged results."""
+    if family == "judged":
+        return [address(first=row, which="holes")] * len(CUTOFFS)
+    return [address(first=row, missed=k, sort="first") for k in CUTOFFS]

@@ -200,6 +200,7 @@
         if (note) note.hidden = !whole;
       });
       if (cut) button.textContent = "more text";
+      if (!cut) button.dataset.fits = "";
       box.append(button, note);
     }
     return box;
@@ -249,7 +250,7 @@
       const places = names.map((name, system) => [name, rankIn(query, system, id)]);
       const line = node("div", { class: "result" }, badge(grade), " ", bdi(id), " ");
       const where = node("span", { class: "moved" });
-      places.forEach(([name, rank], number) => where.append(number ? ", " : "", bdi(name), rank === null ? ": not in the top" : `: rank ${rank}`));
+      places.forEach(([name, rank], number) => where.append(number ? ", " : "", bdi(name), rank === null ? `: not in the top ${query.found[number].length}` : `: rank ${rank}`));
       line.append(where, passage(id, query, words), ...why(id, grade, query));
       expected.append(line);
     }
@@ -268,6 +269,12 @@
     });
     details.append(expected, columns);
   };
+  const tidy = (details) => { // a passage that fits needs no button
+    for (const button of details.querySelectorAll("button[data-fits]")) {
+      const body = button.previousElementSibling;
+      if (body.scrollHeight <= body.clientHeight + 2) button.remove();
+    }
+  };
   const entry = (query) => {
     const summary = node("summary", {}, node("bdi", { dir: "auto" }, query.text.slice(0, 300) || query.id), " ");
     const figures = node("span", { class: "figures" });
@@ -275,7 +282,7 @@
     names.forEach((name, system) => figures.append(bdi(name), ` ${value(query, system)?.toFixed(2) ?? "–"}  `));
     summary.append(figures);
     const details = node("details", { "data-row": query.row }, summary);
-    details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) fill(details, query); });
+    details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) { fill(details, query); tidy(details); } });
     return details;
   };
 
