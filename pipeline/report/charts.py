@@ -48,7 +48,7 @@ def check_installed() -> None:
     Raises:
         MissingExtra: A package that draws or fills them is not installed.
     """
-    require("report", "jinja2", "markupsafe", "plotly")
+    require("report", "jinja2", "markupsafe", "nh3", "plotly", "pyromark")
 
 
 def points_of(card: Scorecard, measures: Sequence[str], places: Sequence[Any]) -> list[Points]:

@@ -1,0 +1,276 @@
+"""Passages as HTML: Markdown rendered, marks on exactly the evidence, nothing hostile, nothing hidden, bounded work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from bs4 import BeautifulSoup, NavigableString, Tag
+from hypothesis import given
+from hypothesis import strategies as st
+
+from goldbench.pipeline.report.passage_html import LONGEST_RENDERED, passage_html, plain_html
+
+TAGS = set(
+    "blockquote code em hr li mark ol p pre s span strong table tbody td th thead tr ul".split()  # noqa: SIM905
+)
+ATTRIBUTES = {
+    "class": "plain|h[1-6]|evidence|word|image|link",
+    "data-at": r"\d+",
+    "data-to": r"\d+",
+    "dir": "auto|ltr|rtl",
+    "value": r"\d+",
+}
+
+TABLE = "| Taste | Wert |\n|---|--:|\n| `a\\|b` | **12** kg |\n| Öl &amp; Gas | 7 |\n"
+GUIDE = f"""# Häufige *Fragen*
+
+Das **Gerät** [öffnen](http://evil.example/x "Titel") \\*nicht\\* ziehen 😀 &lt;so&gt;.
+Zweite Zeile mit `code  span`.
+
+{TABLE}
+3. drei
+7. sieben
+   - darunter
+
+> zitiert
+> ```sh
+> rm -rf "$x"
+> ```
+
+[1]: http://evil.example/definition
+"""
+
+
+def soup(text: str, **more: object) -> BeautifulSoup:
+    html = f"<div>{passage_html(text, **more)}</div>"  # type: ignore[arg-type]
+    return BeautifulSoup(html, "html.parser", preserve_whitespace_tags={"div"})
+
+
+def marked(text: str, *spans: tuple[int, int]) -> str:
+    return "".join(one.get_text() for one in soup(text, evidence=spans).find_all("mark"))
+
+
+def span_of(text: str, words: str) -> tuple[int, int]:
+    assert text.count(words) == 1
+    return text.index(words), text.index(words) + len(words)
+
+
+def units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def visible(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield every visible character with the stretch of the passage that it stands for, by the anchors."""
+    place = {units(text[:i]): i for i in range(len(text) + 1)}
+    for one in soup(text, anchors=True).select("[data-at]"):
+        start, said = place[int(one["data-at"])], one.get_text()
+        if one.get("data-to"):
+            yield from ((char, start, place[int(one["data-to"])]) for char in said)
+        else:
+            yield from ((char, start + i, start + i + 1) for i, char in enumerate(said))
+
+
+def test_headings_tables_lists_code_and_emphasis_become_elements() -> None:
+    found = soup(GUIDE)
+    assert found.find("p", class_="h1").get_text() == "Häufige Fragen"
+    assert [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in found.find_all("tr")] == [
+        ["Taste", "Wert"],
+        ["a|b", "12 kg"],
+        ["Öl & Gas", "7"],
+    ]
+    assert [(item["value"], item.contents[0].get_text()) for item in found.select("ol > li")] == [
+        ("3", "drei"),
+        ("7", "sieben"),
+    ], "numbers are those of the passage, not counted anew"
+    assert found.select("ol li ul li")[0].get_text() == "darunter"
+    assert 'rm -rf "$x"' in found.find("blockquote").find("pre").get_text()
+    assert "*nicht* ziehen 😀 <so>." in found.get_text()
+    assert found.find("code").get_text() == "code  span"
+
+
+def test_a_link_is_its_words_and_what_stands_only_in_a_definition_is_shown_as_it_is() -> None:
+    found = soup(GUIDE)
+    assert found.find("span", class_="link").get_text() == "öffnen"
+    assert not found.find_all(["a", "img"])
+    assert found.find_all("p", class_="plain")[-1].get_text() == "[1]: http://evil.example/definition"
+    assert soup("![Plan *A*](http://evil.example/p.png)").find("span", class_="image").get_text() == "Plan A"
+
+
+def test_rows_of_a_table_without_its_head_are_a_table() -> None:
+    rows = "| 1 | eins |\n| 2 | *zwei* | mehr |\n"
+    found = soup(rows)
+    assert [[cell.get_text() for cell in row.find_all("td")] for row in found.find_all("tr")] == [
+        ["1", "eins", ""],
+        ["2", "zwei", "mehr"],
+    ]
+    assert marked(rows, span_of(rows, "*zwei* | mehr")) == "zweimehr"
+    assert not soup("| only | half\nof it").find("table")
+
+
+def test_a_passage_of_which_something_would_not_be_seen_is_shown_as_plain_text() -> None:
+    extra = "| a | b |\n|---|---|\n| 1 | 2 | the third cell has no column |\n"
+    assert soup(extra).get_text() == extra
+    assert soup(extra).find("pre", class_="plain")
+    definition = "> [note]: hidden\n> text"
+    assert "hidden" in soup(definition).get_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "seen"),
+    [
+        ("*Fragen*", "Fragen"),
+        ('**Gerät** [öffnen](http://evil.example/x "Titel") \\*nicht', "Gerät öffnen *nicht"),
+        ("😀 &lt;so", "😀 <so"),
+        ("`a\\|b` | **12** kg", "a|b12 kg"),
+        ("Öl &amp; Gas", "Öl & Gas"),
+        ("ziehen 😀 &lt;so&gt;.\nZweite Zeile mit `code  span`", "ziehen 😀 <so>.\nZweite Zeile mit code  span"),
+        ('rm -rf "$x"', 'rm -rf "$x"'),
+        ("sieben\n   - darunter", "siebendarunter"),
+    ],
+)
+def test_marks_hold_exactly_the_visible_characters_of_the_evidence(words: str, seen: str) -> None:
+    assert marked(GUIDE, span_of(GUIDE, words)) == seen
+
+
+def test_evidence_and_words_are_told_apart_and_evidence_wins() -> None:
+    found = soup("one **two** three", evidence=[(4, 11)], words=[(0, 3), (6, 9)])
+    assert [(one["class"], one.get_text()) for one in found.find_all("mark")] == [
+        (["word"], "one"),
+        (["evidence"], "two"),
+    ]
+
+
+def test_an_inline_code_over_two_lines_of_a_quotation_knows_its_places() -> None:
+    text = "> a `b\n> c` d"
+    assert marked(text, (7, 10)) == "c"
+    assert marked(text, (4, 7)) == "b "
+
+
+def test_line_ends_of_windows_and_null_characters_keep_every_place() -> None:
+    text = "eins\r\nzwei **drei**\r\n\r\n```\r\nvier\r\nfünf\r\n```\r\nse\0chs"
+    for word in ("zwei", "drei", "vier", "fünf", "chs"):
+        assert marked(text, span_of(text, word)) == word
+
+
+PLAIN_WORDS = st.sampled_from(["Öl", "alpha", "بيت", "中文", "x9", "😀q", "straße", "𝒳y"])
+WRAPS = ["{}", "**{}**", "*{}*", "`{}`", "~~{}~~", "**a *{}* b**", "{} &amp; \\*"]
+TABLE_OF_TWO = "| {} | {} |\n|-|-|\n| {} | z |\n\n"
+BLOCKS = ["{}\n\n", "## {}\n\n", "- {}\n- {}\n\n", "> {}\n> {}\n\n", "```\n{}\n```\n\n", TABLE_OF_TWO]
+
+
+@st.composite
+def passages(draw: st.DrawFn) -> str:
+    """A passage of known words in all sorts of markup, none of which holds letters of its own."""
+
+    def line() -> str:
+        return " ".join(draw(st.sampled_from(WRAPS)).format(draw(PLAIN_WORDS)) for _ in range(draw(st.integers(1, 3))))
+
+    blocks = draw(st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=4))
+    return "".join(block.format(*(line() for _ in range(block.count("{}")))) for block in blocks)
+
+
+def letters(text: str) -> str:
+    return "".join(char for char in text if char.isalnum()).replace("amp", "")
+
+
+@given(passages(), st.data())
+def test_whatever_is_marked_has_the_letters_of_the_evidence_and_no_other(text: str, data: st.DataObject) -> None:
+    end = data.draw(st.integers(0, len(text)))
+    start = data.draw(st.integers(0, end))
+    if re.search(r"&a?m?p?$", text[:start]) or re.search(r"&a?m?p?$", text[:end]):
+        return
+    assert letters(marked(text, (start, end))) == letters(text[start:end])
+
+
+HOSTILE = [
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>",
+    "<style>*{display:none}</style>",
+    "[x](javascript:alert(1))", "![](http://evil.example/p.png)", "<http://evil.example>", "[a]: data:text/html,x\n",
+    "&lt;script&gt;", "&#60;img src=y onerror=z&#62;", "</pre>", "</mark>", "</span>", "<!--", "-->",
+    "<![CDATA[", "]]>",
+    "<base href=//evil.example>", "<a href=//evil.example>", "<form action=//evil.example>", "<math><mi xlink:href=x>",
+    "`", "``", "\n```\n", "|", "\n|-|\n", "* ", "**", "_", "~~", "> ", "\n\n", "\n", "    ", "\t", "1. ",
+    "- [x] ", "\\",
+    "[", "](", ")", "![", "\0", "\r\n", "\u202e", "\u2066", "\ud800", "\u2028", "<br>",
+    "a", "é", "中", "\U0001f600", "<", "&", '"', "'",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=3), max_size=25).map("".join), st.data())
+def test_hostile_texts_give_only_known_tags_and_marks_change_no_text(text: str, data: st.DataObject) -> None:
+    spans = data.draw(st.lists(st.tuples(st.integers(0, len(text) + 3), st.integers(0, len(text) + 3)), max_size=3))
+    for html in (passage_html(text, evidence=spans), passage_html(text, anchors=True), plain_html(text, words=spans)):
+        for tag in BeautifulSoup(html, "html.parser").find_all(True):
+            assert isinstance(tag, Tag)
+            assert tag.name in TAGS
+            for name, value in tag.attrs.items():
+                assert re.fullmatch(ATTRIBUTES[name], value if isinstance(value, str) else " ".join(value))
+    assert soup(text, evidence=spans).get_text() == soup(text).get_text()
+    assert plain_html(text).count("<") == 4
+
+
+@given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=3), max_size=25).map("".join), st.data())
+def test_marks_are_where_the_anchors_say(text: str, data: st.DataObject) -> None:
+    end = data.draw(st.integers(0, len(text)))
+    start = data.draw(st.integers(0, end))
+    even = text.encode("utf-8", "replace").decode()
+    expected = "".join(char for char, at, to in visible(even) if max(at, start) < min(to, end))
+    assert marked(even, (start, end)) == expected
+
+
+@given(st.text().filter(lambda text: "](" not in text))
+def test_every_letter_is_seen(text: str) -> None:
+    shown = soup(text).get_text()
+    assert all(char in shown for char in text if char.isalnum() and char.isascii() and not char.isdigit())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 50_000,
+        "![" * 25_000 + "](" * 5_000,
+        "> " * 20_000 + "x",
+        "- " * 20_000 + "x",
+        "*a _b " * 9_000,
+        "`" * 30_000 + "x" + "`" * 20_000,
+        "<" * 50_000,
+        "&" * 50_000,
+        "|" * 50_000 + "\n" + "|-" * 20_000,
+        "[a](" * 12_000,
+        "\\" * 50_000,
+        "a\n" * 25_000,
+        "word " * 200_000,
+        "[" * 1_000_000,
+    ],
+    ids=lambda text: f"{text[:4]!r}",
+)
+def test_work_is_bounded_whatever_the_text(text: str) -> None:
+    shown = soup(text, evidence=[(0, len(text))], anchors=True)
+    assert len(shown.find_all(True)) < 200_000
+    assert not text.strip() or shown.get_text()
+
+
+def test_a_passage_above_the_limit_is_plain_text() -> None:
+    text = "**a** " * (LONGEST_RENDERED // 6 + 1)
+    assert soup(text).get_text() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "directions"),
+    [
+        ("مرحبا بالعالم", {"p": "auto"}),
+        ("- بيت\n- house", {"ul": "rtl", "li": "rtl"}),
+        ("| مدينة | city |\n|-|-|\n| بغداد | 7 |", {"table": "rtl", "th": "auto"}),
+        ("> Zitat", {"blockquote": "ltr", "p": "auto"}),
+    ],
+)
+def test_every_block_has_the_direction_of_its_own_text(text: str, directions: dict[str, str]) -> None:
+    assert {tag: soup(text).find(tag)["dir"] for tag in directions} == directions
+
+
+def test_text_nodes_hold_nothing_but_the_passage() -> None:
+    assert "".join(node for node in soup(TABLE).descendants if isinstance(node, NavigableString)) == (
+        "TasteWerta|b12 kgÖl & Gas7"
+    )
