@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,13 @@ MOST_QUERIES = 2_000
 MOST_BYTES = 9_500_000
 """Bytes of queries and results on the page; further queries are left out. With the rest it stays under 10 MB, apart
 from the library of the charts."""
+
+_MARKDOWN = re.compile(
+    r"^ {0,3}(?:#{1,6} |[-*+] |\d{1,9}[.)] |> ?|\|.*\||```|~~~|-{3,}$)"  # a block
+    r"|\*\*|__|~~|`[^`\n]+`|\]\(|<br",
+    re.MULTILINE,
+)
+"""What a text without Markdown does not have; a text with it is rendered, which takes longer and more space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +164,26 @@ def _fitting(behind: Behind, rows: Sequence[int]) -> tuple[list[dict[str, Any]],
 def _sizes(behind: Behind, entries: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, float]]:
     """Return the bytes of each passage of the queries, and the bytes of a character of it."""
     found = dict.fromkeys(doc_id for entry in entries for doc_id in _documents(entry))
-    sizes = {doc_id: _bytes(behind.passages[doc_id]) for doc_id in found if doc_id in behind.passages}
-    return {doc_id: (size + len(doc_id), size / max(1, len(behind.passages[doc_id]))) for doc_id, size in sizes.items()}
+    texts = {doc_id: behind.passages[doc_id] for doc_id in found if doc_id in behind.passages}
+    sizes = {doc_id: _bytes(_shown(text[: TEXT_LIMITS[0]], TEXT_LIMITS[0])) for doc_id, text in texts.items()}
+    lengths = {doc_id: max(1, min(len(text), TEXT_LIMITS[0])) for doc_id, text in texts.items()}
+    return {doc_id: (size + len(doc_id), size / lengths[doc_id]) for doc_id, size in sizes.items()}
 
 
 def _texts(behind: Behind, doc_ids: Iterable[str], limit: int) -> dict[str, Any]:
-    """Return the passages by id: its text, or, if it is cut, its beginning and its length in characters."""
-    known = ((doc_id, behind.passages[doc_id]) for doc_id in doc_ids if doc_id in behind.passages)
-    return {doc_id: text if len(text) <= limit else [text[:limit], len(text)] for doc_id, text in known}
+    """Return the passages by id."""
+    return {doc_id: _shown(behind.passages[doc_id], limit) for doc_id in doc_ids if doc_id in behind.passages}
+
+
+def _shown(text: str, limit: int) -> str | list[Any]:
+    """Return a plain passage; one with Markdown or one that is cut as its beginning, its length, and its HTML."""
+    start = text[:limit]
+    html = ""
+    if _MARKDOWN.search(start):
+        from goldbench.pipeline.report.passage_html import passage_html
+
+        html = passage_html(start, anchors=True)
+    return [start, len(text), html] if html or len(text) > limit else start
 
 
 def _query(behind: Behind, row: int) -> dict[str, Any]:

@@ -33,11 +33,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A stretch of a bar: how many queries, their share in percent, what they are, and the link to them."""
+    """A stretch of a bar: what the queries are, how many, and the link to them."""
 
     kind: str
     count: int
-    percent: float
     link: str
 
 
@@ -73,9 +72,9 @@ def outcomes(card: Scorecard) -> list[Outcome]:
     made = []
     for one in found[:MOST_OUTCOMES]:
         counts = {"first-wins": one.wins, "tie": one.ties, "second-wins": one.losses}
-        state = {"measure": measure, "first": places[one.first], "second": places[one.second]}
+        first, second = places[one.first], places[one.second]
         shares = [
-            Share(kind, count, 100 * count / one.queries, address(**state, which=kind))
+            Share(kind, count, address(measure=measure, first=first, second=second, which=kind))
             for kind, count in counts.items()
         ]
         made.append(Outcome(one.first, one.second, shares))

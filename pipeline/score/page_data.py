@@ -58,6 +58,28 @@ def write_report(
         MissingExtra: A package that draws or fills pages is not installed.
         OutputError: A file cannot be written.
     """
+    text, card = scored_page(gold, runs, measures, match=match, method=method)
+    beside = scorecard_beside(path)
+    write_whole(path, text.encode())
+    write_record(beside, card)
+    return [path, beside]
+
+
+def scored_page(
+    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, match: Match, method: Method
+) -> tuple[str, Scorecard]:
+    """Return the page and the scorecard that it shows.
+
+    Args:
+        gold: As in `write_report`.
+        runs: As in `write_report`.
+        measures: As in `write_report`.
+        match: As in `write_report`.
+        method: As in `write_report`.
+
+    Raises:
+        InputError: A run cannot be used.
+    """
     shown = [measure for measure in measures if measure.family != "judged"] or [parse_measure("ndcg@10")]
     judged = parse_measure(f"judged@{next((measure.k for measure in shown if measure.k), 10)}")
     curves = [parse_measure(f"{family}@{k}", rel=gold.level) for family in FAMILIES for k in CUTOFFS]
@@ -65,11 +87,7 @@ def write_report(
     asked = list({measure.name: measure for measure in every}.values())
     results = score_all(gold, runs, asked, missing=method.missing, scores=method.scores, match=match)
     card = card_of(gold, results, shown, judged=judged, method=method)
-    details = details_of(gold, runs, results, card, match=match)
-    beside = scorecard_beside(path)
-    write_whole(path, page(card, details).encode())
-    write_record(beside, card)
-    return [path, beside]
+    return page(card, details_of(gold, runs, results, card, match=match)), card
 
 
 def details_of(

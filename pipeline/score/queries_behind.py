@@ -19,6 +19,7 @@ from goldbench.pipeline.report.rank_buckets import ranks_of
 from goldbench.pipeline.score.judge_reasons import pooled_of, reasons_of
 from goldbench.pipeline.score.searched_queries import conversations
 from goldbench.pipeline.stages.select.near_duplicates import are_alike
+from goldbench.pipeline.text.asked_query import AskedQuery
 from goldbench.pipeline.text.language import main_language
 from goldbench.pipeline.text.matched_words import matched_forms, shares_words
 
@@ -71,15 +72,15 @@ def behind_of(sources: Sources, measures: Sequence[str], *, depth: int | None = 
     both = aligned(results, measures[:1])
     values = {name: both.scores[:, column, 0].tolist() for column, name in enumerate(results)}
     shown = [both.query_ids[row] for row in hardest(both.query_ids, values)]
-    texts, about = gold.queries(), gold.about()
-    texts |= _conversations(gold)
+    own, spoken, about = gold.queries(), conversations(gold), gold.about()
+    asked = {**own, **{query_id: one.judged for query_id, one in spoken.items()}}
     k = next((one.k for one in map(parse_measure, measures) if one.k), SHOWN)
     tops = {name: sources.top(name, shown, max(DEPTH, 2 * k)) for name in results}
     relevant = {query_id: dict(sources.relevant(next(iter(results)), query_id)) for query_id in shown}
     wanted = _pairs(tops, relevant)
     above = {one.doc_id for found in tops.values() for top in found.values() for one in top[:k]}
     passages = sources.passages(above | {doc_id for found in wanted.values() for doc_id in found})
-    languages = _languages(shown, texts, about)
+    languages = _languages(shown, asked, about)
     first = first_relevant_measure(gold.level).name
     ranks = {name: ranks_of(_column(result, first, both.query_ids)) for name, result in results.items()}
     home = home_of(gold)
@@ -93,15 +94,15 @@ def behind_of(sources: Sources, measures: Sequence[str], *, depth: int | None = 
         retrieved=_retrieved(tops),
         relevant=relevant,
         ranks=ranks,
-        causes=_Causes(sources, texts, languages, passages, k).of(tops, shown, ranks, both.query_ids),
+        causes=_Causes(sources, asked, languages, passages, k).of(tops, shown, ranks, both.query_ids),
         quotes={query_id: quote for query_id, notes in about.items() if isinstance(quote := notes.get("quote"), str)},
-        texts=texts,
+        texts={**own, **_in_turns(gold, spoken)},
         passages=passages,
         kinds={query_id: kind_of(notes) for query_id, notes in about.items()},
-        words=_words(wanted, texts, passages, languages),
+        words=_words(wanted, asked, passages, languages),
         reasons=reasons_of(folder, wanted),
         pooled=pooled_of(folder, wanted),
-        parts=_parts(gold, both.query_ids, about),
+        parts=_parts(both.query_ids, own, about),
         home=None if home is None else str(gold.path if gold.path.is_dir() else home),
     )
 
@@ -139,9 +140,11 @@ def _words(
     return found
 
 
-def _parts(gold: Gold, query_ids: Sequence[str], about: Mapping[str, Mapping[str, Any]]) -> dict[str, list[str | None]]:
+def _parts(
+    query_ids: Sequence[str], texts: Mapping[str, str], about: Mapping[str, Mapping[str, Any]]
+) -> dict[str, list[str | None]]:
     """Return the part of each query by trait."""
-    traits = labels_of(query_ids, texts=gold.queries(), about=with_source(about))
+    traits = labels_of(query_ids, texts=texts, about=with_source(about))
     return {trait: [labels.get(one) for one in query_ids] for trait, labels in traits.items() if labels}
 
 
@@ -170,11 +173,11 @@ def _source(notes: Mapping[str, object]) -> object:
     return first.get("doc_id") if isinstance(first, dict) else notes.get("source")
 
 
-def _conversations(gold: Gold) -> dict[str, str]:
+def _in_turns(gold: Gold, spoken: Mapping[str, AskedQuery]) -> dict[str, str]:
     """Return each conversation as the page shows it: its turns, then the form that passages are judged for."""
     return {
         query_id: f"{' / '.join(asked.conversation.splitlines())} / Judged as: {asked.judged}"
-        for query_id, asked in conversations(gold).items()
+        for query_id, asked in spoken.items()
         if query_id in gold.qrels
     }
 

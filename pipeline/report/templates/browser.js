@@ -155,53 +155,56 @@
   };
   const textOf = (id) => {
     const found = data.passages[id];
-    if (found === undefined) return { text: null, length: 0 };
-    return Array.isArray(found) ? { text: found[0], length: found[1] } : { text: found, length: found.length };
+    if (found === undefined) return { text: null, length: 0, html: "" };
+    return Array.isArray(found) ? { text: found[0], length: found[1], html: found[2] } : { text: found, length: [...found].length, html: "" };
   };
   const matched = (text, forms) => {
     const low = text.toLowerCase();
     return forms.filter((some) => some.length && pattern([some]).test(low)).map(([form]) => form);
   };
-  const marked = (target, text, quote, words) => {
-    const stretches = [];
+  const marksOf = (text, quote, words) => {
+    const marks = words ? [...text.matchAll(words)].map((found) => [found.index, found.index + found[0].length, "word"]) : [];
     const place = quote ? text.indexOf(quote) : -1;
-    if (place >= 0) stretches.push([place, place + quote.length, "evidence"]);
-    if (words) for (const found of text.matchAll(words)) {
-      const [start, end] = [found.index, found.index + found[0].length];
-      if (place < 0 || end <= place || start >= place + quote.length) stretches.push([start, end, "word"]);
-    }
-    stretches.sort((p, q) => p[0] - q[0]);
-    let done = 0;
-    for (const [start, end, kind] of stretches) {
-      target.append(text.slice(done, start), node("mark", { class: kind }, text.slice(start, end)));
-      done = end;
-    }
-    target.append(text.slice(done));
+    return place < 0 ? marks : [...marks, [place, place + quote.length, "evidence"]];
   };
   const command = (id) => {
     const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
     return `goldbench open ${quoted(data.home)} --query ${quoted(id)}`;
   };
+  const toggle = (button, pressed, change) => {
+    button.setAttribute("aria-pressed", String(pressed));
+    button.addEventListener("click", () => {
+      const now = button.getAttribute("aria-pressed") !== "true";
+      button.setAttribute("aria-pressed", String(now));
+      change(now);
+    });
+    return button;
+  };
   const passage = (id, query, words) => {
-    const { text, length } = textOf(id);
+    const { text, length, html } = textOf(id);
     if (text === null) return node("div", { class: "dim" }, "no text of this passage is known");
-    const body = node("div", { class: "passage clipped", dir: "auto" });
-    marked(body, text.trim(), query.quote, words);
+    const body = node("div", { class: "passage clipped" });
+    const marks = marksOf(text, query.quote, words);
+    const place = (raw) => {
+      if (raw || !html) placeRaw(body, text);
+      else placePassage(body, html);
+      markPassage(body, marks);
+    };
+    place(false);
     const box = node("div", {}, body);
-    const cut = [...text].length < length || text.length < length;
-    if (text.length > 160 || text.includes("\n")) {
-      const button = node("button", { type: "button", class: "plain", "aria-expanded": "false" }, "whole text");
-      const note = cut ? node("p", { class: "dim", hidden: "" }, `The first ${text.length.toLocaleString("en")} of ${length.toLocaleString("en")} characters.`,
+    const characters = [...text].length;
+    const cut = characters < length;
+    if (text.length > 120 || text.includes("\n") || html) {
+      const note = cut ? node("p", { class: "dim", hidden: "" }, `The first ${characters.toLocaleString("en")} of ${length.toLocaleString("en")} characters.`,
         ...(data.home ? [" The rest: ", node("code", {}, command(query.id))] : [])) : "";
-      button.addEventListener("click", () => {
-        const whole = body.classList.toggle("clipped") === false;
-        button.setAttribute("aria-expanded", String(whole));
-        button.textContent = whole ? "less" : cut ? "more text" : "whole text";
-        if (note) note.hidden = !whole;
+      const whole = toggle(node("button", { type: "button", class: "plain" }, cut ? "more text" : "whole text"), false, (now) => {
+        body.classList.toggle("clipped", !now);
+        if (note) note.hidden = !now;
       });
-      if (cut) button.textContent = "more text";
-      if (!cut) button.dataset.fits = "";
-      box.append(button, note);
+      if (!cut) whole.dataset.fits = "";
+      box.append(whole);
+      if (html) box.append(" ", toggle(node("button", { type: "button", class: "plain" }, "raw"), false, place));
+      box.append(note);
     }
     return box;
   };
@@ -271,7 +274,7 @@
   };
   const tidy = (details) => { // a passage that fits needs no button
     for (const button of details.querySelectorAll("button[data-fits]")) {
-      const body = button.previousElementSibling;
+      const body = button.parentElement.firstElementChild;
       if (body.scrollHeight <= body.clientHeight + 2) button.remove();
     }
   };

@@ -23,7 +23,9 @@ const node = (name, attributes, ...children) => {
     graph.classList.add("linked");
     graph.on("plotly_click", (event) => {
       const link = event.points[0].customdata;
-      if (typeof link === "string") location.hash = link;
+      if (typeof link !== "string") return;
+      if (link.startsWith("page:./")) location.href = link.slice("page:".length);
+      else location.hash = link;
     });
   }
   paint();
