@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from goldbench.pipeline.measures.ranks.failure_causes import Cause
 from goldbench.pipeline.measures.result import Counts, Result
 from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.slices import Part, Slicing
 from goldbench.pipeline.report.charts import Points
-from goldbench.pipeline.measures.ranks.failure_causes import Cause
 from goldbench.pipeline.report.failure_browser import Behind, Found, Reason
 from goldbench.pipeline.report.scorecard_page import Details
 from goldbench.schemas.scorecard import GoldReference, Method, Score, Scorecard
