@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 TEXT_LIMITS = (20_000, 8_000, 4_000, 2_000, 1_200, 600, 300)
 """Characters of a passage on the page: the first of these with which all of them fit; the rest is cut, and said so."""
 
+_RENDERED_FROM = 2_000
+"""The lowest of these limits at which Markdown is rendered, whose HTML takes several times the space of its text."""
+
 LONGEST_QUERY = 2_000
 """Characters of a query, a quote or a judge's reason on the page; the rest is cut."""
 
@@ -146,11 +149,13 @@ def _fitting(behind: Behind, rows: Sequence[int]) -> tuple[list[dict[str, Any]],
     left -= 8 * len(behind.query_ids) * len(behind.systems)
     entries = [_query(behind, row) for row in rows]
     sizes = [_bytes(entry) + 8 * len(behind.systems) * len(behind.measures) for entry in entries]
-    lengths = _sizes(behind, entries)
+    found = dict.fromkeys(doc_id for entry in entries for doc_id in _documents(entry))
     for limit in TEXT_LIMITS:
-        if sum(sizes) + sum(min(size, limit * width) for size, width in lengths.values()) <= left:
-            return entries, _texts(behind, lengths, limit)
-    kept, passages = [], dict[str, Any]()
+        passages = _within(behind, found, limit, left - sum(sizes))
+        if passages is not None:
+            return entries, passages
+    kept: list[dict[str, Any]] = []
+    passages = {}
     for entry, size in zip(entries, sizes, strict=True):
         new = _texts(behind, [one for one in _documents(entry) if one not in passages], TEXT_LIMITS[-1])
         left -= size + _bytes(new)
@@ -161,13 +166,16 @@ def _fitting(behind: Behind, rows: Sequence[int]) -> tuple[list[dict[str, Any]],
     return kept, passages
 
 
-def _sizes(behind: Behind, entries: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, float]]:
-    """Return the bytes of each passage of the queries, and the bytes of a character of it."""
-    found = dict.fromkeys(doc_id for entry in entries for doc_id in _documents(entry))
-    texts = {doc_id: behind.passages[doc_id] for doc_id in found if doc_id in behind.passages}
-    sizes = {doc_id: _bytes(_shown(text[: TEXT_LIMITS[0]], TEXT_LIMITS[0])) for doc_id, text in texts.items()}
-    lengths = {doc_id: max(1, min(len(text), TEXT_LIMITS[0])) for doc_id, text in texts.items()}
-    return {doc_id: (size + len(doc_id), size / lengths[doc_id]) for doc_id, size in sizes.items()}
+def _within(behind: Behind, doc_ids: Iterable[str], limit: int, most: int) -> dict[str, Any] | None:
+    """Return the passages by id; None if they take more bytes."""
+    found: dict[str, Any] = {}
+    for doc_id in doc_ids:
+        if doc_id in behind.passages:
+            found[doc_id] = _shown(behind.passages[doc_id], limit)
+            most -= _bytes([doc_id, found[doc_id]])
+            if most < 0:
+                return None
+    return found
 
 
 def _texts(behind: Behind, doc_ids: Iterable[str], limit: int) -> dict[str, Any]:
@@ -179,7 +187,7 @@ def _shown(text: str, limit: int) -> str | list[Any]:
     """Return a plain passage; one with Markdown or one that is cut as its beginning, its length, and its HTML."""
     start = text[:limit]
     html = ""
-    if _MARKDOWN.search(start):
+    if limit >= _RENDERED_FROM and _MARKDOWN.search(start):
         from goldbench.pipeline.report.passage_html import passage_html
 
         html = passage_html(start, anchors=True)
@@ -237,14 +245,18 @@ def _cut(text: str, length: int) -> str:
 
 
 def _bytes(value: object) -> int:
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+    return len(_text(value).encode("utf-8", "replace"))
 
 
-def _json(value: object) -> Markup:
+def _text(value: object) -> str:
     """Return JSON without any character that could end the script element around it."""
-    from markupsafe import Markup
-
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704  no character is left that HTML reads
+    return text
+
+
+def _json(value: object) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(_text(value))  # noqa: S704  no character is left that HTML reads

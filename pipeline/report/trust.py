@@ -118,7 +118,7 @@ def facts(card: Scorecard) -> Iterator[Fact]:
     """Yield the facts that say how far the scores of a card can be trusted."""
     level, count, measure = card.gold.evidence_level, card.gold.queries, card.measures[0]
     said = {SMOKE: "simulated queries", "users": "users' queries", None: "not stated"}
-    doubt = "The queries are simulated: nothing follows about which system is better" if level == SMOKE else ""
+    doubt = "The queries are simulated: nothing follows from them about these systems" if level == SMOKE else ""
     yield Fact("evidence", said.get(level, level or ""), doubt)
     doubt = f"Only {queries(count)}: small differences cannot be seen" if count < FEW_QUERIES else ""
     yield Fact("judged queries", f"{count:,}", doubt)

@@ -21,7 +21,7 @@ from goldbench.pipeline.score.searched_queries import conversations
 from goldbench.pipeline.stages.select.near_duplicates import are_alike
 from goldbench.pipeline.text.asked_query import AskedQuery
 from goldbench.pipeline.text.language import main_language
-from goldbench.pipeline.text.matched_words import matched_forms, shares_words
+from goldbench.pipeline.text.matched_words import distinct_words, matched_forms, shares_words
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -33,8 +33,8 @@ SHOWN = 10
 DEPTH = 100
 """Results of each query that causes of failures are looked for in."""
 
-_LIKE_LENGTHS = 0.5
-"""Passages of which one has less than this share of the other's characters are no near-duplicates."""
+_LIKE_WORDS = 0.5
+"""Passages that share at most this part of their words are too different to be compared as near-duplicates."""
 
 Top = Callable[[str, Sequence[str], int], Mapping[str, Sequence["Retrieved"]]]
 """Returns the best results of a system by name for some queries, this many of each."""
@@ -256,8 +256,9 @@ class _Causes:
         return text is None or shares_words(self.texts[query_id], text, self.languages[query_id])
 
     def _alike(self, one: str, other: str) -> bool:
-        first, second = sorted((self.passages.get(one, ""), self.passages.get(other, "")), key=len)
-        return bool(first) and len(first) >= _LIKE_LENGTHS * len(second) and are_alike(first, second)
+        first, second = self.passages.get(one, ""), self.passages.get(other, "")
+        words, others = set(distinct_words(first)), set(distinct_words(second))
+        return len(words & others) > _LIKE_WORDS * max(len(words), len(others)) and are_alike(first, second)
 
 
 def _placed(causes: Sequence[Cause]) -> tuple[Cause, ...]:

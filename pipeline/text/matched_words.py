@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable
 from functools import lru_cache
 
 from goldbench.pipeline.text.scripts import is_spaceless
@@ -29,12 +29,16 @@ def matched_forms(query: str, texts: Iterable[str], language: str | None) -> lis
         texts: The passages.
         language: The language of the query, ISO 639-1; None if it is not known.
     """
-    wanted = wanted_words(query, language)
-    forms: dict[str, dict[str, None]] = {word: {} for word in wanted}
+    forms: dict[str, dict[str, None]] = {word: {} for word in wanted_words(query, language)}
+    spaceless = [word for word in forms if is_spaceless(word)]
     for text in texts:
-        own = forms_by_stem(text[:LONGEST], language)
-        for word in wanted:
-            forms[word] |= own.get(word, {}) or ({word: None} if is_spaceless(word) and word in text else {})
+        for word in distinct_words(text):
+            stem = _stem(word, language)
+            if stem in forms:
+                forms[stem][word] = None
+        for word in spaceless:
+            if word in text[:LONGEST]:
+                forms[word][word] = None
     return [sorted(found)[:_MOST_FORMS] for found in forms.values()]
 
 
@@ -50,16 +54,12 @@ def shares_words(query: str, text: str, language: str | None) -> bool:
     return not found or any(found)
 
 
-@lru_cache(maxsize=2**12)
-def forms_by_stem(text: str, language: str | None) -> Mapping[str, dict[str, None]]:
-    """Return the words of a text in lower case, by their stems.
+@lru_cache(maxsize=2**15)
+def distinct_words(text: str) -> tuple[str, ...]:
+    """Return the words of the first 50,000 characters of a text, in lower case, each once."""
+    return tuple(dict.fromkeys(sys.intern(word.lower()) for word in parts(text[:LONGEST])))
 
-    Args:
-        text: The text.
-        language: As in `matched_forms`.
-    """
-    written = list(dict.fromkeys(word.lower() for word in parts(text)))
-    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for word, stem in zip(written, stems([word.casefold() for word in written], language), strict=True):
-        found[stem][word] = None
-    return found
+
+@lru_cache(maxsize=2**17)
+def _stem(word: str, language: str | None) -> str:
+    return stems([word.casefold()], language)[0]

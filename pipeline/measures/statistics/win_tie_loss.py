@@ -13,7 +13,7 @@ TIE = 0.01
 """Two scores of a query that differ by less than this are a tie."""
 
 LEAST_WIN = TIE - ROUNDING
-"""The smallest difference that is no tie, so that rounding does not make a tie of a difference of ``TIE``."""
+"""The smallest difference that a win has: rounding does not make a tie of a difference of ``TIE``."""
 
 
 class WinTieLoss(NamedTuple):
