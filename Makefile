@@ -105,7 +105,7 @@ wheel: $(VENV)/.runtime ## Use the wheel in an environment of its own
 bench: $(VENV)/.dev ## Measure speed, memory and throughput
 	$(BIN)/python -m tests.benchmarks
 
-screenshots: $(VENV)/.dev ## Take the README's pictures of the review page again
+screenshots: $(VENV)/.dev ## Take the README's pictures of the pages again
 	$(BIN)/python -m tests.review.screenshots
 
 schemas: $(VENV)/.dev ## Write the published JSON Schemas

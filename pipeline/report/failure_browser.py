@@ -51,7 +51,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What an assessor said of a pair: the grade, who gave it, and why; empty texts if nothing is on record."""
+    """How an assessor judged a pair: the grade, who gave it, and why; empty texts if nothing is on record."""
 
     grade: int
     assessor: str = ""
@@ -69,8 +69,8 @@ class Behind:
     ``depth`` results. ``causes`` are those of failures at ``k`` by system and query, ``words`` the forms of the words
     of a query, ``reasons`` what judges said by query and document, ``pooled`` the documents of a query that were to be
     judged (None if the set has no pool), ``parts`` the part of each query by trait, in the
-    order of ``query_ids``. ``home`` is the set as a person would name it to a command, None if it is no folder of a
-    set.
+    order of ``query_ids``. ``home`` is the set as a person would name it to a command, None if judgments alone were
+    given.
     """
 
     query_ids: Sequence[str]

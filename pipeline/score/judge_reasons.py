@@ -1,4 +1,4 @@
-"""Why a passage has its grade: what the judges of a gold set said of pairs of a query and a passage."""
+"""Why a passage has its grade: the grades of a gold set's judges with their reasons."""
 
 from __future__ import annotations
 
