@@ -91,3 +91,14 @@ def test_a_page_needs_nothing_but_values() -> None:
         details, curves={}, slicings=(), behind=Behind(query_ids=QUERIES, values=details.behind.values)
     )
     assert "Leaderboard" in page(hostile_card(), bare)
+
+
+def test_texts_that_do_not_fit_are_cut_at_one_length_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    details = hostile_details()
+    behind = dataclasses.replace(details.behind, passages={f"d{number}": "word " * 3_000 for number in range(5)})
+    monkeypatch.setattr(failure_browser, "MOST_BYTES", 60_000)
+    made = page(hostile_card(), dataclasses.replace(details, behind=behind))
+    data = json.loads(html.fromstring(made).xpath("//script[@id='data']")[0].text)
+    lengths = {(len(start), whole, rendered) for start, whole, rendered in data["passages"].values()}
+    assert lengths == {(4_000, 15_000, "")}
+    assert len(data["queries"]) == len(QUERIES)
