@@ -22,7 +22,8 @@ class Timing(Record):
 
     ``index_s`` is the time to index without embedding, ``index_embed_s`` the time of embedding. ``whole`` is the time
     of a query from text to results, ``search`` the same without the parts of a model: ``embed``, ``rerank`` and
-    ``expand``, None if no model took part.
+    ``expand``, None if no model took part. ``usd_per_1000`` is what models charged for 1,000 queries, in US
+    dollars: 0 if the system runs on this machine alone, None if it is not known.
     """
 
     index_s: float = Field(ge=0)
@@ -35,6 +36,7 @@ class Timing(Record):
     embed: Latency | None = None
     rerank: Latency | None = None
     expand: Latency | None = None
+    usd_per_1000: float | None = Field(default=None, ge=0)
 
 
 class Measured(Record):

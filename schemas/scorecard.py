@@ -159,7 +159,11 @@ class Baseline(VersionedRecord):
 
 
 class HistoryEntry(VersionedRecord):
-    """One line of ``history.jsonl``: the means of one system at one time. ``at`` is ISO 8601 with its offset."""
+    """One line of ``history.jsonl``: the means of one system at one time.
+
+    ``at`` is ISO 8601 with its offset. ``run`` is the file of the run and ``page`` its page of scores, as paths from
+    the folder of the history; None if there is none.
+    """
 
     format: int = 1
     at: str
@@ -167,6 +171,8 @@ class HistoryEntry(VersionedRecord):
     gold: GoldReference
     system: str
     label: str | None = None
+    run: str | None = None
+    page: str | None = None
     means: dict[str, Score] = Field(min_length=1)
     counts: RunCounts
     alerts: list[str] = Field(default_factory=list)

@@ -27,6 +27,7 @@ from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.published_tables import differences
 from goldbench.pipeline.measures.statistics.significance import compare
+from goldbench.pipeline.score.queries_behind import first_relevant_measure
 from goldbench.pipeline.score.runs import load_run, unless_known, without_unanswerable
 from goldbench.pipeline.score.scorecards import notice_of, reference, with_verdict
 from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
@@ -67,7 +68,7 @@ def results_of(
     """
     matched = TextMatch(gold.qrels, _texts(gold)) if bench.match == "text" else None
     judged = _judged(bench)
-    asked = list(dict.fromkeys([*bench.measures, judged]))
+    asked = list(dict.fromkeys([*bench.measures, judged, first_relevant_measure(gold.level)]))
     found = {}
     for point in outcome.measured:
         run: dict[str, dict[str, float]] = {query_id: {} for query_id in query_ids} | read_run(

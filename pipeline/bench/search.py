@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from goldbench.pipeline.bench.experiment_files import earlier, write_measured
 from goldbench.pipeline.bench.fingerprints import digest, fingerprint_of
+from goldbench.pipeline.bench.query_costs import is_local, usd_per_1000
 from goldbench.pipeline.bench.sweeps import Cut, Point
 from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
 from goldbench.pipeline.measures.statistics.latency import parts_of
@@ -115,6 +116,7 @@ def measure(
     run: dict[str, dict[str, float]] = {}
     took: list[Took] = []
     step.tell("")
+    before = systems.usage()
     for query_id, text in queries.items():
         systems.forget()
         timer = systems.stopwatch.started()
@@ -130,6 +132,7 @@ def measure(
         passages=corpus.count,
         queries=len(queries),
         warm_up=len(warm),
+        usd_per_1000=usd_per_1000(before, systems.usage(), len(queries), here=is_local(systems, name)),
         **{part: latency for part, latency in latencies.items() if latency is not None},
     )
     return run, timing

@@ -82,7 +82,15 @@ def bench(
         screen.note(f"Cached: {kept} (use --again to rerun)")
     if found.experiment is not None:
         _show(found.experiment, found, makers_of(loaded).place, wide=wide, named=bool(measure))
-        _write(found.experiment, found.timings, folder, html)
+        _write(found.experiment, found.timings, folder)
+    if found.experiment is not None and html is not None:
+        from goldbench.pipeline.bench.experiment_queries import behind_experiment
+        from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+        from goldbench.pipeline.report.experiment_page import page
+
+        behind = behind_experiment(settings, loaded, found, folder=folder)
+        write_whole(html, page(found.experiment, found.timings, behind).encode())
+        screen.note(f"Written: {html}")
     _fail(found)
 
 
@@ -135,9 +143,8 @@ def _show_pairs(found: Experiment, made: Found, place: str | None, *, wide: bool
         screen.show(f"{len(compared):,} of {total:,} comparisons; all of them in figures.md and comparisons.csv")
 
 
-def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None) -> None:
+def _write(found: Experiment, timings: Timings, folder: Path) -> None:
     from goldbench.pipeline.bench.experiment_files import write_tables
-    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
     from goldbench.pipeline.report import experiment_text as report
     from goldbench.pipeline.report.text_tables import csv_text
 
@@ -154,11 +161,6 @@ def _write(found: Experiment, timings: Timings, folder: Path, html: Path | None)
     kept = {name: text for name, text in texts.items() if text.count("\n") > 1}
     write_tables(folder, records, kept)
     screen.note(f"Written: {folder}: experiment.json, {', '.join(kept)}, runs/, timings/")
-    if html is not None:
-        from goldbench.pipeline.report.experiment_page import page
-
-        write_whole(html, page(found, timings).encode())
-        screen.note(f"Written: {html}")
 
 
 def _fail(found: Found) -> None:

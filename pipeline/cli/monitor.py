@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -46,6 +47,9 @@ def record(
         str | None, output_option(metavar="URL", envvar="GOLDBENCH_WEBHOOK", help="Post alerts to this URL, as JSON.")
     ] = None,
     label: Annotated[str | None, input_option(metavar="TEXT", help="What was scored, as a commit.")] = None,
+    html: Annotated[
+        Path | None, output_option("--html", metavar="FILE", help="Also write a page, which the history opens.")
+    ] = None,
     at: Annotated[str | None, input_option(metavar="TIME", help="Time in ISO 8601 (default: now).")] = None,
     missing: MissingOption = "zero",
     scores: ScoresOption = "float64",
@@ -56,7 +60,8 @@ def record(
     Compares with the last entry; exits 1 on an alert.
     """
     from goldbench.pipeline.formats.runs.history import append_history, read_history
-    from goldbench.pipeline.formats.runs.scorecard_files import read_record
+    from goldbench.pipeline.formats.runs.scorecard_files import read_record, write_whole
+    from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.measures.names import parse_measure
     from goldbench.pipeline.report.named_queries import worst_line
     from goldbench.pipeline.score.demands import lowest_means
@@ -65,22 +70,31 @@ def record(
     from goldbench.pipeline.score.set_makers import makers_of
     from goldbench.pipeline.score.several_runs import DECIDING, score_all
     from goldbench.pipeline.score.webhook import check_address
-    from goldbench.schemas.scorecard import Baseline
+    from goldbench.schemas.scorecard import Baseline, Method
 
     if webhook:
         check_address(webhook)
     when, label = _moment(at), _one_line(label)
     known = read_history(history)
     fixed = read_record(baseline, Baseline).means() if baseline else None
+    runs = named_runs(run)
+    check_apart({"--html": html, "--history": history}, [gold, *(one.path for one in runs.values())])
     loaded = load_gold(gold)
     lowest = lowest_means(alert_below or [], None, loaded.level, option="--alert-below")
     asked = {one.name: one for one in chosen(measure or list(DECIDING), None, loaded)}
     asked |= {name: parse_measure(name) for name in lowest}
-    results = score_all(loaded, named_runs(run), list(asked.values()), missing=missing, scores=scores, match=match)
+    results = score_all(loaded, runs, list(asked.values()), missing=missing, scores=scores, match=match)
     entries = [
-        entry_of(loaded, name, result, list(asked), at=when, label=label, alerts=_alerts(name, result, lowest))
+        entry_of(
+            loaded, name, result, list(asked), at=when, label=label, alerts=_alerts(name, result, lowest)
+        ).model_copy(update={"run": _from(history, runs[name].path), "page": _from(history, html) if html else None})
         for name, result in results.items()
     ]
+    if html is not None:
+        from goldbench.pipeline.score.page_data import scored_page
+
+        method = Method(missing=missing, scores=scores)
+        write_whole(html, scored_page(loaded, runs, list(asked.values()), match=match, method=method)[0].encode())
     append_history(history, entries)
     warn(loaded)
     screen.add(entries=[entry.model_dump(mode="json") for entry in entries])
@@ -113,9 +127,19 @@ def plot(
     entries = read_history(history)
     if not entries:
         raise InputError(history, "is missing or empty; goldbench monitor GOLD --run … --history fills it")
-    write_whole(target, page(entries).encode())
+    write_whole(target, page(entries, base=_from(target, history.parent) or ".").encode())
     screen.show(f"{amount(len(entries), 'entry', 'entries')} drawn in {target}")
     screen.add(entries=len(entries), written=str(target))
+
+
+def _from(file: Path, other: Path | str) -> str | None:
+    """Return the path of a file from the folder of another one, with slashes; None for standard input."""
+    if str(other) == "-":
+        return None
+    try:
+        return Path(os.path.relpath(other, file.parent)).as_posix()
+    except ValueError:  # on another drive of Windows
+        return Path(other).resolve().as_posix()
 
 
 def _moment(at: str | None) -> str:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from goldbench.pipeline.errors import require
+from goldbench.pipeline.measures.statistics.pareto_front import pareto_front
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -21,17 +23,23 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ("solid", "dash", "dot", "dashdot")
 PATTERNS = ("", "/", "x", ".")
 NEUTRAL = "#7a838c"
+_MOST_ABOVE = 4
+"""Series that are named above a chart; more are named below it, one on a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """One series of a chart: a name, places, values, and the ends of the intervals if there are any."""
+    """One series of a chart: a name, places, values, and the ends of the intervals if there are any.
+
+    ``links`` are the parts of the page's address behind ``#`` that the points lead to, None if they lead nowhere.
+    """
 
     name: str
     places: Sequence[Any]
     values: Sequence[float]
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
+    links: Sequence[str] | None = None
 
 
 def check_installed() -> None:
@@ -44,27 +52,41 @@ def check_installed() -> None:
 
 
 def points_of(card: Scorecard, measures: Sequence[str], places: Sequence[Any]) -> list[Points]:
-    """Return a series for each system of a card: the means of measures, with their intervals.
+    """Return a series for each system of a card: the means of measures, with their intervals and links to queries.
 
     Args:
         card: The scorecard.
         measures: Names of measures, one for each place.
         places: Where each mean stands on the other axis; not used by ``forest``.
     """
-    return [series_of(one.system, places, [one.scores[name] for name in measures]) for one in card.systems]
+    return [
+        series_of(
+            one.system,
+            places,
+            [one.scores[name] for name in measures],
+            [address(measure=name, first=row, sort="first") for name in measures],
+        )
+        for row, one in enumerate(card.systems)
+    ]
 
 
-def series_of(name: str, places: Sequence[Any], scores: Sequence[Score]) -> Points:
+def address(**state: str | int) -> str:
+    """Return the link to the queries in a state of the page's list of queries."""
+    return urlencode(state)
+
+
+def series_of(name: str, places: Sequence[Any], scores: Sequence[Score], links: Sequence[str] | None = None) -> Points:
     """Return a series of means; a score without an interval gets an interval of width 0.
 
     Args:
         name: The name of the series.
         places: As in `points_of`.
         scores: The score at each place.
+        links: As in `Points`.
     """
     low = [score.mean if score.low is None else score.low for score in scores]
     high = [score.mean if score.high is None else score.high for score in scores]
-    return Points(name, places, [score.mean for score in scores], low, high)
+    return Points(name, places, [score.mean for score in scores], low, high, links)
 
 
 def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401  each template has its own values
@@ -134,7 +156,8 @@ def lines(series: Sequence[Points], *, x_title: str, y_title: str, height: int =
         line = Scatter(
             x=list(points.places),
             y=list(points.values),
-            name=escape(points.name),
+            name=label(points.name),
+            customdata=points.links,
             mode="lines+markers",
             line={"color": colour, "dash": DASHES[number // len(COLOURS) % len(DASHES)]},
             marker={"size": 5},
@@ -162,7 +185,8 @@ def forest(series: Sequence[Points], *, x_title: str) -> Figure:
         low, high = (points.low or points.values)[0], (points.high or points.values)[0]
         point = Scatter(
             x=points.values[:1],
-            y=[escape(points.name)],
+            y=[label(points.name)],
+            customdata=points.links,
             mode="markers",
             marker={"size": 10, "color": COLOURS[number % len(COLOURS)]},
             error_x=_ends(points),
@@ -188,9 +212,10 @@ def bars(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
     for number, points in enumerate(series):
         shape = PATTERNS[number // len(COLOURS) % len(PATTERNS)]
         bar = Bar(
-            x=[escape(str(place)) for place in points.places],
+            x=[label(str(place)) for place in points.places],
             y=list(points.values),
-            name=escape(points.name),
+            name=label(points.name),
+            customdata=points.links,
             marker={"color": COLOURS[number % len(COLOURS)], "pattern": {"shape": shape}},
             hovertemplate="%{x}: %{y:.4f}<extra>%{fullData.name}</extra>",
             error_y=_ends(points) and {**_ends(points), "thickness": 1, "width": 2},
@@ -200,28 +225,49 @@ def bars(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
     return figure.update_layout(barmode="group").update_xaxes(type="category")
 
 
-def scattered(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
-    """Return a mark for each series at its place and value, the places on a logarithmic axis.
+def priced(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
+    """Return a mark for each series at its price and quality, and the Pareto front as a line through those on it.
+
+    The prices are on a logarithmic axis if all of them are above 0.
 
     Args:
-        series: As in `lines`.
+        series: One point each.
         x_title: As in `lines`.
         y_title: As in `lines`.
     """
     from plotly.graph_objects import Scatter
 
-    traces = [
+    prices, qualities = [one.places[0] for one in series], [one.values[0] for one in series]
+    front = pareto_front(prices, qualities)
+    line = Scatter(
+        x=[prices[at] for at in front],
+        y=[qualities[at] for at in front],
+        mode="lines",
+        line={"color": NEUTRAL, "dash": "dot", "shape": "hv"},
+        hoverinfo="skip",
+    )
+    marks = [
         Scatter(
             x=list(points.places),
             y=list(points.values),
-            name=escape(points.name),
-            mode="markers",
-            marker={"size": 11, "color": COLOURS[number % len(COLOURS)]},
-            hovertemplate="%{x:.2f}: %{y:.4f}<extra>%{fullData.name}</extra>",
+            name=label(points.name),
+            customdata=points.links,
+            mode="markers+text" if place in front else "markers",
+            text=[label(points.name)],
+            textposition="top center",
+            cliponaxis=False,
+            marker={"size": 11, "color": COLOURS[place % len(COLOURS)]},
+            hovertemplate="%{x:.4g}: %{y:.4f}<extra>%{fullData.name}</extra>",
         )
-        for number, points in enumerate(series)
+        for place, points in enumerate(series)
     ]
-    return _plain(traces, x_title=x_title, y_title=y_title, height=300).update_xaxes(type="log")
+    figure = _plain([line, *marks], x_title=x_title, y_title=y_title, height=320).update_layout(showlegend=False)
+    return figure.update_xaxes(type="log") if all(price > 0 for price in prices) else figure
+
+
+def label(text: str) -> str:
+    """Return a text as plotly shows it: no HTML, and in the direction of its own letters whatever stands around it."""
+    return f"\N{FIRST STRONG ISOLATE}{escape(text)}\N{POP DIRECTIONAL ISOLATE}"
 
 
 def _ends(points: Points) -> dict[str, Any]:
@@ -238,16 +284,22 @@ def _plain(traces: Sequence[Any], *, x_title: str, y_title: str, height: int) ->
     from plotly.graph_objects import Figure
 
     figure = Figure(list(traces))
+    named = sum(trace.showlegend is not False and trace.name is not None for trace in traces)
+    below = named > _MOST_ABOVE
     figure.update_layout(
         template="none",
-        height=height,
+        height=height + 20 * named if below else height,
         margin={"l": 60, "r": 20, "t": 16, "b": 50},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "color": NEUTRAL},
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        legend={"x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+        if below
+        else {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         hovermode="closest",
     )
+    if below:
+        figure.update_layout(margin_b=60 + 20 * named)
     grid = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.6)", "automargin": True}
     figure.update_xaxes(title_text=escape(x_title), **grid)
     figure.update_yaxes(title_text=escape(y_title), **grid)

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.report.charts import (
-    Points,
-    bars,
-    check_installed,
-    drawn,
-    forest,
-    points_of,
-    rendered,
-    scattered,
-)
+from goldbench.pipeline.measures.ranks.failure_causes import TITLES, Cause
+from goldbench.pipeline.measures.statistics.pareto_front import pareto_front
+from goldbench.pipeline.report.charts import Points, bars, check_installed, drawn, forest, points_of, priced, rendered
 from goldbench.pipeline.report.charts import by_cutoff as curve
 from goldbench.pipeline.report.experiment_text import (
     alone,
@@ -27,19 +21,25 @@ from goldbench.pipeline.report.experiment_text import (
     times,
     timing_line,
     verdict,
-    warned,
 )
+from goldbench.pipeline.report.failure_browser import Behind, browser_data
+from goldbench.pipeline.report.figure_causes import behind_figures, outcomes
+from goldbench.pipeline.report.first_screen import first_screen
 from goldbench.pipeline.report.scorecard_text import method_line, sentences, unbeaten
-from goldbench.pipeline.report.trust import Fact, facts
-from goldbench.pipeline.report.verdict_text import verdict_lines
+from goldbench.pipeline.report.trust import Fact
 from goldbench.schemas.experiment import Experiment, Timings
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-def page(found: Experiment, timings: Timings) -> str:
+def page(found: Experiment, timings: Timings, behind: Behind | None = None) -> str:
     """Return the page; equal input gives equal text.
+
+    Args:
+        found: The figures.
+        timings: The times.
+        behind: The queries behind the figures; None leaves their list out.
 
     Raises:
         MissingExtra: A package that draws or fills pages is not installed.
@@ -47,16 +47,22 @@ def page(found: Experiment, timings: Timings) -> str:
     check_installed()
     card, first = found.card, found.compared[0]
     order = [system.system for system in card.systems]
-    failed = [Fact("failed systems", f"{len(found.failures):,}", unsafe=True)] if found.failures else []
+    failed = Fact("failed systems", f"{len(found.failures):,}", f"Failed systems: {len(found.failures):,}, see below")
+    data, shown = browser_data(behind) if behind else (None, 0)
     return rendered(
         "experiment.html.j2",
         title=f"Experiment on {card.gold.name}",
         found=found,
         card=card,
-        trust=[*facts(card), *failed],
-        fitness=verdict_lines(card.verdict),
-        verdict=list(verdict(found)),
-        warned=warned(found),
+        screen=first_screen(card, behind, list(verdict(found)), found.notice, [failed] if found.failures else []),
+        names=order,
+        places={name: place for place, name in enumerate(order)} if behind else {},
+        measures=behind.measures if behind else [],
+        causes=[(cause.value, TITLES[cause]) for cause in Cause],
+        outcomes=outcomes(card) if behind else [],
+        behind=behind_figures(behind) if behind else None,
+        data=data,
+        shown=shown,
         leaderboard=leaderboard(found),
         unbeaten=[] if found.baseline else unbeaten(card),
         forest=drawn(forest(points_of(card, [first], []), x_title=first), "forest"),
@@ -66,7 +72,8 @@ def page(found: Experiment, timings: Timings) -> str:
         times=times(timings, order),
         timing_line=timing_line(timings),
         latency=_latency(timings, order),
-        price=_price(found, timings),
+        prices=list(_prices(found, timings)),
+        free=_is_free(timings),
         pairs=pairs(found),
         sentences=list(sentences(card)),
         settings=[
@@ -77,15 +84,21 @@ def page(found: Experiment, timings: Timings) -> str:
     )
 
 
-def _figures(found: Experiment) -> Iterator[tuple[str, Markup, Markup, list[tuple[str, ...]]]]:
-    """Yield for each measure its name, a curve over the cutoffs, bars, and its table."""
+def _figures(found: Experiment) -> Iterator[tuple[str, Markup, Markup, list[tuple[str, ...]], dict[str, str]]]:
+    """Yield for each measure its name, a curve over the cutoffs, bars, its table, and the measures by heading."""
     tables = dict(by_cutoff(found))
     several = {title: measures for title, measures in families(found).items() if title in tables}
     for number, (title, measures) in enumerate(several.items()):
         cutoffs, names = [cutoff for cutoff, _ in measures], [name for _, name in measures]
         lines = drawn(curve(points_of(found.card, names, cutoffs), y_title=f"{title}@k"), f"curve-{number}")
         grouped = points_of(found.card, names, [f"@{cutoff}" for cutoff in cutoffs])
-        yield title, lines, drawn(bars(grouped, x_title="k", y_title=title), f"bars-{number}"), tables[title]
+        yield (
+            title,
+            lines,
+            drawn(bars(grouped, x_title="k", y_title=title), f"bars-{number}"),
+            tables[title],
+            dict(zip((f"@{cutoff}" for cutoff in cutoffs), names, strict=True)),
+        )
 
 
 def _others(found: Experiment) -> Markup | None:
@@ -103,12 +116,30 @@ def _latency(timings: Timings, order: Sequence[str]) -> Markup:
     return drawn(bars(series, x_title="", y_title="ms per query"), "latency")
 
 
-def _price(found: Experiment, timings: Timings) -> Markup:
-    """Return each system's first measure over its latency."""
+def _prices(found: Experiment, timings: Timings) -> Iterator[tuple[str, Markup | None, Sequence[str], Sequence[str]]]:
+    """Yield quality against latency and against cost: title, chart, systems on the front, systems of unknown price."""
+    known = {name: one.whole.p95_ms for name, one in timings.timings.items()}
+    yield "latency", *_priced(found, known, "p95, ms per query", "price")
+    known = {name: one.usd_per_1000 for name, one in timings.timings.items() if one.usd_per_1000 is not None}
+    yield "cost", *_priced(found, known, "US dollars for 1,000 queries", "cost")
+
+
+def _is_free(timings: Timings) -> bool:
+    """Return whether every system runs on this machine alone, where nobody charges for a query."""
+    return all(one.usd_per_1000 == 0 for one in timings.timings.values())
+
+
+def _priced(
+    found: Experiment, prices: Mapping[str, float], title: str, name: str
+) -> tuple[Markup | None, list[str], list[str]]:
     measure = found.compared[0]
     points = [
-        Points(system.system, [timings.timings[system.system].whole.p95_ms], [system.scores[measure].mean])
-        for system in found.card.systems
-        if system.system in timings.timings
+        replace(points, places=[prices[points.name]])
+        for points in points_of(found.card, [measure], [0])
+        if points.name in prices
     ]
-    return drawn(scattered(points, x_title="p95, ms per query", y_title=measure), "price")
+    unknown = [system.system for system in found.card.systems if system.system not in prices]
+    if len({one.places[0] for one in points}) < 2:
+        return None, [], unknown
+    front = pareto_front([one.places[0] for one in points], [one.values[0] for one in points])
+    return drawn(priced(points, x_title=title, y_title=measure), name), [points[at].name for at in front], unknown

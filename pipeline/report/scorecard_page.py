@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from goldbench.pipeline.measures.ranks.failure_causes import TITLES, Cause
 from goldbench.pipeline.measures.statistics.slices import FEW, Slicing
-from goldbench.pipeline.report.charts import (
-    COLOURS,
-    Points,
-    by_cutoff,
-    check_installed,
-    drawn,
-    forest,
-    points_of,
-    rendered,
-)
+from goldbench.pipeline.report.charts import Points, by_cutoff, check_installed, drawn, forest, points_of, rendered
+from goldbench.pipeline.report.failure_browser import Behind, browser_data
+from goldbench.pipeline.report.figure_causes import behind_figures, outcomes
+from goldbench.pipeline.report.first_screen import first_screen
 from goldbench.pipeline.report.scorecard_text import (
     PAIR_HEADINGS,
     best,
@@ -28,55 +22,24 @@ from goldbench.pipeline.report.scorecard_text import (
     unbeaten,
 )
 from goldbench.pipeline.report.text_tables import Rows, p_value
-from goldbench.pipeline.report.trust import Trust, facts
-from goldbench.pipeline.report.verdict_text import verdict_lines
+from goldbench.pipeline.report.trust import Trust
 from goldbench.schemas.scorecard import Comparison, Scorecard, Verdict
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-LONGEST_TEXT = 1200
-"""Characters of a passage on the page; the rest is cut."""
-
-LONGEST_QUERY = 300
-"""Characters of a query or a quote on the page; the rest is cut."""
-
-MOST_QUERIES = 2000
-"""Queries whose results are on the page, the hardest first; the others are left out."""
-
-MOST_BYTES = 12_000_000
-"""Bytes of queries and results on the page; further queries are left out. With the library it stays under 20 MB."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A retrieved document: its id and its grade, None where nobody judged it."""
-
-    doc_id: str
-    grade: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
     """What a page shows beyond its scorecard.
 
-    ``values`` are the first measure's, by system, in the order of ``query_ids``; ``curves`` the means by family of
-    measures; ``retrieved`` the top documents by system and query; ``relevant`` the judged relevant documents with their
-    grades; ``quotes`` the evidence by query; ``texts`` of queries, ``passages`` of documents; ``trusted`` the card and
-    the agreement of the gold set.
+    ``behind`` are the queries behind its figures, ``curves`` the means by family of measures, ``slicings`` those of
+    parts of the queries, ``trusted`` the card and the agreement of the gold set.
     """
 
-    query_ids: Sequence[str]
-    values: Mapping[str, Sequence[float]]
+    behind: Behind
     curves: Mapping[str, Sequence[Points]] = field(default_factory=dict)
     slicings: Sequence[Slicing] = ()
-    retrieved: Mapping[str, Mapping[str, Sequence[Found]]] = field(default_factory=dict)
-    relevant: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    level: int = 1
-    quotes: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-    passages: Mapping[str, str] = field(default_factory=dict)
-    kinds: Mapping[str, str] = field(default_factory=dict)
     notice: str | None = None
     trusted: Trust = field(default_factory=Trust)
     special: Sequence[tuple[str, Rows]] = ()
@@ -92,39 +55,34 @@ def page(card: Scorecard, details: Details) -> str:
         MissingExtra: A package that draws or fills pages is not installed.
     """
     check_installed()
-    data, shown = _browser(card, details)
+    behind = details.behind
+    data, shown = browser_data(behind)
     return rendered(
         "scorecard.html.j2",
         title=f"Scores on {card.gold.name}",
         card=card,
-        notice=details.notice,
-        trust=list(facts(card)),
-        fitness=verdict_lines(card.verdict),
-        best=best(card),
+        screen=first_screen(card, behind, best(card), details.notice),
+        names=behind.systems,
+        places={name: place for place, name in enumerate(behind.systems)},
+        causes=[(cause.value, TITLES[cause]) for cause in Cause],
         sentences=list(sentences(card)),
         leaderboard=list(leaderboard_rows(card)),
         unbeaten=unbeaten(card),
         forest=drawn(forest(points_of(card, card.measures[:1], []), x_title=card.measures[0]), "forest"),
+        outcomes=outcomes(card),
         matrix=_matrix(card),
-        names=[system.system for system in card.systems],
         pairs=[PAIR_HEADINGS, *map(pair_row, card.comparisons)],
         curves=_curves(details),
         slicings=details.slicings,
         few=FEW,
         special=details.special,
         unanswerable=details.unanswerable,
+        behind=behind_figures(behind),
         data=data,
         shown=shown,
-        queries=len(details.query_ids),
         method=method_line(card),
         trusted=details.trusted,
     )
-
-
-def hardest(query_ids: Sequence[str], values: Mapping[str, Sequence[float]]) -> list[int]:
-    """Return the positions of the queries whose results are on the page, those with the lowest scores first."""
-    totals = [sum(scores) for scores in zip(*values.values(), strict=True)]
-    return sorted(range(len(query_ids)), key=lambda row: (totals[row], query_ids[row]))[:MOST_QUERIES]
 
 
 def _matrix(card: Scorecard) -> list[tuple[str, list[dict[str, str] | None]]]:
@@ -145,7 +103,9 @@ def _cell(found: Mapping[tuple[str, str], Comparison], row: str, column: str) ->
         "difference": f"{sign * one.difference:+.4f}",
         "interval": f"[{low:+.4f}, {high:+.4f}]",
         "p": p_value(one.p_holm),
-        "count": f"{wins}/{one.ties}/{losses}",
+        "wins": str(wins),
+        "ties": str(one.ties),
+        "losses": str(losses),
         "kind": ("first" if sign * one.difference > 0 else "second") if settled else "open",
     }
 
@@ -155,69 +115,3 @@ def _curves(details: Details) -> list[tuple[str, Markup]]:
         (family, drawn(by_cutoff(series, y_title=f"{family}@k"), f"curve-{number}"))
         for number, (family, series) in enumerate(details.curves.items())
     ]
-
-
-def _browser(card: Scorecard, details: Details) -> tuple[Markup, int]:
-    """Return the JSON that the page's script reads, and the number of queries in it."""
-    names = [system.system for system in card.systems]
-    passages: dict[str, str] = {}
-    queries, used = [], 0
-    for row in hardest(details.query_ids, details.values):
-        query_id = details.query_ids[row]
-        entry = _query(details, names, row)
-        texts = {doc_id: details.passages[doc_id] for doc_id in _documents(entry) if doc_id in details.passages}
-        new = {doc_id: _cut(text, LONGEST_TEXT) for doc_id, text in texts.items() if doc_id not in passages}
-        used += _bytes(entry) + _bytes(new)
-        if used > MOST_BYTES:
-            break
-        passages |= new
-        queries.append(entry | {"id": query_id})
-    data = {
-        "measure": card.measures[0],
-        "systems": names,
-        "colours": list(COLOURS),
-        "level": details.level,
-        "ids": list(details.query_ids),
-        "kinds": [details.kinds.get(query_id, "") for query_id in details.query_ids],
-        "values": {name: [round(value, 6) for value in details.values[name]] for name in names},
-        "queries": queries,
-        "passages": passages,
-    }
-    return _json(data), len(queries)
-
-
-def _query(details: Details, names: Sequence[str], row: int) -> dict[str, Any]:
-    query_id = details.query_ids[row]
-    relevant = details.relevant.get(query_id, {})
-    return {
-        "row": row,
-        "text": _cut(details.texts.get(query_id, ""), LONGEST_QUERY),
-        "quote": _cut(details.quotes.get(query_id, ""), LONGEST_QUERY),
-        "relevant": sorted(relevant.items(), key=lambda item: (-item[1], item[0]))[:10],
-        "found": [
-            [[one.doc_id, one.grade] for one in details.retrieved.get(name, {}).get(query_id, ())] for name in names
-        ],
-    }
-
-
-def _documents(entry: Mapping[str, Any]) -> list[str]:
-    found = [doc_id for results in entry["found"] for doc_id, _ in results]
-    return list(dict.fromkeys([doc_id for doc_id, _ in entry["relevant"]] + found))
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _bytes(value: object) -> int:
-    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-def _json(value: object) -> Markup:
-    """Return JSON without any character that could end the script element around it."""
-    from markupsafe import Markup
-
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)  # noqa: S704  no character is left that HTML reads

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from statistics import median
 
-from goldbench.pipeline.measures.statistics.comparison import HOLE_RATE
 from goldbench.pipeline.report.agreement_text import LABELS, method
 from goldbench.pipeline.report.card_text import said, shown, verdict
 from goldbench.pipeline.report.scorecard_text import SMOKE
 from goldbench.pipeline.report.text_tables import with_interval
+from goldbench.pipeline.text.display import queries
 from goldbench.schemas.agreement_report import Agreement, Estimate
 from goldbench.schemas.scorecard import Scorecard
 from goldbench.schemas.set_card import Card, State, title
@@ -20,19 +20,19 @@ SHADES = 5
 """Steps of shading in the confusion table, by a cell's share of its row."""
 
 FEW_QUERIES = 100
-"""Below this number of judged queries the strip marks it as unsafe."""
+"""Below this number of judged queries the page doubts the scores."""
 
 WIDE = 0.05
-"""Above this smallest detectable difference the strip marks it as unsafe."""
+"""Above this smallest detectable difference the page doubts the scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One entry of the strip at the top of a page; ``unsafe`` marks what limits the trust in the scores."""
+    """A fact about the judgments; ``doubt`` is the line that says how it limits the trust in the scores, else empty."""
 
     name: str
     value: str
-    unsafe: bool
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +116,22 @@ class Trust:
 
 def facts(card: Scorecard) -> Iterator[Fact]:
     """Yield the facts that say how far the scores of a card can be trusted."""
-    level, count = card.gold.evidence_level, card.gold.queries
+    level, count, measure = card.gold.evidence_level, card.gold.queries, card.measures[0]
     said = {SMOKE: "simulated queries", "users": "users' queries", None: "not stated"}
-    yield Fact("evidence", said.get(level, level or ""), level == SMOKE)
-    yield Fact("judged queries", f"{count:,}", count < FEW_QUERIES)
+    doubt = "The queries are simulated: nothing follows from them about these systems" if level == SMOKE else ""
+    yield Fact("evidence", said.get(level, level or ""), doubt)
+    doubt = f"Only {queries(count)}: small differences cannot be seen" if count < FEW_QUERIES else ""
+    yield Fact("judged queries", f"{count:,}", doubt)
     holes = max(1 - share for system in card.systems for share in system.judged.values())
-    yield Fact("of top results unjudged, at most", f"{holes:.0%}", holes > HOLE_RATE)
-    seen = [one.detectable for one in card.comparisons if one.measure == card.measures[0] and one.detectable]
+    yield Fact("of top results unjudged, at most", f"{holes:.0%}")  # the card's own warnings say when it is too much
+    seen = [one.detectable for one in card.comparisons if one.measure == measure and one.detectable]
     if seen:
-        yield Fact(f"detectable difference of {card.measures[0]}", f"{median(seen):.3f}", median(seen) > WIDE)
+        least = median(seen)
+        doubt = f"Only differences of about {least:.3f} of {measure} or more can be seen" if least > WIDE else ""
+        yield Fact(f"detectable difference of {measure}", f"{least:.3f}", doubt)
     missing = max(system.counts.missing for system in card.systems)
     if missing:
-        yield Fact("queries missing from a run, at most", f"{missing:,}", unsafe=True)
+        yield Fact("missing queries", f"{missing:,}", f"Up to {queries(missing)} missing from a run")
 
 
 def _shown(found: Estimate) -> str:

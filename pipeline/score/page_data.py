@@ -14,14 +14,13 @@ from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.comparison import aligned
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
 from goldbench.pipeline.measures.statistics.slices import slicings
-from goldbench.pipeline.measures.statistics.special_figures import level_in
-from goldbench.pipeline.report.charts import Points
-from goldbench.pipeline.report.scorecard_page import Details, Found, hardest, page
+from goldbench.pipeline.report.charts import Points, address
+from goldbench.pipeline.report.scorecard_page import Details, page
 from goldbench.pipeline.report.special_text import tables, unanswerable_lines
 from goldbench.pipeline.report.trust import Trust
+from goldbench.pipeline.score.queries_behind import Sources, behind_of, first_relevant_measure, with_source
 from goldbench.pipeline.score.runs import Gold, Match, Run, top_documents
 from goldbench.pipeline.score.scorecards import card_of, notice_of
-from goldbench.pipeline.score.searched_queries import conversations
 from goldbench.pipeline.score.several_runs import score_all
 from goldbench.pipeline.score.special_queries import special_of
 from goldbench.schemas.agreement_report import Agreement
@@ -30,7 +29,6 @@ from goldbench.schemas.set_card import Card
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
-    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
     from goldbench.pipeline.measures.result import Result
     from goldbench.schemas.scorecard import Method, Scorecard
 
@@ -40,8 +38,6 @@ FAMILIES = ("hit", "r", "ndcg", "judged")
 CUTOFFS = (1, 2, 3, 5, 10, 20, 50, 100)
 RESAMPLES = 1000
 """Number of resamples for bands and parts; the leaderboard's intervals use the method's number."""
-
-DEPTH = 10
 
 
 def write_report(
@@ -62,17 +58,36 @@ def write_report(
         MissingExtra: A package that draws or fills pages is not installed.
         OutputError: A file cannot be written.
     """
+    text, card = scored_page(gold, runs, measures, match=match, method=method)
+    beside = scorecard_beside(path)
+    write_whole(path, text.encode())
+    write_record(beside, card)
+    return [path, beside]
+
+
+def scored_page(
+    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, match: Match, method: Method
+) -> tuple[str, Scorecard]:
+    """Return the page and the scorecard that it shows.
+
+    Args:
+        gold: As in `write_report`.
+        runs: As in `write_report`.
+        measures: As in `write_report`.
+        match: As in `write_report`.
+        method: As in `write_report`.
+
+    Raises:
+        InputError: A run cannot be used.
+    """
     shown = [measure for measure in measures if measure.family != "judged"] or [parse_measure("ndcg@10")]
     judged = parse_measure(f"judged@{next((measure.k for measure in shown if measure.k), 10)}")
     curves = [parse_measure(f"{family}@{k}", rel=gold.level) for family in FAMILIES for k in CUTOFFS]
-    asked = list({measure.name: measure for measure in [*shown, judged, *curves]}.values())
+    every = [*shown, judged, first_relevant_measure(gold.level), *curves]
+    asked = list({measure.name: measure for measure in every}.values())
     results = score_all(gold, runs, asked, missing=method.missing, scores=method.scores, match=match)
     card = card_of(gold, results, shown, judged=judged, method=method)
-    details = details_of(gold, runs, results, card, match=match)
-    beside = scorecard_beside(path)
-    write_whole(path, page(card, details).encode())
-    write_record(beside, card)
-    return [path, beside]
+    return page(card, details_of(gold, runs, results, card, match=match)), card
 
 
 def details_of(
@@ -89,50 +104,35 @@ def details_of(
     """
     names = [system.system for system in card.systems]
     ordered = {name: results[name] for name in names}
-    first = card.measures[0]
-    both = aligned(ordered, [first])
+    both = aligned(ordered, card.measures[:1])
     texts, about = gold.queries(), gold.about()
     special = special_of(gold, runs, ordered)
-    values = {name: both.scores[:, column, 0].tolist() for column, name in enumerate(names)}
-    shown = [both.query_ids[row] for row in hardest(both.query_ids, values)]
-    retrieved = {name: _found(gold, runs[name], shown, match=match, scores=card.method.scores) for name in names}
-    relevant = {query_id: _relevant(gold, query_id) for query_id in shown}
-    wanted = {one.doc_id for queries in retrieved.values() for found in queries.values() for one in found}
-    wanted |= {doc_id for grades in relevant.values() for doc_id in grades}
+    sources = Sources(
+        gold,
+        ordered,
+        top=lambda name, query_ids, depth: top_documents(
+            gold, runs[name], depth=depth, query_ids=query_ids, scores=card.method.scores, match=match
+        ),
+        relevant=lambda _, query_id: _relevant(gold, query_id),
+        passages=gold.corpus,
+    )
     return Details(
-        query_ids=both.query_ids,
-        values=values,
+        behind=behind_of(sources, card.measures),
         curves=_curves(ordered, gold.level),
         slicings=slicings(
             both.query_ids,
             both.scores[:, :, 0],
             names,
             texts=texts,
-            about=_with_source(about),
+            about=with_source(about),
             resamples=RESAMPLES,
             seed=card.method.seed,
         ),
-        retrieved=retrieved,
-        relevant=relevant,
-        level=gold.level,
-        quotes={query_id: quote for query_id, notes in about.items() if isinstance(quote := notes.get("quote"), str)},
-        texts={**texts, **_conversations(gold)},
-        passages=gold.corpus(wanted),
-        kinds={query_id: _kind(notes) for query_id, notes in about.items()},
         notice=notice_of(gold),
         trusted=trust_in(gold),
         special=tables(special, card.measures),
         unanswerable=list(unanswerable_lines(special, len(gold.unanswerable()))),
     )
-
-
-def _conversations(gold: Gold) -> dict[str, str]:
-    """Return each conversation as the page shows it: its turns, then the form that passages are judged for."""
-    return {
-        query_id: f"{' / '.join(asked.conversation.splitlines())} / Judged as: {asked.judged}"
-        for query_id, asked in conversations(gold).items()
-        if query_id in gold.qrels
-    }
 
 
 def trust_in(gold: Gold) -> Trust:
@@ -164,11 +164,6 @@ def _beside(path: Path, kind: type[R], remarks: list[str]) -> R | None:
         return None
 
 
-def _found(gold: Gold, run: Run, query_ids: Sequence[str], *, match: Match, scores: Scores) -> dict[str, list[Found]]:
-    top = top_documents(gold, run, depth=DEPTH, query_ids=query_ids, scores=scores, match=match)
-    return {query_id: [Found(one.doc_id, one.grade) for one in found] for query_id, found in top.items()}
-
-
 def _relevant(gold: Gold, query_id: str) -> dict[str, int]:
     return {doc_id: grade for doc_id, grade in gold.qrels[query_id].items() if grade >= gold.level}
 
@@ -185,25 +180,14 @@ def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]
             ends = bootstrap_intervals(scores, [], resamples=RESAMPLES, seed=0)
             low, high = ends.mean_low, ends.mean_high
         curves[family] = [
-            Points(name, CUTOFFS, means[row].tolist(), low[row].tolist(), high[row].tolist())
+            Points(name, CUTOFFS, means[row].tolist(), low[row].tolist(), high[row].tolist(), _links(family, row))
             for row, name in enumerate(results)
         ]
     return curves
 
 
-def _with_source(about: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, object]]:
-    """Return the notes with the document of a query's evidence as its source, and the level of its difficulty."""
-    return {
-        query_id: {**notes, "source": _source(notes), "level": level_in(notes)} for query_id, notes in about.items()
-    }
-
-
-def _source(notes: Mapping[str, object]) -> object:
-    evidence = notes.get("evidence")
-    first = evidence[0] if isinstance(evidence, list) and evidence else None
-    return first.get("doc_id") if isinstance(first, dict) else notes.get("source")
-
-
-def _kind(notes: Mapping[str, object]) -> str:
-    found = notes.get("kind") or notes.get("style") or ""
-    return str(found)
+def _links(family: str, row: int) -> list[str]:
+    """Return where the points of a system's curve lead: to its failures at k, or to its unjudged results."""
+    if family == "judged":
+        return [address(first=row, which="holes")] * len(CUTOFFS)
+    return [address(first=row, missed=k, sort="first") for k in CUTOFFS]

@@ -94,6 +94,11 @@ def terms(text: str) -> list[str]:
     return (_PLAIN_TERM if is_plain(folded) else _PLAIN).findall(folded)
 
 
+def parts(text: str) -> list[str]:
+    """Return the `terms` as written, in upper and lower case."""
+    return (_PLAIN_TERM if is_plain(text) else _PLAIN).findall(text)
+
+
 def encoded_terms(text: str) -> list[bytes]:
     """Return the `terms` in UTF-8."""
     if (plain := _without_marks(text)).isascii():

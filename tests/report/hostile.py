@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from goldbench.pipeline.measures.ranks.failure_causes import Cause
 from goldbench.pipeline.measures.result import Counts, Result
 from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.slices import Part, Slicing
 from goldbench.pipeline.report.charts import Points
-from goldbench.pipeline.report.scorecard_page import Details, Found
+from goldbench.pipeline.report.failure_browser import Behind, Found, Reason
+from goldbench.pipeline.report.scorecard_page import Details
 from goldbench.schemas.scorecard import GoldReference, Method, Score, Scorecard
 
 SCRIPT = "<script>window.broken=1</script>"
@@ -38,15 +40,29 @@ def hostile_details() -> Details:
     documents = {f"d{number}{SCRIPT if number == 2 else ''}": texts[number] for number in range(5)}
     found = [Found(doc_id, None if number % 2 else number % 4) for number, doc_id in enumerate(documents)]
     return Details(
-        query_ids=QUERIES,
-        values={SYSTEMS[0]: [0.9 * (n % 7) / 6 for n in range(30)], SYSTEMS[1]: [0.5 * (n % 7) / 6 for n in range(30)]},
+        behind=Behind(
+            query_ids=QUERIES,
+            values={
+                "ndcg@10": {
+                    SYSTEMS[0]: [0.9 * (n % 7) / 6 for n in range(30)],
+                    SYSTEMS[1]: [0.5 * (n % 7) / 6 for n in range(30)],
+                }
+            },
+            retrieved={name: dict.fromkeys(QUERIES, found) for name in SYSTEMS},
+            relevant={query: {next(iter(documents)): 3} for query in QUERIES},
+            ranks={SYSTEMS[0]: [1, None, 12] * 10, SYSTEMS[1]: [1, 2, None] * 10},
+            causes={SYSTEMS[0]: {QUERIES[1]: (Cause.NEVER_FOUND,), QUERIES[2]: (Cause.JUST_BELOW,)}},
+            quotes={QUERIES[0]: "script>window"},
+            texts={query: texts[number % len(texts)] for number, query in enumerate(QUERIES)},
+            passages=documents,
+            kinds={query: f"kind {IMAGE}" if number % 2 else "fact" for number, query in enumerate(QUERIES)},
+            words={query: [["word"], ["window", "script"], []] for query in QUERIES},
+            reasons={QUERIES[0]: {"d0": [Reason(0, f"judge {IMAGE}", f"because {SCRIPT}")]}},
+            pooled={QUERIES[0]: {"d1"}},
+            parts={f"type {SCRIPT}": [f"fact {IMAGE}", "reason", None] * 10},
+            home=f"set {SCRIPT}",
+        ),
         curves={"hit": [Points(name, (1, 5, 10), (0.1, 0.5, 0.7), (0, 0.4, 0.6), (0.2, 0.6, 0.8)) for name in SYSTEMS]},
         slicings=[Slicing(f"type {SCRIPT}", [Part(f"fact {IMAGE}", 12, scores), Part("reason", 18, scores)])],
-        retrieved={name: dict.fromkeys(QUERIES, found) for name in SYSTEMS},
-        relevant={query: {next(iter(documents)): 3} for query in QUERIES},
-        quotes={QUERIES[0]: "script>window"},
-        texts={query: texts[number % len(texts)] for number, query in enumerate(QUERIES)},
-        passages=documents,
-        kinds={query: f"kind {IMAGE}" if number % 2 else "fact" for number, query in enumerate(QUERIES)},
         notice=f"Beware {SCRIPT}",
     )

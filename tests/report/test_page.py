@@ -8,8 +8,9 @@ import json
 import pytest
 from lxml import html
 
-from goldbench.pipeline.report import scorecard_page as pages
+from goldbench.pipeline.report import failure_browser
 from goldbench.pipeline.report.charts import library
+from goldbench.pipeline.report.failure_browser import Behind
 from goldbench.pipeline.report.scorecard_page import page
 from goldbench.pipeline.report.scorecard_text import leaderboard_rows
 from tests.report.hostile import QUERIES, SCRIPT, SYSTEMS, hostile_card, hostile_details
@@ -32,7 +33,7 @@ def test_no_hostile_text_becomes_an_element(made: str) -> None:
 
 def test_hostile_text_is_shown_as_it_is(made: str) -> None:
     tree = html.fromstring(made)
-    assert f"Scores on gold {SCRIPT}" in tree.findtext(".//h1")
+    assert f"Scores on gold {SCRIPT}" in tree.xpath("//h1")[0].text_content()
     assert SYSTEMS[0] in tree.xpath("//table[@id='leaderboard']")[0].text_content()
 
 
@@ -47,7 +48,8 @@ def test_the_data_of_the_browser_is_whole(made: str) -> None:
     assert sorted(data["ids"]) == sorted(QUERIES)
     assert {query["id"] for query in data["queries"]} == set(QUERIES)
     assert data["queries"][0]["row"] == 0
-    assert max(len(text) for text in data["passages"].values()) <= pages.LONGEST_TEXT
+    passages = hostile_details().behind.passages.items()
+    assert data["passages"] == {name: text.encode("utf-8", "replace").decode() for name, text in passages}
 
 
 def test_no_address_is_asked_for_anything(made: str) -> None:
@@ -68,12 +70,12 @@ def test_equal_input_gives_equal_bytes(made: str) -> None:
 
 
 def test_a_page_that_grows_too_large_keeps_the_hardest_queries_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(failure_browser, "MOST_BYTES", 10_000)
     cut = page(hostile_card(), hostile_details())
     data = json.loads(html.fromstring(cut).xpath("//script[@id='data']")[0].text)
     assert 0 < len(data["queries"]) < len(QUERIES)
     assert f"The {len(data['queries'])} hardest of 30 queries are here" in cut
-    assert data["values"].keys() == dict.fromkeys(data["systems"]).keys()
+    assert [len(values) for values in data["values"]["ndcg@10"]] == [30, 30]
 
 
 def test_simulated_queries_bracket_no_system(made: str) -> None:
@@ -86,6 +88,17 @@ def test_simulated_queries_bracket_no_system(made: str) -> None:
 def test_a_page_needs_nothing_but_values() -> None:
     details = hostile_details()
     bare = dataclasses.replace(
-        details, curves={}, slicings=(), retrieved={}, relevant={}, quotes={}, texts={}, passages={}, kinds={}
+        details, curves={}, slicings=(), behind=Behind(query_ids=QUERIES, values=details.behind.values)
     )
     assert "Leaderboard" in page(hostile_card(), bare)
+
+
+def test_texts_that_do_not_fit_are_cut_at_one_length_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    details = hostile_details()
+    behind = dataclasses.replace(details.behind, passages={f"d{number}": "word " * 3_000 for number in range(5)})
+    monkeypatch.setattr(failure_browser, "MOST_BYTES", 60_000)
+    made = page(hostile_card(), dataclasses.replace(details, behind=behind))
+    data = json.loads(html.fromstring(made).xpath("//script[@id='data']")[0].text)
+    lengths = {(len(start), whole, rendered) for start, whole, rendered in data["passages"].values()}
+    assert lengths == {(4_000, 15_000, "")}
+    assert len(data["queries"]) == len(QUERIES)

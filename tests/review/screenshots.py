@@ -1,13 +1,15 @@
-"""``make screenshots``: the page as people see it, light, dark and on a telephone, for the README.
+"""``make screenshots``: the pages as people see them, light, dark and on a telephone, for the README.
 
-Run as ``python -m tests.review.screenshots [FOLDER]``; FOLDER is data/screenshots where none is named. What is shown
-are chunks of the sample documents, and a question that a person wrote.
+Run as ``python -m tests.review.screenshots [FOLDER]``; FOLDER is data/screenshots where none is named. The review page
+shows chunks of the sample documents and a question that a person wrote, the pages of scores and of an experiment a set
+that is built from the sample documents without a model.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -29,6 +31,68 @@ SIZES = {
     "review-dark": {"color_scheme": "dark", "viewport": {"width": 1200, "height": 800}},
     "review-360": {"color_scheme": "light", "viewport": {"width": 360, "height": 760}},
 }
+
+
+REPORTS = {
+    "score": ("score.html", "", {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}}),
+    "score-query": (
+        "score.html",
+        "#cause=just-below",
+        {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}},
+    ),
+    "score-dark-360": ("score.html", "", {"color_scheme": "dark", "viewport": {"width": 360, "height": 760}}),
+    "bench": ("bench.html", "", {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}}),
+    "bench-dark": ("bench.html", "", {"color_scheme": "dark", "viewport": {"width": 1100, "height": 900}}),
+}
+"""Pictures of report pages: the page, the part of its address behind the file, and the options of the browser."""
+
+
+def write_reports(folder: Path) -> None:
+    """Build a set from the sample documents, search it with three systems, and write the pages of both commands."""
+
+    def run(*command: str) -> None:
+        subprocess.run([sys.executable, "-m", "goldbench", *command], cwd=folder, check=True, capture_output=True)
+
+    example = ROOT / "data" / "example"
+    run(
+        "build",
+        str(DOCUMENTS),
+        "--out",
+        "example",
+        "--config",
+        str(example / "goldbench.toml"),
+        "--generator",
+        "simulated",
+    )
+    runs = []
+    for system in ("bm25", "ngrams", "lsi"):
+        run("retrieve", "example", "--system", system, "-o", f"{system}.trec")
+        runs += ["--run", f"{system}={system}.trec"]
+    run("score", "example", *runs, "--html", "score.html")
+    run("bench", "example", "-c", str(example / "bench.toml"), "--html", "bench.html")
+
+
+def take_reports(out: Path) -> None:
+    """Write the pictures of the report pages."""
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as driver:
+        write_reports(Path(place))
+        browser = driver.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
+        )
+        for name, (file, link, options) in REPORTS.items():
+            page = browser.new_context(**options).new_page()
+            page.goto((Path(place) / file).as_uri() + link)
+            page.wait_for_selector("#forest .main-svg")
+            if link:
+                page.locator("#list > details > summary").first.click()
+            page.wait_for_timeout(500)
+            if link:
+                page.locator("#browser").evaluate("heading => heading.scrollIntoView()")
+            page.screenshot(path=out / f"{name}.png")
+            _smaller(out / f"{name}.png")
+        browser.close()
 
 
 def write_example(folder: Path) -> None:
@@ -88,4 +152,6 @@ def _smaller(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    take(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "data" / "screenshots")
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "data" / "screenshots"
+    take(folder)
+    take_reports(folder)

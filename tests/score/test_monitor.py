@@ -116,3 +116,20 @@ def test_what_a_monitor_cannot_do_is_one_line(
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
     assert not (files / "history.jsonl").exists()
+
+
+def test_a_page_of_a_run_is_what_the_history_opens(goldbench: Goldbench, files: Path) -> None:
+    (files / "pages").mkdir()
+    done = goldbench(*RECORD, "--run", "good.trec", "--html", "pages/one.html")
+    assert done.returncode == 0, done.stderr
+    goldbench(*RECORD, "--run", "bad.trec")
+    entries = read_history(files / "history.jsonl")
+    assert [(entry.run, entry.page) for entry in entries] == [("good.trec", "pages/one.html"), ("bad.trec", None)]
+    assert "Queries and their results" in (files / "pages" / "one.html").read_text(encoding="utf-8")
+    goldbench("monitor", "plot", "history.jsonl", "--out", "pages/all.html")
+    page = (files / "pages" / "all.html").read_text(encoding="utf-8")
+    assert 'href="./../pages/one.html"' in page
+    assert 'href="./../bad.trec"' in page
+    refused = goldbench(*RECORD, "--run", "good.trec", "--html", "good.trec")
+    assert refused.returncode == 1
+    assert "is one of the inputs" in refused.stderr

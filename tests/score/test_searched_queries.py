@@ -11,6 +11,7 @@ import pytest
 from goldbench import GoldSet, InputError, UsageError
 from goldbench.pipeline.measures.names import parse_measures
 from goldbench.pipeline.score.page_data import CUTOFFS, FAMILIES, details_of
+from goldbench.pipeline.score.queries_behind import first_relevant_measure
 from goldbench.pipeline.score.runs import load_gold, load_run
 from goldbench.pipeline.score.scorecards import card_of
 from goldbench.pipeline.score.several_runs import score_all
@@ -130,15 +131,15 @@ def test_the_page_of_scores_shows_a_conversation_with_its_turns(tmp_path: Path) 
     results = score_all(
         gold,
         runs,
-        [*{one.name: one for one in [*measures, *judged, *curves]}.values()],
+        [*{one.name: one for one in [*measures, *judged, *curves, first_relevant_measure(gold.level)]}.values()],
         missing="zero",
         scores="float64",
         match="id",
     )
     card = card_of(gold, results, measures, judged=judged[0], method=Method(missing="zero", scores="float64"))
     found = details_of(gold, runs, results, card, match="id")
-    assert found.texts["q2"] == SET["queries"]["q2"]
-    assert found.texts["q1"] == (
+    assert found.behind.texts["q2"] == SET["queries"]["q2"]
+    assert found.behind.texts["q1"] == (
         "Person: Which pump rattles? / Assistant: The circulation pump. / Person: And who repaired it? / "
         "Judged as: Who repaired the circulation pump?"
     )

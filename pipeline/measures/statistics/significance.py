@@ -16,10 +16,8 @@ from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.resamples import on_grid, parts, sign_sums
 from goldbench.pipeline.measures.statistics.student import two_sided_p
+from goldbench.pipeline.measures.statistics.win_tie_loss import win_tie_loss
 from goldbench.schemas.scorecard import Comparison, Method, Verdict
-
-TIE = 0.01
-"""Two scores of a query that differ by less than this are a tie."""
 
 _ALPHA = 0.05
 
@@ -105,14 +103,14 @@ class Paired:
     def of(cls, differences: Floats) -> Paired:
         """Return the figures of at least 2 differences, one per query."""
         deviation = float(differences.std(ddof=1))
-        wins, losses = int((differences >= TIE - ROUNDING).sum()), int((differences <= ROUNDING - TIE).sum())
+        outcome = win_tie_loss(differences)
         return cls(
             queries=len(differences),
             mean=float(differences.mean()),
             deviation=deviation if deviation > ROUNDING else 0.0,
-            wins=wins,
-            ties=len(differences) - wins - losses,
-            losses=losses,
+            wins=outcome.wins,
+            ties=outcome.ties,
+            losses=outcome.losses,
             same=bool((np.abs(differences) <= ROUNDING).all()),
         )
 

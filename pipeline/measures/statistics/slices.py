@@ -63,11 +63,8 @@ def slicings(
         resamples: Number of resamples of the bootstrap.
         seed: Seed of the bootstrap.
     """
-    labels = {title: _named(query_ids, about, key) for key, title in NAMED.items()}
-    labels["word overlap with the source"] = _thirds(query_ids, lambda one: about.get(one, {}).get("overlap"))
-    labels["length"] = _thirds(query_ids, lambda one: len(texts[one]) if one in texts else None)
     found = []
-    for trait, label in labels.items():
+    for trait, label in labels_of(query_ids, texts=texts, about=about).items():
         counts = Counter(label.values())
         names = sorted(counts, key=lambda name: (-counts[name], name))
         if trait in {"length", "word overlap with the source"}:
@@ -80,6 +77,22 @@ def slicings(
             parts.append(Part(name, len(rows), _scores(scores[rows], systems, resamples=resamples, seed=seed)))
         found.append(Slicing(trait, parts, max(0, len(names) - MOST_PARTS)))
     return found
+
+
+def labels_of(
+    query_ids: Sequence[str], *, texts: Mapping[str, str], about: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, str]]:
+    """Return the part of each query by trait; a query without the trait is left out.
+
+    Args:
+        query_ids: As in `slicings`.
+        texts: As in `slicings`.
+        about: As in `slicings`.
+    """
+    labels = {title: _named(query_ids, about, key) for key, title in NAMED.items()}
+    labels["word overlap with the source"] = _thirds(query_ids, lambda one: about.get(one, {}).get("overlap"))
+    labels["length"] = _thirds(query_ids, lambda one: len(texts[one]) if one in texts else None)
+    return labels
 
 
 def _named(query_ids: Sequence[str], about: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, str]:
