@@ -37,6 +37,7 @@ def main() -> None:
                 page.goto(f"{site.links['anna']}{AT}")
                 page.locator("#list a").first.click()
                 page.locator("#asks").wait_for()
+                page.evaluate("scrollTo(0, 0)")
                 page.screenshot(path=ROOT / "data" / "screenshots" / f"{name}.png")
         browser.close()
 
