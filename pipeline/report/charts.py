@@ -254,14 +254,15 @@ def priced(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
             customdata=points.links,
             mode="markers+text" if place in front else "markers",
             text=[label(points.name)],
-            textposition="top center",
+            textposition="middle right",
             cliponaxis=False,
             marker={"size": 11, "color": COLOURS[place % len(COLOURS)]},
             hovertemplate="%{x:.4g}: %{y:.4f}<extra>%{fullData.name}</extra>",
         )
         for place, points in enumerate(series)
     ]
-    figure = _plain([line, *marks], x_title=x_title, y_title=y_title, height=320).update_layout(showlegend=False)
+    figure = _plain([line, *marks], x_title=x_title, y_title=y_title, height=320)
+    figure.update_layout(showlegend=False, height=320, margin_b=50)
     return figure.update_xaxes(type="log") if all(price > 0 for price in prices) else figure
 
 
