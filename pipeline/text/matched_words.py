@@ -42,6 +42,18 @@ def matched_forms(query: str, texts: Iterable[str], language: str | None) -> lis
     return [sorted(found)[:_MOST_FORMS] for found in forms.values()]
 
 
+def matched_words(query: str, text: str, language: str | None) -> dict[str, list[str]]:
+    """Return the stems that a passage shares with a query, each with the forms that it has in the passage.
+
+    Args:
+        query: The query.
+        text: The passage.
+        language: As in `matched_forms`.
+    """
+    forms = zip(wanted_words(query, language), matched_forms(query, (text,), language), strict=True)
+    return {word: found for word, found in sorted(forms) if found}
+
+
 def shares_words(query: str, text: str, language: str | None) -> bool:
     """Return whether a passage has a word of a query that carries meaning; true for a query without such words.
 

@@ -8,9 +8,8 @@ from functools import lru_cache
 from goldbench.pipeline.measures.ranks.failure_causes import Cause, Listed, failure_causes
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.stages.select.near_duplicates import are_alike
-from goldbench.pipeline.text.words import index_terms
+from goldbench.pipeline.text.words import content_terms, index_terms
 from goldbench.pipeline.workbench.gold_labels import GoldLabels
-from goldbench.pipeline.workbench.matched_words import wanted_terms
 from goldbench.pipeline.workbench.system_runs import HeldRun, Results
 
 _ALIKE = 0.5
@@ -31,6 +30,7 @@ class FailureSearch:
     def __init__(self, material: ReviewableSet, labels: GoldLabels, k: int) -> None:
         self.k, self._material, self._labels = k, material, labels
         self._words = lru_cache(_REMEMBERED)(self._words_of)
+        self._wanted = lru_cache(_REMEMBERED)(self._wanted_of)
         self._alike = lru_cache(_REMEMBERED)(self._are_alike)
 
     def listed(self, results: Results, query_id: str) -> list[Listed]:
@@ -45,13 +45,12 @@ class FailureSearch:
         results = run.of(query_id)
         if not relevant or not set(results.doc_ids[: self.k]).isdisjoint(relevant):
             return ()
-        wanted = wanted_terms(self._material.asked[query_id].judged, self._material.language(query_id))
         return failure_causes(
             self.listed(results, query_id),
             relevant,
             self.k,
             level=self._labels.gold.level,
-            shares_words=(lambda doc_id: self._shares(query_id, doc_id)) if wanted else None,
+            shares_words=(lambda doc_id: self._shares(query_id, doc_id)) if self._wanted(query_id) else None,
             alike=self._alike,
         )
 
@@ -63,12 +62,14 @@ class FailureSearch:
         text = self._corpus.get(doc_id)
         if text is None:
             return True
-        language = self._material.language(query_id)
-        return not wanted_terms(self._material.asked[query_id].judged, language).isdisjoint(index_terms(text, language))
+        return not index_terms(text, self._material.language(query_id)).isdisjoint(self._wanted(query_id))
 
     @property
     def _corpus(self) -> Mapping[str, str]:
         return self._material.corpus
+
+    def _wanted_of(self, query_id: str) -> frozenset[str]:
+        return frozenset(content_terms(self._material.asked[query_id].judged, self._material.language(query_id)))
 
     def _words_of(self, doc_id: str) -> frozenset[str]:
         return frozenset(self._corpus.get(doc_id, "").split())

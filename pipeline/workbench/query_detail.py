@@ -14,8 +14,8 @@ from goldbench.pipeline.review.payload import asks, clean
 from goldbench.pipeline.review.reviewable_set import Place
 from goldbench.pipeline.review.state import State
 from goldbench.pipeline.text.evidence import find_quote
+from goldbench.pipeline.text.matched_words import matched_words
 from goldbench.pipeline.workbench.left_out_queries import LeftOut
-from goldbench.pipeline.workbench.matched_words import matched_words
 from goldbench.pipeline.workbench.set_table import VERDICTS, SetTable
 from goldbench.pipeline.workbench.system_runs import HeldRun
 from goldbench.schemas.corpus import Evidence

@@ -9,7 +9,7 @@ import pytest
 from goldbench.pipeline.review.reviewable_set import Place
 from goldbench.pipeline.review.state import State
 from goldbench.pipeline.score.runs import load_gold
-from goldbench.pipeline.workbench.matched_words import matched_words
+from goldbench.pipeline.text.matched_words import matched_words
 from goldbench.pipeline.workbench.query_detail import QueryDetail, evidence_spans, in_utf16
 from goldbench.pipeline.workbench.set_table import SetTable
 from goldbench.pipeline.workbench.workbench_server import load_table, reviewable
@@ -66,8 +66,8 @@ def test_evidence_that_held_out_words_have_moved_is_found_by_its_words() -> None
 @pytest.mark.parametrize(
     ("query", "text", "language", "words"),
     [
-        ("Which valves leak?", "A leaking valve leaked.", "en", {"leak": ["leaking", "leaked"], "valv": ["valve"]}),
-        ("Ventile der Pumpe", "Das Ventil ist dicht.", "de", {"ventil": ["Ventil"]}),
+        ("Which valves leak?", "A leaking valve leaked.", "en", {"leak": ["leaked", "leaking"], "valv": ["valve"]}),
+        ("Ventile der Pumpe", "Das Ventil ist dicht.", "de", {"ventil": ["ventil"]}),
         ("水压是多少", "最大水压", "zh", {"水压": ["水压"]}),
         ("the of", "the of", "en", {}),
     ],

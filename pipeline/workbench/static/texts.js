@@ -26,7 +26,7 @@ function wordSpans(text, forms) { // where forms of words stand in a text: whole
   const parts = [...new Set(forms)].sort((a, b) => b.length - a.length)
     .map((form) => (SPACELESS.test(form) ? escaped(form) : `(?<![\\p{L}\\p{M}\\p{N}])${escaped(form)}(?![\\p{L}\\p{M}\\p{N}])`));
   if (!parts.length) return [];
-  return [...text.matchAll(new RegExp(parts.join("|"), "gu"))].map((found) => [found.index, found.index + found[0].length, "word"]);
+  return [...text.matchAll(new RegExp(parts.join("|"), "giu"))].map((found) => [found.index, found.index + found[0].length, "word"]);
 }
 
 function passageBox(passage, forms, raw) { // the whole text, rendered or as it is, with evidence and words marked
