@@ -45,7 +45,7 @@ class Evaluation(Mapping[str, float]):
     >>> result
     measure     mean      95 % interval
     mrr@10    0.7500   0.0000 to 1.0000
-    r@1       0.5000   0.0000 to 1.0000
+    r@1       0.5000   0.0945 to 0.9055
     run: 2 queries.
     Verdict: good for smoke tests of one system only: it has 2 queries, and anything more needs 10.
     What would change it most, the cheapest first:

@@ -143,7 +143,8 @@ def test_without_a_checkout_the_packages_of_an_extra_are_named(monkeypatch: pyte
     monkeypatch.setattr(errors, "__file__", str(tmp_path / "goldbench" / "pipeline" / "errors.py"))
     told = str(errors.MissingExtra("jinja2", "report"))
     assert told == (
-        "jinja2 is not installed: run pip install 'jinja2>=3.1' 'markupsafe>=2.1' 'plotly>=7.0' (the extra report)"
+        "jinja2 is not installed: run pip install 'jinja2>=3.1' 'markupsafe>=2.1' 'nh3>=0.3' "
+        "'plotly>=7.0' 'pyromark>=0.10' (the extra report)"
     )
     for extra in (
         "documents",

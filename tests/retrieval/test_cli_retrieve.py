@@ -35,8 +35,8 @@ def test_a_run_over_a_build_is_read_by_others_and_scored_by_us(goldbench: Goldbe
 def test_what_cannot_be_retrieved_from_is_one_line(goldbench: Goldbench, tmp_path: Path) -> None:
     (tmp_path / "qrels.txt").write_text("q1 0 d1 1\n")
     for arguments, code in (
-        (("qrels.txt", "-o", "run.trec"), 1),
-        (("nowhere", "-o", "run.trec"), 1),
+        (("qrels.txt", "-o", "run.trec"), 2),
+        (("nowhere", "-o", "run.trec"), 2),
         (("qrels.txt", "-o", "run.trec", "--system", "oracle"), 2),
         (("qrels.txt", "-o", "run.trec", "--k", "0"), 2),
         (("qrels.txt", "-o", "run.trec", "--set", "k2=1", "--b", "0.5", "--set", "nothing"), 2),

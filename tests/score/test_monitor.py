@@ -131,5 +131,5 @@ def test_a_page_of_a_run_is_what_the_history_opens(goldbench: Goldbench, files: 
     assert 'href="./../pages/one.html"' in page
     assert 'href="./../bad.trec"' in page
     refused = goldbench(*RECORD, "--run", "good.trec", "--html", "good.trec")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "is one of the inputs" in refused.stderr
