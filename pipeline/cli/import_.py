@@ -54,7 +54,7 @@ def import_(
 ) -> None:
     """Turn a public benchmark into a gold set.
 
-    The output folder has the files of a build. ``--evidence-level`` is model by default for llamaindex.
+    The output folder has the files of a build. --evidence-level is model by default for llamaindex.
     """
     from goldbench.pipeline.formats.benchmarks.collection import Chosen
     from goldbench.pipeline.goldset.importer import Options, import_benchmark

@@ -23,6 +23,8 @@ from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.errors import ConfigError, GoldbenchError, InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from goldbench.pipeline.config import Config
 
 SIMULATED = "simulated"
@@ -74,8 +76,11 @@ def init(
     model = model or _asked("Model (simulated, local, a .gguf file, or a name at a server)", SIMULATED)
     if base_url is None and _at_a_server(model):
         base_url = _asked("Server of the model (nothing: OpenAI, or OPENAI_BASE_URL)", "") or None
-    retriever = retriever or _asked("Retriever (bm25, http://…, python:MODULE:FUNCTION or run:FILE)", _BASELINE)
-    language = language or _asked("Language of the queries, as en (nothing: the passage's)", "") or None
+    retriever = retriever or _asked(
+        "Retriever (bm25, http://…, python:MODULE:FUNCTION or run:FILE)", _BASELINE, lambda name: _systems(name, None)
+    )
+    language = language or _asked("Language of the queries, as en (nothing: the passage's)", "", _check_language)
+    language = language or None
     live = _settings(model, base_url, language, queries)
     config = _written(out, live, _systems(retriever, language))
     place = folder or Path("runs") / (Path(documents).resolve().name or "set")
@@ -94,11 +99,34 @@ def _check_free(out: Path, *, replace: bool) -> None:
     raise UsageError(f"--out {out}: exists already; add --replace, or give another file")
 
 
-def _asked(question: str, default: str) -> str:
-    """Return the answer of a person at the terminal; the default where there is none."""
+def _asked(question: str, default: str, check: Callable[[str], object] | None = None) -> str:
+    """Return the answer of a person at the terminal; the default where there is none.
+
+    Args:
+        question: The text of the question.
+        default: The answer that Enter stands for; an empty text is not shown.
+        check: Raises GoldbenchError for an answer that is not valid; it is told, and the question asked again.
+    """
     if not sys.stdin.isatty():
         return default
-    return str(typer.prompt(question, default=default, show_default=bool(default), err=True)).strip()
+
+    def checked(answer: str) -> str:
+        answer = answer.strip()
+        if check is not None and answer:
+            try:
+                check(answer)
+            except GoldbenchError as error:
+                raise typer.BadParameter(str(error)) from None
+        return answer
+
+    return str(typer.prompt(question, default=default, show_default=bool(default), err=True, value_proc=checked))
+
+
+def _check_language(language: str) -> None:
+    """Raise ConfigError if this is not the code of a language."""
+    from goldbench.pipeline.config import config_of
+
+    config_of({"generate": {"constraints": {"language": language}}}, {})
 
 
 def _documents(given: str | None) -> str:
@@ -108,12 +136,16 @@ def _documents(given: str | None) -> str:
         InputError: There is nothing at this path.
         UsageError: None is named, and there is no terminal to ask at.
     """
-    found = given or _asked("Folder of documents", "")
+    found = given or _asked("Folder of documents", "", _check_present)
     if not found:
         raise UsageError("init: name the folder of documents, as goldbench init docs")
-    if not Path(found).exists():
-        raise InputError(found, "not found; give the folder of your documents")
+    _check_present(found)
     return found
+
+
+def _check_present(documents: str) -> None:
+    if not Path(documents).exists():
+        raise InputError(documents, "not found; give the folder of your documents")
 
 
 def _at_a_server(model: str) -> bool:

@@ -14,7 +14,6 @@ from goldbench.pipeline.cli.options import input_option, judging_option, output_
 from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import Seed
 from goldbench.pipeline.errors import InputError, MissingExtra, UsageError
-from goldbench.pipeline.goldset.folder import GoldFolder
 
 if TYPE_CHECKING:
     from goldbench.pipeline.review.kept_decisions import KeptDecisions
@@ -53,6 +52,8 @@ def decisions_kept(
     Raises:
         OutputError: As `kept_decisions`.
     """
+    from goldbench.pipeline.goldset.folder import GoldFolder
+
     home = GoldFolder(folder)
     if records and (ledger is not None or home.ledger.is_file()):
         with contextlib.suppress(MissingExtra):

@@ -73,8 +73,8 @@ def score(
 ) -> None:
     """Score runs with trec_eval's measures.
 
-    ``--weight`` needs queries of a log: ``frequency`` counts a query as often as users asked it, ``traffic`` as many
-    searches of the log as it stands for. Comparisons and gates count every query once.
+    --weight needs queries of a log: frequency counts a query as often as users asked it, traffic as often as the log
+    searches for it. Comparisons and gates count every query once.
     """
     import gc
 

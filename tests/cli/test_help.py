@@ -16,7 +16,7 @@ from goldbench.pipeline.cli.command_list import COMMANDS
 from goldbench.pipeline.cli.options import PANELS
 from goldbench.pipeline.config import SETTINGS
 from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES
-from tests.conftest import Goldbench
+from tests.conftest import ROOT, Goldbench
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -78,6 +78,19 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     script += "print(sorted(name for name in sys.modules if name.startswith('goldbench.pipeline.')), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True)
     assert len(ast.literal_eval(done.stderr)) < 14
+
+
+@pytest.mark.parametrize("module", ["score", "gate", "review", "open", "rechunk", "import_"])
+def test_the_options_of_a_command_load_nothing_heavy(module: str) -> None:
+    heavy = ["numpy", "polars", "pydantic", "scipy", "sqlalchemy", "starlette"]
+    script = f"import goldbench.pipeline.cli.{module}, sys; print(sorted(set(sys.modules) & set({heavy})))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
+def test_no_help_shows_the_marks_of_docstrings(name: str, command: Any) -> None:
+    assert "``" not in (command.help or ""), name
 
 
 def test_every_option_of_a_setting_has_the_settings_help() -> None:

@@ -172,6 +172,32 @@ def test_at_a_terminal_it_asks_what_no_option_says(documents: Path, tmp_path: Pa
     assert found["generate"]["constraints"] == {"language": "en"}
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
+def test_at_a_terminal_a_wrong_answer_is_asked_again(documents: Path, tmp_path: Path) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+    child = pexpect.spawn(
+        sys.executable, ["-m", "goldbench", "init"], cwd=tmp_path, env=environment, encoding="utf-8", timeout=30
+    )
+    for question, wrong, told, right in (
+        ("Folder of documents", "nowhere", "not found", documents.name),
+        ("Model", None, None, ""),
+        ("Retriever", "bm52", "did you mean bm25", "bm25"),
+        ("Language", "english", "not a valid value", "en"),
+    ):
+        child.expect(question)
+        if wrong is not None:
+            child.sendline(wrong)
+            child.expect(told)
+            child.expect(question)
+        child.sendline(right)
+    child.expect("Run these three commands")
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0
+
+
 def test_the_tables_of_bench_are_those_that_a_build_passes_over() -> None:
     assert set(BENCH_TABLES) <= BenchFile.model_fields.keys()
     assert not set(BENCH_TABLES) & Config.model_fields.keys()
