@@ -58,7 +58,8 @@ def test_users_queries_wait_for_people_and_join_with_what_they_decided(
     (tmp_path / "run.trec").write_text("q Q0 d 1 1.0 x\n", encoding="utf-8")
     for command in (("score", "gold", "--run", "run.trec"), ("card", "gold"), ("validate", "gold")):
         said = goldbench_inside(*command)
-        assert "judge those that wait: goldbench review gold, or goldbench grade gold" in " ".join((said.stdout + said.stderr).split())
+        words = " ".join((said.stdout + said.stderr).split())
+        assert "judge those that wait: goldbench review gold, or goldbench grade gold" in words
     material, ledger = ledger_of(home.path)
     query_id = next(one for one, text in material.queries.items() if text == GREASED)
     chunk_id = next(one for one, text in material.corpus.items() if text == documents["valve-3"])
