@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -193,7 +194,7 @@ def stretches(text: str) -> Iterable[tuple[int, int]]:
     """Yield the words; in scripts without spaces pairs of characters, like the query's terms."""
     spans = word_spans(text)
     last = -1
-    for (start, end), following in zip(spans, [*spans[1:], None], strict=True):
+    for (start, end), following in itertools.zip_longest(spans, spans[1:]):
         if start < last:
             continue
         if following and following[0] == end and end - start <= 2:

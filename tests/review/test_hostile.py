@@ -19,6 +19,7 @@ from goldbench.pipeline.review.exports import Format, export
 from goldbench.pipeline.review.imports import import_file
 from goldbench.pipeline.review.leases import LEASE_S
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, open_ledger
+from goldbench.pipeline.review.payload import marks
 from goldbench.pipeline.review.people import load_reviewed
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.state import fold
@@ -51,6 +52,11 @@ def test_leases_that_ran_out_are_no_burden(tmp_path: Path) -> None:
             desk.open("anna", item.pair)
         now[0] = LEASE_S + 1
         assert len(desk.claim("anna", 3)) == 3
+
+
+@pytest.mark.parametrize("text", ["", "|---|---|", "[[[[[[", "\u202e \x00", "🙂"])
+def test_a_passage_without_a_word_has_no_marks(text: str) -> None:
+    assert marks("Which wheel turns?", text, "en") == []
 
 
 def test_an_undo_by_the_name_of_another_act_is_refused(site: Sites) -> None:

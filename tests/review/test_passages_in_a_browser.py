@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from goldbench.pipeline.report.passage_html import passage_html
 from tests.conftest import ROOT
 from tests.review.conftest import Person, Site
 from tests.review.plain_sets import ARABIC, CHINESE, GERMAN, write_plain_set
@@ -244,3 +245,23 @@ def look_at(someone: Person, text: str, *, arabic: bool) -> None:
         assert_as_plain(someone, text)
     someone.press("h", moves=False)
     assert [one["id"] for one in Axe().run(someone.page).response["violations"]] == []
+
+
+def test_pieces_without_a_mark_stay_as_they_are(browser: Any) -> None:
+    """Thousands of changes within one block of unknown direction stop a browser for half a minute."""
+    page = browser.new_page()
+    try:
+        page.set_content(f"<div id='box' class='passage'>{passage_html('[' * 50 + 'wheel', anchors=True)}</div>")
+        page.add_script_tag(path=ROOT / "pipeline" / "report" / "templates" / "passage.js")
+        changed = """marks => {
+            const box = document.getElementById('box'), seen = new MutationObserver(() => {});
+            seen.observe(box, {childList: true, subtree: true});
+            markPassage(box, marks);
+            return [new Set(seen.takeRecords().map(one => one.target)).size, box.querySelectorAll('mark').length];
+        }"""
+        assert page.evaluate(changed, []) == [0, 0]
+        assert page.evaluate(changed, [[50, 55, "word"]]) == [1, 1]
+        assert page.evaluate(changed, []) == [1, 0]
+        assert page.inner_text("#box") == "[" * 50 + "wheel"
+    finally:
+        page.close()

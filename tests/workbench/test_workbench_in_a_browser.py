@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from goldbench.pipeline.review.state import fold
-from tests.workbench.conftest import Site, Visitor
-from tests.workbench.workbench_set import ARABIC, QUERIES
+from tests.workbench.conftest import Site, Visitor, serving, wanted
+from tests.workbench.workbench_set import ARABIC, QUERIES, write_workbench_set
 
 Visitors = Callable[..., Visitor]
 
@@ -228,6 +229,20 @@ def test_every_screen_fits_and_has_no_barrier(quiet_site: Site, visitor: Visitor
         assert wide[0] <= wide[1], query_id
         found = Axe().run(anna.page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == [], query_id
+
+
+def test_no_figure_is_broken_into_two_lines_on_a_small_screen(tmp_path: Path, visitor: Visitors) -> None:
+    folder = write_workbench_set(tmp_path / "set")
+    asked = wanted(folder, measures=("ndcg@3", "r@3", "mrr@3", "p@3", "hit@3", "map@3"))
+    with serving(folder, asked=asked) as site:
+        anna = visitor(site.links["anna"], viewport={"width": 360, "height": 740})
+        broken = anna.page.evaluate(
+            "() => [...document.querySelectorAll('#figures td')].filter(one => {"
+            "const text = document.createRange(); text.selectNodeContents(one);"
+            "return !one.children.length && text.getClientRects().length > 1 }).map(one => one.textContent)"
+        )
+        assert broken == []
+        assert anna.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_hostile_text_runs_nothing_and_loads_nothing(quiet_site: Site, visitor: Visitors) -> None:

@@ -20,9 +20,11 @@ function markPassage(box, marks) { // marks are [start, end, kind]; of marks tha
   for (const piece of box.querySelectorAll("[data-at]")) {
     const text = piece.textContent, at = Number(piece.dataset.at), whole = "to" in piece.dataset;
     const end = whole ? Number(piece.dataset.to) : at + text.length;
+    const within = marks.filter(([from, to]) => from < end && to > at);
+    if (!within.length && !piece.firstElementChild) continue; // each change makes a browser look for the block's direction again
     const kinds = new Array(text.length).fill("");
-    for (const [from, to, kind] of marks)
-      if (from < end && to > at) kinds.fill(kind, whole ? 0 : Math.max(0, from - at), whole ? text.length : to - at);
+    for (const [from, to, kind] of within)
+      kinds.fill(kind, whole ? 0 : Math.max(0, from - at), whole ? text.length : to - at);
     const parts = [];
     for (let i = 0, start = 0; i < text.length; i = start) {
       while (start < text.length && kinds[start] === kinds[i]) start += 1;
