@@ -22,7 +22,7 @@ from goldbench.pipeline.cli.run_options import (
     chosen,
     warn,
 )
-from goldbench.pipeline.errors import NEGATIVE, UsageError
+from goldbench.pipeline.errors import NEGATIVE, UsageError, explained
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -94,6 +94,8 @@ def record(
         from goldbench.pipeline.score.page_data import scored_page
 
         method = Method(missing=missing, scores=scores)
+        with explained(html):
+            html.parent.mkdir(parents=True, exist_ok=True)
         write_whole(html, scored_page(loaded, runs, list(asked.values()), match=match, method=method)[0].encode())
     append_history(history, entries)
     warn(loaded)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from goldbench.pipeline.cli.options import input_option, measure_option, output_option, people_option
 from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.review import annotators, check_host, complain, tell
-from goldbench.pipeline.cli.review_files import Folder, LedgerOption
+from goldbench.pipeline.cli.review_files import Folder, HostOption, LedgerOption, NetworkOption
 from goldbench.pipeline.cli.run_options import MeasureOption, chosen
 from goldbench.pipeline.errors import UsageError
 
@@ -41,12 +41,8 @@ def open_(
         int | None,
         people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: any (default: 8809 or the next free)."),
     ] = None,
-    host: Annotated[
-        str, people_option(metavar="HOST", help="Address to listen at (default: 127.0.0.1).")
-    ] = "127.0.0.1",
-    allow_network: Annotated[
-        bool, people_option("--allow-network", help="Allow a --host that other machines reach.")
-    ] = False,
+    host: HostOption = "127.0.0.1",
+    allow_network: NetworkOption = False,
     annotator: Annotated[
         list[str] | None, people_option(metavar="NAME", help="Who decides; each gets a link. Repeatable.")
     ] = None,

@@ -12,7 +12,7 @@ import typer
 
 from goldbench.pipeline.cli.options import DefaultGroup, judging_option, people_option, subcommands
 from goldbench.pipeline.cli.output import screen
-from goldbench.pipeline.cli.review_files import Folder, LedgerOption, commands
+from goldbench.pipeline.cli.review_files import Folder, HostOption, LedgerOption, NetworkOption, commands
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,12 +45,8 @@ app = subcommands("Let people judge.\n\n`goldbench review DIR` is short for serv
 def serve(
     folder: Folder,
     port: PortOption = None,
-    host: Annotated[
-        str, people_option(metavar="HOST", help="Address to listen at (default: 127.0.0.1).")
-    ] = "127.0.0.1",
-    allow_network: Annotated[
-        bool, people_option("--allow-network", help="Allow a --host that other machines reach.")
-    ] = False,
+    host: HostOption = "127.0.0.1",
+    allow_network: NetworkOption = False,
     annotator: Annotated[
         list[str] | None, people_option(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
     ] = None,

@@ -30,6 +30,8 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold se
 LedgerOption = Annotated[
     str | None, input_option("--ledger", metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR).")
 ]
+HostOption = Annotated[str, people_option("--host", metavar="HOST", help="Address to listen at (default: 127.0.0.1).")]
+NetworkOption = Annotated[bool, people_option("--allow-network", help="Allow a --host that other machines reach.")]
 FormatOption = Annotated[
     Literal["native", "trec", "beir", "csv", "argilla", "label-studio"],
     input_option("--format", help="Only native keeps everything (default: native)."),

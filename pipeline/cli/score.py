@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
 from goldbench.pipeline.cli.options import input_option, measure_option, output_option
 from goldbench.pipeline.cli.output import Wide, screen
 from goldbench.pipeline.cli.run_options import (
@@ -21,6 +19,7 @@ from goldbench.pipeline.cli.run_options import (
     chosen,
     warn,
 )
+from goldbench.pipeline.cli.score_forms import print_both, print_form, weighted_rows, write_values
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def score(
     named = None if measure is None and k is None else asked
     corrected = _corrected(loaded, runs, named, ledger, scores=scores, match=match) if calibrated else None
     special = special_of(loaded, runs, results)
-    _write(per_query, results)
+    write_values(per_query, results)
     verdict = _verdict(loaded, results, corrected)
     method = {"gold": gold, **_measured(loaded), "missing": missing, "scores": scores, "match": match}
     earlier = earlier_version(loaded)
@@ -110,9 +109,9 @@ def score(
         asked_for = _Asked(whole=wide, named=named is not None)
         _show(loaded, results, special, corrected, verdict, asked_for)
     elif corrected is not None:
-        _print_both(results, corrected, special, earlier, verdict, **method)
+        print_both(results, corrected, special, earlier, verdict, **method)
     else:
-        _print(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
+        print_form(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
     _note(results, earlier)
     warn(loaded)
     if html is not None:
@@ -184,7 +183,7 @@ def _show(
     screen.show(*worst_line(results, deciding(measures), makers_of(gold).place))
     _show_special(special, asked.of(measures), len(gold.unanswerable()))
     if next(iter(results.values())).weighted_by is not None:
-        _show_table("Weighted means", _weighted_rows(results))
+        _show_table("Weighted means", weighted_rows(results))
     if corrected is not None:
         _print_calibrated(corrected, whole=asked.whole or screen.verbose)
     further = further_lines(verdict, whole=screen.verbose)
@@ -229,13 +228,6 @@ def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated
         )
 
 
-def _weighted_rows(results: Mapping[str, Result]) -> Rows:
-    from goldbench.pipeline.report.weighted_text import table_rows
-    from goldbench.pipeline.score.scorecards import means_of
-
-    return table_rows(results, {name: means_of(result, list(result.values)) for name, result in results.items()})
-
-
 def _check_weight(weight: str | None, html: Path | None, *, calibrated: bool) -> None:
     """Refuse weights with what counts every query once, before anything is read."""
     other = "--calibrated" if calibrated else "--html" if html is not None else None
@@ -257,40 +249,6 @@ def _show_table(title: str, rows: Rows) -> None:
     screen.table(rows, words=2)
 
 
-def _markdown(
-    results: Mapping[str, Result], special: Mapping[str, Special], verdict: SetVerdict, unanswerable: int
-) -> str:
-    """Return the verdict and every table in Markdown."""
-    from goldbench.pipeline.report.score_text import markdown
-    from goldbench.pipeline.report.special_text import tables, unanswerable_lines
-    from goldbench.pipeline.report.text_tables import markdown_table
-    from goldbench.pipeline.report.verdict_text import verdict_markdown
-
-    titled = list(tables(special, list(next(iter(results.values())).values)))
-    if next(iter(results.values())).weighted_by is not None:
-        titled.append(("Weighted means", _weighted_rows(results)))
-    parts = [f"{title}:\n\n{markdown_table(rows, words=2)}\n" for title, rows in titled]
-    parts += [f"{line}\n" for line in unanswerable_lines(special, unanswerable)]
-    return "\n".join([f"{verdict_markdown(verdict)}\n", markdown(results), *parts])
-
-
-def _print_both(
-    results: Mapping[str, Result],
-    corrected: Calibration,
-    special: Mapping[str, Special],
-    earlier: Earlier | None,
-    verdict: SetVerdict,
-    **method: str,
-) -> None:
-    import json
-
-    both = {
-        **json.loads(_json(results, special, earlier, verdict, **method)),
-        "calibrated": corrected.model_dump(mode="json"),
-    }
-    typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
-
-
 def _print_calibrated(corrected: Calibration, *, whole: bool) -> None:
     from goldbench.pipeline.report.calibrated_text import remarks, summary, tables
 
@@ -301,61 +259,7 @@ def _print_calibrated(corrected: Calibration, *, whole: bool) -> None:
     screen.note(*remarks(corrected))
 
 
-def _write(path: Path | None, results: Mapping[str, Result]) -> None:
-    if path is None:
-        return
-    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
-    from goldbench.pipeline.report.score_text import per_query
-
-    # Half of a surrogate pair becomes what JSON writes for it: the file is UTF-8 and says the same id.
-    write_whole(path, per_query(results, path.suffix.lower()).encode("utf-8", "backslashreplace"))
-
-
 def _measured(gold: Gold) -> dict[str, str]:
     """Return the version of the set and the digest of its content, as far as it has them."""
     named = zip(("version", "content_sha256"), gold.version(), strict=True)
     return {name: value for name, value in named if value is not None}
-
-
-def _json(
-    results: Mapping[str, Result],
-    special: Mapping[str, Special],
-    earlier: Earlier | None,
-    verdict: SetVerdict,
-    **method: str,
-) -> str:
-    from dataclasses import asdict
-
-    from goldbench.pipeline.report.score_text import as_json
-    from goldbench.pipeline.report.special_text import as_members
-    from goldbench.pipeline.report.weighted_text import as_member
-    from goldbench.pipeline.score.scorecards import means_of
-
-    more = {name: as_members(one) for name, one in special.items()}
-    for name, result in results.items():
-        if result.weighted_by is not None:
-            means = means_of(result, list(result.values))
-            more[name] = {**more.get(name, {}), "weighted": as_member(result, means)}
-            method["weight"] = result.weighted_by
-        if earlier is not None:
-            more[name] = {**more.get(name, {}), "as_before": earlier.as_member(result)}
-    return as_json(results, more=more, verdict=asdict(verdict), **method)
-
-
-def _print(
-    results: Mapping[str, Result],
-    special: Mapping[str, Special],
-    form: str,
-    earlier: Earlier | None,
-    verdict: SetVerdict,
-    unanswerable: int,
-    **method: str,
-) -> None:
-    from goldbench.pipeline.report.score_text import comma_separated, latex
-
-    if form == "json":
-        typer.echo(_json(results, special, earlier, verdict, **method), nl=False)
-    elif form == "markdown":
-        typer.echo(_markdown(results, special, verdict, unanswerable), nl=False)
-    else:
-        typer.echo({"csv": comma_separated, "latex": latex}[form](results), nl=False)

@@ -52,19 +52,6 @@ def passage_html(text: str, *, evidence: Spans = (), words: Spans = (), anchors:
     return _cleaner().clean("".join(writer.written(root)))
 
 
-def plain_html(text: str, *, evidence: Spans = (), words: Spans = ()) -> str:
-    """Return a passage as it is, as HTML, with the marks of `passage_html`.
-
-    Args:
-        text: The passage.
-        evidence: The stretches of the evidence.
-        words: The stretches of words that are marked.
-    """
-    even = _evened(text)
-    writer = _Writer(_painted(len(even), evidence, words), None)
-    return _cleaner().clean("".join(writer.written(plain_tree(even))))
-
-
 def _tree(text: str) -> Node:
     if len(text) > LONGEST_RENDERED:
         return plain_tree(text)

@@ -18,10 +18,10 @@ from goldbench.pipeline.report.failure_browser import Behind, Found, hardest
 from goldbench.pipeline.report.rank_buckets import ranks_of
 from goldbench.pipeline.score.judge_reasons import pooled_of, reasons_of
 from goldbench.pipeline.score.searched_queries import conversations
-from goldbench.pipeline.stages.select.near_duplicates import are_alike
+from goldbench.pipeline.stages.select.passage_likeness import PassageLikeness
 from goldbench.pipeline.text.asked_query import AskedQuery
 from goldbench.pipeline.text.language import main_language
-from goldbench.pipeline.text.matched_words import distinct_words, matched_forms, shares_words
+from goldbench.pipeline.text.matched_words import matched_forms, shares_words
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -32,9 +32,6 @@ SHOWN = 10
 
 DEPTH = 100
 """Results of each query that causes of failures are looked for in."""
-
-_LIKE_WORDS = 0.5
-"""Passages that share at most this part of their words are too different to be compared as near-duplicates."""
 
 Top = Callable[[str, Sequence[str], int], Mapping[str, Sequence["Retrieved"]]]
 """Returns the best results of a system by name for some queries, this many of each."""
@@ -226,7 +223,7 @@ class _Causes:
         query_ids: Sequence[str],
     ) -> dict[str, dict[str, tuple[Cause, ...]]]:
         """Return the causes by system and query; a query without a failure is left out."""
-        alike = lru_cache(2**16)(self._alike)
+        alike = lru_cache(2**16)(PassageLikeness(self.passages).are_alike)
         rows = {query_id: row for row, query_id in enumerate(query_ids)}
         found: dict[str, dict[str, tuple[Cause, ...]]] = {}
         for name, results in tops.items():
@@ -254,11 +251,6 @@ class _Causes:
     def _shares(self, query_id: str, doc_id: str) -> bool:
         text = self.passages.get(doc_id)
         return text is None or shares_words(self.texts[query_id], text, self.languages[query_id])
-
-    def _alike(self, one: str, other: str) -> bool:
-        first, second = self.passages.get(one, ""), self.passages.get(other, "")
-        words, others = set(distinct_words(first)), set(distinct_words(second))
-        return len(words & others) > _LIKE_WORDS * max(len(words), len(others)) and are_alike(first, second)
 
 
 def _placed(causes: Sequence[Cause]) -> tuple[Cause, ...]:

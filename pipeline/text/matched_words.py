@@ -62,8 +62,13 @@ def shares_words(query: str, text: str, language: str | None) -> bool:
         text: The passage.
         language: As in `matched_forms`.
     """
-    found = matched_forms(query, (text,), language)
-    return not found or any(found)
+    wanted = frozenset(wanted_words(query, language))
+    begin = text[:LONGEST]
+    return (
+        not wanted
+        or any(_stem(word, language) in wanted for word in distinct_words(text))
+        or any(word in begin for word in wanted if is_spaceless(word))
+    )
 
 
 @lru_cache(maxsize=2**15)

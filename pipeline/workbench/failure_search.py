@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from goldbench.pipeline.measures.ranks.failure_causes import Cause, Listed, failure_causes
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
-from goldbench.pipeline.stages.select.near_duplicates import are_alike
-from goldbench.pipeline.text.words import content_terms, index_terms
+from goldbench.pipeline.stages.select.passage_likeness import PassageLikeness
+from goldbench.pipeline.text.matched_words import shares_words
 from goldbench.pipeline.workbench.gold_labels import GoldLabels
 from goldbench.pipeline.workbench.system_runs import HeldRun, Results
-
-_ALIKE = 0.5
-"""Share of common words below which two passages are not compared as near-duplicates, which takes longer."""
 
 _REMEMBERED = 2**16
 
@@ -29,9 +26,7 @@ class FailureSearch:
 
     def __init__(self, material: ReviewableSet, labels: GoldLabels, k: int) -> None:
         self.k, self._material, self._labels = k, material, labels
-        self._words = lru_cache(_REMEMBERED)(self._words_of)
-        self._wanted = lru_cache(_REMEMBERED)(self._wanted_of)
-        self._alike = lru_cache(_REMEMBERED)(self._are_alike)
+        self._alike = lru_cache(_REMEMBERED)(PassageLikeness(material.corpus).are_alike)
 
     def listed(self, results: Results, query_id: str) -> list[Listed]:
         """Return the results of a query with their grades."""
@@ -50,7 +45,7 @@ class FailureSearch:
             relevant,
             self.k,
             level=self._labels.gold.level,
-            shares_words=(lambda doc_id: self._shares(query_id, doc_id)) if self._wanted(query_id) else None,
+            shares_words=lambda doc_id: self._shares(query_id, doc_id),
             alike=self._alike,
         )
 
@@ -59,29 +54,6 @@ class FailureSearch:
         return next((one for one in relevant if one != doc_id and self._alike(doc_id, one)), None)
 
     def _shares(self, query_id: str, doc_id: str) -> bool:
-        text = self._corpus.get(doc_id)
-        if text is None:
-            return True
-        return not index_terms(text, self._material.language(query_id)).isdisjoint(self._wanted(query_id))
-
-    @property
-    def _corpus(self) -> Mapping[str, str]:
-        return self._material.corpus
-
-    def _wanted_of(self, query_id: str) -> frozenset[str]:
-        return frozenset(content_terms(self._material.asked[query_id].judged, self._material.language(query_id)))
-
-    def _words_of(self, doc_id: str) -> frozenset[str]:
-        return frozenset(self._corpus.get(doc_id, "").split())
-
-    def _are_alike(self, one: str, other: str) -> bool:
-        first, second = self._words(one), self._words(other)
-        shared = len(first & second)
-        if not shared or shared < _ALIKE * (len(first) + len(second) - shared):
-            return self._one_word(first, second) and are_alike(self._corpus[one], self._corpus[other])
-        return are_alike(self._corpus[one], self._corpus[other])
-
-    @staticmethod
-    def _one_word(first: frozenset[str], second: frozenset[str]) -> bool:
-        """Whether texts have so few words, as in scripts without spaces, that these tell nothing about likeness."""
-        return 0 < min(len(first), len(second)) < 20
+        text = self._material.corpus.get(doc_id)
+        asked = self._material.asked[query_id].judged
+        return text is None or shares_words(asked, text, self._material.language(query_id))

@@ -21,7 +21,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "data" / "example"
 GOLDBENCH = str(Path(sys.executable).with_name("goldbench"))
 
 
-def write_set(folder: Path, passages: int) -> None:
+def write_set(folder: Path, passages: int, asked: int = QUERIES) -> None:
     """Write a ``dataset.json``: passages of synthetic text, queries of words of one passage each."""
     from tests.benchmarks.synthetic_text import documents
 
@@ -33,7 +33,7 @@ def write_set(folder: Path, passages: int) -> None:
     assert len(corpus) == passages
     chance, ids = random.Random(3), list(corpus)
     queries, relevant = {}, {}
-    for number, doc_id in enumerate(chance.sample(ids, QUERIES)):
+    for number, doc_id in enumerate(chance.sample(ids, asked)):
         words = corpus[doc_id].split()
         queries[f"q{number}"] = " ".join(chance.sample(words, min(WORDS, len(words))))
         relevant[f"q{number}"] = [doc_id]

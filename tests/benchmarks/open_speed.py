@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks import rows
+from tests.benchmarks import card_speed, rows
 
-PASSAGES, QUERIES, SYSTEMS, DEPTH, LENGTH, WORDS = 100_000, 2_000, 5, 100, 1_000, 8
+PASSAGES, QUERIES, SYSTEMS, DEPTH = 100_000, 2_000, 5, 100
 OPENED = 400
 """Queries that are opened, one after another, each once."""
 P95_MS, LIST_S = 200.0, 10.0
@@ -29,27 +29,14 @@ GOLDBENCH = str(Path(sys.executable).with_name("goldbench"))
 
 
 def write_set(folder: Path) -> list[str]:
-    """Write a ``dataset.json`` and runs that agree in part; return the ids of the queries."""
-    from tests.benchmarks.synthetic_text import documents
-
-    corpus: dict[str, str] = {}
-    for document in documents(PASSAGES * LENGTH * 1.2 / 1e6):
-        for start in range(0, len(document.text) - LENGTH // 2, LENGTH):
-            if len(corpus) < PASSAGES:
-                corpus[f"{document.doc_id}:{start}"] = document.text[start : start + LENGTH]
-    assert len(corpus) == PASSAGES
-    chance, ids = random.Random(3), list(corpus)
-    queries, relevant = {}, {}
-    for number, doc_id in enumerate(chance.sample(ids, QUERIES)):
-        words = corpus[doc_id].split()
-        queries[f"q{number}"] = " ".join(chance.sample(words, min(WORDS, len(words))))
-        relevant[f"q{number}"] = [doc_id]
-    dataset = {"queries": queries, "corpus": corpus, "relevant_docs": relevant, "mode": "text"}
-    (folder / "dataset.json").write_text(json.dumps(dataset), encoding="utf-8")
+    """Write a set and runs that agree in part; return the ids of the queries."""
+    card_speed.write_set(folder, PASSAGES, QUERIES)
+    dataset = json.loads((folder / "dataset.json").read_text(encoding="utf-8"))
+    relevant, ids = dataset["relevant_docs"], list(dataset["corpus"])
     (folder / "runs").mkdir()
     for system in range(SYSTEMS):
         _write_run(folder / "runs" / f"system-{system}.trec", relevant, ids, random.Random(system))
-    return list(queries)
+    return list(relevant)
 
 
 def _write_run(path: Path, relevant: dict[str, list[str]], ids: list[str], chance: random.Random) -> None:

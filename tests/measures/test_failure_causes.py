@@ -9,7 +9,6 @@ from goldbench.pipeline.measures.ranks.failure_causes import (
     TITLES,
     Cause,
     Listed,
-    by_cause,
     failure_causes,
     first_relevant,
 )
@@ -98,11 +97,6 @@ def test_the_cause_of_the_place_comes_last_and_is_always_one() -> None:
 def test_a_negative_grade_is_not_relevant() -> None:
     assert first_relevant(ranked(-1, 0, 2), LEVEL) == 3
     assert first_relevant(ranked(-1, 1), LEVEL) is None
-
-
-def test_queries_are_grouped_under_each_of_their_causes() -> None:
-    told = {"q1": (Cause.TIE, Cause.JUST_BELOW), "q2": (), "q3": (Cause.JUST_BELOW,)}
-    assert by_cause(told) == {Cause.TIE: ["q1"], Cause.JUST_BELOW: ["q1", "q3"]}
 
 
 def test_every_cause_has_words() -> None:

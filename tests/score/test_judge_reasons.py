@@ -1,4 +1,4 @@
-"""What judges said of a pair is on the page of scores; what nobody judged says whether it was in the pool."""
+"""The page of scores shows what judges said of a passage, and whether an unjudged one was in the pool."""
 
 from __future__ import annotations
 

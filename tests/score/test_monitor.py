@@ -119,7 +119,6 @@ def test_what_a_monitor_cannot_do_is_one_line(
 
 
 def test_a_page_of_a_run_is_what_the_history_opens(goldbench: Goldbench, files: Path) -> None:
-    (files / "pages").mkdir()
     done = goldbench(*RECORD, "--run", "good.trec", "--html", "pages/one.html")
     assert done.returncode == 0, done.stderr
     goldbench(*RECORD, "--run", "bad.trec")

@@ -106,16 +106,6 @@ def failure_causes(
     )
 
 
-def by_cause(causes: Mapping[str, Sequence[Cause]]) -> dict[Cause, list[str]]:
-    """Return the failed queries of each cause, in the order of ``Cause``; causes without a query are left out.
-
-    Args:
-        causes: The causes of each query; a query with several causes is listed under each.
-    """
-    found = {cause: [query_id for query_id, its in causes.items() if cause in its] for cause in Cause}
-    return {cause: query_ids for cause, query_ids in found.items() if query_ids}
-
-
 def _place(rank: int | None, k: int) -> Cause:
     if rank is None:
         return Cause.NEVER_FOUND

@@ -245,8 +245,7 @@ class _Likeness:
         return found
 
     def _similar(self, one: int, other: int) -> bool:
-        first, second = self._of(one), self._of(other)
-        return jaccard(_shared(first, second), len(first), len(second)) >= NEAR_DUPLICATE
+        return have_alike_shingles(self._of(one), self._of(other))
 
     def _of(self, row: int) -> Shingles:
         found = self._kept.get(row)
@@ -289,8 +288,15 @@ def _shared(one: Shingles, other: Shingles) -> int:
 
 def are_alike(one: str, other: str) -> bool:
     """Return whether two texts are near-duplicates."""
-    first, second = shingles(one), shingles(other)
-    return jaccard(_shared(first, second), len(first), len(second)) >= NEAR_DUPLICATE
+    return have_alike_shingles(shingles(one), shingles(other))
+
+
+def have_alike_shingles(one: Shingles, other: Shingles) -> bool:
+    """Return whether two texts with these shingles are near-duplicates."""
+    fewer, more = sorted((len(one), len(other)))
+    if fewer < NEAR_DUPLICATE * more:  # even if all were shared
+        return False
+    return jaccard(_shared(one, other), len(one), len(other)) >= NEAR_DUPLICATE
 
 
 @dataclass(frozen=True, slots=True)

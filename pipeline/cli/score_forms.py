@@ -1,0 +1,117 @@
+"""What ``goldbench score`` prints and writes in other forms than a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.measures.statistics.special_figures import Special
+    from goldbench.pipeline.report.text_tables import Rows
+    from goldbench.pipeline.score.common_queries import Earlier
+    from goldbench.schemas.calibrated import Calibration
+    from goldbench.schemas.set_verdict import SetVerdict
+
+
+def print_form(
+    results: Mapping[str, Result],
+    special: Mapping[str, Special],
+    form: str,
+    earlier: Earlier | None,
+    verdict: SetVerdict,
+    unanswerable: int,
+    **method: str,
+) -> None:
+    """Print the scores as JSON, CSV, Markdown or LaTeX."""
+    from goldbench.pipeline.report.score_text import comma_separated, latex
+
+    if form == "json":
+        typer.echo(_json(results, special, earlier, verdict, **method), nl=False)
+    elif form == "markdown":
+        typer.echo(_markdown(results, special, verdict, unanswerable), nl=False)
+    else:
+        typer.echo({"csv": comma_separated, "latex": latex}[form](results), nl=False)
+
+
+def print_both(
+    results: Mapping[str, Result],
+    corrected: Calibration,
+    special: Mapping[str, Special],
+    earlier: Earlier | None,
+    verdict: SetVerdict,
+    **method: str,
+) -> None:
+    """Print the scores and the corrected ones as one JSON object."""
+    import json
+
+    both = {
+        **json.loads(_json(results, special, earlier, verdict, **method)),
+        "calibrated": corrected.model_dump(mode="json"),
+    }
+    typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
+
+
+def _json(
+    results: Mapping[str, Result],
+    special: Mapping[str, Special],
+    earlier: Earlier | None,
+    verdict: SetVerdict,
+    **method: str,
+) -> str:
+    from dataclasses import asdict
+
+    from goldbench.pipeline.report.score_text import as_json
+    from goldbench.pipeline.report.special_text import as_members
+    from goldbench.pipeline.report.weighted_text import as_member
+    from goldbench.pipeline.score.scorecards import means_of
+
+    more = {name: as_members(one) for name, one in special.items()}
+    for name, result in results.items():
+        if result.weighted_by is not None:
+            means = means_of(result, list(result.values))
+            more[name] = {**more.get(name, {}), "weighted": as_member(result, means)}
+            method["weight"] = result.weighted_by
+        if earlier is not None:
+            more[name] = {**more.get(name, {}), "as_before": earlier.as_member(result)}
+    return as_json(results, more=more, verdict=asdict(verdict), **method)
+
+
+def _markdown(
+    results: Mapping[str, Result], special: Mapping[str, Special], verdict: SetVerdict, unanswerable: int
+) -> str:
+    """Return the verdict and every table in Markdown."""
+    from goldbench.pipeline.report.score_text import markdown
+    from goldbench.pipeline.report.special_text import tables, unanswerable_lines
+    from goldbench.pipeline.report.text_tables import markdown_table
+    from goldbench.pipeline.report.verdict_text import verdict_markdown
+
+    titled = list(tables(special, list(next(iter(results.values())).values)))
+    if next(iter(results.values())).weighted_by is not None:
+        titled.append(("Weighted means", weighted_rows(results)))
+    parts = [f"{title}:\n\n{markdown_table(rows, words=2)}\n" for title, rows in titled]
+    parts += [f"{line}\n" for line in unanswerable_lines(special, unanswerable)]
+    return "\n".join([f"{verdict_markdown(verdict)}\n", markdown(results), *parts])
+
+
+def weighted_rows(results: Mapping[str, Result]) -> Rows:
+    """Return the rows of the weighted means."""
+    from goldbench.pipeline.report.weighted_text import table_rows
+    from goldbench.pipeline.score.scorecards import means_of
+
+    return table_rows(results, {name: means_of(result, list(result.values)) for name, result in results.items()})
+
+
+def write_values(path: Path | None, results: Mapping[str, Result]) -> None:
+    """Write the values per query into a file; its suffix tells the form."""
+    if path is None:
+        return
+    from goldbench.pipeline.formats.runs.scorecard_files import write_whole
+    from goldbench.pipeline.report.score_text import per_query
+
+    # Half of a surrogate pair becomes what JSON writes for it: the file is UTF-8 and says the same id.
+    write_whole(path, per_query(results, path.suffix.lower()).encode("utf-8", "backslashreplace"))
