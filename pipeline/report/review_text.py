@@ -11,6 +11,8 @@ from goldbench.schemas.review_report import Between, LikelyErrors, ReviewReport
 
 LANES = {"A": "random sample", "B": "likely judge errors", "C": "queries judged completely"}
 """The names of the lanes for people."""
+OUTSIDE = "outside the samples"
+"""Where judgments stand that belong to no lane, as those made in the workbench."""
 
 _FIGURES = {
     "exact": "same grade",
@@ -27,7 +29,7 @@ _KAPPAS = ("pairs", "kappa", "quadratic", "relevant or not")
 
 def lines(found: ReviewReport) -> Iterator[str]:
     """Yield the report, line by line."""
-    lanes = {LANES.get(lane, lane): count for lane, count in found.by_lane.items()}
+    lanes = {LANES.get(lane, OUTSIDE): count for lane, count in found.by_lane.items()}
     yield (
         f"{found.judged:,} of {amount(found.pairs, 'pair')} judged, {amount(found.judgments, 'judgment')}"
         + _listed(lanes)

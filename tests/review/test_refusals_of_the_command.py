@@ -80,3 +80,12 @@ def test_a_folder_that_cannot_be_judged_is_told(tmp_path: Path, broken: str) -> 
         (folder / "4-pool.jsonl").write_text('{"query_id": "q000", "chunk_id": "gone"}\n')
     with pytest.raises(InputError, match=str(folder)), opened(folder, None, QueueSettings()):
         pass
+
+
+def test_a_beir_folder_is_told_how_it_becomes_a_set(goldbench: Goldbench, tmp_path: Path) -> None:
+    (tmp_path / "beir").mkdir()
+    (tmp_path / "beir" / "corpus.jsonl").write_text('{"_id": "d", "text": "pump"}\n', encoding="utf-8")
+    for command in ("review", "open"):
+        done = goldbench(command, tmp_path / "beir", "--port", 0)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "goldbench import beir FOLDER --out DIR" in done.stderr
