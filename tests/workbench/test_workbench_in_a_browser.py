@@ -75,6 +75,18 @@ def test_a_count_of_failures_leads_to_a_passage_in_three_clicks(quiet_site: Site
     anna.page.locator("#detail .passage").first.wait_for()
 
 
+def test_a_figure_of_a_system_leads_to_its_worst_queries_and_their_passages(
+    quiet_site: Site, visitor: Visitors
+) -> None:
+    anna = visitor(quiet_site.links["anna"])
+    row = anna.page.locator("#figures tbody tr", has_text="vectors")
+    row.locator("td button").first.click()
+    state = anna.page.evaluate("Object.fromEntries(new URLSearchParams(location.hash.slice(1)))")
+    assert (state["first"], state["sort"]) == ("vectors", "worst")
+    anna.page.locator("#list a").first.click()
+    anna.page.locator("#detail .passage").first.wait_for()
+
+
 @pytest.mark.slow
 def test_an_address_opens_its_query_and_going_back_closes_it(quiet_site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{quiet_site.links['anna']}#query=q-ar&first=vectors")
@@ -238,8 +250,8 @@ def test_no_figure_is_broken_into_two_lines_on_a_small_screen(tmp_path: Path, vi
         anna = visitor(site.links["anna"], viewport={"width": 360, "height": 740})
         broken = anna.page.evaluate(
             "() => [...document.querySelectorAll('#figures td')].filter(one => {"
-            "const text = document.createRange(); text.selectNodeContents(one);"
-            "return !one.children.length && text.getClientRects().length > 1 }).map(one => one.textContent)"
+            "const text = document.createRange(); text.selectNodeContents(one.querySelector('button') || one);"
+            "return text.getClientRects().length > 1 }).map(one => one.textContent)"
         )
         assert broken == []
         assert anna.page.evaluate("document.documentElement.scrollWidth <= innerWidth")

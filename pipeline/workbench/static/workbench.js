@@ -123,12 +123,17 @@ function showList() {
   more();
 }
 
+function worst(system, measure, mean) { // a figure that shows the queries behind it, the worst first
+  if (mean === null || mean === undefined) return figure(mean);
+  return button(figure(mean, 4), () => set({ first: system, measure, show: "all", cause: "", sort: "worst" }), { class: "link", "aria-label": `${measure} of ${system}: ${figure(mean, 4)}; show the worst queries first` });
+}
+
 function showFigures() {
   const head = ["system", ...data.measures, ...(data.pending ? data.measures.map((measure) => `${measure}, decisions applied`) : []), `failures at ${data.k}`];
   const rows = data.means.map((one) => {
     const fails = one.failed ? button(String(one.failed), () => set({ first: one.system, show: "fails", cause: "", sort: "worst" }), { class: "link", "aria-label": `Show the ${one.failed} failures of ${one.system}` }) : "0";
     const applied = data.pending ? one.applied.map((mean) => make("td", {}, figure(mean, 4))) : [];
-    return make("tr", {}, make("th", { scope: "row" }, name(one.system)), ...one.now.map((mean) => make("td", {}, figure(mean, 4))), ...applied, make("td", {}, fails));
+    return make("tr", {}, make("th", { scope: "row" }, name(one.system)), ...one.now.map((mean, at) => make("td", {}, worst(one.system, data.measures[at], mean))), ...applied, make("td", {}, fails));
   });
   $("figures").replaceChildren(make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))), make("tbody", {}, ...rows));
   $("pending").hidden = !data.pending;
