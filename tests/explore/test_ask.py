@@ -60,7 +60,7 @@ def ask(folder: Path, questions: bytes, *arguments: str, system: str = "bm25") -
             *arguments,
         ],
         cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT)},
+        env={**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200"},
         input=questions,
         capture_output=True,
         timeout=100,
