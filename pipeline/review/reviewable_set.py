@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS
 from goldbench.pipeline.goldset.file_names import DATASET
 from goldbench.pipeline.goldset.folder import GoldFolder, Records
 from goldbench.pipeline.goldset.gold_path import notes_of_queries
@@ -100,7 +101,7 @@ def load_reviewable(folder: Path) -> ReviewableSet:
     if not folder.is_dir():
         raise InputError(folder, "not a folder; give the folder of a build")
     home = GoldFolder(folder)
-    if not (folder / DATASET).is_file() and (folder / "corpus.jsonl").is_file():
+    if not (folder / DATASET).is_file() and (folder / BEIR_CORPUS).is_file():
         raise InputError(folder, "is a BEIR folder; make a set of it: goldbench import beir FOLDER --out DIR")
     dataset = home.dataset()
     waiting = {query.query_id: query for query in home.waiting()}

@@ -83,7 +83,9 @@ def test_a_folder_that_cannot_be_judged_is_told(tmp_path: Path, broken: str) -> 
 
 
 def test_a_beir_folder_is_told_how_it_becomes_a_set(goldbench: Goldbench, tmp_path: Path) -> None:
-    (tmp_path / "beir").mkdir()
+    (tmp_path / "beir" / "qrels").mkdir(parents=True)
+    (tmp_path / "beir" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n", encoding="utf-8")
+    (tmp_path / "beir" / "queries.jsonl").write_text('{"_id": "q", "text": "pump?"}\n', encoding="utf-8")
     (tmp_path / "beir" / "corpus.jsonl").write_text('{"_id": "d", "text": "pump"}\n', encoding="utf-8")
     for command in ("review", "open"):
         done = goldbench(command, tmp_path / "beir", "--port", 0)
