@@ -99,6 +99,7 @@ print("done")
     assert last == "done"
     assert set(missing) == {
         f"pipeline review jinja2 {HINT.format('review')}",
+        f"pipeline workbench jinja2 {HINT.format('review')}",
         "pipeline formats documents deep_elements lxml",  # these are imported by the worker that reads files
         "pipeline formats documents html_text markdownify",
         "pipeline formats documents main_content lxml",

@@ -48,7 +48,9 @@ MAIN = ("ndcg", "mrr", "r", "hit")
 
 
 def main_rows(found: Experiment, timings: Timings, *, every: bool = False) -> Rows:
-    """Return a row for each system: the measures that matter at the cutoff of the tests, judged share, median time.
+    """Return a row for each system: the measures, judged share, median time.
+
+    Of more than `MOST_MEASURES` measures, those that matter at the cutoff of the tests are shown.
 
     Args:
         found: The experiment.
@@ -58,6 +60,7 @@ def main_rows(found: Experiment, timings: Timings, *, every: bool = False) -> Ro
     cutoff = next((parse_measure(name).k for name in found.compared), None)
     known = {name: parse_measure(name) for name in found.card.measures}
     same = [name for name, one in known.items() if one.k == cutoff and one.family in MAIN]
+    every = every or len(known) <= MOST_MEASURES
     measures = list(known) if every else list(dict.fromkeys([*found.compared, *same]))[:MOST_MEASURES]
     judged = sorted({name for system in found.card.systems for name in system.judged})
     rows: Rows = [("system", *measures, *judged, "p50 ms")]

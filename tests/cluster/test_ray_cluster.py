@@ -383,6 +383,6 @@ def test_addresses_that_cannot_be_used_are_refused_in_one_line(tmp_path: Path, m
     with pytest.raises(UsageError, match="RAY_ADDRESS: not a valid address"):
         cluster()
     (tmp_path / "a.md").write_text("# A\n\nText.\n")
-    _, err = done(tmp_path, "chunk", "a.md", "--engine", "ray", code=1, RAY_ADDRESS="127.0.0.1:9")
+    _, err = done(tmp_path, "chunk", "a.md", "--engine", "ray", code=2, RAY_ADDRESS="127.0.0.1:9")
     (line,) = err.splitlines()
     assert line.startswith("goldbench: the Ray cluster at 127.0.0.1:9 cannot be reached")

@@ -1,4 +1,4 @@
-"""Eight people at once: five thousand judgments through HTTP, none lost, none doubled, the overlap exact."""
+"""Eight people at once: 2,500 judgments through HTTP, none lost, none doubled, the overlap exact."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _check(folder: Path, address: str | None, workers: list[Worker], seconds: fl
     assert [problem for worker in workers for problem in worker.problems] == []
     sent = [client_id for worker in workers for client_id in worker.sent]
     print(f"{len(sent)} judgments in {seconds:.1f} s")
-    assert len(sent) >= 5000
+    assert len(sent) >= 2500
     assert Counter(event.client_id for event in events) == Counter(sent)
     assert [event.seq for event in events] == sorted(event.seq or 0 for event in events)
     state = fold(events)
@@ -137,14 +137,14 @@ def memory(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_eight_people_on_sqlite(tmp_path: Path, memory: Path) -> None:
-    folder = write_set(tmp_path / "set", queries=167, passages=25, chunks=False)
+    folder = write_set(tmp_path / "set", queries=84, passages=25, chunks=False)
     address = str(memory / "review.sqlite")
     workers, seconds = _judge_at_once(folder, address)
     _check(folder, address, workers, seconds)
 
 
 def test_eight_people_on_postgresql(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "set", queries=167, passages=25, chunks=False)
+    folder = write_set(tmp_path / "set", queries=84, passages=25, chunks=False)
     with postgres() as address:
         workers, seconds = _judge_at_once(folder, address)
         _check(folder, address, workers, seconds)

@@ -98,7 +98,7 @@ def test_a_process_that_ends_twice_ends_the_run_in_one_line(long_build: subproce
     child.kill()
     _waited(lambda: gone(child), 10)
     child_at_work(long_build, other=child).kill()
-    assert long_build.wait(60) == 1
+    assert long_build.wait(60) == 2
     assert (
         (tmp_path / "said.txt")
         .read_text(encoding="utf-8")
