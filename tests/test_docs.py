@@ -139,7 +139,7 @@ def test_every_make_target_of_the_readme_exists() -> None:
 
 
 PAGES = {"README.md": README} | {
-    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))
 }
 MEASURED = re.compile(r"python -m (tests\.benchmarks[\w.]*)((?: [\w./-]+)*)")
 TESTED = re.compile(r"pytest -m slow (tests/[\w/]+\.py)")
@@ -177,7 +177,7 @@ def test_a_table_of_figures_stands_beside_the_command_that_prints_it(section: st
 
 
 def test_the_figures_of_the_notice_are_those_of_the_pages() -> None:
-    measured = PAGES["docs/simulated_queries.md"]
+    measured = PAGES["docs/explanation/simulated_queries.md"]
     assert f"on {COLLECTIONS} collections" in README
     for recipe, (mean, low, high) in TAU.items():
         row = next(line for line in README.splitlines() if line.startswith(f"| `{recipe}` | {mean} |"))
@@ -196,7 +196,7 @@ def test_there_is_no_other_kind_of_command() -> None:
 @pytest.mark.slow
 def test_the_python_of_the_readme_and_of_its_page_runs() -> None:
     page = re.findall(
-        r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+        r"^```python\n(.*?)^```$", (ROOT / "docs" / "reference" / "python.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
     assert page
     for code in [*[block for kind, block in BLOCKS if kind == "python"][1:], *page]:

@@ -20,7 +20,7 @@ def row(page: str, name: str) -> list[str]:
 
 @pytest.mark.parametrize("recipe", TAU)
 def test_the_notice_has_the_figures_of_the_table_by_collection(recipe: str) -> None:
-    *cells, mean = row("docs/simulated_queries.md", f"`{recipe}`")
+    *cells, mean = row("docs/explanation/simulated_queries.md", f"`{recipe}`")
     values = [float(cell) for cell in cells]
     assert len(values) == COLLECTIONS
     assert fmean(values) == pytest.approx(float(TAU[recipe][0]), abs=0.01)
