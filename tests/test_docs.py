@@ -1,4 +1,4 @@
-"""The README is true: every command in it is run, in the order it stands there."""
+"""The pages are true: every command on them is run, in the order in which it stands there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.offline.notice import COLLECTIONS, PEOPLE, TAU
 from goldbench.pipeline.stages.check.single_checks import CHECKS
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.stages.select.eligibility import RULES
@@ -24,9 +23,42 @@ from goldbench.pipeline.stages.select.page_kinds import PAGE_RULES
 from tests.conftest import ROOT, SETTINGS
 from tests.model_server.fixture import ServerHandle, start_server
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-COMMANDS = [line.split(" #")[0].strip() for kind, block in BLOCKS if kind == "sh" for line in block.splitlines()]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")))
+}
+README = PAGES["README.md"]
+BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ELSEWHERE = {"docs/how_to/connect_a_retriever.md": "tests/systems/test_recipes.py"}
+"""Pages whose commands and snippets another test runs."""
+
+
+def blocks(page: str, kind: str) -> list[str]:
+    """The code blocks of a page in one language; those with a title are files, which a test of their own runs."""
+    return [body for found, title, body in BLOCK.findall(PAGES[page]) if found == kind and not title.strip()]
+
+
+def commands_of(page: str) -> list[str]:
+    lines = [line.split(" #")[0].strip() for block in blocks(page, "sh") for line in block.splitlines()]
+    return [line for line in lines if line]
+
+
+COMMANDS = {page: found for page in PAGES if page not in ELSEWHERE and (found := commands_of(page))}
+SECTIONS = {
+    page: inner
+    for page, lines in COMMANDS.items()
+    if (inner := [line for line in lines if line.startswith("goldbench ")])
+}
+FIRST = sorted(
+    {
+        command: None
+        for command in itertools.chain.from_iterable(SECTIONS.values())
+        if command.startswith(("goldbench build data/example/documents --out runs/m", "goldbench retrieve runs/mine "))
+        and not command.endswith(("--dry-run", "--replay"))
+    },
+    key=lambda command: not command.startswith("goldbench build"),
+)
+"""What other pages rest on: the sets, and the runs on them."""
 
 
 def run(command: str, folder: Path, timeout_s: int = 110) -> subprocess.CompletedProcess[str]:
@@ -43,23 +75,6 @@ def run(command: str, folder: Path, timeout_s: int = 110) -> subprocess.Complete
     )
 
 
-def commands_of(section: str) -> list[str]:
-    """The goldbench commands of one part of the README."""
-    blocks = re.findall(r"^```sh\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-    lines = [line.split(" #")[0].strip() for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line.startswith("goldbench ")]
-
-
-SECTIONS = {part.split("\n")[0]: found for part in README.split("\n## ")[1:] if (found := commands_of(part))}
-FIRST = [
-    command
-    for command in itertools.chain.from_iterable(SECTIONS.values())
-    if command.startswith(("goldbench build data/example/documents --out runs/m", "goldbench retrieve runs/mine"))
-    and not command.endswith(("--dry-run", "--replay"))
-]
-"""What later parts rest on: the sets and runs that earlier ones made."""
-
-
 def work(command: str, folder: Path, server: ServerHandle) -> None:
     done = run(command.replace("http://127.0.0.1:11434/v1", server.base_url), folder)
     assert done.returncode == 0, (command, done.stderr)
@@ -69,7 +84,7 @@ def work(command: str, folder: Path, server: ServerHandle) -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(ROOT / "data" / "example", folder / "data" / "example")
-    (folder / "zh.toml").write_text(next(block for kind, block in BLOCKS if kind == "toml"), encoding="utf-8")
+    (folder / "zh.toml").write_text(blocks("docs/how_to/your_documents.md", "toml")[0], encoding="utf-8")
     server = start_server()
     try:
         for command in FIRST:
@@ -81,21 +96,21 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("section", SECTIONS)
-def test_every_goldbench_command_of_the_readme_works(
-    section: str, made: Path, tmp_path: Path, model_server: ServerHandle
+@pytest.mark.parametrize("page", SECTIONS)
+def test_every_goldbench_command_of_the_pages_works(
+    page: str, made: Path, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     gold = json.loads((made / "runs" / "model" / "dataset.json").read_text(encoding="utf-8"))
     relevant = {gold["queries"][q]: {gold["corpus"][d]: 3 for d in ids} for q, ids in gold["relevant_docs"].items()}
     model_server.script(judge={"truth": relevant})
-    for command in SECTIONS[section]:
+    for command in SECTIONS[page]:
         if command not in FIRST:
             work(command, tmp_path, model_server)
 
 
-def test_the_readme_shows_more_than_a_few_commands() -> None:
-    assert len(SECTIONS) >= 5
+def test_the_pages_show_more_than_a_few_commands() -> None:
+    assert len(SECTIONS) >= 12
     assert len(FIRST) >= 4
 
 
@@ -103,8 +118,9 @@ def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
     from docs.write_reference import EXAMPLE, REFERENCE, example, reference
 
     shown = EXAMPLE.read_text(encoding="utf-8")
-    assert shown == example(tomllib.loads(shown)), "run make docs"
-    assert REFERENCE.read_text(encoding="utf-8") == reference(), "run make docs"
+    assert shown == example(tomllib.loads(shown)), "run make reference"
+    for name, page in reference().items():
+        assert (REFERENCE / name).read_text(encoding="utf-8") == page, f"{name}: run make reference"
 
 
 def test_the_reference_explains_every_rule_of_a_build() -> None:
@@ -123,24 +139,22 @@ def test_the_reference_explains_every_rule_of_a_build() -> None:
     }
 
 
-def test_the_experiment_in_the_readme_is_one(tmp_path: Path) -> None:
+def test_the_experiment_on_the_page_is_one(tmp_path: Path) -> None:
     from goldbench.pipeline.bench.bench_file import load_bench
 
-    block = next(block for kind, block in BLOCKS if kind == "toml" and block.startswith("# bench.toml"))
+    [block] = blocks("docs/how_to/choose_a_retriever.md", "toml")
     (tmp_path / "bench.toml").write_text(block, encoding="utf-8")
     assert load_bench(tmp_path / "bench.toml", level=2)
 
 
-def test_every_make_target_of_the_readme_exists() -> None:
-    targets = [shlex.split(command)[1] for command in COMMANDS if command.startswith("make ")]
-    assert {"dataset", "test"} <= set(targets)
+def test_every_make_target_of_the_pages_exists() -> None:
+    assert {"make dataset", "make test"} <= set(COMMANDS["README.md"])
+    lines = itertools.chain.from_iterable(COMMANDS.values())
+    targets = {shlex.split(command)[1] for command in lines if command.startswith("make ")}
     for target in targets:
         assert run(f"make --dry-run {target}", ROOT).returncode == 0, target
 
 
-PAGES = {"README.md": README} | {
-    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("docs/*.md"))
-}
 MEASURED = re.compile(r"python -m (tests\.benchmarks[\w.]*)((?: [\w./-]+)*)")
 TESTED = re.compile(r"pytest -m slow (tests/[\w/]+\.py)")
 SECTIONS_WITH_TABLES = {
@@ -172,35 +186,24 @@ def test_a_table_of_figures_stands_beside_the_command_that_prints_it(section: st
     text = SECTIONS_WITH_TABLES[section]
     rows = [line.split("|")[2:-1] for line in text.splitlines() if line.startswith("| ")]
     figures = sum(bool(re.match(r" *[−+-]?[.\d]", cell)) for row in rows for cell in row)
-    if 4 * figures > sum(map(len, rows)):
+    if 4 * figures > sum(map(len, rows)) and "| `--target` |" not in text:  # these are settings
         assert MEASURED.search(text), section
 
 
-def test_the_figures_of_the_notice_are_those_of_the_pages() -> None:
-    measured = PAGES["docs/simulated_queries.md"]
-    assert f"on {COLLECTIONS} collections" in README
-    for recipe, (mean, low, high) in TAU.items():
-        row = next(line for line in README.splitlines() if line.startswith(f"| `{recipe}` | {mean} |"))
-        assert row.endswith(f"| {low} | {high} |")
-        line = next(line for line in measured.splitlines() if line.startswith(f"| `{recipe}` | ."))
-        cells = [cell.strip() for cell in line.split("|")[2:-1]]
-        assert len(cells) == COLLECTIONS + 1
-        assert (min(cells[:-1]), max(cells[:-1]), cells[-1].split()[0]) == (low, high, mean)
-    assert f"| people's queries, two full sets | {PEOPLE} |" in README
-
-
 def test_there_is_no_other_kind_of_command() -> None:
-    assert not [command for command in COMMANDS if command and not command.startswith(("goldbench ", "make "))]
+    lines = itertools.chain.from_iterable(COMMANDS.values())
+    assert not [command for command in lines if not command.startswith(("goldbench ", "make "))]
+
+
+PYTHON = {page: found for page in PAGES if page not in ELSEWHERE and (found := blocks(page, "python"))}
 
 
 @pytest.mark.slow
-def test_the_python_of_the_readme_and_of_its_page_runs() -> None:
-    page = re.findall(
-        r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
-    assert page
-    for code in [*[block for kind, block in BLOCKS if kind == "python"][1:], *page]:
-        assert subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=ROOT, check=False).returncode == 0, code
+@pytest.mark.parametrize("page", PYTHON)
+def test_the_python_of_the_pages_runs(page: str, made: Path) -> None:
+    for code in PYTHON[page]:
+        done = subprocess.run([sys.executable, "-W", "error::FutureWarning", "-c", code], cwd=made, check=False)
+        assert done.returncode == 0, code
 
 
 MADE = pytest.mark.skipif(not (ROOT / ".venv" / ".runtime").exists(), reason="made by make install")
@@ -219,21 +222,18 @@ def test_make_dataset_without_the_model_simulates_and_says_so(tmp_path: Path) ->
 @MADE
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_make_dataset_gives_what_the_readme_shows(tmp_path: Path) -> None:
+def test_make_dataset_gives_what_the_tutorial_shows(tmp_path: Path) -> None:
     """Processors round differently, so the model may choose a little otherwise on this one."""
     done = run(f"make dataset OUT={tmp_path / 'run'}", ROOT, timeout_s=500)
     assert done.returncode == 0, done.stderr
     printed = " ".join(done.stdout.split())
-    shown = next(block for kind, block in BLOCKS if not kind and block.startswith("documents  "))
+    [shown] = [block for block in blocks("docs/tutorial.md", "") if block.startswith("documents  ")]
     for line in filter(None, shown.splitlines()):
         expected = re.escape(" ".join(line.replace("data/runs/example", str(tmp_path / "run")).split()))
         if line.startswith(("drawn", "candidates", "queries")):
             expected = re.sub(r"\d+", r"\\d+", expected)
         assert re.search(expected, printed), (line, done.stdout)
-    python = next(block for kind, block in BLOCKS if kind == "python")
-    code = python.replace("data/runs/example", str(tmp_path / "run"))
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     queries = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))["queries"]
-    listed = re.findall(r"^\d+\. (.+)$", README, re.MULTILINE)
+    listed = re.findall(r"^\d+\. (.+)$", PAGES["docs/tutorial.md"], re.MULTILINE)
     assert len(listed) == 10
     assert len(set(listed) & set(queries.values())) >= 8

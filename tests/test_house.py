@@ -104,9 +104,9 @@ def test_tests_lie_where_the_code_lies() -> None:
 
 
 class TestTheMap:
-    """``docs/architecture.md`` shows every folder, and nothing that is gone."""
+    """``docs/explanation/architecture.md`` shows every folder, and nothing that is gone."""
 
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
 
     def drawn(self, picture: int) -> str:
         return re.findall(r"```mermaid\n(.*?)```", self.page, re.DOTALL)[picture]
@@ -129,7 +129,7 @@ class TestTheMap:
         assert places == sorted(places)
 
     def test_contributors_are_sent_there(self) -> None:
-        assert "docs/architecture.md" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        assert "docs/explanation/architecture.md" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 class TestTheDoors:
@@ -248,7 +248,7 @@ def texts() -> Iterator[tuple[str, str]]:
                 yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", ".ci/run", "data/example/README.md"):
         yield name, (ROOT / name).read_text(encoding="utf-8")
-    for pattern in ("docs/*.md", "data/example/*.toml"):
+    for pattern in ("docs/**/*.md", "data/example/*.toml"):
         for path in sorted(ROOT.glob(pattern)):
             yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
@@ -268,7 +268,7 @@ def test_the_earlier_name_stands_only_where_it_is_read_or_explained() -> None:
     allowed = {
         "CHANGELOG.md",
         "Makefile",
-        "docs/architecture.md",  # the room of the run folder
+        "docs/explanation/architecture.md",  # the room of the run folder
         "pipeline/cli/earlier_command.py",
         "pipeline/review/static/review.js",
         "schemas/earlier_name.py",

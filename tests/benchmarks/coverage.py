@@ -5,7 +5,8 @@ draws queries from a population, computes the interval as the product does, and 
 population's figure. Target: 93 to 97 % for intervals, .80 +- .03 for powers. Resamples are 300 to 2,000 instead of
 1,000 to 10,000: the product's numbers moved coverage by up to 1 % for kappas, alpha and bias (downwards), and by up to
 .5 % for tau and means, in eight settings that were tried with both. A mark of ``more`` means more than 97 %: the
-interval is safe and too wide. Populations: `coverage_populations`. The last table of results stands in docs/errors.md.
+interval is safe and too wide. Populations: `coverage_populations`. The last table of
+results stands in docs/explanation/errors.md.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def test_every_command_takes_the_options_of_output(words: str) -> None:
 
 
 def test_every_exception_from_json_is_a_command_and_has_a_reason() -> None:
-    page = (ROOT / "docs" / "terminal.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "terminal.md").read_text(encoding="utf-8")
     for words, reason in WITHOUT_JSON.items():
         assert reason
         assert words == "open" or words in EVERY

@@ -1,4 +1,4 @@
-"""``docs/servers.md`` says what is so."""
+"""``docs/how_to/ollama_and_azure.md`` says what is so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from goldbench.pipeline.config import Config
 from goldbench.pipeline.llm.probe import LOCAL_SERVERS
 from goldbench.pipeline.llm.server_settings import ModelSettings
 
-PAGE = (Path(__file__).parents[2] / "docs/servers.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how_to/ollama_and_azure.md").read_text(encoding="utf-8")
 
 
 def test_the_addresses_are_those_that_are_tried():

@@ -1,6 +1,6 @@
 """When two sources of queries agree too little; apart from the formulas because reports read it without calculating.
 
-Measured by ``python -m tests.benchmarks.offline_validity``; see ``docs/simulated_queries.md``.
+Measured by ``python -m tests.benchmarks.offline_validity``; see ``docs/explanation/simulated_queries.md``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,147 @@
+"""The pages hang together: links, the list of the site, options that exist, the two READMEs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from goldbench.pipeline.cli.app import built
+from goldbench.pipeline.cli.command_list import COMMANDS
+from goldbench.pipeline.score.demands import TARGETS
+from tests.conftest import ROOT
+from tests.test_docs import BLOCK, ELSEWHERE, PAGES
+
+TEXTS = {**PAGES, **{name: (ROOT / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CONTRIBUTING.md")}}
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^#{1,6} (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as code hosts and the site make them."""
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower() for heading in headings(text))
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_link_leads_to_a_file_and_an_anchor(name: str) -> None:
+    for target, anchor in LINK.findall(CODE.sub("", TEXTS[name])):
+        path = (ROOT / name).parent / target if target else ROOT / name
+        assert path.is_file(), target
+        if anchor:
+            assert anchor in anchors(path.read_text(encoding="utf-8")), (target, anchor)
+
+
+def test_a_link_to_a_heading_that_is_gone_is_seen() -> None:
+    assert "look-at-the-set" in anchors(PAGES["docs/tutorial.md"])
+    assert "look-at-the-sets" not in anchors(PAGES["docs/tutorial.md"])
+    assert anchors("# `a` and [b](c.md): d, 2.0\n```\n# no\n```\n") == {"a-and-b-d-20"}
+
+
+def listed(nav: object) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, dict):
+        yield from listed(list(nav.values()))
+    elif isinstance(nav, list):
+        for one in nav:
+            yield from listed(one)
+
+
+def test_the_site_lists_every_page_once() -> None:
+    site = tomllib.loads((ROOT / "docs" / "site.toml").read_text(encoding="utf-8"))
+    wanted = [name.removeprefix("docs/") for name in PAGES if name != "README.md"]
+    assert sorted(listed(site["project"]["nav"])) == sorted(
+        [*wanted, "project/CHANGELOG.md", "project/CONTRIBUTING.md"]
+    )
+
+
+def test_every_page_with_commands_or_snippets_is_run_by_a_test() -> None:
+    for page, test in ELSEWHERE.items():
+        if page in PAGES:
+            assert Path(page).name in (ROOT / test).read_text(encoding="utf-8"), page
+
+
+LINES = [
+    (page, line.strip())
+    for page, text in PAGES.items()
+    for _, _, body in BLOCK.findall(text)
+    for line in body.splitlines()
+    if re.match(r"\s*(\$ )?goldbench [a-z]", line)
+]
+
+
+def options_of(words: list[str]) -> set[str]:
+    command = built(words[0])
+    for word in words[1:]:
+        command = getattr(command, "commands", {}).get(word, command)
+    return {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
+
+
+@pytest.mark.parametrize(("page", "line"), LINES)
+def test_every_command_that_a_page_shows_has_the_options_that_it_shows(page: str, line: str) -> None:
+    words = shlex.split(line.removeprefix("$ "), comments=True)[1:]
+    assert words[0] in COMMANDS, page
+    known = options_of(words)
+    assert [word for word in words if word.startswith("-") and word.split("=")[0] not in known] == [], page
+
+
+def test_the_targets_on_the_page_are_those_of_the_gate() -> None:
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| (\.\d) \| (\.\d) \| (\.\d) \| (\.\d) \|$",
+        PAGES["docs/how_to/score_retrievers.md"],
+        re.MULTILINE,
+    )
+    assert {name: [float(one) for one in figures] for name, *figures in rows} == {
+        name: list(target.values()) for name, target in TARGETS.items()
+    }
+
+
+def skeleton(text: str) -> dict[str, object]:
+    """What two languages of a page have in common: levels of headings, code, links, names in code."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    links = [target.removeprefix("../").removeprefix("docs/") for target, _ in LINK.findall(prose)]
+    return {
+        "headings": [len(marks) for marks in re.findall(r"^(#+) ", prose, re.MULTILINE)],
+        "code": [re.sub(r" +#.*", "", body) for _, _, body in BLOCK.findall(text)],
+        "links": sorted(link for link in links if link not in {"README.md", "README.zh.md"}),
+        "names": sorted(re.findall(r"`([^`\n]+)`", prose)),
+        "rows": len(re.findall(r"^\|", prose, re.MULTILINE)),
+    }
+
+
+def test_the_chinese_readme_keeps_step_with_the_english_one() -> None:
+    english, chinese = skeleton(PAGES["README.md"]), skeleton(PAGES["docs/README.zh.md"])
+    for part, found in english.items():
+        assert chinese[part] == found, part
+    assert len(re.findall(r"[\u4e00-\u9fff]", PAGES["docs/README.zh.md"])) > 500
+
+
+def test_the_readme_fits_two_screens() -> None:
+    assert len(PAGES["README.md"].splitlines()) <= 125
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
+def test_a_page_shows_what_its_commands_print(name: str) -> None:
+    from docs.write_outputs import with_outputs, with_sample
+
+    with tempfile.TemporaryDirectory() as folder:
+        assert with_outputs(PAGES[name], with_sample(Path(folder))) == PAGES[name], "run make outputs"
+
+
+def test_the_citation_names_this_project() -> None:
+    cited = (ROOT / ".github" / "CITATION.cff").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for line in ("cff-version: 1.2.0", "type: software", f"title: {project['name']}", f"license: {project['license']}"):
+        assert line in cited.splitlines()
+    assert f'version: "{project["version"]}"' in cited.splitlines()
