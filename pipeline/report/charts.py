@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -105,26 +108,22 @@ def rendered(template: str, /, **values: Any) -> str:  # noqa: ANN401  each temp
     return page.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written to a file
 
 
-def library() -> Markup:
-    """Return plotly's script, which a page holds once."""
-    from markupsafe import Markup
+@cache
+def library() -> str:
+    """Return plotly's script, which a page holds once, as base64 of a zlib stream: 2 MB in place of 4.8 MB."""
     from plotly.offline import get_plotlyjs
 
-    return Markup(get_plotlyjs())  # noqa: S704  the library's own text; a test looks for what would end the script
+    return base64.b64encode(zlib.compress(get_plotlyjs().encode(), 9)).decode()
 
 
 def drawn(figure: Figure, name: str) -> Markup:
-    """Return a chart as HTML for a page that holds the library; ``name`` becomes its id, unique on the page."""
+    """Return a chart as HTML, which the page's script draws; ``name`` becomes its id, unique on the page."""
     from markupsafe import Markup
 
-    html = figure.to_html(
-        full_html=False,
-        include_plotlyjs=False,
-        div_id=name,
-        default_height=f"{figure.layout.height or 360}px",
-        config={"displaylogo": False, "responsive": True, "displayModeBar": False},
-    )
-    return Markup(html)  # noqa: S704  plotly writes every < in its data as an escape, and texts are escaped here
+    height = f"{figure.layout.height or 360}px"
+    place = Markup('<div id="{}" class="plotly-graph-div" style="height:{}"></div>').format(name, height)
+    data = Markup(figure.to_json())  # noqa: S704  plotly writes every < in its data as an escape
+    return place + Markup('<script type="application/json" class="chart" data-for="{}">').format(name) + data + Markup("</script>")
 
 
 def lines(series: Sequence[Points], *, x_title: str, y_title: str, height: int = 340) -> Figure:

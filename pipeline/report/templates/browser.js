@@ -27,9 +27,8 @@
       xaxis: { ...axis, title: { text: escaped(x) } }, yaxis: { ...axis, title: { text: escaped(y) } },
     };
   };
-  const config = { displaylogo: false, responsive: true, displayModeBar: false };
   const drawPairs = () => {
-    if (!several) return;
+    if (!several || !globalThis.Plotly) return; // drawn again when the library is there
     const all = rows();
     const [a, b] = [values(state.first), values(state.second)];
     const known = all.map((_, place) => place).filter((place) => a[place] !== null && b[place] !== null);
@@ -46,7 +45,7 @@
       };
     });
     const title = `${names[state.first]} − ${names[state.second]}, ${state.measure}`;
-    Plotly.react("deltas", bars, { ...layout("queries, largest difference first", title), showlegend: kinds.length > 1 }, config);
+    Plotly.react("deltas", bars, { ...layout("queries, largest difference first", title), showlegend: kinds.length > 1 }, chartSettings);
     const points = {
       type: "scatter", mode: "markers", x: order.map((one) => one.a), y: order.map((one) => one.b), customdata: order.map((one) => one.row),
       hovertext: order.map((one) => escaped(data.ids[one.row])),
@@ -54,7 +53,7 @@
     };
     const most = order.reduce((top, one) => Math.max(top, one.a, one.b), 1);
     const even = { type: "scatter", mode: "lines", x: [0, most], y: [0, most], line: { color: "#7a838c", dash: "dot" }, hoverinfo: "skip" };
-    Plotly.react("scatter", [even, points], { ...layout(names[state.first], names[state.second]), showlegend: false }, config);
+    Plotly.react("scatter", [even, points], { ...layout(names[state.first], names[state.second]), showlegend: false }, chartSettings);
     const better = order.filter((one) => one.difference >= data.least).length, worse = order.filter((one) => one.difference <= -data.least).length;
     byId("delta-words").replaceChildren(
       node("bdi", {}, names[state.first]), ` better on ${better}, tied on ${order.length - better - worse}, worse on ${worse} of ${order.length} queries`);
@@ -361,5 +360,6 @@
   const linked = isState();
   restore();
   show();
+  library.then(drawPairs, () => {}); // page.js tells if there is none
   if (linked) byId("browser").scrollIntoView();
 })();
