@@ -123,7 +123,12 @@ def drawn(figure: Figure, name: str) -> Markup:
     height = f"{figure.layout.height or 360}px"
     place = Markup('<div id="{}" class="plotly-graph-div" style="height:{}"></div>').format(name, height)
     data = Markup(figure.to_json())  # noqa: S704  plotly writes every < in its data as an escape
-    return place + Markup('<script type="application/json" class="chart" data-for="{}">').format(name) + data + Markup("</script>")
+    return (
+        place
+        + Markup('<script type="application/json" class="chart" data-for="{}">').format(name)
+        + data
+        + Markup("</script>")
+    )
 
 
 def lines(series: Sequence[Points], *, x_title: str, y_title: str, height: int = 340) -> Figure:

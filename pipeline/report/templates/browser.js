@@ -170,6 +170,12 @@
     const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
     return `goldbench open ${quoted(data.home)} --query ${quoted(id)}`;
   };
+  const inWorkbench = (text, query, more) => { // a link to where it is judged, which goldbench open serves on this machine
+    const state = new URLSearchParams({ set: data.set, query: query.id, ...more });
+    return node("a", { href: `${data.workbench}#${state}`, target: "_blank", rel: "noopener noreferrer" }, text);
+  };
+  const judged = (id, grade, query, more = {}) =>
+    data.home ? node("div", {}, inWorkbench(grade === null ? "judge this" : "judge again", query, { ...more, passage: id })) : "";
   const toggle = (button, pressed, change) => {
     button.setAttribute("aria-pressed", String(pressed));
     button.addEventListener("click", () => {
@@ -238,7 +244,7 @@
   };
   const fill = (details, query) => {
     const words = pattern(query.words);
-    if (data.home) details.append(node("p", { class: "dim" }, "Open, edit or judge it: ", node("code", { class: "command" }, command(query.id))));
+    if (data.home) details.append(node("p", { class: "dim" }, inWorkbench("Open, edit or judge this query", query, {}), " while this runs: ", node("code", { class: "command" }, command(query.id))));
     if (query.text) details.append(node("p", { class: "asked", dir: "auto" }, query.text));
     const failed = names.map((name, system) => [name, query.causes[system]]).filter(([, causes]) => causes.length);
     if (failed.length) {
@@ -253,7 +259,7 @@
       const line = node("div", { class: "result" }, badge(grade), " ", bdi(id), " ");
       const where = node("span", { class: "moved" });
       places.forEach(([name, rank], number) => where.append(number ? ", " : "", bdi(name), rank === null ? `: not in the top ${query.found[number].length}` : `: rank ${rank}`));
-      line.append(where, passage(id, query, words), ...why(id, grade, query));
+      line.append(where, passage(id, query, words), ...why(id, grade, query), judged(id, grade, query));
       expected.append(line);
     }
     if (query.more) expected.append(node("p", { class: "dim" }, `and ${query.more} more relevant passages`));
@@ -262,7 +268,7 @@
       const list = node("ol", {});
       query.found[system].forEach(([id, grade, score], place) => {
         const item = node("li", { class: "result" }, badge(grade), " ", bdi(id), " ", node("span", { class: "moved" }, `score ${score}`), " ", moved(query, system, id, place + 1));
-        item.append(passage(id, query, words), wordsIn(id, query), ...why(id, grade, query));
+        item.append(passage(id, query, words), wordsIn(id, query), ...why(id, grade, query), judged(id, grade, query, { first: name }));
         list.append(item);
       });
       const rank = query.ranks[system];
