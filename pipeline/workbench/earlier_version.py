@@ -12,6 +12,7 @@ from goldbench.pipeline.goldset.difference import compare_sets
 from goldbench.pipeline.goldset.gold_path import texts_of_documents
 from goldbench.pipeline.goldset.set_contents import SetContents, read_contents
 from goldbench.pipeline.review.payload import clean
+from goldbench.pipeline.review.people import lineage
 from goldbench.pipeline.text.display import shown
 
 LONGEST = 20_000
@@ -94,14 +95,13 @@ def earlier_version(before: Path, now: Path) -> EarlierVersion:
         InputError: One of them cannot be read as a set.
     """
     first, second = read_contents(before), read_contents(now)
-    asked = counterparts(_digests(first), _digests(second))
+    asked = counterparts(_digests(first), _digests(second), (_names(first), _names(second)))
     passages = counterparts(first.passages, second.passages)
     own = next(section for section in compare_sets(first, second).sections if section.name == "queries")
     fields = {one.after[0]: tuple(one.change.split(", ")) for one in own.changed}
     changes = {
-        after: _change(first, second, (one, after), fields.get(after, ()), passages)
+        after: _change(first, second, (one, after), fields.get(after, ("wording",) * (one in asked.changed)), passages)
         for one, after in asked.found.items()
-        if after in second.queries
     }
     removed = {one: _gone(first, one) for one in asked.removed}
     wanted = {one.before for each in (changes, removed) for change in each.values() for one in change.labels}
@@ -114,6 +114,12 @@ def earlier_version(before: Path, now: Path) -> EarlierVersion:
 
 def _digests(contents: SetContents) -> dict[str, bytes]:
     return {query_id: facts.digest() for query_id, facts in contents.queries.items()}
+
+
+def _names(contents: SetContents) -> dict[str, str]:
+    """Return the first id of every query, which it keeps as a name when people word it otherwise."""
+    earlier = lineage(contents.metadata)
+    return {query_id: earlier.get(query_id, [query_id])[-1] for query_id in contents.queries}
 
 
 def _change(
