@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -267,7 +268,17 @@ def priced(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
     ]
     figure = _plain([line, *marks], x_title=x_title, y_title=y_title, height=320)
     figure.update_layout(showlegend=False, height=320, margin_b=50)
-    return figure.update_xaxes(type="log") if all(price > 0 for price in prices) else figure
+    if all(price > 0 for price in prices):
+        ticks = _round_prices(min(prices), max(prices))
+        figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    return figure
+
+
+def _round_prices(low: float, high: float) -> list[float]:
+    """Return the numbers 1, 2 and 5, times powers of ten, from below a price to above another, at most about 10."""
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    steps = (1, 2, 5) if len(powers) <= 3 else (1,)
+    return [digit * 10.0**power for power in powers for digit in steps if low / 5 < digit * 10.0**power < high * 5]
 
 
 def label(text: str) -> str:
@@ -307,7 +318,7 @@ def _plain(traces: Sequence[Any], *, x_title: str, y_title: str, height: int) ->
         figure.update_layout(margin_b=60 + 20 * named)
     grid = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.6)", "automargin": True}
     figure.update_xaxes(title_text=escape(x_title), **grid)
-    figure.update_yaxes(title_text=escape(y_title), **grid)
+    figure.update_yaxes(title={"text": escape(y_title), "standoff": 12}, **grid)
     return figure
 
 

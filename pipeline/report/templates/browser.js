@@ -24,7 +24,7 @@
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest", bargap: 0,
       font: { family: "system-ui, sans-serif", color: css("--ink") }, margin: { l: 60, r: 20, t: 30, b: 50 },
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
-      xaxis: { ...axis, title: { text: escaped(x) } }, yaxis: { ...axis, title: { text: escaped(y) } },
+      xaxis: { ...axis, title: { text: escaped(x) } }, yaxis: { ...axis, title: { text: escaped(y), standoff: 12 } },
     };
   };
   const drawPairs = () => {
@@ -305,7 +305,7 @@
   const list = () => {
     found = matching();
     byId("list").replaceChildren();
-    byId("count").textContent = `${found.length} of ${data.queries.length}`;
+    byId("count").textContent = `${found.length.toLocaleString("en")} of ${data.queries.length.toLocaleString("en")}`;
     more();
     if (!found.length) byId("list").append(node("p", { class: "dim" }, state.query && !data.queries.some((one) => one.id === state.query) ? "This query is not on the page." : "No query fits."));
     if (state.query && found.length === 1) byId("list").firstElementChild.open = true;

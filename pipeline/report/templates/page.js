@@ -42,4 +42,5 @@ library.then(() => {
     });
   }
   paint();
+  document.body.dataset.drawn = "true";
 }, () => document.querySelector("main").prepend(node("p", { class: "warning" }, "This browser cannot draw the charts: it cannot unpack their library. A browser of 2023 or later can.")));

@@ -14,7 +14,7 @@ function make(tag, more = {}, ...children) {
   return node;
 }
 
-const said = (text, tag = "p", more = {}) => make(tag, { dir: "auto", ...more }, text); // a text of its own
+const said = (text, tag = "p", more = {}) => make(tag, { dir: directionOf(text), ...more }, text); // a text of its own
 const name = (text) => make("bdi", {}, text); // a name or an id within a sentence
 const button = (text, act, more = {}) => make("button", { type: "button", on: { click: act }, ...more }, text);
 const amount = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -4,8 +4,8 @@
 const STEP = 100;
 const WHERE = { set: "in the set", waiting: "waiting for a label", check: "rejected by a check", grading: "left out by grading", review: "left out by review", refresh: "retired with its documents", earlier: "only in the earlier version" };
 const SINCE = { new: "new", changed: "changed", same: "the same", removed: "removed" };
-const SHOW = { all: "all queries", fails: "failures of the first system", unjudged: "unjudged in its first k", judged: "judged by people", differ: "the two systems differ" };
-const SORT = { set: "order of the set", worst: "worst score of the first system", best: "best score of the first system", difference: "largest difference between the two", ahead: "first system ahead", behind: "second system ahead", unjudged: "most unjudged in the first k", words: "text of the query" };
+const SHOW = { all: "all queries", fails: "first system fails", unjudged: "first has unjudged", judged: "judged by people", differ: "both systems differ" };
+const SORT = { set: "order of the set", worst: "worst of the first", best: "best of the first", difference: "largest difference", ahead: "first system ahead", behind: "second system ahead", unjudged: "most unjudged", words: "text of the query" };
 const DEFAULTS = { query: "", find: "", where: "", kind: "", language: "", document: "", verdict: "", rule: "", since: "", cause: "", show: "all", sort: "set", measure: "", first: "", second: "" };
 const LOOK_MS = 2000; // between two looks whether the files of the set changed
 const FIELDS = Object.keys(DEFAULTS).filter((key) => key !== "query");
@@ -254,7 +254,7 @@ function showQuery(query) {
   document.title = `${query.asks.slice(0, 80)} · goldbench open`;
   const at = matching.findIndex((row) => row.id === query.id);
   const step = (by, text, key) => button(text, () => go(by), { "aria-keyshortcuts": key, disabled: at < 0 || !matching[at + by] });
-  $("detail").replaceChildren(make("p", { class: "row", id: "steps" }, button("Back to the list", close, { class: "back" }), step(-1, "Previous", "k"), step(1, "Next", "j"), at < 0 ? "" : make("span", { class: "quiet" }, `${at + 1} of ${matching.length}`)), ...queryView(page));
+  $("detail").replaceChildren(make("p", { class: "row", id: "steps" }, button("Back to the list", close, { class: "back" }), step(-1, "Previous", "k"), step(1, "Next", "j"), at < 0 ? "" : make("span", { class: "quiet" }, `${(at + 1).toLocaleString("en")} of ${matching.length.toLocaleString("en")}`)), ...queryView(page));
   document.body.classList.add("one");
   for (const link of $("list").querySelectorAll("a[data-query]")) {
     if (link.dataset.query === query.id) link.setAttribute("aria-current", "true");
