@@ -28,6 +28,7 @@ from goldbench.pipeline.errors import NEGATIVE, UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.measures.statistics.regression import Check
     from goldbench.pipeline.score.demands import Demands
     from goldbench.pipeline.score.earlier_scores import EarlierScores
@@ -102,7 +103,7 @@ def gate(
     ((system, result),) = results.items()
     checks = checks_of(result, compared, demands)
     notes = list(differences(compared, loaded, result)) if compared else []
-    _report(checks, loaded, notes, junit=junit, github=github)
+    _report(checks, loaded, result, notes, junit=junit, github=github)
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):
@@ -148,7 +149,9 @@ def _earlier(path: Path | None, *, init: bool, update: bool) -> EarlierScores | 
     return read_baseline(path)
 
 
-def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit: Path | None, github: bool) -> None:
+def _report(
+    checks: Sequence[Check], gold: Gold, result: Result, notes: Sequence[str], *, junit: Path | None, github: bool
+) -> None:
     """Print the result of every check, and write the JUnit file."""
     from goldbench.pipeline.formats.runs.scorecard_files import write_whole
     from goldbench.pipeline.report import gate_text as shown
@@ -159,7 +162,7 @@ def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit:
         screen.show(shown.line(check), style="" if check.passed else "red")
         if not check.passed:
             screen.show(*(f"  {line}" for line in shown.fallen(check, texts)))
-    screen.show(*_opened(checks, gold), *(f"Note: {note}." for note in notes))
+    screen.show(*_opened(checks, gold, result), *(f"Note: {note}." for note in notes))
     if junit:
         write_whole(junit, shown.junit(checks, texts, notes))
     if github:
@@ -167,10 +170,18 @@ def _report(checks: Sequence[Check], gold: Gold, notes: Sequence[str], *, junit:
             typer.echo(line)
 
 
-def _opened(checks: Sequence[Check], gold: Gold) -> list[str]:
-    """Return a line with the queries that fell most, and how to open the first, if a condition failed by a drop."""
-    from goldbench.pipeline.report.named_queries import NAMED, line_of
+def _opened(checks: Sequence[Check], gold: Gold, result: Result) -> list[str]:
+    """Return a line with the queries behind the first failed condition, and how to open the first; no line if all hold.
+
+    They are those that fell most, or the worst ones of a mean that is too low.
+    """
+    from goldbench.pipeline.report.named_queries import NAMED, line_of, worst_of
     from goldbench.pipeline.score.set_makers import makers_of
 
-    fallen = [one.query_id for check in checks if not check.passed for one in check.fallen]
-    return line_of("Fell most", list(dict.fromkeys(fallen))[:NAMED], makers_of(gold).place) if fallen else []
+    failed = [check for check in checks if not check.passed]
+    place = makers_of(gold).place if failed else None
+    fallen = list(dict.fromkeys(one.query_id for check in failed for one in check.fallen))
+    if fallen or not failed:
+        return line_of("Fell most", fallen[:NAMED], place)
+    measure = failed[0].measure
+    return line_of(f"Worst by {measure}", worst_of(result, measure), place)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from goldbench.pipeline.cli.options import input_option, measure_option, output_option, people_option
 from goldbench.pipeline.cli.output import screen
-from goldbench.pipeline.cli.review import annotators, check_host, complain, tell
+from goldbench.pipeline.cli.review import LeadOption, annotators, check_host, checked_names, complain, tell
 from goldbench.pipeline.cli.review_files import Folder, HostOption, LedgerOption, NetworkOption
 from goldbench.pipeline.cli.run_options import MeasureOption, chosen
 from goldbench.pipeline.errors import UsageError
@@ -17,8 +17,6 @@ from goldbench.pipeline.errors import UsageError
 if TYPE_CHECKING:
     from goldbench.pipeline.score.runs import Gold
     from goldbench.pipeline.workbench.workbench_server import Wanted
-
-PORT = 8809
 
 FEWEST, MOST = 1, 1000
 """The cutoffs that ``--k`` takes."""
@@ -46,35 +44,44 @@ def open_(
     annotator: Annotated[
         list[str] | None, people_option(metavar="NAME", help="Who decides; each gets a link. Repeatable.")
     ] = None,
+    lead: LeadOption = None,
+    against: Annotated[
+        Path | None, input_option(metavar="OLD", help="Show what changed since this version of the set.")
+    ] = None,
     ledger: LedgerOption = None,
 ) -> None:
     """Browse queries, results and failures.
 
     Shows the runs in DIR/runs and those of goldbench bench. Judgments and decisions about queries go into the ledger of
-    goldbench review; goldbench review apply puts them into the set. --html writes up to 2,000 queries into one file.
+    goldbench review; goldbench review apply puts them into the set, and the page reads it again. --html writes up to
+    2,000 queries into one file.
     """
     from goldbench.pipeline.score.runs import load_gold
 
     check_host(host, allowed=allow_network)
-    wanted = _wanted(load_gold(folder), run or (), measure, k)
+    wanted = _wanted(load_gold(folder), run or (), measure, k, against)
     if html is not None:
         _write(folder, html, wanted, ledger)
         return
+    from goldbench.pipeline.report.named_queries import PORT
     from goldbench.pipeline.review.server import Place
+    from goldbench.pipeline.review.team import team_of
     from goldbench.pipeline.text.display import amount, queries
     from goldbench.pipeline.workbench.workbench_server import Workbench, opened
 
     with opened(folder, ledger) as (material, book):
         check_query(query, material.queries, folder)
-        names = annotators(annotator, book)
-        workbench = Workbench.of(material, book, wanted)
+        team = team_of(annotators(annotator, book), checked_names(lead, "--lead"), ())
+        workbench = Workbench.of(material, book, wanted, address=ledger, team=team)
         table = workbench.answers.table
         screen.explain(f"{queries(len(material.queries))}, {amount(len(table.systems.runs), 'system')}.")
         for problem in table.systems.problems:
             screen.warn(problem)
         screen.explain(f"Decisions are kept in {book.name}.")
         screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
-        place = Place(names, PORT if port is None else port, host, elsewhere=port is None, network=allow_network)
+        place = Place(
+            team.annotators, PORT if port is None else port, host, elsewhere=port is None, network=allow_network
+        )
         workbench.serve(place, at=_at(query), tell=tell, complain=complain)
     screen.explain("Stopped.")
 
@@ -103,7 +110,7 @@ def _at(query: str | None) -> str:
     return f"#{urlencode({'query': query})}" if query is not None else ""
 
 
-def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> Wanted:
+def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None, against: Path | None) -> Wanted:
     """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
     from goldbench.pipeline.score.runs import named_runs
     from goldbench.pipeline.score.several_runs import DECIDING
@@ -114,7 +121,7 @@ def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int 
         raise UsageError("--measure all@k: goldbench open shows measures of single passages; leave it out")
     cutoff = k or next((one.k for one in measures if one.k), None) or 10
     runs = {name: Path(one.path) for name, one in named_runs(given).items()}
-    return Wanted(measures, cutoff, runs)
+    return Wanted(measures, cutoff, runs, against)
 
 
 def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None) -> None:

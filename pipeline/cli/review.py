@@ -92,7 +92,7 @@ def serve(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
     )
     with opened(folder, ledger, settings) as review:
-        team = team_of(annotators(annotator, review.ledger), _checked(lead, "--lead"), target or ())
+        team = team_of(annotators(annotator, review.ledger), checked_names(lead, "--lead"), target or ())
         place = Place(
             annotators=team.annotators,
             team=team,
@@ -139,14 +139,14 @@ def _lanes(given: str) -> frozenset[Lane]:
 def annotators(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
     """Return who judges: the given names, else the only person in the ledger, else the user of this machine."""
     if given:
-        return _checked(given, "--annotator")
+        return checked_names(given, "--annotator")
     from goldbench.pipeline.review.state import fold
 
     known = fold(ledger.events()).annotators()
-    return _checked(known if len(known) == 1 else [_asked()], "--annotator")
+    return checked_names(known if len(known) == 1 else [_asked()], "--annotator")
 
 
-def _checked(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
+def checked_names(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
     """Return names with single spaces between their words."""
     names = [" ".join(name.split()) for name in given or ()]
     if any(not (name and name.isprintable() and len(name) <= 64) for name in names):

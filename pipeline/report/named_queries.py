@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 NAMED = 3
 """Most queries that a line names."""
 
+PORT = 8809
+"""The port of ``goldbench open`` unless another is given, to which links of pages lead."""
+
 _LONGEST = 60
 """Characters of an id that are shown; the command needs it whole, and is left out for a longer one."""
 

@@ -56,9 +56,11 @@ def _tree(text: str) -> Node:
     if len(text) > LONGEST_RENDERED:
         return plain_tree(text)
     try:
-        return markdown_tree(text)
+        found = markdown_tree(text)
     except Unrendered:
         return plain_tree(text)
+    is_seen = any(piece.text.strip() for piece in found.pieces())
+    return found if is_seen else plain_tree(text)  # a passage of markup alone, as a line of ~~~ or ***
 
 
 def plain_tree(text: str) -> Node:

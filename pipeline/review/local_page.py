@@ -30,6 +30,9 @@ from goldbench.pipeline.review.security import SESSION_S, Guard, Links, Rates, S
 SHARED = "goldbench.pipeline.review"
 """The package whose templates hold the frame of every page."""
 
+_ENTERED = "entered"
+"""What the entrance adds to the address that it leads to."""
+
 _MEDIA = {"js": "text/javascript", "css": "text/css"}
 
 Question = Callable[[str, Mapping[str, str]], dict[str, Any]]
@@ -67,7 +70,8 @@ class LocalPage:
     """What a page consists of.
 
     ``pages`` are the templates of ``package`` by path, and ``values`` what they show; ``static`` are scripts and styles
-    by name. ``asked`` are the questions by path, ``told`` the decisions, ``others`` further routes.
+    by name. ``asked`` are the questions by path, ``told`` the decisions, ``others`` further routes. ``entrance`` is the
+    template for people who come from a link of another page, None if none leads here.
     """
 
     package: str
@@ -77,6 +81,7 @@ class LocalPage:
     told: Mapping[str, Decision]
     values: Mapping[str, Any] = field(default_factory=dict)
     others: Sequence[Route] = ()
+    entrance: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +209,19 @@ def _page(served: LocalPage, name: str, door: Door) -> Callable[[Request], Respo
         token = request.query_params.get("token")
         if token is not None:
             return _let_in(request, token)
-        return closed(used=False, status=401) if request.scope["annotator"] is None else HTMLResponse(html)
+        if request.scope["annotator"] is None:
+            return _let_pass(request)
+        return RedirectResponse(request.url.path, 303) if _ENTERED in request.query_params else HTMLResponse(html)
+
+    def _let_pass(request: Request) -> Response:
+        """Answer a request without a cookie: a browser keeps it back if another page's link was followed.
+
+        The entrance asks for the page once more, as a page of this server, and the browser then sends the cookie.
+        """
+        linked = served.entrance is not None and request.headers.get("sec-fetch-site") == "cross-site"
+        if linked and _ENTERED not in request.query_params:
+            return HTMLResponse(template(served.package, served.entrance or "", address=f"?{_ENTERED}"))
+        return closed(used=False, status=401)
 
     def _let_in(request: Request, token: str) -> Response:
         annotator = door.links.spend(token)

@@ -99,16 +99,20 @@ class Recorder:
         self._desk.refresh()
         return stored
 
+    def settles(self, annotator: str) -> bool:
+        """Return whether a person settles disagreements of others."""
+        return self._desk.team.settles(annotator)
+
     def _check_settled(self, annotator: str, done: Done) -> None:
-        """Refuse a third decision where nobody disagrees, and one by a person who judged the passage."""
+        """Refuse a third decision where nobody disagrees, and one by a person who judged the passage or is no lead."""
         pair = (done.query, done.passage or "")
         with self._desk.reading() as state:
             if done.client_id in state.known:
                 return
             if not state.disputed(pair):
                 raise Refused("There is no disagreement on this passage")
-            if state.ever_judged(annotator, pair):
-                raise Refused("You judged this passage yourself, so somebody else settles the disagreement")
+            if problem := self._desk.not_settled_by(annotator, pair):
+                raise Refused(f"{problem[0].upper()}{problem[1:]}")
 
     def _undo(self, annotator: str, done: Done) -> Event:
         """Return the event that takes back the person's last act on a query or on one of its passages."""
@@ -150,6 +154,7 @@ _NEEDED: Mapping[Act, Callable[[Done], str | None]] = {
         lambda one: f"{one.act} needs a passage and a grade" if one.passage is None or one.grade is None else None,
     ),
     Act.REVIEW: lambda one: "review needs a reason" if one.reason is None else None,
+    Act.EDIT: lambda one: None if any(map(str.isalpha, one.text or "")) else "A query needs letters: write a wording",
 }
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from goldbench.pipeline.goldset.gold_path import state_of
+from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.review.overview import Refused
 from goldbench.pipeline.review.payload import clean
 from goldbench.pipeline.text.display import shown
@@ -29,6 +29,8 @@ def overview(table: SetTable, *, notice: str | None) -> dict[str, Any]:
     rows = table.rows()
     return {
         "set": shown(table.material.folder),
+        "name": shown(table.material.folder.resolve().name),
+        "earlier": table.systems.earlier.name if table.systems.earlier else None,
         "queries": len(table.material.queries),
         "passages": len(table.material.corpus),
         "notice": notice,
@@ -44,26 +46,80 @@ def overview(table: SetTable, *, notice: str | None) -> dict[str, Any]:
     }
 
 
-@dataclass
-class PageAnswers:
-    """Answers of the served page; one request at a time, because each may renew what the others read."""
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What the page is about as it was read last: the set, where acts are stored, the set's warning."""
 
     table: SetTable
     recorder: Recorder
     notice: str | None = None
-    _turn: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def __post_init__(self) -> None:
-        """Remember the files of the set, to tell when they change."""
+
+class Watched(Protocol):
+    """The files of a set, which may change while the page is open."""
+
+    def state(self) -> object:
+        """Return what differs from an earlier return value if a file changed."""
+
+    def read(self) -> Material:
+        """Read the files.
+
+        Raises:
+            GoldbenchError: They cannot be read.
+        """
+
+
+class PageAnswers:
+    """Answers of the served page; one request at a time, because each may renew what the others read.
+
+    When the files of the set have changed and were left alone for the time between two looks, they are read again.
+
+    Args:
+        material: The set as it was read.
+        files: Its files.
+    """
+
+    def __init__(self, material: Material, files: Watched) -> None:
+        self._turn = threading.Lock()
+        self._files, self._read = files, files.state()
+        self._waiting: object = None
+        self._times, self._problem = 0, ""
+        self._take(material)
+
+    def _take(self, material: Material) -> None:
+        self.table, self.recorder, self.notice = material.table, material.recorder, material.notice
         self._detail = QueryDetail(self.table)
-        self._files = state_of(self.table.material.folder)
+
+    def look(self, _: str, __: Mapping[str, str]) -> dict[str, Any]:
+        """Look whether the files of the set changed; return how often they were read again, and what was wrong."""
+        with self._turn:
+            now = self._files.state()
+            if now == self._read:
+                self._waiting = None
+            elif now != self._waiting:
+                self._waiting = now  # somebody may still be writing
+            else:
+                self._read_again(now)
+            return self._told()
+
+    def _read_again(self, state: object) -> None:
+        self._read, self._waiting = state, None
+        try:
+            self._take(self._files.read())
+            self._problem = ""
+        except GoldbenchError as error:
+            self._problem = f"The set was changed and cannot be read ({error}); this page shows it as it was before."
+        self._times += 1
+
+    def _told(self) -> dict[str, Any]:
+        return {"read": self._times, "problem": clean(self._problem)}
 
     def list(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
         """Return the list of queries."""
         with self._turn:
             found = overview(self.table, notice=self.notice)
-        changed = state_of(self.table.material.folder) != self._files
-        return {**found, "annotator": clean(annotator), "changed": changed}
+            settles = self.recorder.settles(annotator)
+            return {**found, **self._told(), "annotator": clean(annotator), "settles": settles}
 
     def query(self, _: str, asked: Mapping[str, str]) -> dict[str, Any]:
         """Return one query by its id."""
@@ -104,6 +160,8 @@ class PageAnswers:
             return self._detail.of(query_id)
         if query_id in self.table.left_out.by_key:
             return self._detail.left_out(query_id)
+        if query_id in self.table.removed:
+            return self._detail.removed(query_id)
         raise Refused("unknown query")
 
 

@@ -20,6 +20,9 @@ PASSAGE_SCRIPT, PASSAGE_STYLE = "passage.js", "passage.css"
 """What shows a passage on every page."""
 
 SCRIPTS = (PASSAGE_SCRIPT, "texts.js", "source.js", "query.js", "workbench.js")
+ENTRANCE_SCRIPT = "enter.js"
+"""What leads somebody who followed a link of another page on to this one."""
+
 STYLES = ("workbench.css", PASSAGE_STYLE)
 """In the order in which they take effect."""
 
@@ -27,7 +30,7 @@ STYLES = ("workbench.css", PASSAGE_STYLE)
 def page_files() -> dict[str, Traversable]:
     """Return the scripts and styles of the page by name."""
     shared = static_files(REPORT, PASSAGE_SCRIPT, PASSAGE_STYLE, folder="templates")
-    own = [name for name in (*SCRIPTS, *STYLES) if name not in shared]
+    own = [name for name in (*SCRIPTS, *STYLES, ENTRANCE_SCRIPT) if name not in shared]
     return {**shared, **static_files(PACKAGE, *own)}
 
 

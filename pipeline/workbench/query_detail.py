@@ -15,6 +15,7 @@ from goldbench.pipeline.review.reviewable_set import Place
 from goldbench.pipeline.review.state import State
 from goldbench.pipeline.text.evidence import find_quote
 from goldbench.pipeline.text.matched_words import matched_words
+from goldbench.pipeline.workbench.earlier_version import NEW
 from goldbench.pipeline.workbench.left_out_queries import LeftOut
 from goldbench.pipeline.workbench.set_table import VERDICTS, SetTable
 from goldbench.pipeline.workbench.system_runs import HeldRun
@@ -60,6 +61,31 @@ class QueryDetail:
             "verdict": self._verdict(state, query_id),
             "systems": [self._list(run, query_id, relevant, depth) for run in table.systems.runs],
             "siblings": [_sibling(one) for one in self._siblings(known)],
+            **self._since(query_id),
+        }
+
+    def _since(self, query_id: str) -> dict[str, Any]:
+        """Return what changed since the earlier version, nothing if the set is compared with none."""
+        earlier = self.table.systems.earlier
+        if earlier is None:
+            return {}
+        change = earlier.changes.get(query_id)
+        return {"since": earlier.told(change) if change else {"status": NEW}}
+
+    def removed(self, key: str) -> dict[str, Any]:
+        """Return a query that only the earlier version has, with its labels there."""
+        change, earlier = self.table.removed[key], self.table.systems.earlier
+        assert earlier is not None
+        told = {"words": f"Only the earlier version has it: {earlier.name}.", "reason": ""}
+        return {
+            "id": key,
+            "asks": clean(change.text),
+            "left_out": told,
+            "about": {},
+            "answer": "",
+            "passages": [],
+            "siblings": [],
+            "since": earlier.told(change),
         }
 
     def left_out(self, key: str) -> dict[str, Any]:

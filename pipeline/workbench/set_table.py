@@ -17,6 +17,7 @@ from goldbench.pipeline.review.queue import QueueSettings, calibration
 from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
 from goldbench.pipeline.review.state import State
 from goldbench.pipeline.score.runs import Gold
+from goldbench.pipeline.workbench.earlier_version import EarlierVersion, QueryChange
 from goldbench.pipeline.workbench.failure_search import FailureSearch
 from goldbench.pipeline.workbench.gold_labels import GoldLabels
 from goldbench.pipeline.workbench.left_out_queries import LeftOut, LeftOutQueries
@@ -30,17 +31,22 @@ if TYPE_CHECKING:
 VERDICTS = {EventKind.ACCEPT_QUERY: "accepted", EventKind.EDIT_QUERY: "edited", EventKind.REJECT_QUERY: "rejected"}
 REPORTED, UNDECIDED = "sent to review", "undecided"
 
+EARLIER = "earlier"
+"""Where a query is that only the earlier version has."""
+
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Systems:
-    """The runs of all systems, the measures they are shown by, and one line for each run that cannot be read."""
+    """What a set is shown with: runs of systems, their measures, and one line for each run that cannot be read."""
 
     runs: Sequence[HeldRun]
     measures: Sequence[Measure]
     k: int
     problems: Sequence[str] = ()
+    earlier: EarlierVersion | None = None
+    """The earlier version of the set that it is compared with."""
 
 
 class SetTable:
@@ -79,7 +85,14 @@ class SetTable:
         told = {one: VERDICTS[event.kind] for one, event in verdicts.items()}
         told = dict.fromkeys(state.bad_queries(), REPORTED) | told
         own = ({**self._row(one), "verdict": told.get(one, UNDECIDED)} for one in self.material.queries)
-        return [*own, *(self._left_out_row(one) for one in self.left_out.by_key.values())]
+        gone = (self._removed_row(key, one) for key, one in self.removed.items())
+        return [*own, *(self._left_out_row(one) for one in self.left_out.by_key.values()), *gone]
+
+    @cached_property
+    def removed(self) -> dict[str, QueryChange]:
+        """The queries that only the earlier version has, by a key with a space, which no id of a query has."""
+        earlier = self.systems.earlier
+        return {f"{EARLIER} {one}": change for one, change in earlier.removed.items()} if earlier else {}
 
     def means(self) -> list[dict[str, Any]]:
         """Return the mean of each measure by system: by the set as it is, and with people's decisions applied."""
@@ -163,6 +176,7 @@ class SetTable:
             "scores": [self.scores(run, query_id) for run in runs],
             "causes": [list(self.failures.causes(run, query_id)) for run in runs],
             "unjudged": [sum(doc_id not in grades for doc_id in top) for top in tops],
+            **({"since": self.systems.earlier.status(query_id)} if self.systems.earlier else {}),
         }
 
     def holding(self, words: Sequence[str]) -> list[str]:
@@ -197,6 +211,10 @@ class SetTable:
             "rule": one.rule,
             "verdict": UNDECIDED,
         }
+
+    def _removed_row(self, key: str, one: QueryChange) -> Row:
+        row = {"id": key, "text": clean(one.text), "where": EARLIER, **_described({}), "document": "", "answer": ""}
+        return {**row, "verdict": UNDECIDED, "since": one.status}
 
 
 def _described(notes: Mapping[str, Any]) -> dict[str, str]:

@@ -94,6 +94,8 @@ def _measured(folder: Path) -> Iterator[tuple[str, Path]]:
 def held_runs(gold: Gold, paths: Mapping[str, Path], measures: Sequence[Measure]) -> tuple[list[HeldRun], list[str]]:
     """Return the runs, and one line for each that cannot be read.
 
+    A run of the experiment is left out if another run of its name has the same results, perhaps further down.
+
     Args:
         gold: The set, whose ids the runs share.
         paths: The file of each run.
@@ -106,7 +108,19 @@ def held_runs(gold: Gold, paths: Mapping[str, Path], measures: Sequence[Measure]
             runs.append(_held(gold, name, path, measures, known))
         except GoldbenchError as problem:
             problems.append(f"{shown(name)} is left out: {problem}")
-    return runs, problems
+    named = {run.name: run for run in runs}
+    return [run for run in runs if not _is_held(run, named.get(run.name.removeprefix(f"{BENCH}/")))], problems
+
+
+def _is_held(run: HeldRun, other: HeldRun | None) -> bool:
+    """Whether another run has all the results of a run, in the same order with the same scores."""
+    if other is None or other is run:
+        return False
+    pairs = ((found, other.of(query_id)) for query_id, found in run.results.items())
+    return run.results.keys() == other.results.keys() and all(
+        longer.doc_ids[: len(found.doc_ids)] == found.doc_ids and longer.scores[: len(found.scores)] == found.scores
+        for found, longer in pairs
+    )
 
 
 def _held(gold: Gold, name: str, path: Path, measures: Sequence[Measure], known: dict[str, str]) -> HeldRun:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import GoldbenchError, InputError
+from goldbench.pipeline.goldset.file_names import BENCH
 from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.gold_path import notice_of
+from goldbench.pipeline.goldset.gold_path import notice_of, state_of
 from goldbench.pipeline.review.connections import PageServer, page_server
 from goldbench.pipeline.review.desk import Desk
 from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
@@ -21,12 +22,14 @@ from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.pipeline.review.server import PATIENCE_S, Place, listening
 from goldbench.pipeline.review.state import State, fold
+from goldbench.pipeline.review.team import Team
 from goldbench.pipeline.score.runs import Gold, load_gold
 from goldbench.pipeline.workbench.acts import Recorder
-from goldbench.pipeline.workbench.page_answers import PageAnswers
+from goldbench.pipeline.workbench.earlier_version import earlier_version
+from goldbench.pipeline.workbench.page_answers import Material, PageAnswers
 from goldbench.pipeline.workbench.page_files import PACKAGE, page_files, page_values
 from goldbench.pipeline.workbench.set_table import SetTable, Systems
-from goldbench.pipeline.workbench.system_runs import held_runs, run_paths
+from goldbench.pipeline.workbench.system_runs import EXPERIMENT, held_runs, run_paths
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
@@ -39,6 +42,8 @@ class Wanted:
     measures: Sequence[Measure]
     k: int
     runs: Mapping[str, Path]
+    against: Path | None = None
+    """The earlier version of the set that it is compared with."""
 
 
 def load_table(gold: Gold, wanted: Wanted, state: Callable[[], State], material: ReviewableSet) -> SetTable:
@@ -51,7 +56,8 @@ def load_table(gold: Gold, wanted: Wanted, state: Callable[[], State], material:
         material: The set.
     """
     runs, problems = held_runs(gold, run_paths(material.folder, wanted.runs), wanted.measures)
-    return SetTable(material, gold, Systems(runs, wanted.measures, wanted.k, problems), state)
+    earlier = earlier_version(wanted.against, material.folder) if wanted.against else None
+    return SetTable(material, gold, Systems(runs, wanted.measures, wanted.k, problems, earlier), state)
 
 
 def decided(folder: Path, ledger: str | None, material: ReviewableSet) -> State:
@@ -101,6 +107,65 @@ def opened(folder: Path, ledger: str | None) -> Iterator[tuple[ReviewableSet, Le
         yield material, book
 
 
+@dataclass(slots=True)
+class _Files:
+    """The files of a workbench, which are read again when they changed."""
+
+    folder: Path
+    wanted: Wanted
+    address: str | None
+    team: Team
+    _ledger: Ledger | None = None
+    """The ledger that was opened for the set as it is now; the first one belongs to whoever opened it."""
+
+    def state(self) -> dict[Path, tuple[int, int] | None]:
+        """Return when each file that the page is made of was changed, and its size."""
+        experiment = self.folder / BENCH / EXPERIMENT
+        runs = [*GoldFolder(self.folder).runs(), *self.wanted.runs.values(), experiment]
+        found = state_of(self.folder)
+        for path in runs:
+            with contextlib.suppress(OSError):
+                stat = path.stat()
+                found[path] = (stat.st_mtime_ns, stat.st_size)
+        return found
+
+    def read(self) -> Material:
+        """Read the set again, and open its ledger for it.
+
+        Raises:
+            GoldbenchError: They cannot be read.
+        """
+        material = reviewable(self.folder)
+        url = ledger_url(self.folder, self.address)
+        ledger = open_ledger(url, data_sha=material.data_sha, meanings=SetMeanings(material))
+        try:
+            made = self.material(material, ledger)
+        except GoldbenchError:
+            ledger.close()
+            raise
+        if self._ledger is not None:
+            self._ledger.close()
+        self._ledger = ledger
+        return made
+
+    def material(self, material: ReviewableSet, ledger: Ledger) -> Material:
+        """Return what the page is about.
+
+        Args:
+            material: The set.
+            ledger: Its ledger.
+        """
+        gold = load_gold(material.folder)
+        desk = Desk(ledger, (), team=self.team, patience_s=PATIENCE_S)
+        table = load_table(gold, self.wanted, desk.refresh, material)
+        return Material(table, Recorder(desk, material), notice_of(gold.path))
+
+    def close(self) -> None:
+        """Close the ledger that was opened here."""
+        if self._ledger is not None:
+            self._ledger.close()
+
+
 @dataclass(frozen=True, slots=True)
 class Workbench:
     """A workbench that is ready to be served: its answers, and the file of the key that signs cookies."""
@@ -109,20 +174,28 @@ class Workbench:
     key: Path
 
     @classmethod
-    def of(cls, material: ReviewableSet, ledger: Ledger, wanted: Wanted) -> Workbench:
+    def of(
+        cls,
+        material: ReviewableSet,
+        ledger: Ledger,
+        wanted: Wanted,
+        *,
+        address: str | None = None,
+        team: Team | None = None,
+    ) -> Workbench:
         """Return the workbench of a set; its runs are read here.
 
         Args:
             material: The set.
             ledger: Its ledger.
             wanted: What is shown.
+            address: The address of the ledger; None for the file in the folder.
+            team: The people, who settle disagreements if they may.
         """
-        gold = load_gold(material.folder)
-        desk = Desk(ledger, (), patience_s=PATIENCE_S)
-        table = load_table(gold, wanted, desk.refresh, material)
+        files = _Files(material.folder, wanted, address, team or Team())
         file = file_of(ledger.name)
         key = file.with_suffix(".key") if file else GoldFolder(material.folder).review_key
-        return cls(PageAnswers(table, Recorder(desk, material), notice_of(gold.path)), key)
+        return cls(PageAnswers(files.material(material, ledger), files), key)
 
     def server(
         self,
@@ -156,8 +229,10 @@ class Workbench:
                 "/api/passage": answers.passage,
                 "/api/results": answers.results,
                 "/api/found": answers.found,
+                "/api/look": answers.look,
             },
             told={"/api/act": answers.act},
+            entrance="enter.html",
         )
         return page_server(guarded(page, door, complain=complain))
 

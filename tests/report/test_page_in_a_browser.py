@@ -40,6 +40,7 @@ def shown(request: pytest.FixtureRequest, file: Path) -> Iterator[Any]:
         opened.on("console", lambda one: opened.said.append(one.text))
         opened.on("pageerror", lambda one: opened.said.append(str(one)))
         opened.goto(file.as_uri())
+        opened.wait_for_selector("body[data-drawn]")
         opened.wait_for_selector("#scatter .main-svg")
         yield opened
         browser.close()

@@ -102,7 +102,7 @@ def opened(driver: Any, file: Path, link: str = "", **options: Any) -> Any:
     shown.on("console", lambda one: shown.said.append(one.text))
     shown.on("pageerror", lambda one: shown.said.append(str(one)))
     shown.goto(file.as_uri() + link)
-    shown.wait_for_selector(".main-svg", state="attached")
+    shown.wait_for_selector("body[data-drawn]")
     return shown
 
 

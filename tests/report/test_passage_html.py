@@ -90,6 +90,11 @@ def test_headings_tables_lists_code_and_emphasis_become_elements() -> None:
     assert found.find("code").get_text() == "code  span"
 
 
+@pytest.mark.parametrize("text", ["~~~", "***", "\n***\n", "---\n", "```\n```", "~~~\n\n~~~\n"])
+def test_a_passage_of_markup_alone_is_shown_as_it_is(text: str) -> None:
+    assert soup(text).get_text() == text
+
+
 def test_a_link_is_its_words_and_what_stands_only_in_a_definition_is_shown_as_it_is() -> None:
     found = soup(GUIDE)
     assert found.find("span", class_="link").get_text() == "öffnen"

@@ -13,6 +13,7 @@ import pytest
 
 from goldbench.pipeline.measures.names import parse_measures
 from goldbench.pipeline.review.server import Place, bound
+from goldbench.pipeline.review.team import Team
 from goldbench.pipeline.workbench.workbench_server import Wanted, Workbench, opened
 from goldbench.schemas.review_event import Event
 from tests.review.conftest import browser, events_of
@@ -24,8 +25,10 @@ __all__ = ["browser"]  # a fixture, found by its name
 K = 3
 
 
-def wanted(folder: Path, *, k: int = K, measures: tuple[str, ...] = ("ndcg@3", "r@3")) -> Wanted:
-    return Wanted(parse_measures(measures, rel=2), k, {})
+def wanted(
+    folder: Path, *, k: int = K, measures: tuple[str, ...] = ("ndcg@3", "r@3"), against: Path | None = None
+) -> Wanted:
+    return Wanted(parse_measures(measures, rel=2), k, {}, against)
 
 
 @dataclass
@@ -49,10 +52,10 @@ class Site:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *names: str, asked: Wanted | None = None) -> Iterator[Site]:
+def serving(folder: Path, *names: str, asked: Wanted | None = None, team: Team | None = None) -> Iterator[Site]:
     site = Site(folder)
     with opened(folder, None) as (material, ledger), bound("127.0.0.1", 0) as sock:
-        workbench = Workbench.of(material, ledger, asked or wanted(folder))
+        workbench = Workbench.of(material, ledger, asked or wanted(folder), team=team)
         place = Place(names or ("anna",), 0)
         server = workbench.server(place, sock, tell=site.links.__setitem__, complain=site.complaints.append)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})

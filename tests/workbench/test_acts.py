@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.formats.packed_files import Source
-from goldbench.pipeline.formats.runs.trec import read_qrels
+from goldbench.pipeline.formats.runs.trec import read_qrels, write_run
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.review.apply import apply_review
 from goldbench.pipeline.review.queue import QueueSettings
 from goldbench.pipeline.review.server import opened as review_opened
 from goldbench.pipeline.review.settled_decisions import settled_decisions
 from goldbench.pipeline.review.state import fold
+from goldbench.pipeline.review.team import team_of
 from tests.review.test_http import Client
 from tests.workbench.conftest import Site, serving
 
@@ -67,7 +68,8 @@ def test_the_page_may_run_only_its_own_scripts(quiet_site: Site) -> None:
         ({"query": "q-none", "passage": "de3", "grade": 1}, "unknown query"),
         ({"act": "settle"}, "settle needs a passage and a grade"),
         ({"act": "review"}, "review needs a reason"),
-        ({"act": "edit", "text": "  "}, "edit_query needs the new wording"),
+        ({"act": "edit", "text": "  "}, "A query needs letters: write a wording"),
+        ({"act": "edit", "text": "12 % ?!"}, "A query needs letters: write a wording"),
         ({"act": "reject", "passage": "de1"}, "reject is about a query"),
         ({"act": "undo", "passage": "de1"}, "There is nothing of yours to undo here"),
         ({"act": "conquer"}, "act: "),
@@ -164,11 +166,52 @@ def test_after_applying_the_earlier_decisions_are_still_shown(site: Site) -> Non
     judged(anna, "de3", 2)
     act(anna, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
     apply_review(site.folder, ledger=None)
-    assert anna.get("/api/list").json["changed"]
     with serving(site.folder) as again:
         found = again.client().get("/api/query?id=q-de.v2").json
     assert found["verdict"]["verdict"] == "edited"
     assert [(one["who"], one["passage"], one["grade"]) for one in found["people"]] == [("anna", "de3", 2)]
+
+
+def test_a_changed_set_is_read_again_when_it_is_left_alone_between_two_looks(site: Site) -> None:
+    anna = site.client()
+    judged(anna, "de3", 3)
+    act(anna, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
+    assert [anna.get("/api/look").json["read"] for _ in range(2)] == [0, 0]  # the ledger alone is no change of the set
+    apply_review(site.folder, ledger=None)
+    assert [anna.get("/api/look").json["read"] for _ in range(3)] == [0, 1, 1]
+    listed = anna.get("/api/list").json
+    assert (listed["read"], listed["problem"], listed["pending"]) == (1, "", False)
+    assert "q-de.v2" in {row["id"] for row in listed["rows"]}
+    assert act(anna, 2, query="q-de.v2", passage="en2", grade=1).status == 200
+    assert {one["passage"] for one in anna.get("/api/query?id=q-de.v2").json["people"]} == {"de3", "en2"}
+
+
+def test_a_set_that_cannot_be_read_again_stays_as_it_was_and_a_new_run_appears(site: Site) -> None:
+    anna = site.client()
+    dataset = site.folder / "dataset.json"
+    whole = dataset.read_bytes()
+    dataset.write_bytes(b"{")
+    assert [anna.get("/api/look").json["read"] for _ in range(2)] == [0, 1]
+    told = anna.get("/api/look").json["problem"]
+    assert told.startswith("The set was changed and cannot be read (")
+    assert len(anna.get("/api/list").json["rows"]) == 6
+    dataset.write_bytes(whole)
+    write_run(site.folder / "runs" / "third.trec", {"q-de": {"de1": 1.0}}, tag="third")
+    assert [anna.get("/api/look").json for _ in range(2)] == [{"read": 1, "problem": told}, {"read": 2, "problem": ""}]
+    assert anna.get("/api/list").json["systems"] == ["third", "vectors", "words"]
+
+
+def test_only_the_lead_settles_and_never_a_passage_of_their_own(site: Site) -> None:
+    team = team_of(["anna", "ben", "cora"], ["dora"], ())
+    with serving(site.folder, *team.annotators, team=team) as shared:
+        people = {name: shared.client(name) for name in team.annotators}
+        judged(people["anna"], "de3", 3)
+        assert act(people["ben"], 1, passage="de3", grade=0).status == 200
+        assert [people[name].get("/api/list").json["settles"] for name in ("cora", "dora")] == [False, True]
+        refused = act(people["cora"], 2, act="settle", passage="de3", grade=2)
+        assert (refused.status, refused.json["error"]) == (400, "Only the lead settles disagreements: dora")
+        assert act(people["dora"], 3, act="settle", passage="de3", grade=2).status == 200
+        assert [e.kind for e in shared.events()] == ["judge", "judge", "adjudicate"]
 
 
 def test_a_query_sent_to_review_waits_there_for_a_decision(site: Site) -> None:

@@ -257,6 +257,29 @@ def test_no_figure_is_broken_into_two_lines_on_a_small_screen(tmp_path: Path, vi
         assert anna.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_no_choice_is_cut_in_its_box(quiet_site: Site, visitor: Visitors, width: int) -> None:
+    anna = visitor(quiet_site.links["anna"], viewport={"width": width, "height": 900})
+    cut = anna.page.evaluate(
+        "() => [...document.querySelectorAll('#filters select')].flatMap(box => [...box.options].filter(one => {"
+        "const tool = document.createElement('canvas').getContext('2d'); tool.font = getComputedStyle(box).font;"
+        "return tool.measureText(one.text).width + 36 > box.clientWidth }).map(one => one.text))"
+    )
+    assert cut == []
+
+
+def test_an_arabic_passage_that_begins_with_latin_letters_runs_from_right_to_left(
+    quiet_site: Site, visitor: Visitors
+) -> None:
+    anna = visitor(f"{quiet_site.links['anna']}#query=q-ar")
+    shown = anna.page.evaluate(
+        "text => { const box = document.createElement('div'); placeRaw(box, text); const raw = box.firstChild.dir;"
+        "placePassage(box, `<p dir=auto>${text}</p>`); return [raw, box.firstChild.dir, said(text).dir] }",
+        f"Super_Bowl_50 {ARABIC}",
+    )
+    assert shown == ["rtl", "rtl", "rtl"]
+
+
 def test_hostile_text_runs_nothing_and_loads_nothing(quiet_site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{quiet_site.links['anna']}#query=q-x&first=words")
     assert "<script>window.broken = 1</script>" in anna.text("#asks")

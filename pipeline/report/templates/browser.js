@@ -24,12 +24,11 @@
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest", bargap: 0,
       font: { family: "system-ui, sans-serif", color: css("--ink") }, margin: { l: 60, r: 20, t: 30, b: 50 },
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
-      xaxis: { ...axis, title: { text: escaped(x) } }, yaxis: { ...axis, title: { text: escaped(y) } },
+      xaxis: { ...axis, title: { text: escaped(x) } }, yaxis: { ...axis, title: { text: escaped(y), standoff: 12 } },
     };
   };
-  const config = { displaylogo: false, responsive: true, displayModeBar: false };
   const drawPairs = () => {
-    if (!several) return;
+    if (!several || !globalThis.Plotly) return; // drawn again when the library is there
     const all = rows();
     const [a, b] = [values(state.first), values(state.second)];
     const known = all.map((_, place) => place).filter((place) => a[place] !== null && b[place] !== null);
@@ -46,7 +45,7 @@
       };
     });
     const title = `${names[state.first]} − ${names[state.second]}, ${state.measure}`;
-    Plotly.react("deltas", bars, { ...layout("queries, largest difference first", title), showlegend: kinds.length > 1 }, config);
+    Plotly.react("deltas", bars, { ...layout("queries, largest difference first", title), showlegend: kinds.length > 1 }, chartSettings);
     const points = {
       type: "scatter", mode: "markers", x: order.map((one) => one.a), y: order.map((one) => one.b), customdata: order.map((one) => one.row),
       hovertext: order.map((one) => escaped(data.ids[one.row])),
@@ -54,7 +53,7 @@
     };
     const most = order.reduce((top, one) => Math.max(top, one.a, one.b), 1);
     const even = { type: "scatter", mode: "lines", x: [0, most], y: [0, most], line: { color: "#7a838c", dash: "dot" }, hoverinfo: "skip" };
-    Plotly.react("scatter", [even, points], { ...layout(names[state.first], names[state.second]), showlegend: false }, config);
+    Plotly.react("scatter", [even, points], { ...layout(names[state.first], names[state.second]), showlegend: false }, chartSettings);
     const better = order.filter((one) => one.difference >= data.least).length, worse = order.filter((one) => one.difference <= -data.least).length;
     byId("delta-words").replaceChildren(
       node("bdi", {}, names[state.first]), ` better on ${better}, tied on ${order.length - better - worse}, worse on ${worse} of ${order.length} queries`);
@@ -171,6 +170,12 @@
     const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
     return `goldbench open ${quoted(data.home)} --query ${quoted(id)}`;
   };
+  const inWorkbench = (text, query, more) => { // a link to where it is judged, which goldbench open serves on this machine
+    const state = new URLSearchParams({ set: data.set, query: query.id, ...more });
+    return node("a", { href: `${data.workbench}#${state}`, target: "_blank", rel: "noopener noreferrer" }, text);
+  };
+  const judged = (id, grade, query, more = {}) =>
+    data.home ? node("div", {}, inWorkbench(grade === null ? "judge this" : "judge again", query, { ...more, passage: id })) : "";
   const toggle = (button, pressed, change) => {
     button.setAttribute("aria-pressed", String(pressed));
     button.addEventListener("click", () => {
@@ -239,7 +244,7 @@
   };
   const fill = (details, query) => {
     const words = pattern(query.words);
-    if (data.home) details.append(node("p", { class: "dim" }, "Open, edit or judge it: ", node("code", { class: "command" }, command(query.id))));
+    if (data.home) details.append(node("p", { class: "dim" }, inWorkbench("Open, edit or judge this query", query, {}), " while this runs: ", node("code", { class: "command" }, command(query.id))));
     if (query.text) details.append(node("p", { class: "asked", dir: "auto" }, query.text));
     const failed = names.map((name, system) => [name, query.causes[system]]).filter(([, causes]) => causes.length);
     if (failed.length) {
@@ -254,7 +259,7 @@
       const line = node("div", { class: "result" }, badge(grade), " ", bdi(id), " ");
       const where = node("span", { class: "moved" });
       places.forEach(([name, rank], number) => where.append(number ? ", " : "", bdi(name), rank === null ? `: not in the top ${query.found[number].length}` : `: rank ${rank}`));
-      line.append(where, passage(id, query, words), ...why(id, grade, query));
+      line.append(where, passage(id, query, words), ...why(id, grade, query), judged(id, grade, query));
       expected.append(line);
     }
     if (query.more) expected.append(node("p", { class: "dim" }, `and ${query.more} more relevant passages`));
@@ -263,7 +268,7 @@
       const list = node("ol", {});
       query.found[system].forEach(([id, grade, score], place) => {
         const item = node("li", { class: "result" }, badge(grade), " ", bdi(id), " ", node("span", { class: "moved" }, `score ${score}`), " ", moved(query, system, id, place + 1));
-        item.append(passage(id, query, words), wordsIn(id, query), ...why(id, grade, query));
+        item.append(passage(id, query, words), wordsIn(id, query), ...why(id, grade, query), judged(id, grade, query, { first: name }));
         list.append(item);
       });
       const rank = query.ranks[system];
@@ -300,7 +305,7 @@
   const list = () => {
     found = matching();
     byId("list").replaceChildren();
-    byId("count").textContent = `${found.length} of ${data.queries.length}`;
+    byId("count").textContent = `${found.length.toLocaleString("en")} of ${data.queries.length.toLocaleString("en")}`;
     more();
     if (!found.length) byId("list").append(node("p", { class: "dim" }, state.query && !data.queries.some((one) => one.id === state.query) ? "This query is not on the page." : "No query fits."));
     if (state.query && found.length === 1) byId("list").firstElementChild.open = true;
@@ -361,5 +366,6 @@
   const linked = isState();
   restore();
   show();
+  library.then(drawPairs, () => {}); // page.js tells if there is none
   if (linked) byId("browser").scrollIntoView();
 })();

@@ -2,13 +2,22 @@
 // A passage, rendered or raw, with stretches of it marked, and the stretch of the raw text behind a selection. All places
 // are UTF-16 units of the raw text: elements with data-at tell where their text begins there.
 
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/gu;
+
+function directionOf(text) { // that of most letters: an Arabic passage may begin with a title in Latin letters
+  const letters = text.slice(0, 2000).match(/\p{L}/gu) ?? [];
+  const back = letters.join("").match(RIGHT_TO_LEFT)?.length ?? 0;
+  return 2 * back === letters.length ? "auto" : 2 * back > letters.length ? "rtl" : "ltr";
+}
+
 function placePassage(box, html) { // html comes from the server's sanitiser: a document of its own neither runs nor loads any of it
   box.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
+  for (const block of box.querySelectorAll("[dir=auto]")) block.dir = directionOf(block.textContent);
 }
 
 function placeRaw(box, text) {
   const whole = document.createElement("span");
-  const block = Object.assign(document.createElement("pre"), { className: "plain", dir: "auto" });
+  const block = Object.assign(document.createElement("pre"), { className: "plain", dir: directionOf(text) });
   whole.dataset.at = "0";
   whole.textContent = text;
   block.append(document.createElement("code"));

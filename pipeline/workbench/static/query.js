@@ -31,7 +31,7 @@ function judgments(passage) {
 
 function judging(page, passage) { // "judge this now"
   if (!source.canAct || page.query.left_out) return null;
-  const settles = passage.disputed && !(page.annotator in passage.graded_by);
+  const settles = page.settles && passage.disputed && !(page.annotator in passage.graded_by);
   const title = settles ? "Settle the disagreement" : passage.grade === null || passage.grade === undefined ? "Judge this now" : "Judge again";
   const box = make("details", { class: "judge" }, make("summary", {}, title));
   if (passage.sampled) box.append(make("p", { class: "quiet" }, "This pair is in the random sample of the review. A grade given here is not blind, so the pair leaves the sample."));
@@ -52,12 +52,17 @@ function opened(page, passage, forms) { // the text of a passage, and a switch b
     box.append(make("p", { class: "quiet" }, "This text is not in the file, which would be too large; goldbench open shows it."));
     return box;
   }
-  let raw = false;
-  const show = () => box.querySelector(".passage").replaceWith(passageBox(passage, forms, raw));
-  box.append(passageBox(passage, forms, raw));
+  let raw = false, most = PART;
+  const show = () => box.querySelector(".passage").replaceWith(passageBox(passage, forms, raw, most));
+  box.append(passageBox(passage, forms, raw, most));
   if (passage.html) {
     const toggle = button("Raw text", () => { raw = !raw; toggle.setAttribute("aria-pressed", raw); show(); }, { "aria-pressed": "false", class: "small" });
     box.append(toggle);
+  }
+  if (passage.text.length > most) {
+    const words = () => `More text (${(passage.text.length - most).toLocaleString("en")} characters left)`;
+    const more = button(words(), () => { most += PART; show(); more.textContent = words(); more.hidden = most >= passage.text.length; }, { class: "small" });
+    box.append(more);
   }
   return box;
 }
@@ -68,7 +73,7 @@ function heading(passage) {
 }
 
 function passageCard(page, passage) {
-  const card = make("article", { class: "card", "aria-label": `Passage ${passage.id}` }, make("p", { class: "line" }, badge(passage, page.level)), heading(passage));
+  const card = make("article", { class: "card", "data-id": passage.id, "aria-label": `Passage ${passage.id}` }, make("p", { class: "line" }, badge(passage, page.level)), heading(passage));
   const body = opened(page, passage, []);
   card.append(body);
   if (passage.cut) {
@@ -175,10 +180,30 @@ function reasonChoice(label) {
   return [select, make("label", {}, label, select)];
 }
 
+function since(page) { // what changed since the earlier version of the set
+  const told = page.query.since;
+  if (!told) return [];
+  const head = make("h3", {}, "Since ", name(page.earlier));
+  if (told.status === "new") return [head, make("p", {}, "This query is new.")];
+  const parts = [];
+  const grade = (one) => (one === null ? "no label" : `grade ${one}`);
+  if (told.status === "same") parts.push(make("p", { class: "quiet" }, "Its wording, its labels and the texts of its labelled passages are the same."));
+  if (told.status === "removed") parts.push(make("p", {}, "The set does not have this query any more."));
+  else if (told.before !== page.query.id) parts.push(make("p", {}, "It had another id: ", name(told.before), "."));
+  if (told.fields.length) parts.push(make("p", {}, `Changed: ${told.fields.join(", ")}.`));
+  if (told.fields.includes("wording")) parts.push(make("p", {}, "It was: ", make("bdi", {}, told.text)));
+  const rows = told.labels.map((one) => make("li", {}, name(one.after ?? one.before), `: ${grade(one.was)} → ${grade(one.now)}`, one.after === null ? ", the passage is not in the set any more" : "", one.before !== null && one.after !== null && one.before !== one.after ? make("span", {}, ", before under the id ", name(one.before)) : ""));
+  if (rows.length) parts.push(make("h4", {}, "Labels"), make("ul", {}, ...rows));
+  for (const one of told.texts) {
+    const text = said(one.text + (one.cut ? " …" : ""), "p", { class: "earlier" });
+    parts.push(make("details", {}, make("summary", {}, "Earlier text of ", name(one.after ?? one.before)), text));
+  }
+  return [head, ...parts];
+}
+
 function actions(page) {
   if (!source.canAct || page.query.left_out) return null;
-  const wording = make("textarea", { rows: 2, maxlength: 2000, dir: "auto" });
-  wording.value = page.query.verdict?.text || page.query.asks;
+  const wording = make("textarea", { rows: 2, maxlength: 2000, dir: "auto" }, page.query.verdict?.text || page.query.asks);
   const save = () => wording.value.trim() && page.act({ act: "edit", text: wording.value.trim() }, "New wording saved.");
   const [rejecting, rejectLabel] = reasonChoice("Why ");
   const [reporting, reportLabel] = reasonChoice("Why ");
@@ -214,11 +239,11 @@ function queryView(page) { // all elements of a query
     const why = query.left_out;
     parts.push(make("div", { class: "cause" }, make("p", {}, "Not in the set. ", why.words), why.reason ? said(why.reason) : ""));
   } else parts.push(verdict(page), actions(page));
-  parts.push(make("h3", {}, query.left_out ? "The passage it was written from" : "Its passages"));
-  parts.push(...(query.passages.length ? query.passages.map((passage) => passageCard(page, passage)) : [make("p", { class: "quiet" }, "No passage is known.")]));
+  if (query.since?.status !== "removed") parts.push(make("h3", {}, query.left_out ? "The passage it was written from" : "Its passages"));
+  if (query.since?.status !== "removed") parts.push(...(query.passages.length ? query.passages.map((passage) => passageCard(page, passage)) : [make("p", { class: "quiet" }, "No passage is known.")]));
   const notes = (query.people || []).filter((one) => one.note || one.evidence);
   if (notes.length) parts.push(make("h3", {}, "Notes of people"), make("ul", {}, ...notes.map((one) => make("li", {}, name(one.who), " on ", name(one.passage), one.note ? said(one.note) : "", one.evidence ? said(one.evidence, "blockquote") : ""))));
-  parts.push(...siblings(query));
+  parts.push(...since(page), ...siblings(query));
   if (!query.left_out) parts.push(make("h3", {}, "What the systems found"), ...(query.systems.length ? [scoreTable(page), page.picker()] : []), comparison(page));
   return parts.filter(Boolean);
 }

@@ -22,6 +22,7 @@ const served = {
   passage: (query, passage) => fromServer(`/api/passage?${new URLSearchParams({ query, passage })}`),
   results: (query, system, first) => fromServer(`/api/results?${new URLSearchParams({ query, system, first })}`),
   found: async (words) => new Set((await fromServer(`/api/found?${new URLSearchParams({ words })}`)).ids),
+  look: () => fromServer("/api/look"),
   act: (body) => fromServer("/api/act", { client_id: fresh(), ...body }),
 };
 

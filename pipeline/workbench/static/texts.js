@@ -14,7 +14,7 @@ function make(tag, more = {}, ...children) {
   return node;
 }
 
-const said = (text, tag = "p", more = {}) => make(tag, { dir: "auto", ...more }, text); // a text of its own
+const said = (text, tag = "p", more = {}) => make(tag, { dir: directionOf(text), ...more }, text); // a text of its own
 const name = (text) => make("bdi", {}, text); // a name or an id within a sentence
 const button = (text, act, more = {}) => make("button", { type: "button", on: { click: act }, ...more }, text);
 const amount = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
@@ -29,11 +29,18 @@ function wordSpans(text, forms) { // where forms of words stand in a text: whole
   return [...text.matchAll(new RegExp(parts.join("|"), "giu"))].map((found) => [found.index, found.index + found[0].length, "word"]);
 }
 
-function passageBox(passage, forms, raw) { // the whole text, rendered or as it is, with evidence and words marked
+const PART = 60_000; // characters of a text that are shown at once: a browser lays out a longer line for seconds
+
+function beginning(text, most) { // without half a character at its end
+  return text.slice(0, /[\uD800-\uDBFF]/.test(text[most - 1] ?? "") ? most - 1 : most);
+}
+
+function passageBox(passage, forms, raw, most = PART) { // the text, rendered or as it is, with evidence and words marked
   const box = make("div", { class: "passage", tabindex: "0", role: "group", "aria-label": `Passage ${passage.id}` });
-  if (passage.html && !raw) placePassage(box, passage.html);
-  else placeRaw(box, passage.text);
+  const text = beginning(passage.text, most);
+  if (passage.html && !raw && text.length === passage.text.length) placePassage(box, passage.html);
+  else placeRaw(box, text);
   const evidence = passage.evidence.map(([start, end]) => [start, end, "evidence"]);
-  markPassage(box, [...wordSpans(passage.text, forms), ...evidence]);
+  markPassage(box, [...wordSpans(text, forms), ...evidence]);
   return box;
 }

@@ -2,10 +2,12 @@
 // The list of queries with its filters, the figures of the systems, and the address, which holds all of it.
 
 const STEP = 100;
-const WHERE = { set: "in the set", waiting: "waiting for a label", check: "rejected by a check", grading: "left out by grading", review: "left out by review", refresh: "retired with its documents" };
-const SHOW = { all: "all queries", fails: "failures of the first system", unjudged: "unjudged in its first k", judged: "judged by people", differ: "the two systems differ" };
-const SORT = { set: "order of the set", worst: "worst score of the first system", best: "best score of the first system", difference: "largest difference between the two", ahead: "first system ahead", behind: "second system ahead", unjudged: "most unjudged in the first k", words: "text of the query" };
-const DEFAULTS = { query: "", find: "", where: "", kind: "", language: "", document: "", verdict: "", rule: "", cause: "", show: "all", sort: "set", measure: "", first: "", second: "" };
+const WHERE = { set: "in the set", waiting: "waiting for a label", check: "rejected by a check", grading: "left out by grading", review: "left out by review", refresh: "retired with its documents", earlier: "only in the earlier version" };
+const SINCE = { new: "new", changed: "changed", same: "the same", removed: "removed" };
+const SHOW = { all: "all queries", fails: "first system fails", unjudged: "first has unjudged", judged: "judged by people", differ: "both systems differ" };
+const SORT = { set: "order of the set", worst: "worst of the first", best: "best of the first", difference: "largest difference", ahead: "first system ahead", behind: "second system ahead", unjudged: "most unjudged", words: "text of the query" };
+const DEFAULTS = { query: "", find: "", where: "", kind: "", language: "", document: "", verdict: "", rule: "", since: "", cause: "", show: "all", sort: "set", measure: "", first: "", second: "" };
+const LOOK_MS = 2000; // between two looks whether the files of the set changed
 const FIELDS = Object.keys(DEFAULTS).filter((key) => key !== "query");
 
 let data = null; // what the list shows
@@ -14,6 +16,8 @@ let matching = []; // the lines that pass the filters, in order
 let holding = null; // the queries whose passages hold the words looked for
 let shown = 0;
 let current = null; // the query on the page
+let reached = ""; // the passage that the address leads to, until its query is open
+let meant = ""; // the set that a link of another page is about
 
 function alarm(text) {
   $("alarm").textContent = text;
@@ -31,7 +35,10 @@ async function ask(question) {
   }
 }
 
-const place = (system, otherwise) => Math.max(0, data.systems.indexOf(system) < 0 ? Math.min(otherwise, data.systems.length - 1) : data.systems.indexOf(system));
+const place = (system, otherwise) => { // a system of an experiment may have another name here
+  const found = [system, `bench/${system}`].map((one) => data.systems.indexOf(one)).find((at) => at >= 0);
+  return Math.max(0, found ?? Math.min(otherwise, data.systems.length - 1));
+};
 const chosen = () => [place(state.first, 0), place(state.second, 1)];
 const measured = () => Math.max(0, data.measures.indexOf(state.measure));
 const score = (row, system) => (row.scores ? row.scores[system][measured()] : null);
@@ -47,6 +54,7 @@ function readAddress() {
   const asked = new URLSearchParams(location.search);
   state = { ...DEFAULTS };
   for (const key of Object.keys(DEFAULTS)) state[key] = given.get(key) ?? asked.get(key) ?? DEFAULTS[key];
+  [reached, meant] = [given.get("passage") ?? "", given.get("set") ?? ""];
 }
 
 function writeAddress(push) {
@@ -74,7 +82,7 @@ const orders = {
 const byScore = new Set(["worst", "best", "difference", "ahead", "behind"]);
 
 function passes(row, words) {
-  for (const key of ["where", "kind", "language", "verdict", "rule"]) if (state[key] && (row[key] || "") !== state[key]) return false;
+  for (const key of ["where", "kind", "language", "verdict", "rule", "since"]) if (state[key] && (row[key] || "") !== state[key]) return false;
   if (state.document && !row.document.toLowerCase().includes(state.document.toLowerCase())) return false;
   if (state.cause && !(row.causes && row.causes[chosen()[0]]?.includes(state.cause))) return false;
   if (byScore.has(state.sort) && score(row, chosen()[0]) === null) return false; // nothing to sort it by
@@ -97,7 +105,7 @@ function line(row) {
   const figures = row.scores && data.systems.length
     ? make("span", { class: "number" }, make("bdi", {}, data.systems[first]), ` ${figure(score(row, first))}`, ...(second === first ? [] : [" · ", make("bdi", {}, data.systems[second]), ` ${figure(score(row, second))}`]))
     : make("span", { class: "number" }, WHERE[row.where]);
-  const marks = [row.verdict !== "undecided" ? row.verdict : "", row.people ? "judged by people" : "", ...(row.causes?.[first] || []).map(title)].filter(Boolean);
+  const marks = [row.since && row.since !== "same" ? `${SINCE[row.since]} since the earlier version` : "", row.verdict !== "undecided" ? row.verdict : "", row.people ? "judged by people" : "", ...(row.causes?.[first] || []).map(title)].filter(Boolean);
   const link = make("a", { href: address(row.id), "data-query": row.id, "aria-current": row.id === state.query ? "true" : false }, make("span", { class: "asked", dir: "auto" }, row.text || row.id), figures, marks.length ? make("span", { class: "marks" }, marks.join(", ")) : "");
   link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -158,6 +166,7 @@ function fillFilters() {
   options("language", known("language"), "every language");
   options("verdict", known("verdict"), "every verdict");
   options("rule", known("rule"), "every rule");
+  options("since", present("since", SINCE), "everything");
   options("cause", Object.fromEntries(data.causes.map((one) => [one.cause, title(one.cause)])), "every cause");
   options("show", data.systems.length ? SHOW : { all: SHOW.all, judged: SHOW.judged });
   options("sort", data.systems.length ? SORT : { set: SORT.set, words: SORT.words });
@@ -174,7 +183,7 @@ function showFields() {
     const [first, second] = chosen();
     Object.assign(told, { first: data.systems[first], second: data.systems[second], measure: data.measures[measured()] });
   }
-  if (["cause", "where", "kind", "language", "verdict", "rule", "document"].some((key) => state[key])) $("filters-box").open = true;
+  if (["cause", "where", "kind", "language", "verdict", "rule", "since", "document"].some((key) => state[key])) $("filters-box").open = true;
   for (const key of FIELDS) if (document.activeElement !== $(key)) $(key).value = told[key] ?? "";
 }
 
@@ -213,14 +222,14 @@ const page = {
   chosen, title, meaning, ask, picker,
   get query() { return current; },
   get level() { return data.level; },
+  get earlier() { return data.earlier; },
+  get settles() { return data.settles; },
   get measures() { return data.measures; },
   get annotator() { return data.annotator; },
   async act(body, done) {
     const found = await ask(() => source.act({ query: current.id, ...body }));
     if (!found) return;
-    const open = [...$("detail").querySelectorAll("details[open]")].map(pathOf);
-    showQuery(found);
-    for (const path of open) reopen(path);
+    showAgain(found);
     $("live").textContent = done;
     await load();
   },
@@ -234,12 +243,18 @@ function reopen([id, system, text]) {
   }
 }
 
+function showAgain(query) { // with whatever was unfolded
+  const unfolded = [...$("detail").querySelectorAll("details[open]")].map(pathOf);
+  showQuery(query);
+  for (const path of unfolded) reopen(path);
+}
+
 function showQuery(query) {
   current = query;
   document.title = `${query.asks.slice(0, 80)} · goldbench open`;
   const at = matching.findIndex((row) => row.id === query.id);
   const step = (by, text, key) => button(text, () => go(by), { "aria-keyshortcuts": key, disabled: at < 0 || !matching[at + by] });
-  $("detail").replaceChildren(make("p", { class: "row", id: "steps" }, button("Back to the list", close, { class: "back" }), step(-1, "Previous", "k"), step(1, "Next", "j"), at < 0 ? "" : make("span", { class: "quiet" }, `${at + 1} of ${matching.length}`)), ...queryView(page));
+  $("detail").replaceChildren(make("p", { class: "row", id: "steps" }, button("Back to the list", close, { class: "back" }), step(-1, "Previous", "k"), step(1, "Next", "j"), at < 0 ? "" : make("span", { class: "quiet" }, `${(at + 1).toLocaleString("en")} of ${matching.length.toLocaleString("en")}`)), ...queryView(page));
   document.body.classList.add("one");
   for (const link of $("list").querySelectorAll("a[data-query]")) {
     if (link.dataset.query === query.id) link.setAttribute("aria-current", "true");
@@ -257,6 +272,8 @@ async function open(query, push = true) {
   $("detail").scrollTop = 0;
   if (matchMedia("(max-width: 60rem)").matches) scrollTo(0, 0);
   $("detail").focus({ preventScroll: true });
+  if (reached) reach(reached);
+  reached = "";
 }
 
 function close(push = true) {
@@ -276,11 +293,39 @@ function go(by) {
   if (target) open(target.id);
 }
 
+function reach(passage) { // show a passage of the query, ready to be judged
+  const found = [...$("detail").querySelectorAll("[data-id]")].find((one) => one.dataset.id === passage);
+  if (!found) return;
+  const judge = found.querySelector("details.judge");
+  if (judge) judge.open = true;
+  found.scrollIntoView({ block: "start" });
+  judge?.querySelector("summary").focus({ preventScroll: true });
+}
+
+const written = () => [...$("detail").querySelectorAll("textarea")].some((one) => one.value !== one.defaultValue);
+
+async function look() { // read everything again if the files of the set changed
+  let found;
+  try {
+    found = await source.look();
+  } catch {
+    return; // the next question tells that the server does not answer
+  }
+  if (found.read === data.read) return;
+  await load();
+  $("renewed").textContent = found.problem || `The set was changed and read again at ${new Date().toLocaleTimeString("en-GB")}.`;
+  $("renewed").hidden = false;
+  if (!current || written()) return;
+  const query = data.rows.some((row) => row.id === state.query) ? await ask(() => source.query(state.query)) : null;
+  if (!query) close();
+  else if (query.id === state.query) showAgain(query);
+}
+
 async function load() {
   const found = await ask(() => source.list());
   if (!found) return false;
   data = found;
-  const told = [data.notice, ...data.problems, data.changed ? "The set was changed since this page was started. Start goldbench open again to see it as it is." : ""];
+  const told = [data.notice, ...data.problems, meant && meant !== data.name ? `The link that led here is about the set ${meant}; this page shows ${data.name}. Start goldbench open with the other set.` : ""];
   $("set").replaceChildren(name(data.set));
   $("about").textContent = `${amount(data.queries, "query", "queries")}, ${amount(data.passages, "passage")}, ${amount(data.systems.length, "system")}`;
   $("warnings").replaceChildren(...told.filter(Boolean).map((text) => said(text)));
@@ -321,4 +366,5 @@ readAddress();
 load().then((loaded) => {
   if (loaded && state.query) open(state.query, false);
   document.body.dataset.ready = "true";
+  if (loaded && source.look) setInterval(look, LOOK_MS);
 });

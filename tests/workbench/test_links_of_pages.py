@@ -1,0 +1,122 @@
+"""From a figure of a page on the disk to the passage that is judged, and a page that follows its set."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from goldbench.pipeline.formats.runs.trec import write_run
+from goldbench.pipeline.report.named_queries import PORT
+from goldbench.pipeline.review.apply import apply_review
+from goldbench.pipeline.review.state import fold
+from tests.workbench.conftest import Site, Visitor, serving
+from tests.workbench.test_acts import act, judged
+from tests.workbench.test_whole_way import goldbench
+from tests.workbench.workbench_set import WORDS, write_workbench_set
+
+Visitors = Callable[..., Visitor]
+
+
+def page_at(path: Path, site: Site) -> str:
+    """Return the address of a page whose links lead to the served workbench in place of the usual port."""
+    usual = f"http://127.0.0.1:{PORT}/"
+    made = path.read_text(encoding="utf-8")
+    assert made.count(usual) == 1
+    path.write_text(made.replace(usual, site.base), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["bench", "score"])
+def test_three_clicks_lead_from_a_figure_of_a_page_to_the_passage_that_is_judged(
+    tmp_path: Path, visitor: Visitors, command: str
+) -> None:
+    gold, html = write_workbench_set(tmp_path / "set"), tmp_path / f"{command}.html"
+    systems = {
+        "bench": ["--system", "bm25", "--system", "ngrams"],
+        "score": [f"--run=words={gold}/runs/words.trec", f"--run=vectors={gold}/runs/vectors.trec"],
+    }
+    goldbench(command, str(gold), *systems[command], "--html", str(html))
+    with serving(gold) as site:
+        anna = visitor(site.links["anna"])  # let in once; the cookie stays
+        anna.page.goto(page_at(html, site))
+        anna.page.wait_for_selector(".main-svg", state="attached")
+        anna.page.locator("#leaderboard a.figure").first.click()  # 1: the figure
+        anna.page.locator("#list > details > summary").first.click()  # 2: the worst query
+        item = anna.page.locator("#list > details[open] ol > li.result", has_text="unjudged").first
+        passage = item.locator("bdi").first.inner_text()
+        with anna.page.expect_popup() as led:
+            item.get_by_role("link", name="judge this").click()  # 3: the passage
+        workbench = led.value
+        row = workbench.locator(f"#detail [data-id='{passage}']").first
+        row.locator("details.judge[open] button[data-grade='3']").click()
+        workbench.locator("#live", has_text="Grade 3 saved.").wait_for()
+        assert workbench.locator("#warnings p", has_text="The link that led here").count() == 0
+        (review,) = fold(site.events()).reviews()
+        assert (review.chunk_id, review.grade) == (passage, 3)
+        assert "entered" not in workbench.url
+
+
+@pytest.mark.slow
+def test_a_link_of_another_set_is_told_and_strangers_stay_outside(tmp_path: Path, visitor: Visitors) -> None:
+    page = tmp_path / "page.html"
+    with serving(write_workbench_set(tmp_path / "set")) as site:
+        link = f"<a id=on href='{site.base}#set=other&query=q-ar&passage=ar2'>on</a>"
+        page.write_text(f"<!doctype html><link rel=icon href='data:,'>{link}", encoding="utf-8")
+        anna, stranger = visitor(site.links["anna"]), visitor()
+        for one in (anna, stranger):
+            one.page.goto(page.as_uri())
+            one.page.locator("#on").click()
+        anna.page.locator("#warnings p", has_text="about the set other; this page shows set").wait_for()
+        anna.page.locator("[data-id=ar2] details.judge[open]").wait_for()
+        stranger.page.locator("h1", has_text="Open this page with your link").wait_for()
+        stranger.said.clear()  # the browser reports that the page is closed
+
+
+@pytest.mark.slow
+def test_an_open_page_follows_its_set_and_keeps_what_is_being_written(site: Site, visitor: Visitors) -> None:
+    anna = visitor(f"{site.links['anna']}#query=q-de&first=vectors")
+    client = site.client()
+    judged(client, "de3", 3)
+    anna.page.locator("#actions summary").click()
+    anna.page.locator("#actions textarea").fill("Halb geschrieben")
+    apply_review(site.folder, ledger=None)
+    anna.page.locator("#renewed", has_text="The set was changed and read again at").wait_for(timeout=15000)
+    assert anna.page.locator("#actions textarea").input_value() == "Halb geschrieben"
+    assert not anna.page.locator("#pending").is_visible()
+    anna.page.locator("#actions textarea").fill("")
+    anna.page.evaluate(
+        "document.querySelector('#actions textarea').value = document.querySelector('#asks').textContent"
+    )
+    write_run(site.folder / "runs" / "third.trec", WORDS, tag="third")
+    anna.page.locator("#figures tr", has_text="third").wait_for(timeout=15000)
+    act(client, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
+    apply_review(site.folder, ledger=None)
+    anna.page.locator("#detail", has_text="Choose a query.").wait_for(timeout=15000)  # the query has another id now
+
+
+@pytest.mark.slow
+def test_a_line_of_a_megabyte_is_shown_in_parts_and_soon(tmp_path: Path, visitor: Visitors) -> None:
+    from goldbench.pipeline.goldset.folder import GoldFolder
+
+    gold = write_workbench_set(tmp_path / "set")
+    long = "Ventil " * 150_000
+    for file in (gold / "dataset.json", gold / "beir" / "corpus.jsonl", GoldFolder(gold).chunks.path):
+        text = file.read_text(encoding="utf-8")
+        assert "保修期为两年。" in text
+        file.write_text(text.replace("保修期为两年。", long), encoding="utf-8")
+    with serving(gold) as site:
+        anna = visitor(f"{site.links['anna']}#query=q-de&first=vectors&second=vectors")
+        row = anna.page.locator(".system li[data-id=zh2]").first
+        begin = time.perf_counter()
+        row.locator("details.whole > summary").click()
+        row.locator(".passage").wait_for()
+        anna.page.evaluate("document.body.offsetHeight")
+        assert time.perf_counter() - begin < 2.5
+        assert len(row.locator(".passage").text_content()) == 60_000
+        row.get_by_role("button", name="More text").click()
+        assert len(row.locator(".passage").text_content()) == 120_000
+        assert "characters left)" in row.get_by_role("button", name="More text").inner_text()
