@@ -208,7 +208,7 @@ def sample_rule(judged: int, drawn: int) -> StopRule:
     """Return whether the random sample is judged, given its judged and its drawn pairs; not known if none is drawn."""
     left = max(0, drawn - judged)
     found = f"{amount(left, 'pair')} left to judge" if left else f"all {amount(drawn, 'pair')} judged"
-    return StopRule(rule="Random sample", holds=left == 0 if drawn else None, found=found)
+    return StopRule(rule="Random sample", holds=left == 0 if drawn else None, found=found if drawn else "no pair drawn")
 
 
 def kappa_rule(sample: PairFigures | None) -> StopRule:
@@ -227,7 +227,7 @@ def errors_rule(changed: int, judged: int) -> StopRule:
     """Return whether looking for errors still finds any, given the changed grades among the latest judged pairs."""
     rule = "Likely judge errors"
     if judged < LAST:
-        found = f"{judged} of {LAST} pairs judged, {amount(changed, 'grade')} changed"
+        found = f"{judged} of the {LAST} judgments needed, {amount(changed, 'grade')} changed"
         return StopRule(rule=rule, holds=None, found=found)
     found = f"people changed {changed} of the last {LAST} grades, fewer than {CHANGED * LAST:.0f} are needed"
     return StopRule(rule=rule, holds=changed < CHANGED * LAST, found=found)

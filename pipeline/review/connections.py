@@ -62,6 +62,7 @@ def page_server(app: ASGIApp) -> PageServer:
         app,
         access_log=False,
         log_config=None,
+        log_level="error",  # not a line for each request that is no HTTP
         server_header=False,
         lifespan="off",
         ws="none",

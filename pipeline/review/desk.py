@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from sqlalchemy.engine import Connection
 
 from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.review.leases import Lent, give_back, holders_of, leases_of, lend, take_over
+from goldbench.pipeline.review.leases import Lent, end, give_back, holders_of, leases_of, lend, take_over
 from goldbench.pipeline.review.ledger import Ledger, LedgerFailed
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.state import Pair, State, fold
@@ -214,6 +214,19 @@ class Desk:
                 if not self._room(annotator, pair, holders)
             ]
 
+    def lent(self, annotator: str) -> set[Pair]:
+        """Return the pairs that a person may have on a page, whether or not the lease has run out."""
+        with self._held(), self.ledger.writing() as connection:
+            return {one.pair for one in leases_of(connection) if one.annotator == annotator}
+
+    def show_others(self, annotator: str, pairs: Collection[Pair]) -> None:
+        """End a person's leases on pairs whose grades by others the person is about to see.
+
+        What the person would say of them now is no blind judgment, so it is not taken any more.
+        """
+        with self._held(), self.ledger.writing() as connection:
+            end(connection, annotator, {one.pair for one in leases_of(connection)} & {*pairs})
+
     def _decided(self, annotator: str, pair: Pair) -> bool:
         said = self.state.says(annotator, pair)
         return said is not None and said.kind is not EventKind.LATER
@@ -348,7 +361,9 @@ class Desk:
         pair = (event.query_id, event.chunk_id or "")
         leases = leases_of(connection)
         lent = any(one.pair == pair and one.annotator == event.annotator for one in leases)
-        known = self.state.says(event.annotator, pair) is not None or event.client_id in self.state.known
+        known = event.client_id in self.state.known or self.state.ever_judged(event.annotator, pair)
+        if not known and not self.state.disputed(pair):  # in a disagreement the person may have seen others' grades
+            known = self.state.says(event.annotator, pair) is not None
         if not lent and not known and not self._room(event.annotator, pair, holders_of(leases, self._clock())):
             raise NotYours("this passage was not given to you, and no more people are needed for it")
 
@@ -358,13 +373,15 @@ class Desk:
             return
         if not self.state.disputed(pair):
             raise NotYours("there is no disagreement on this passage, so there is nothing to decide")
+        if self.state.adjudication(pair) is not None:
+            raise NotYours("this disagreement is settled already")
         if problem := self.not_settled_by(event.annotator, pair):
             raise NotYours(problem)
 
     def not_settled_by(self, annotator: str, pair: Pair) -> str | None:
         """Return why a person does not settle a disagreement, None if the person does."""
         if self.state.ever_judged(annotator, pair):
-            return "you judged this passage yourself, so somebody else settles the disagreement"
+            return "nobody settles a disagreement on a passage that they judged, and you judged it"
         if not self.team.settles(annotator):
             return f"only the lead settles disagreements: {', '.join(sorted(self.team.leads))}"
         return None

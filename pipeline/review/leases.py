@@ -23,7 +23,7 @@ _RENEW = sa.update(lease).where(_OF_PAIR).values(slot=sa.bindparam("place"), unt
 _LOSE = sa.update(lease).where(_OF_PAIR).values(slot=None)
 _END, _END_QUERY = sa.delete(lease).where(_OF_PAIR), sa.delete(lease).where(_OF_QUERY)
 
-_ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT}
+_ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT, EventKind.ADJUDICATE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,10 @@ class Lent:
     annotator: str
     slot: int | None
     until: float
+
+    def runs(self, now: float) -> bool:
+        """Return whether the lease has not run out; one that ends too far ahead was made before a clock was set back."""
+        return now < self.until <= now + 2 * LEASE_S
 
 
 def leases_of(connection: Connection) -> list[Lent]:
@@ -46,7 +50,7 @@ def holders_of(leases: Iterable[Lent], now: float) -> dict[Pair, set[str]]:
     """Return the people who are looking at each pair at a time."""
     found: defaultdict[Pair, set[str]] = defaultdict(set)
     for one in leases:
-        if one.slot is not None and one.until > now:
+        if one.slot is not None and one.runs(now):
             found[one.pair].add(one.annotator)
     return dict(found)
 
@@ -65,11 +69,11 @@ def lend(connection: Connection, leases: Sequence[Lent], pair: Pair, annotator: 
     key = {"query": pair[0], "chunk": pair[1]}
     others = [one for one in here if one.annotator != annotator]
     for one in others:
-        if one.slot is not None and one.until <= now:
+        if one.slot is not None and not one.runs(now):
             connection.execute(_LOSE, {**key, "who": one.annotator})
-    used = {one.slot for one in others if one.until > now}
+    used = {one.slot for one in others if one.runs(now)}
     mine = next((one for one in here if one.annotator == annotator), None)
-    if mine is not None and mine.slot is not None and mine.until - now > LEASE_S * 0.8:
+    if mine is not None and mine.slot is not None and mine.runs(now) and mine.until - now > LEASE_S * 0.8:
         return
     slot = min({0, 1} - used, default=None) if mine is None or mine.slot is None else mine.slot
     ends = now + LEASE_S
@@ -93,6 +97,18 @@ def take_over(connection: Connection, leases: Sequence[Lent], taken: Collection[
     for pair, annotator in taken:
         connection.execute(_LOSE, {"query": pair[0], "chunk": pair[1], "who": annotator})
     return [replace(one, slot=None) if (one.pair, one.annotator) in taken else one for one in leases]
+
+
+def end(connection: Connection, annotator: str, pairs: Iterable[Pair]) -> None:
+    """Delete a person's leases on pairs.
+
+    Args:
+        connection: The transaction.
+        annotator: The person.
+        pairs: The pairs.
+    """
+    for query_id, chunk_id in pairs:
+        connection.execute(_END, {"query": query_id, "chunk": chunk_id, "who": annotator})
 
 
 def give_back(connection: Connection, event: Event) -> None:

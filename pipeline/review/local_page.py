@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.review.desk import NotYours
 from goldbench.pipeline.review.ledger import LedgerConflict, LedgerGone
-from goldbench.pipeline.review.overview import Refused
+from goldbench.pipeline.review.overview import Refused, Unknown
 from goldbench.pipeline.review.security import SESSION_S, Guard, Links, Rates, Sessions, key_note, session_key
 
 SHARED = "goldbench.pipeline.review"
@@ -275,6 +275,8 @@ def _told(answer: Decision) -> Callable[[Request], Any]:
 def _answered(work: Callable[[], dict[str, Any]]) -> Response:
     try:
         return JSONResponse(work())
+    except Unknown as unknown:
+        return JSONResponse({"error": str(unknown)}, 410)
     except Refused as refused:
         return JSONResponse({"error": str(refused)}, 400)
     except (NotYours, LedgerConflict) as refused:

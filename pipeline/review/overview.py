@@ -23,14 +23,27 @@ from goldbench.pipeline.review.completion import (
 from goldbench.pipeline.review.desk import Desk, Handed
 from goldbench.pipeline.review.learnt_order import basis_of
 from goldbench.pipeline.review.payload import Keys
+from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import Pair, State
 from goldbench.schemas.agreement_report import PairFigures
-from goldbench.schemas.review_event import Lane
+from goldbench.schemas.review_event import Event, EventKind, Lane
+
+_SETTLED = {
+    EventKind.ADJUDICATE,
+    EventKind.ACCEPT_QUERY,
+    EventKind.EDIT_QUERY,
+    EventKind.REJECT_QUERY,
+    EventKind.REOPEN,
+}
 
 
 class Refused(GoldbenchError):
     """The request is not valid."""
+
+
+class Unknown(Refused):
+    """The request is about a passage or a query that the set does not hold."""
 
 
 class Standing:
@@ -46,7 +59,7 @@ class Standing:
         with self.desk.reading() as state:
             finished = self.finished(annotator, state)
             pairs = in_steps(sampled(state.reviews(), state), finished=finished)
-            again = state.repeats()
+            again = [(review, grade) for review, grade in state.repeats() if review.annotator == annotator]
             told = counts(state, self.desk.items, self.desk.tally, annotator)
             people = self._people(state)
             basis = len(basis_of(state, self.desk.items))
@@ -125,7 +138,11 @@ class Standing:
         with self.desk.reading() as state:
             pairs = [pair for pair in state.disagreements() if pair in self.desk.by_pair]
             reasons = {pair: self.desk.not_settled_by(annotator, pair) for pair in pairs}
-            found = [self._dispute(pair, state) for pair in pairs if reasons[pair] is None]
+            told = [pair for pair in pairs if reasons[pair] is None]
+            if told:
+                self.desk.show_others(annotator, told)
+            found = [self._dispute(pair, state) for pair in told]
+            last = last_settled(annotator, state)
             bad = [
                 {
                     "query": self.keys.of_query(query_id),
@@ -136,7 +153,13 @@ class Standing:
                 if query_id in self.material.queries and self.keys.query(self.keys.of_query(query_id))
             ]
         others = Counter(payload.clean(reason) for reason in reasons.values() if reason is not None)
-        return {"items": found, "bad": bad, "others": [{"why": why, "pairs": n} for why, n in sorted(others.items())]}
+        return {
+            "annotator": annotator,
+            "items": found,
+            "bad": bad,
+            "others": [{"why": why, "pairs": n} for why, n in sorted(others.items())],
+            "undo": last.client_id if last else None,
+        }
 
     def _dispute(self, pair: Pair, state: State) -> dict[str, Any]:
         given = [review for name in state.judged_by(pair) if (review := state.review(name, pair))]
@@ -158,14 +181,31 @@ class Standing:
         )
 
     def undecided(self, annotator: str, state: State) -> set[Pair]:
-        """Return the pairs that this person may still get, whose other judgments are hidden until then."""
-        return {
+        """Return the pairs that this person may still judge, whose other judgments are hidden until then.
+
+        These are pairs that need more people, that the person postponed or has on a page, and those that share a grade
+        with one of them.
+        """
+        lent = self.desk.lent(annotator)
+        found = {
             item.pair
             for item in self.desk.items
             if annotator not in state.deciders(item.pair)
-            and len(state.judged_by(item.pair)) < item.wanted
-            and state.adjudication(item.pair) is None
+            and (item.pair in lent or state.says(annotator, item.pair) or self._wants_more(item, state))
         }
+        shared = {
+            (one.query_id, one.chunk_id) for one in self.material.pool if (one.query_id, one.shared_from) in found
+        }
+        return found | shared
+
+    def _wants_more(self, item: Item, state: State) -> bool:
+        return len(state.judged_by(item.pair)) < item.wanted and state.adjudication(item.pair) is None
+
+
+def last_settled(annotator: str, state: State) -> Event | None:
+    """Return a person's last decision on a disagreement or on a bad query, which the page can undo; None without one."""
+    acts = state.stacks[annotator].done if annotator in state.stacks else []
+    return next((act for act in reversed(acts) if act.kind in _SETTLED), None)
 
 
 def number(text: str | None) -> int:

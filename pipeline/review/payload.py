@@ -27,6 +27,9 @@ from goldbench.schemas.review_event import Event, EventKind, Review
 LONGEST = 50_000
 """Characters of a passage that are shown, the rest is cut; chunks are far shorter, rows of a table may be longer."""
 
+BEGINS = 120
+"""Characters of a passage in a list; the rest is cut."""
+
 NAMES = {
     Relevance.UNRELATED: "Unrelated",
     Relevance.SAME_TOPIC: "Same topic",
@@ -36,10 +39,14 @@ NAMES = {
 
 
 class Keys:
-    """Opaque keys of pairs and queries."""
+    """Opaque keys of pairs and queries.
 
-    def __init__(self, items: Iterable[Item], *, data_sha: str) -> None:
-        self._sha = data_sha
+    A key is that of ids and texts: a page that stays open while the set is replaced sends decisions on what is still in
+    it, and on nothing else.
+    """
+
+    def __init__(self, items: Iterable[Item], *, queries: Mapping[str, str], corpus: Mapping[str, str]) -> None:
+        self._asks, self._corpus = queries, corpus
         self._pairs: dict[str, tuple[Pair, bool]] = {}
         self._queries: dict[str, str] = {}
         for item in items:
@@ -49,11 +56,11 @@ class Keys:
 
     def of(self, pair: Pair, *, repeat: bool = False) -> str:
         """Return the key of a pair; its second look has another one."""
-        return self._digest("again" if repeat else "pair", *pair)
+        return _key("again" if repeat else "pair", *pair, self._asks[pair[0]], self._corpus[pair[1]])
 
     def of_query(self, query_id: str) -> str:
         """Return the key of a query."""
-        return self._digest("query", query_id)
+        return _key("query", query_id, self._asks[query_id])
 
     def pair(self, key: str) -> tuple[Pair, bool] | None:
         """Return the pair of a key, and whether it is a second look; None if the key is unknown."""
@@ -63,8 +70,9 @@ class Keys:
         """Return the query of a key; None if the key is unknown."""
         return self._queries.get(key)
 
-    def _digest(self, *parts: str) -> str:
-        return hashlib.sha256("\0".join((self._sha, *parts)).encode("utf-8", "surrogatepass")).hexdigest()[:20]
+
+def _key(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
 
 def shown(
@@ -142,10 +150,16 @@ def row(item: Item, material: ReviewableSet, keys: Keys, *, mine: Event | None) 
     return {
         "pair": keys.of(item.pair),
         "lane": item.lane.value,
-        "begins": clean(" ".join(_text(material, item.chunk_id)[:400].split())[:120]),
+        "begins": clean(_begins(_text(material, item.chunk_id))),
         "said": mine.kind.value if mine else None,
         "grade": int(mine.grade) if mine and mine.kind is EventKind.JUDGE and mine.grade is not None else None,
     }
+
+
+def _begins(text: str) -> str:
+    """Return the beginning of a passage on one line, and "…" if it is not the whole passage."""
+    line = " ".join(text[:400].split())
+    return line if len(line) <= BEGINS and len(text) <= 400 else f"{line[:BEGINS].rstrip()} …"
 
 
 def _text(material: ReviewableSet, chunk_id: str) -> str:
@@ -215,4 +229,12 @@ def clean(text: str) -> str:
 
 def rubric() -> Mapping[str, Mapping[str, str]]:
     """Return name and rubric of each grade, the highest first."""
-    return {str(int(grade)): {"name": NAMES[grade], "says": grade.rubric} for grade in sorted(Relevance, reverse=True)}
+    return {
+        str(int(grade)): {"name": NAMES[grade], "says": _meaning(grade)} for grade in sorted(Relevance, reverse=True)
+    }
+
+
+def _meaning(grade: Relevance) -> str:
+    """Return the rubric of a grade as a sentence, without what the name beside it says already."""
+    said = grade.rubric.partition(": ")[2] or grade.rubric
+    return f"{said[:1].upper()}{said[1:]}."

@@ -14,7 +14,7 @@ from goldbench.pipeline.review import payload
 from goldbench.pipeline.review.completion import counts
 from goldbench.pipeline.review.desk import Desk, Handed
 from goldbench.pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
-from goldbench.pipeline.review.overview import Refused, Standing, number
+from goldbench.pipeline.review.overview import Refused, Standing, Unknown, number
 from goldbench.pipeline.review.own_judgments import OwnJudgments
 from goldbench.pipeline.review.payload import Keys
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
@@ -66,7 +66,7 @@ class Answers:
 
     def __post_init__(self) -> None:
         """Make the keys of the pairs."""
-        self.keys = Keys(self.desk.items, data_sha=self.material.data_sha)
+        self.keys = Keys(self.desk.items, queries=self.material.queries, corpus=self.material.corpus)
         self.standing = Standing(self.desk, self.material, self.keys)
         self.history = OwnJudgments(self.desk, self.material, self.keys)
 
@@ -242,15 +242,19 @@ class Answers:
         return self.material.judged.get(pair, ())
 
     def _pair(self, key: str | None) -> tuple[Pair, bool]:
-        found = self.keys.pair(key or "")
+        if not key:
+            raise Refused("a pair is missing")
+        found = self.keys.pair(key)
         if found is None:
-            raise Refused("unknown pair")
+            raise Unknown("this passage is not in the set, or its text has changed")
         return found
 
     def _query(self, key: str | None) -> str:
-        found = self.keys.query(key or "")
+        if not key:
+            raise Refused("a pair or a query is missing")
+        found = self.keys.query(key)
         if found is None:
-            raise Refused("unknown query")
+            raise Unknown("this query is not in the set, or its text has changed")
         return found
 
 

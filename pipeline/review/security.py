@@ -19,6 +19,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -35,6 +36,13 @@ TOO_LARGE = f"the request is too large: at most {BODY:,} bytes"
 
 RATE, BURST = 50.0, 250.0
 """Requests of one person per second, and at once; further ones are refused. Only a runaway loop sends more."""
+
+PERSON = "Goldbench-Person"
+"""The header in which a page names the person it was opened for, as a URL writes it.
+
+Two people who open their links in one browser share its cookie: without the header, the page of the first would store
+decisions in the name of the second.
+"""
 
 SESSION_S = 30 * 24 * 3600
 """Seconds for which a cookie is valid."""
@@ -233,7 +241,11 @@ class Guard:
         if not self._rates.allows(invited):
             return _refused(429, "too many requests; try again in a second")
         if annotator is None and scope["path"] != "/" and not scope["path"].startswith("/static/"):
-            return _refused(401, "open the link that the terminal shows")
+            return _refused(401, "the session has ended or never began: open the link that the terminal shows")
+        if annotator is not None and unquote(request.headers.get(PERSON, "")) not in {"", annotator}:
+            return _refused(
+                401, f"this browser now belongs to {annotator}: open your own link again, best in a browser of your own"
+            )
         return None
 
     def _is_here(self, host: str) -> bool:

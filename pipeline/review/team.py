@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -36,9 +37,15 @@ def team_of(annotators: Sequence[str], leads: Sequence[str], targets: Sequence[s
         targets: ``NAME=N`` for one person, or ``N`` for everybody who has no other.
 
     Raises:
-        UsageError: A target is not valid, or names somebody without a link.
+        UsageError: Two names differ only in case or look the same; a target is not valid, names somebody without a
+            link, or is given twice.
     """
     everybody = tuple(dict.fromkeys((*annotators, *leads)))
+    looks: dict[str, str] = {}
+    for name in everybody:
+        other = looks.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
+        if other != name:
+            raise UsageError(f"--annotator, --lead: {other} and {name} look alike; give one person one name")
     asked: dict[str, int] = {}
     for given in targets:
         name, _, number = given.rpartition("=")
@@ -47,6 +54,8 @@ def team_of(annotators: Sequence[str], leads: Sequence[str], targets: Sequence[s
             raise UsageError(f"--target: not a valid target: {given!r}; give NAME=N, or N for everybody")
         if "=" in given and name not in everybody:
             raise UsageError(f"--target: nobody has the name {name!r}; give it with --annotator, too")
+        if name in asked:
+            raise UsageError(f"--target: given twice for {name or 'everybody'}")
         asked[name] = int(number)
     common = asked.pop("", None)
     if common is not None:

@@ -16,7 +16,7 @@ from goldbench.pipeline.review.payload import rubric
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.state import fold
 
-STATIC = ("asked.js", "review.js", "history.js", "progress.js", "adjudicate.js", "review.css")
+STATIC = ("keys.js", "asked.js", "review.js", "history.js", "progress.js", "adjudicate.js", "review.css")
 OF_ALL_PAGES = ("passage.js", "passage.css")
 """Static files that reports have, too."""
 
@@ -70,13 +70,12 @@ def _export(answers: Answers) -> Callable[[Request], Response]:
             return JSONResponse({"error": "unknown format; give one of " + ", ".join(DOWNLOADS)}, 404)
         try:
             ledger = answers.desk.ledger
-            events = ledger.translated(ledger.events()).events
+            state = fold(ledger.translated(ledger.events()).events)  # a copy: others change the state of the desk
+            annotator = request.scope["annotator"]
+            hidden = answers.standing.undecided(annotator, state)
         except GoldbenchError:
             return JSONResponse({"error": "the ledger does not answer"}, 503)
-        state = fold(events)  # a copy: other requests change the state of the desk
-        annotator = request.scope["annotator"]
         finished = answers.standing.finished(annotator, state)
-        hidden = answers.standing.undecided(annotator, state)
         download = made(name, answers.material, state, hidden=hidden, drawn=finished)
         disposition = f'attachment; filename="{download.filename}"'
         return Response(download.body, media_type=download.media_type, headers={"Content-Disposition": disposition})

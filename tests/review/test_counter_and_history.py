@@ -191,7 +191,7 @@ def test_nobody_settles_a_disagreement_on_a_passage_that_they_judged(site: Sites
     assert anna.get("/api/adjudicate").json["items"] == []
     (other,) = anna.get("/api/adjudicate").json["others"]
     assert other["pairs"] == 1
-    assert "yourself" in other["why"]
+    assert "you judged it" in other["why"]
     assert third(served, "carl") == 200
     assert fold(served.events()).gold() == {"q000": {"c000-0": 1}}
 

@@ -205,7 +205,7 @@ def test_stop_rules_hold_when_they_should(tmp_path: Path) -> None:
         ledger.append_all(judgments(material, sample[:-1], made.truth))
         assert [(rule.holds, rule.found) for rule in found(made).stop[::2]] == [
             (False, "1 pair left to judge"),
-            (None, "0 of 30 pairs judged, 0 grades changed"),
+            (None, "0 of the 30 judgments needed, 0 grades changed"),
         ]
         ledger.append_all(judgments(material, sample, made.truth))
         agreeing = [one for one in errors if made.truth[one.pair] == made.model[one.pair]]

@@ -3,8 +3,10 @@
 
 const $ = (id) => document.getElementById(id);
 const WRONG = { unclear: "unclear", not_stand_alone: "does not stand alone", unrealistic: "nobody would ask it", too_broad: "too broad", wrong_language: "wrong language" };
-let disputes = [], others = 0;
-let busy = false, raw = false;
+const TOO_SOON_MS = 40; // a key pressed sooner after a passage appears is the second half of a double press
+let disputes = [], others = 0, last = null; // the id of the last decision on this page that can be undone
+let person = null; // whose page this is: the server refuses a browser that somebody else's link was opened in
+let busy = false, raw = false, shownAt = 0;
 
 const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
@@ -15,20 +17,24 @@ function make(tag, text, more = {}) {
 }
 
 async function call(path, body) {
+  const headers = person === null ? {} : { "Goldbench-Person": encodeURIComponent(person) };
+  const sent = body && { method: "POST", body: JSON.stringify({ client_id: fresh(), ...body }) };
+  if (body) headers["Content-Type"] = "application/json";
   try {
-    const answer = await fetch(path, body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ client_id: fresh(), ...body }) });
+    const answer = await fetch(path, { ...sent, headers });
     const found = await answer.json();
     if (!answer.ok) throw new Error(found.error);
     $("alarm").hidden = true;
     return found;
   } catch (error) {
-    $("alarm").textContent = error instanceof TypeError ? "The server does not answer; nothing was saved." : error.message;
+    $("alarm").textContent = error instanceof TypeError || error instanceof SyntaxError ? "The server does not answer; nothing was saved." : `Not saved: ${error.message}.`;
     $("alarm").hidden = false;
     return null;
   }
 }
 
-const passages = (n) => `${n} ${n === 1 ? "passage" : "passages"}`;
+const disagreements = (n, more = "") => `${n} ${more}${n === 1 ? "disagreement" : "disagreements"}`;
+const nameOf = (grade) => document.querySelector(`[data-grade="${grade}"] strong`).textContent;
 
 function paint(one) { // with the quotes that people gave, where they stand in the passage
   if (raw) placeRaw($("text"), one.text);
@@ -45,15 +51,16 @@ function toggleRaw() {
 
 function show() {
   const one = disputes[0];
-  $("left").textContent = disputes.length ? `${passages(disputes.length)} left` : others ? "No disagreements left for you." : "No disagreements left.";
+  $("left").textContent = disputes.length ? `${disagreements(disputes.length)} left` : others ? "No disagreements left for you." : "No disagreements left.";
   $("dispute").hidden = !one;
+  shownAt = performance.now();
   if (!one) return;
   $("asks").textContent = one.asks;
   paintAsked(one);
   paint(one);
   $("said").replaceChildren(...one.said.map((said, i) => {
     const box = make("div", "", { className: "said" });
-    box.append(make("strong", `${"ABCDEFGH"[i]}: ${said.grade}`));
+    box.append(make("strong", `Person ${i + 1}: ${said.grade}, ${nameOf(said.grade)}`));
     if (said.note) box.append(make("p", said.note, { dir: "auto" }));
     if (said.evidence) box.append(make("blockquote", said.evidence, { dir: "auto" }));
     return box;
@@ -62,17 +69,21 @@ function show() {
 
 async function decide(grade) {
   const one = disputes[0];
-  if (!one || busy) return;
+  if (!one || busy || performance.now() - shownAt < TOO_SOON_MS) return;
   busy = true;
-  if (await call("/api/event", { kind: "adjudicate", pair: one.pair, grade })) disputes.shift();
+  const done = await call("/api/event", { kind: "adjudicate", pair: one.pair, grade });
+  const why = $("alarm").textContent;
+  await load();
   busy = false;
-  show();
+  if (done) return;
+  $("alarm").textContent = why;
+  $("alarm").hidden = false;
 }
 
 async function undo() {
-  if (busy) return;
+  if (busy || !last) return;
   busy = true;
-  if (await call("/api/undo", {})) await load();
+  if (await call("/api/event", { kind: "undo", undoes: last })) await load();
   busy = false;
 }
 
@@ -104,9 +115,12 @@ function bad(query) {
 async function load() {
   const found = await call("/api/adjudicate");
   if (!found) return;
+  person = found.annotator;
+  last = found.undo;
+  $("undo").disabled = !last;
   disputes = found.items;
   others = found.others.length;
-  $("others").replaceChildren(...found.others.map(({ why, pairs }) => make("li", `${passages(pairs)} more: ${why}.`, { dir: "auto" })));
+  $("others").replaceChildren(...found.others.map(({ why, pairs }) => make("li", `${disagreements(pairs, "more ")}: ${why}.`, { dir: "auto" })));
   show();
   $("bad-queries").replaceChildren(...found.bad.map(bad));
   if (!found.bad.length) $("bad-queries").append(make("li", "None."));
@@ -114,11 +128,12 @@ async function load() {
 
 document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea")) return;
-  if (/^[0-3]$/.test(event.key)) decide(Number(event.key));
-  else if (event.key === "u") undo();
-  else if (event.key === "r") toggleRaw();
+  const pressed = keyOf(event).toLowerCase();
+  if (/^[0-3]$/.test(pressed)) decide(Number(pressed));
+  else if (pressed === "u") undo();
+  else if (pressed === "r") toggleRaw();
 });
-for (const button of document.querySelectorAll("[data-grade]")) button.addEventListener("click", () => decide(Number(button.dataset.grade)));
+for (const button of document.querySelectorAll("[data-grade]")) button.addEventListener("click", (event) => event.detail < 2 && decide(Number(button.dataset.grade)));
 $("undo").addEventListener("click", undo);
 $("raw").addEventListener("click", toggleRaw);
 load();

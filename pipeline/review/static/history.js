@@ -13,15 +13,17 @@ function make(tag, text, more = {}) {
   return node;
 }
 
-function address() { // days are those of the reader's own clock
+function midnight(day, after) { // of the reader's own clock, `after` days later; "" while the year is still being typed
+  const found = new Date(`${day}T00:00`);
+  found.setDate(found.getDate() + after);
+  return found.getFullYear() > 0 && found.getFullYear() < 9999 ? found.toISOString() : "";
+}
+
+function address() {
   const found = new URLSearchParams();
   for (const name of ["q", "said", "lane"]) if ($(name).value) found.set(name, $(name).value);
-  if ($("since").value) found.set("since", new Date(`${$("since").value}T00:00`).toISOString());
-  if ($("until").value) {
-    const next = new Date(`${$("until").value}T00:00`);
-    next.setDate(next.getDate() + 1);
-    found.set("before", next.toISOString());
-  }
+  if ($("since").value) found.set("since", midnight($("since").value, 0));
+  if ($("until").value) found.set("before", midnight($("until").value, 1));
   return found;
 }
 

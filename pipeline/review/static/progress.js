@@ -3,6 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const LANES = { A: "random sample", B: "likely judge errors", C: "queries judged completely" };
+let shown = ""; // the counts on the page
 const amount = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
 const figure = (x) => (x.value === null ? `– (${x.reason})` : x.value.toFixed(2) + (x.low === null ? "" : ` [${x.low.toFixed(2)}, ${x.high.toFixed(2)}]`));
 
@@ -45,7 +46,7 @@ function show(found) {
   );
   $("people").replaceChildren(table(["Name", "judged", "target", "left"], found.people.map(someone), "Passages by person"));
   if (found.lanes.B) $("counts").append(make("p", order(found.order_rests_on, Boolean(found.lanes.A))));
-  $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", `${rule.rule}: ${rule.now} (${rule.holds === null ? "not known yet" : rule.holds ? "done" : "not done"})`)));
+  $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", `${rule.rule}: ${rule.now} ${rule.holds === null ? "" : rule.holds ? " (done)" : " (not done)"}`)));
   agreement(found);
 }
 
@@ -84,9 +85,9 @@ function drill(n, human, judge) {
   const button = make("button", `${n}`, { type: "button" });
   button.setAttribute("aria-label", `${amount(n, "pair")}: people ${human}, judge ${judge}`);
   button.addEventListener("click", async () => {
-    const answer = await fetch(`/api/cell?human=${human}&judge=${judge}`);
-    const body = await answer.json();
-    $("cell").replaceChildren(make("h2", `People ${human}, judge ${judge}`), ...(answer.ok ? body.items.map(pair) : [make("p", body.error)]));
+    const body = await ask(`/api/cell?human=${human}&judge=${judge}`);
+    if (!body) return;
+    $("cell").replaceChildren(make("h2", `People ${human}, judge ${judge}`), ...body.items.map(pair));
     $("cell").scrollIntoView();
   });
   return button;
@@ -111,17 +112,25 @@ function meaning(judge) {
   return table(["", "people say 2 or 3", "share [95 %]"], rows, "Share of pairs that people find relevant, by the judge's grade");
 }
 
-async function load() {
+async function ask(path) {
   try {
-    const answer = await fetch("/api/progress");
+    const answer = await fetch(path);
     const body = await answer.json();
     if (!answer.ok) throw new Error(body.error);
     $("alarm").hidden = true;
-    show(body);
+    return body;
   } catch (error) {
-    $("alarm").textContent = error instanceof TypeError ? "The server does not answer." : error.message;
+    $("alarm").textContent = error instanceof TypeError || error instanceof SyntaxError ? "The server does not answer." : error.message;
     $("alarm").hidden = false;
+    return null;
   }
+}
+
+async function load() { // what has not changed stays as it is, with the focus in it
+  const body = await ask("/api/progress");
+  const now = JSON.stringify(body);
+  if (body && now !== shown) show(body);
+  if (body) shown = now;
 }
 
 load();

@@ -8,7 +8,7 @@ const AT_ONCE = 20; // passages of one answer
 const IDLE_MS = 30 * 60000; // a page that nobody touches for longer keeps no passages from others
 const TOO_SOON_MS = 40; // a key pressed sooner after a passage appears is the second half of a double press
 const REASONS = ["unclear", "not_stand_alone", "unrealistic", "too_broad", "wrong_language"];
-const LANES = { A: "random sample", B: "likely judge errors", C: "queries judged completely" };
+const DECIDED = [400, 409, 410]; // answers that are the same however often a decision is sent
 const SAID = { judge: "grade ", later: "postponed", cannot: "cannot judge" };
 
 let me = null; // the annotator, as the server knows them
@@ -18,51 +18,83 @@ let acts = []; // decisions on this page since it was opened, the last at the en
 let undone = [];
 let queue = []; // events that the server has not confirmed yet
 let store = ""; // the storage key of the queue
+let keeps = true; // whether the browser's storage takes the queue
+const aside = new Set(); // the ids of decisions that this set has no place for
 let pumping = false, retry = null, fetching = false, dry = false;
 let shownAt = 0, painted = false, started = Date.now(), times = [];
 let told = { total: 0, done: 0, mine: 0 }; // the server's counts of decided passages: by anybody, by this person
+let notice = ""; // what the next passage's line of state says first
 let raw = false, touched = Date.now();
 const lit = { A: false, B: true, C: true };
 
 const now = () => performance.now();
 const current = () => items[at];
 const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 const nameOf = (grade) => document.querySelector(`[data-grade="${grade}"] strong`).textContent;
 
+const mine = () => (me ? { "Goldbench-Person": encodeURIComponent(me.annotator) } : {}); // the server refuses it from a browser that somebody else's link was opened in
+
 async function ask(path) {
-  const answer = await fetch(path);
+  const answer = await fetch(path, { headers: mine() });
   const body = await answer.json();
   if (!answer.ok) throw Object.assign(new Error(body.error), { status: answer.status });
   return body;
 }
 
 function reason(error) { // why a question got no answer, as the server says it
-  if (error.status === 401) return "The session has ended: open the link that the terminal shows.";
-  return error.status && error.message ? error.message : "The server does not answer.";
+  return error.status && error.message ? sentence(error.message) : "The server does not answer.";
 }
 
 function post(path, body) {
-  return fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  return fetch(path, { method: "POST", headers: { "Content-Type": "application/json", ...mine() }, body: JSON.stringify(body) });
 }
 
 // --- saving --------------------------------------------------------------------------------------------------------
 
 function keep() {
-  if (queue.length) localStorage.setItem(store, JSON.stringify(queue));
-  else localStorage.removeItem(store);
+  write(store, queue);
   $("saved").textContent = queue.length ? `saving ${queue.length} …` : "saved ✓";
   count();
 }
 
-function adopt(prefix) { // also the queues of closed tabs: an event sent twice is stored once
-  for (const key of Object.keys(localStorage).filter((name) => name.startsWith(prefix))) {
-    queue.push(...JSON.parse(localStorage.getItem(key)));
-    localStorage.removeItem(key);
+function write(key, events) {
+  try {
+    if (events.length) localStorage.setItem(key, JSON.stringify(events));
+    else localStorage.removeItem(key);
+    keeps = true;
+  } catch { // its storage is full or forbidden
+    keeps = false;
   }
 }
 
+function read(key) {
+  try {
+    const found = JSON.parse(localStorage.getItem(key));
+    return Array.isArray(found) ? found : [];
+  } catch { // not written by this page: it stays as it is
+    return [];
+  }
+}
+
+function adopt() { // also the queues of closed tabs, and of other sets at this address: an event sent twice is stored once
+  for (const key of Object.keys(localStorage)) {
+    const [, set, name] = /^(?:goldbench|goldset) ([0-9a-f]+) (.*) \S+$/.exec(key) || []; // goldset: the project's earlier name
+    const found = name === me.annotator ? read(key) : [];
+    queue.push(...found.map((event) => ({ set, ...event })));
+    if (found.length) localStorage.removeItem(key);
+  }
+}
+
+function setAside(event) { // the set that is served lacks the passage: the decision waits for its own set
+  const key = `goldbench ${event.set} ${me.annotator} aside`;
+  write(key, [...read(key).filter((one) => one.client_id !== event.client_id), event]);
+  aside.add(event.client_id);
+  tell("Not saved: this set does not hold that passage. The decision stays in this browser, and is sent when a set that holds it is served here.");
+}
+
 function send(event) {
-  queue.push({ client_id: fresh(), ...event });
+  queue.push({ client_id: fresh(), set: me.set, ...event });
   keep();
   pump();
   return queue[queue.length - 1].client_id;
@@ -79,7 +111,7 @@ async function pump() {
   pumping = true;
   clearTimeout(retry);
   while (queue.length) {
-    const { lane, step, ...event } = queue[0];
+    const { lane, step, set, ...event } = queue[0];
     let answer, body;
     try {
       answer = await post("/api/event", { ...event, want: queue.length === 1 ? Math.min(AT_ONCE, missing()) : 0, have: waiting() });
@@ -88,15 +120,18 @@ async function pump() {
       stuck("The server does not answer.");
       break;
     }
-    if (answer.status === 401 || answer.status === 421 || answer.status === 429 || answer.status >= 500) {
-      stuck(answer.status === 401 ? "The session has ended: open the link that the terminal shows." : body.error);
+    const stored = answer.ok && Number.isInteger(body.seq);
+    if (!stored && !(DECIDED.includes(answer.status) && body.error)) { // also what another program at this address answers
+      stuck(body.error ? sentence(body.error) : "Something else than this review answers.");
       break;
     }
-    queue.shift();
+    const sent = queue.shift();
     if (body.count) told = body.count;
+    const lacks = answer.status === 410 || aside.has(event.undoes);
+    if (!stored && lacks) setAside(sent);
     keep();
-    if (answer.ok) confirmed(event, body);
-    else refused(event, body.error);
+    if (stored) confirmed(event, body);
+    else if (!lacks) refused(event, body.error);
   }
   pumping = false;
   if (queue.length) return;
@@ -110,14 +145,14 @@ function stuck(why) {
 }
 
 function alarm(why) {
-  const text = queue.length ? `${why} ${queue.length} not saved yet: kept in this browser, and sent again. Keep this page open.` : why;
+  const where = keeps ? "kept in this browser, and sent again. Keep this page open." : "this browser cannot keep them. Do not close this page.";
+  const text = queue.length ? `${why} ${queue.length} not saved yet: ${where}` : why;
   if ($("alarm").textContent !== text) $("alarm").textContent = text;
   $("alarm").hidden = false;
 }
 
 function refused(event, why) {
-  say(`Not saved: ${why}`);
-  $("state").textContent = `Not saved: ${why}`;
+  tell(`Not saved: ${why}.`);
   acts = acts.filter((act) => act.id !== event.client_id);
   const item = items.find((one) => one.pair === event.pair);
   if (item && event.kind === "judge") Object.assign(item, { said: null, grade: null });
@@ -201,6 +236,7 @@ function goTo(item) {
 // --- the screen ----------------------------------------------------------------------------------------------------
 
 function show() {
+  if (!$("noting").hidden) keepNote();
   const item = current();
   shownAt = now();
   painted = false;
@@ -217,7 +253,8 @@ function show() {
   paint(item);
   for (const button of document.querySelectorAll("[data-grade]"))
     button.setAttribute("aria-pressed", String(item.said === "judge" && Number(button.dataset.grade) === item.grade));
-  $("state").textContent = item.said ? `You said: ${SAID[item.said]}${item.said === "judge" ? item.grade : ""}.` : item.cut ? "Only the beginning of this passage is shown." : "";
+  $("state").textContent = notice || (item.said ? `You said: ${SAID[item.said]}${item.said === "judge" ? item.grade : ""}.` : item.cut ? "Only the beginning of this passage is shown." : "");
+  notice = "";
   if (item.note) noting(item, false);
   quoted(item);
   if (item.revealed) reveal(item, "");
@@ -257,7 +294,7 @@ function count() { // each passage counts once, by all its judgments: mine ≤ e
   $("goal").hidden = !$("goal").textContent;
   const sorted = [...times].sort((a, b) => a - b);
   const middle = sorted.length ? sorted[Math.floor((sorted.length - 1) / 2)] / 1000 : me.median_s;
-  $("pace").textContent = middle ? `${middle.toFixed(1)} s each` : "– s each";
+  $("pace").textContent = middle ? `${middle.toFixed(1)} s per passage` : "– s per passage";
 }
 
 async function stayInTouch() { // others judge too; and passages stay lent to a page that somebody uses
@@ -272,6 +309,11 @@ async function stayInTouch() { // others judge too; and passages stay lent to a 
 
 function say(text) {
   $("live").textContent = text;
+}
+
+function tell(text) { // what both a reader and a listener must know
+  say(text);
+  $("state").textContent = text;
 }
 
 function reveal(item, before) {
@@ -342,11 +384,11 @@ function redo() {
 }
 
 async function older(kind) { // decisions from before this page was opened: only the server knows them
-  if (queue.length) return say("Wait: not everything is saved yet.");
+  if (queue.length) return tell("Wait: not everything is saved yet.");
   try {
     const answer = await post(`/api/${kind}`, { client_id: fresh() });
     const body = await answer.json();
-    if (!answer.ok) return say(`${body.error}.`);
+    if (!answer.ok) return tell(sentence(body.error));
     const item = body.item;
     if (!item) return say(kind === "undo" ? "Undone." : "Redone.");
     const old = items.find((one) => one.pair === item.pair);
@@ -356,18 +398,19 @@ async function older(kind) { // decisions from before this page was opened: only
     goTo(old || item);
     if (kind === "redo") advance();
   } catch {
-    say("The server does not answer.");
+    tell("The server does not answer.");
   }
 }
 
 function noting(item, focus) {
   $("noting").hidden = false;
+  $("note").dataset.pair = item.pair;
   $("note").value = item.note || "";
   if (focus) $("note").focus();
 }
 
 function keepNote() {
-  const item = current();
+  const item = items.find((one) => one.pair === $("note").dataset.pair);
   const text = $("note").value.trim();
   if (!item || text === (item.note || "")) return;
   item.note = text;
@@ -379,7 +422,7 @@ function quote() {
   if (!item) return;
   const place = selectedPlaces($("text"), item.text);
   const text = place ? item.text.slice(...place).slice(0, 4000) : "";
-  if (!text) return say("Select words of the passage first.");
+  if (!text) return tell("Select words of the passage first.");
   item.evidence = text;
   send({ kind: "note", pair: item.pair, evidence: text });
   quoted(item);
@@ -395,11 +438,11 @@ async function context() {
     $("before").hidden = $("after").hidden = true;
     return press("context", false);
   }
-  if (!item.around) return say("The passages around this one are not known.");
+  if (!item.around) return tell("The passages around this one are not known.");
   try {
     item.near ||= await ask(`/api/context?pair=${item.pair}`);
-  } catch {
-    return say("The server does not answer.");
+  } catch (error) {
+    return tell(reason(error));
   }
   if (item !== current()) return;
   for (const side of ["before", "after"]) {
@@ -417,8 +460,8 @@ async function overview() {
     $("rows").textContent = "";
     for (const row of rows) $("rows").append(line(row));
     $("overview").showModal();
-  } catch {
-    say("The server does not answer.");
+  } catch (error) {
+    tell(reason(error));
   }
 }
 
@@ -439,8 +482,7 @@ function line(row) {
     try {
       goTo(here || (await ask(`/api/item?pair=${row.pair}`)));
     } catch (error) {
-      say(error.message);
-      $("state").textContent = error.message;
+      tell(reason(error));
     }
   });
   entry.append(button);
@@ -464,11 +506,12 @@ const KEYS = { u: "undo", U: "redo", s: "later", x: "cannot", b: "bad", n: "note
 
 function key(event) {
   if (event.repeat || event.isComposing) return;
+  const pressed = keyOf(event);
   const typing = event.target.closest("textarea, input, select, [contenteditable]");
   const open = document.querySelector("dialog[open]");
   touched = Date.now();
   if (open) {
-    if (open.id === "bad" && !typing && /^[1-5]$/.test(event.key) && !event.ctrlKey && !event.metaKey && !event.altKey) badQuery(REASONS[event.key - 1]);
+    if (open.id === "bad" && !typing && /^[1-5]$/.test(pressed) && !event.ctrlKey && !event.metaKey && !event.altKey) badQuery(REASONS[pressed - 1]);
     return;
   }
   if (typing) {
@@ -480,12 +523,12 @@ function key(event) {
   }
   if (event.key === "Escape") return begin();
   if (event.ctrlKey || event.metaKey || event.altKey) {
-    if (event.key.toLowerCase() !== "z" || event.altKey) return;
+    if (pressed.toLowerCase() !== "z" || event.altKey) return;
     event.preventDefault();
     return event.shiftKey ? redo() : undo();
   }
-  const letter = event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase(); // whether or not Caps Lock is on
-  if (/^[0-3]$/.test(event.key)) decide("judge", { grade: Number(event.key) });
+  const letter = event.shiftKey ? pressed.toUpperCase() : pressed.toLowerCase(); // whether or not Caps Lock is on
+  if (/^[0-3]$/.test(pressed)) decide("judge", { grade: Number(pressed) });
   else if (Object.hasOwn(KEYS, letter)) DO[KEYS[letter]]();
   else return;
   event.preventDefault();
@@ -493,7 +536,9 @@ function key(event) {
 
 function begin() {
   $("welcome").hidden = true;
-  localStorage.setItem(`goldbench-welcome ${me.annotator}`, "read");
+  try {
+    localStorage.setItem(`goldbench-welcome ${me.annotator}`, "read");
+  } catch { /* it is shown once more */ }
 }
 
 async function open() { // a passage that another page names, such as the history
@@ -503,7 +548,8 @@ async function open() { // a passage that another page names, such as the histor
   try {
     goTo(await ask(`/api/item?pair=${encodeURIComponent(key)}`));
   } catch (error) {
-    say(reason(error));
+    notice = reason(error);
+    say(notice);
   }
 }
 
@@ -517,11 +563,8 @@ async function start() {
   }
   told = me.count;
   $("welcome").hidden = told.mine > 0 || Boolean(localStorage.getItem(`goldbench-welcome ${me.annotator}`));
-  const prefix = `goldbench ${me.set} ${me.annotator} `;
-  sessionStorage.tab ||= fresh();
-  store = prefix + sessionStorage.tab;
-  adopt(`goldset ${me.set} ${me.annotator} `); // unsent judgments from before the project was called goldbench
-  adopt(prefix);
+  store = `goldbench ${me.set} ${me.annotator} ${fresh()}`;
+  adopt();
   keep();
   await pump();
   document.addEventListener("keydown", key);
@@ -534,7 +577,10 @@ async function start() {
   $("note").addEventListener("blur", keepNote);
   $("keep").addEventListener("click", () => { $("revealed").hidden = true; });
   $("change").addEventListener("click", () => { const item = items.find((one) => one.pair === $("revealed").dataset.pair); if (item) goTo(item); });
-  addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });
+  addEventListener("beforeunload", (event) => {
+    if (!$("noting").hidden) keepNote();
+    if (queue.length) event.preventDefault();
+  });
   setInterval(() => { $("clock").textContent = `${Math.floor((Date.now() - started) / 60000)} min`; }, 5000);
   setInterval(stayInTouch, 30000);
   await open();
