@@ -23,6 +23,17 @@ def sample(tmp_path: Path) -> Path:
     return write_set(tmp_path / "run")
 
 
+def python_of(environment: str) -> Path:
+    """Return the interpreter of an environment; skip where it is not installed."""
+    home = ENVIRONMENTS / environment
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        if os.environ.get("REQUIRE_EXPORTS"):
+            pytest.fail(f"{environment} is not installed, and REQUIRE_EXPORTS is set")
+        pytest.skip(f"the environment {environment} is not installed; run make exports-env")
+    return python
+
+
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
     """Run lines of Python in an environment and return what they put into ``found``; skip where it is not installed.
@@ -31,12 +42,7 @@ def read(tmp_path: Path) -> Read:
     """
 
     def run(environment: str, lines: str, file: Path | None = None, **settings: str) -> Any:
-        home = ENVIRONMENTS / environment
-        python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-        if not python.exists():
-            if os.environ.get("REQUIRE_EXPORTS"):
-                pytest.fail(f"{environment} is not installed, and REQUIRE_EXPORTS is set")
-            pytest.skip(f"the environment {environment} is not installed; run make exports-env")
+        python = python_of(environment)
         script = f"{_HEAD}\nfile = {str(file)!r}\n{lines}\njson.dump(found, out)"
         (tmp_path / "home").mkdir(exist_ok=True)
         quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true", "LANGSMITH_TRACING": "false"}

