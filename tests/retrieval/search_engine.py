@@ -24,7 +24,7 @@ class Engine:
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, Any]:
         self.seen.append(f"{method} {path}")
-        _, index, *action = path.split("/")
+        _, index, *action = path.partition("?")[0].split("/")
         if method == "PUT":
             self.indexes[index] = {**json.loads(body), "docs": {}, "found": {}}
             return 200, {"acknowledged": True}
@@ -59,15 +59,20 @@ class Engine:
         bodies = [json.loads(line) for line in body.decode().split("\n") if line][1::2]
         return 200, {"responses": [self._one(held, one) for one in bodies]}
 
+    def _search(self, held: dict[str, Any], body: bytes) -> tuple[int, Any]:
+        return 200, self._one(held, json.loads(body))
+
     def _one(self, held: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
         if self.fault == "shard":
             return {"error": {"type": "search_phase_execution_exception", "reason": "SECRET"}, "status": 500}
-        if len(body["query"]["match"]["text"]["query"].split()) > 1024:
+        asked = body["query"]["match"]["text"]
+        query = asked if isinstance(asked, str) else asked["query"]
+        if len(query.split()) > 1024:
             return {"error": {"type": "too_many_clauses", "reason": "SECRET"}, "status": 400}
         similarity = held["settings"]["similarity"]["as_asked"]
         assert held["mappings"]["properties"]["text"]["similarity"] == "as_asked"
         texts = {doc: document["text"].lower().split() for doc, document in held["found"].items()}
-        scores = bm25(body["query"]["match"]["text"]["query"].lower().split(), texts, similarity["k1"], similarity["b"])
+        scores = bm25(query.lower().split(), texts, similarity["k1"], similarity["b"])
         places = {doc: held["found"][doc]["place"] for doc in scores}
         ranked = sorted(scores, key=lambda doc: (-scores[doc], places[doc]))[: body["size"]]
         return {"timed_out": False, "_shards": {"failed": 0}, "hits": {"hits": [_hit(doc, scores) for doc in ranked]}}
@@ -103,7 +108,9 @@ def running(engine: Engine) -> Iterator[Engine]:
             status, answer = (401, {"error": "who?"}) if wrong else engine.answer(self.command, self.path, body)
             content = json.dumps(answer).encode()
             self.send_response(status)
-            self.send_header("content-type", "application/json")
+            accepted = self.headers.get("accept") or ""
+            self.send_header("content-type", accepted if "elasticsearch" in accepted else "application/json")
+            self.send_header("x-elastic-product", "Elasticsearch")
             self.send_header("content-length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

@@ -27,9 +27,9 @@ def find_programs() -> Path | None:
 
 
 @contextlib.contextmanager
-def postgres() -> Iterator[str]:
-    """Give the address of an empty database."""
-    programs = find_programs()
+def postgres(programs: Path | None = None) -> Iterator[str]:
+    """Give the address of an empty database, of the installed PostgreSQL or of that with these programs."""
+    programs = programs or find_programs()
     if programs is None:
         if os.environ.get("REQUIRE_POSTGRES"):
             pytest.fail("PostgreSQL is not installed, and REQUIRE_POSTGRES is set")
