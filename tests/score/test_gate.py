@@ -226,7 +226,8 @@ def test_markdown_has_the_change_with_its_interval_and_goes_to_a_file_or_to_stan
 
 def test_the_interval_of_a_change_is_that_of_a_comparison(goldbench: Goldbench, files: Path) -> None:
     goldbench(*GATE, "--run", "bad.trec", "--markdown", "gate.md")
-    done = goldbench("compare", "gold.qrels", "--run", "bad.trec", "--run", "good.trec", "--measure", "mrr@10", "--json")
+    runs = ("--run", "bad.trec", "--run", "good.trec")
+    done = goldbench("compare", "gold.qrels", *runs, "--measure", "mrr@10", "--json")
     (found,) = json.loads(done.stdout)["comparisons"]
     sign = 1 if found["first"] == "bad" else -1
     ends = sorted((sign * found["low"], sign * found["high"]))
