@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.statistics.regression import Check
     from goldbench.pipeline.score.demands import Demands
     from goldbench.pipeline.score.earlier_scores import EarlierScores
-    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.score.runs import Gold, Run
 
 AcrossVersions = Annotated[
     bool, input_option("--across-versions", help="Compare the common queries of two versions of the set.")
@@ -64,6 +64,12 @@ def gate(
     match: MatchOption = "id",
     junit: Annotated[Path | None, output_option(metavar="FILE", help="Write JUnit XML.")] = None,
     github: Annotated[bool, output_option("--github", help="Print annotations for GitHub Actions.")] = False,
+    markdown: Annotated[
+        str | None, output_option("--markdown", metavar="FILE", help="Write a table as Markdown; - is stdout.")
+    ] = None,
+    link: Annotated[
+        str | None, output_option("--link", metavar="URL", help="Page of the queries that the Markdown links to.")
+    ] = None,
     permutations: Permutations = 10_000,
     seed: Seed = 0,
     alpha: Alpha = 0.05,
@@ -74,19 +80,16 @@ def gate(
     another version of the set is refused; with --across-versions the queries are compared that are the same in both:
     by their text, and by the grades and texts of their labelled passages.
     """
-    from goldbench.pipeline.formats.runs.scorecard_files import write_record
-    from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.common_queries import comparable
-    from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of, differences, lowest_means
+    from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of, lowest_means
     from goldbench.pipeline.score.runs import load_gold, named_runs
     from goldbench.pipeline.score.several_runs import score_all
-    from goldbench.pipeline.text.display import queries
 
     check_alpha(alpha)
+    printed = _Printed(junit, markdown, link, github=github)
     before = _earlier(baseline, init=init, update=update)
     runs = named_runs([run])
-    check_apart({"--baseline": baseline, "--junit": junit}, [gold, *(one.path for one in runs.values())])
-    check_apart({"--junit": junit}, [baseline] if baseline else [])
+    printed.check(gold, runs, baseline)
     loaded = load_gold(gold)
     compared = comparable(before, loaded, across=across_versions) if before else None
     asked = [one.name for one in chosen(measure, None, loaded)] if measure else []
@@ -102,18 +105,61 @@ def gate(
     results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)
     ((system, result),) = results.items()
     checks = checks_of(result, compared, demands)
-    notes = list(differences(compared, loaded, result)) if compared else []
-    _report(checks, loaded, result, notes, junit=junit, github=github)
+    _report(_Outcome(loaded, system, result, checks, compared), printed)
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):
-        from goldbench.pipeline.score.scorecards import baseline_of
-
-        write_record(baseline, baseline_of(loaded, system, result, list(before.values if before else measures)))
-        screen.show(f"Baseline of {queries(len(result.query_ids))} written to {baseline}")
-        screen.add(baseline=str(baseline))
+        told = screen.note if markdown == "-" else screen.show
+        told(_write(baseline, loaded, system, result, list(before.values if before else measures)))
     if not passed:
         raise typer.Exit(NEGATIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    """Where the result goes besides the terminal."""
+
+    junit: Path | None
+    markdown: str | None
+    link: str | None
+    github: bool
+
+    def check(self, gold: str, runs: Mapping[str, Run], baseline: Path | None) -> None:
+        """Refuse options that contradict one another, and files that would replace an input."""
+        from goldbench.pipeline.goldset.gold_path import check_apart
+        from goldbench.pipeline.report.gate_markdown import checked_link
+
+        if self.link is not None:
+            wrong = "needs --markdown FILE" if self.markdown is None else checked_link(self.link)
+            if wrong:
+                raise UsageError(f"--link: {wrong}")
+        if self.markdown == "-" and screen.json:
+            raise UsageError("--json and --markdown - both print on standard output; give --markdown a file")
+        written = {"--junit": self.junit, "--markdown": None if self.markdown in {None, "-"} else Path(self.markdown)}
+        check_apart({"--baseline": baseline, **written}, [gold, *(one.path for one in runs.values())])
+        check_apart(written, [baseline] if baseline else [])
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """The run as it was measured and checked, with the baseline as far as it is comparable."""
+
+    gold: Gold
+    system: str
+    result: Result
+    checks: Sequence[Check]
+    compared: EarlierScores | None
+
+
+def _write(baseline: Path, gold: Gold, system: str, result: Result, measures: Sequence[str]) -> str:
+    """Write the baseline, and return what was written."""
+    from goldbench.pipeline.formats.runs.scorecard_files import write_record
+    from goldbench.pipeline.score.scorecards import baseline_of
+    from goldbench.pipeline.text.display import queries
+
+    write_record(baseline, baseline_of(gold, system, result, measures))
+    screen.add(baseline=str(baseline))
+    return f"Baseline of {queries(len(result.query_ids))} written to {baseline}"
 
 
 def _measures(demands: Demands, asked: Sequence[str], level: int, *, init: bool) -> dict[str, Measure]:
@@ -149,25 +195,67 @@ def _earlier(path: Path | None, *, init: bool, update: bool) -> EarlierScores | 
     return read_baseline(path)
 
 
-def _report(
-    checks: Sequence[Check], gold: Gold, result: Result, notes: Sequence[str], *, junit: Path | None, github: bool
-) -> None:
-    """Print the result of every check, and write the JUnit file."""
+def _report(found: _Outcome, printed: _Printed) -> None:
+    """Print the result of every check, and write the files that are asked for."""
     from goldbench.pipeline.formats.runs.scorecard_files import write_whole
     from goldbench.pipeline.report import gate_text as shown
+    from goldbench.pipeline.score.demands import differences
 
-    texts = gold.queries() if any(check.fallen for check in checks) else {}
+    checks, gold, compared = found.checks, found.gold, found.compared
+    notes = list(differences(compared, gold, found.result)) if compared else []
+    failed = any(check.fallen for check in checks)
+    texts = gold.queries() if failed or printed.markdown else {}
     screen.add(passed=all(check.passed for check in checks), checks=[asdict(check) for check in checks], notes=[*notes])
-    for check in checks:
+    if printed.markdown != "-":
+        _show(found, texts, notes)
+    if printed.junit:
+        write_whole(printed.junit, shown.junit(checks, texts, notes))
+    if printed.github:
+        for line in shown.github(checks, texts):
+            typer.echo(line)
+    if printed.markdown:
+        text = _markdown(found, texts, notes, printed.link)
+        if printed.markdown == "-":
+            typer.echo(text, nl=False)
+        else:
+            write_whole(Path(printed.markdown), text.encode())
+
+
+def _show(found: _Outcome, texts: Mapping[str, str], notes: Sequence[str]) -> None:
+    from goldbench.pipeline.report import gate_text as shown
+
+    for check in found.checks:
         screen.show(shown.line(check), style="" if check.passed else "red")
         if not check.passed:
             screen.show(*(f"  {line}" for line in shown.fallen(check, texts)))
-    screen.show(*_opened(checks, gold, result), *(f"Note: {note}." for note in notes))
-    if junit:
-        write_whole(junit, shown.junit(checks, texts, notes))
-    if github:
-        for line in shown.github(checks, texts):
-            typer.echo(line)
+    screen.show(*_opened(found.checks, found.gold, found.result), *(f"Note: {note}." for note in notes))
+
+
+def _markdown(found: _Outcome, texts: Mapping[str, str], notes: Sequence[str], link: str | None) -> str:
+    from goldbench.pipeline.goldset.gold_path import notice_of
+    from goldbench.pipeline.measures.statistics.regression import changes_of
+    from goldbench.pipeline.report.gate_markdown import Gated, gate_markdown
+    from goldbench.pipeline.score.scorecards import means_of
+    from goldbench.pipeline.score.set_makers import makers_of
+    from goldbench.pipeline.text.display import brief
+
+    fallible = [check.measure for check in found.checks if check.kind == "drop"]
+    least = [check.measure for check in found.checks if check.kind == "min"]
+    changes = changes_of(found.result, found.compared, fallible) if found.compared else []
+    notice = notice_of(found.gold.path)
+    return gate_markdown(
+        Gated(
+            system=found.system,
+            result=found.result,
+            checks=found.checks,
+            changes={one.measure: one for one in changes},
+            means=means_of(found.result, least) if least else {},
+            texts=texts,
+            notes=[*notes, *([brief(notice, "").removesuffix(".")] if notice else [])],
+            place=makers_of(found.gold).place,
+            link=link,
+        )
+    )
 
 
 def _opened(checks: Sequence[Check], gold: Gold, result: Result) -> list[str]:

@@ -23,15 +23,26 @@ _LONGEST = 60
 
 
 def worst_of(result: Result, measure: str) -> list[str]:
-    """Return the queries with the lowest values, the lowest first, ties by id; none if all values are equal.
+    """Return the ids of the queries with the lowest values; see `lowest_of`.
 
     Args:
         result: The scores of a run.
         measure: A measure of it.
     """
+    return [one for one, _ in lowest_of(result, measure, NAMED)]
+
+
+def lowest_of(result: Result, measure: str, most: int) -> list[tuple[str, float]]:
+    """Return the queries with the lowest values, the lowest first, ties by id; none if all values are equal.
+
+    Args:
+        result: The scores of a run.
+        measure: A measure of it.
+        most: Number of queries, 1 or more.
+    """
     values = [(float(value), one) for value, one in _known(result, measure)]
     best = max((value for value, _ in values), default=0.0)
-    return [one for value, one in sorted(values) if value < best][:NAMED]
+    return [(one, value) for value, one in sorted(values) if value < best][:most]
 
 
 def most_different(first: Result, second: Result, measure: str) -> list[str]:
@@ -86,10 +97,21 @@ def line_of(what: str, query_ids: Sequence[str], place: str | None, *, colon: st
     if not query_ids:
         return []
     named = ", ".join(one if len(one) <= _LONGEST else f"{one[: _LONGEST - 1]}…" for one in map(shown, query_ids))
-    first = query_ids[0]
-    opens = place is not None and first.isprintable() and len(first) <= _LONGEST
-    how = f" (goldbench open {place} --query {shlex.quote(first)})" if opens else ""
+    command = command_for(query_ids[0], place)
+    how = f" ({command})" if command else ""
     return [f"{what}{colon} {named}{how}"]
+
+
+def command_for(query_id: str, place: str | None) -> str | None:
+    """Return the command that opens a query; None without a folder, and for an id that no shell takes or is long.
+
+    Args:
+        query_id: The id.
+        place: As in `worst_line`.
+    """
+    if place is None or not query_id.isprintable() or len(query_id) > _LONGEST:
+        return None
+    return f"goldbench open {place} --query {shlex.quote(query_id)}"
 
 
 def _known(result: Result, measure: str) -> list[tuple[float, str]]:

@@ -16,10 +16,15 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def brief(text: str) -> str:
-    """Return the first and the last sentence of a text of three sentences or more, and how to see the others."""
+def brief(text: str, more: str = " (-v: more)") -> str:
+    """Return the first and the last sentence of a text of three sentences or more, and how to see the others.
+
+    Args:
+        text: The text.
+        more: How to see the others.
+    """
     sentences = re.split(r"(?<=[.!?])\s+(?=[A-Z])", text)
-    return text if len(sentences) < 3 else f"{sentences[0]} {sentences[-1]} (-v: more)"
+    return text if len(sentences) < 3 else f"{sentences[0]} {sentences[-1]}{more}"
 
 
 def shown(name: Path | str) -> str:

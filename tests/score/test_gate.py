@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -208,3 +209,46 @@ def test_a_damaged_baseline_is_refused_in_one_line(
     done = goldbench(*GATE, "--run", "good.trec")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert said in done.stderr
+
+
+def test_markdown_has_the_change_with_its_interval_and_goes_to_a_file_or_to_standard_output(
+    goldbench: Goldbench, files: Path
+) -> None:
+    done = goldbench(*GATE, "--run", "bad.trec", "--markdown", "gate.md")
+    assert done.returncode == 1
+    assert "FAILED  mrr@10" in done.stdout
+    text = (files / "gate.md").read_text(encoding="utf-8")
+    row = next(line for line in text.splitlines() if line.startswith("| mrr@10 "))
+    assert re.search(r"❌ failed \| 0\.\d{4} \| 0\.\d{4} \| -0\.\d{4} \\\[-0\.\d{4}, -0\.\d{4}\\\]", row), row
+    printed = goldbench(*GATE, "--run", "bad.trec", "--markdown", "-")
+    assert (printed.returncode, printed.stdout) == (1, text)
+
+
+def test_the_interval_of_a_change_is_that_of_a_comparison(goldbench: Goldbench, files: Path) -> None:
+    goldbench(*GATE, "--run", "bad.trec", "--markdown", "gate.md")
+    runs = ("--run", "bad.trec", "--run", "good.trec")
+    done = goldbench("compare", "gold.qrels", *runs, "--measure", "mrr@10", "--json")
+    (found,) = json.loads(done.stdout)["comparisons"]
+    sign = 1 if found["first"] == "bad" else -1
+    ends = sorted((sign * found["low"], sign * found["high"]))
+    expected = f"{sign * found['difference']:+.4f} \\[{ends[0]:+.4f}, {ends[1]:+.4f}\\]"
+    assert expected in (files / "gate.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--link", "https://host.example"), "--link: needs --markdown FILE"),
+        (("--markdown", "m.md", "--link", "javascript:x"), "--link: not a valid URL: javascript:x"),
+        (("--markdown", "-", "--json"), "--json and --markdown - both print on standard output"),
+        (("--markdown", "baseline.json"), "--markdown"),
+        (("--markdown", "bad.trec"), "--markdown"),
+    ],
+)
+def test_options_of_the_markdown_that_contradict_are_refused_and_nothing_is_written(
+    goldbench: Goldbench, files: Path, options: tuple[str, ...], told: str
+) -> None:
+    before = {path.name: path.read_bytes() for path in files.iterdir()}
+    done = goldbench(*GATE, "--run", "bad.trec", *options)
+    assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+    assert {path.name: path.read_bytes() for path in files.iterdir()} == before

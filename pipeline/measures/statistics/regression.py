@@ -61,6 +61,21 @@ class Check:
     fallen: Sequence[Fall] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """How far a mean moved between two runs, over the queries that both have, and the queries that fell most.
+
+    ``low`` and ``high`` are the ends of the paired 95 % interval of the difference; None below 2 queries.
+    """
+
+    measure: str
+    before: float
+    now: float
+    low: float | None
+    high: float | None
+    fallen: Sequence[Fall]
+
+
 class Before(Protocol):
     """The run as it was: the values of each measure, in the order of the queries."""
 
@@ -127,6 +142,43 @@ def check_drops(
             )
         )
     return checks
+
+
+def changes_of(result: Result, baseline: Before, measures: Sequence[str]) -> list[Change]:
+    """Return how far each measure moved, over the queries that both sides have.
+
+    Args:
+        result: The run as it is now.
+        baseline: The run as it was.
+        measures: Measures of both.
+
+    Raises:
+        ValueError: The two sides have no query in common.
+    """
+    query_ids, now, before = _both(result, baseline, measures)
+    ends = _difference_ends(now, before) if len(query_ids) > 1 and measures else [(None, None)] * len(measures)
+    return [
+        Change(
+            measure=measure,
+            before=fsum(was) / len(was),
+            now=fsum(is_now) / len(is_now),
+            low=low,
+            high=high,
+            fallen=_fallen(query_ids, is_now, was),
+        )
+        for measure, is_now, was, (low, high) in zip(measures, now, before, ends, strict=True)
+    ]
+
+
+def _difference_ends(now: Sequence[Column], before: Sequence[Column]) -> list[tuple[float | None, float | None]]:
+    """Return the paired interval of each difference."""
+    import numpy as np
+
+    from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
+
+    scores = np.asarray([now, before], dtype=np.float64).transpose(2, 0, 1)
+    ends = bootstrap_intervals(scores, [(0, 1)], resamples=10_000, seed=0)
+    return list(zip(ends.difference_low[0].tolist(), ends.difference_high[0].tolist(), strict=True))
 
 
 def _p_values(now: Sequence[Column], before: Sequence[Column], *, permutations: int, seed: int) -> list[float]:
