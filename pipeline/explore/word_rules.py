@@ -34,8 +34,7 @@ _TITLE = 400
 _CLOSE = 4
 """A query of fewer words needs them close together; those of a longer one may stand further apart in a passage."""
 _STRANGE = 0.05
-"""Probability of a language up to which a query is not in it: that of 3 % of English queries of three words, of 92 % of
-German ones."""
+"""Probability of a language up to which a query is not in it; ``drift_validity`` shows how often that is wrong."""
 _SAMPLED = 300
 """Passages sampled to detect their languages."""
 _RARE = 0.05

@@ -4,11 +4,9 @@ Tried in this order: UTF-16 and UTF-32 by their NUL bytes; the charset that a pa
 speak against it; what ``chardet`` finds by statistics over some 80 encodings. Macintosh and mainframe code pages are
 left out, because they win over Windows code pages on short texts.
 
-The confidence is (n + 1) / (n + 2), where n counts the bytes above 127 in different words: of 1,626 pieces of text in
-19 encodings, 80 % were read rightly with 1 to 4 such bytes, 91 % with 5 to 7, 99.7 % with 8 to 19, then all.
-The scores of ``chardet`` do not tell that: they are as high for three letters as for a book. Only where they are very
-low, and another encoding is half as likely, is the guess no better than one without any such byte: of 55 wrong guesses
-among 3,632 short texts 37 were like that, and 111 of the right ones.
+The confidence is (n + 1) / (n + 2), where n counts the bytes above 127 in different words: the more of them, the
+rarer a wrong guess. The scores of ``chardet`` do not tell that: they are as high for three letters as for a book. Only
+where they are very low, and another encoding is half as likely, is the guess no better than one without any such byte.
 """
 
 from __future__ import annotations

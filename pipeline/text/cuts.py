@@ -79,7 +79,7 @@ def spans(text: str, *, size: int, overlap: int, length: Callable[[str], int]) -
 
 
 def prepare_alone() -> None:
-    """Import the splitter without the rest of its packages, which take 30 times as long; only in a process of its own.
+    """Import the splitter without the rest of its packages, which take far longer; only in a process of its own.
 
     Other code of the process would find these packages empty. If they are laid out in another way than expected, they
     are imported as a whole.

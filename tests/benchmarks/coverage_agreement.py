@@ -75,6 +75,7 @@ def clusters(times: int) -> Iterator[Row]:
             (30, 0.1, 0.5),
             (100, 0.2, 0.2),
             (100, 0.1, 0.01),
+            (30, 0.35, 0.2),
         ):
             draw = np.random.default_rng(queries)
             ends = []

@@ -53,11 +53,11 @@ def _tau(times: int) -> Iterator[Row]:
 
 
 def _tau_ap(times: int) -> Iterator[Row]:
-    yield from orders(times // 2, tau_ap_rows, paired=True, settings=((5, 50), (15, 25), (15, 50), (15, 100), (35, 50)))
+    yield from orders(times, tau_ap_rows, paired=True, settings=((5, 50), (15, 25), (15, 50), (15, 100), (35, 50)))
 
 
 def _apart(times: int) -> Iterator[Row]:
-    yield from orders(times // 2, tau_b_rows, paired=False, settings=((8, 50), (15, 100)))
+    yield from orders(times, tau_b_rows, paired=False, settings=((8, 50), (15, 100)))
 
 
 STUDIES: dict[str, Callable[[int], Iterable[Row]]] = {

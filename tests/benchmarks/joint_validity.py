@@ -1,21 +1,24 @@
 """Corrected scores of several systems, held against people: TREC Deep Learning 2023, 35 runs, nDCG@10 by query.
 
-``python -m tests.benchmarks.joint_validity [TIMES [SYSTEMS ...]]`` (400; 5 and 12 systems) draws systems and queries:
-of ``QUERIES`` queries, drawn with replacement, GPT-4's labels score all and people's labels the first m. Truth is the
-mean under people's labels of all 82 queries. A row gives the root mean square error of the differences of systems and
-Kendall's tau with the truth, for people alone, PPI++ of each system, the model alone, and the joint estimate; then
-how often the joint 95 % intervals of all differences, and of all means, hold the truth together, and the share of
-their width with which those of differences would do so in 95 % of the studies. Three stress cases:
+``python -m tests.benchmarks.joint_validity [TIMES [SYSTEMS ...]] [--elsewhere]`` (400; 5 and 12 systems) draws systems
+and queries: of ``QUERIES`` queries, drawn with replacement, GPT-4's labels score all and people's labels the first m.
+Truth is the mean under people's labels of all 82 queries. A row gives the root mean square error of the differences of
+systems and Kendall's tau with the truth, for people alone, PPI++ of each system, the model alone, and the joint
+estimate; then how often the joint 95 % intervals of all differences, and of all means, hold the truth together, and
+the share of their width with which those of differences would do so in 95 % of the studies. Three stress cases:
 the model favours one system by .10; its values belong to other queries and systems; people's values have noise with a
 standard deviation of .15, drawn anew for each judged query.
+
+``--elsewhere`` measures the calibration on collections on which its prior was not chosen (`joint_tracks`), and with the
+prior shares that are most likely on all other collections (`joint_prior`).
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -26,8 +29,9 @@ from scipy.stats import kendalltau
 
 from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
 from goldbench.pipeline.measures.statistics.ppi import estimate
-from tests.benchmarks import rows
+from tests.benchmarks import joint_prior, rows
 from tests.benchmarks.collections import collections_folder
+from tests.benchmarks.joint_tracks import Track, elsewhere
 
 Floats = npt.NDArray[np.float64]
 QUERIES = 300
@@ -35,16 +39,10 @@ SYSTEMS, JUDGED = (5, 12), (10, 20, 50)
 BARS = {10: (0.032, 0.92), 20: (0.027, 0.92), 50: (0.023, 0.94)}
 """Largest error and least tau by the number of judged queries, with the judge as it is."""
 COVERED = (0.93, 0.97)
+CHOSEN_ON = "TREC DL 2023"
+"""The collection on which the prior was chosen."""
 WORSE = 1.03
 """Most times the error of people alone that the joint estimate may have where the judge is useless."""
-
-
-@dataclass(frozen=True, slots=True)
-class Track:
-    """Values of runs by query, shape (runs, queries), under people's labels and under the model's."""
-
-    people: Floats
-    model: Floats
 
 
 Case = Callable[[Floats, Floats, np.random.Generator], tuple[Floats, Floats]]
@@ -112,10 +110,10 @@ class Drawn:
     truth: Floats
 
 
-def drawn(track: Track, systems: int, judged: int, case: Case, times: int) -> Iterator[Drawn]:
-    """Yield studies; the same ones for every case."""
+def drawn(tracks: Sequence[Track], systems: int, judged: int, case: Case, times: int) -> Iterator[Drawn]:
+    """Yield studies of each track in turn; the same ones for every case."""
     for number in range(times):
-        draw = np.random.default_rng([number, systems, judged])
+        draw, track = np.random.default_rng([number, systems, judged]), tracks[number % len(tracks)]
         some = draw.choice(len(track.people), systems, replace=False)
         queries = draw.integers(0, track.people.shape[1], QUERIES)
         truth = track.people[some].mean(axis=1)
@@ -146,13 +144,13 @@ class Figures:
     needed: float
 
 
-def figures(track: Track, systems: int, judged: int, case: Case, times: int) -> Figures:
+def figures(tracks: Sequence[Track], systems: int, judged: int, case: Case, times: int) -> Figures:
     """Return the figures of one case."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in (*OTHERS, "joint")}
     held: list[tuple[float, float, float]] = []
     reaches: list[float] = []
     one, other = np.triu_indices(systems, 1)
-    for number, study in enumerate(drawn(track, systems, judged, case, times)):
+    for number, study in enumerate(drawn(tracks, systems, judged, case, times)):
         for name, estimator in OTHERS.items():
             found[name].append(error_and_tau(estimator(study.human, study.judge, study.others), study.truth))
         joint = joint_estimate(study.human, study.judge, study.others, seed=number)
@@ -174,22 +172,61 @@ def _reach(limits: tuple[Floats, Floats], truth: Floats) -> float:
 
 def main() -> None:
     """Print a row for each case, number of systems and number of judged queries."""
-    times = int(sys.argv[1]) if len(sys.argv) > 1 else 400
-    numbers = tuple(map(int, sys.argv[2:])) or SYSTEMS
+    parser = argparse.ArgumentParser(description="Corrected scores of several systems, held against people.")
+    parser.add_argument("times", type=int, nargs="?", default=400, help="studies of each row")
+    parser.add_argument("systems", type=int, nargs="*", default=SYSTEMS, help="numbers of systems")
+    parser.add_argument("--elsewhere", action="store_true", help="measure on collections that the prior does not know")
+    options = parser.parse_args()
     track = load(collections_folder() / "llm_judgments" / "dl23_per_query")
+    if options.elsewhere:
+        _print_elsewhere({CHOSEN_ON: [track], **elsewhere()}, options.times, options.systems)
+        return
     rows.heading()
-    for (name, case), systems, judged in product(CASES.items(), numbers, JUDGED):
-        found = figures(track, systems, judged, case, times)
-        told = "; ".join(f"{who} {found.errors[who]:.3f}, {found.taus[who]:.2f}" for who in found.errors)
-        covered = f"together {found.differences:.1%} of differences, {found.means:.1%} of means"
-        covered += f"; width {found.width:.3f}, needed {found.needed:.2f} of it"
-        met = all(COVERED[0] <= one <= COVERED[1] for one in (found.differences, found.means))
+    for (name, case), systems, judged in product(CASES.items(), options.systems, JUDGED):
+        found = figures([track], systems, judged, case, options.times)
+        met = _covered(found)
         error, tau = BARS[judged]
         if case is as_it_is:
             met = met and found.errors["joint"] <= error and found.taus["joint"] >= tau
         if case is useless:
             met = met and found.errors["joint"] <= WORSE * found.errors["people"]
-        rows.row(f"{name}, {systems} systems, {judged} judged", told, covered, "93 to 97 %", met=met)
+        rows.row(f"{name}, {systems} systems, {judged} judged", *told(found), "93 to 97 %", met=met)
+
+
+def _print_elsewhere(groups: dict[str, list[Track]], times: int, numbers: Sequence[int]) -> None:
+    """Print a row for each collection, number of systems and of judged queries, with both priors."""
+    settings = list(product(numbers, JUDGED))
+    others = joint_prior.left_out({
+        name: [
+            joint_prior.evidence(study.human, study.judge, study.others)
+            for systems, judged in settings
+            for study in drawn(tracks, systems, judged, as_it_is, times)
+        ]
+        for name, tracks in groups.items()
+    })  # fmt: skip
+    print(f"prior probabilities as shipped: {joint_prior.SHIPPED}")
+    print("\n".join(f"by all collections but {name}: {prior}" for name, prior in others.items()))
+    rows.heading()
+    for (name, tracks), (systems, judged) in product(groups.items(), settings):
+        for prior, whose in ((joint_prior.SHIPPED, "prior as shipped"), (others[name], "prior of the others")):
+            with joint_prior.used(prior):
+                found = figures(tracks, systems, judged, as_it_is, times)
+            met = _covered(found) and found.errors["joint"] <= WORSE * found.errors["people"]
+            what = f"{name}, {systems} systems, {judged} judged, {whose}"
+            rows.row(what, *told(found), "93 to 97 %, error at most 1.03 of people's", met=met)
+
+
+def _covered(found: Figures) -> bool:
+    return all(COVERED[0] <= one <= COVERED[1] for one in (found.differences, found.means))
+
+
+def told(found: Figures) -> tuple[str, str]:
+    """Return the errors and taus of the estimators, and the coverage of the intervals, as they are printed."""
+    covered = f"together {found.differences:.1%} of differences, {found.means:.1%} of means"
+    return (
+        "; ".join(f"{who} {found.errors[who]:.3f}, {found.taus[who]:.2f}" for who in found.errors),
+        f"{covered}; width {found.width:.3f}, needed {found.needed:.2f} of it",
+    )
 
 
 if __name__ == "__main__":

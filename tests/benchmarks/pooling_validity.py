@@ -5,9 +5,9 @@
 Sixteen lexical systems are ranked by mean nDCG@10 with all human labels of a collection, and again with less: a single
 relevant document of each query (by MRR@10, as is usual with one label), and what the built-in pool of BM25, character
 n-grams and LSI brings up, judged by people, or by a judge that finds 62 % of what is relevant and takes 5 % of the rest
-for relevant. Kendall's tau-b says how far two rankings
-agree. Holes are the share of the ten first documents of a system that the pool has not judged: on average over the
-systems that are not in the pool, and over those whose family is not in it either (cosine of TF or TF-IDF vectors of
+for relevant. "no stems" is a pool of retrievers that do not know the language. Kendall's tau-b says how far two
+rankings agree. Holes are the share of the ten first documents of a system that the pool has not judged: on average over
+the systems that are not in the pool, and over those whose family is not in it either (cosine of TF or TF-IDF vectors of
 words, one of them without any IDF).
 """
 
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()
     results = {}
-    print(f"{'collection':<16} {'what':<28} {'tau':>6} " + " ".join(f"{head:>15}" for head in HEADS))
+    print(f"{'collection':<16} {'what':<32} {'tau':>6} " + " ".join(f"{head:>15}" for head in HEADS))
     for name in options.only:
         folder = options.collections / name
         if not is_collection(folder):
@@ -63,7 +63,7 @@ def main() -> None:
         results[name] = measure(load(folder))
         for what, row in results[name].items():
             cells = [f"{row[key]:{width}.{digits}f}" if key in row else " " * width for key, width, digits in COLUMNS]
-            print(f"{name:<16} {what:<28} {' '.join(cells)}")
+            print(f"{name:<16} {what:<32} {' '.join(cells)}")
         print(f"{name:<16} {time.perf_counter() - started:.0f} s", flush=True)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
@@ -82,27 +82,37 @@ def measure(collection: Collection) -> dict[str, dict[str, float]]:
     rows = {"two halves of the queries": {"tau": _ceiling(table)}}
     single = [_tau(_mrr(found, _one_each(collection.gains, seed)), whole) for seed in SEEDS]
     rows["one label (MRR@10)"] = {"tau": statistics.fmean(single), "judged": 1.0}
-    rankings = _rankings(collection)
+    rankings, plain = _rankings(collection), _rankings(collection, stemmed=False)
     for depth in DEPTHS:
         pools = [_pool(rankings, query, depth, _source(gains, 1)) for query, gains in enumerate(collection.gains)]
-        judged = [{doc: gain for doc, gain in gains.items() if doc in pool}
-                  for gains, pool in zip(collection.gains, pools, strict=True)]  # fmt: skip
         rows[f"pool {depth} x 3, people"] = {
-            "tau": _tau(ndcg(found, judged).mean(axis=1), whole),
+            "tau": _tau(ndcg(found, _within(collection.gains, pools)).mean(axis=1), whole),
             "unseen": _holes([found[place] for place in UNSEEN], pools),
             "foreign": _holes([found[place] for place in FOREIGN], pools),
             "judged": statistics.fmean(map(len, pools)),
         }
         taus = [_tau(ndcg(found, _noisy(collection.gains, pools, seed)).mean(axis=1), whole) for seed in SEEDS]
         rows[f"pool {depth} x 3, fallible judge"] = {"tau": statistics.fmean(taus)}
+        unstemmed = [_pool(plain, query, depth, _source(gains, 1)) for query, gains in enumerate(collection.gains)]
+        tau = _tau(ndcg(found, _within(collection.gains, unstemmed)).mean(axis=1), whole)
+        rows[f"pool {depth} x 3, people, no stems"] = {"tau": tau, "judged": statistics.fmean(map(len, unstemmed))}
     return rows
 
 
-def _rankings(collection: Collection) -> list[list[list[int]]]:
-    """Return for every query what each retriever of the pool finds, best first."""
+def _within(gains: Gains, pools: Sequence[set[int]]) -> Gains:
+    return [{doc: gain for doc, gain in truth.items() if doc in pool} for truth, pool in zip(gains, pools, strict=True)]
+
+
+def _rankings(collection: Collection, *, stemmed: bool = True) -> list[list[list[int]]]:
+    """Return for every query what each retriever of the pool finds, best first.
+
+    Args:
+        collection: What is searched.
+        stemmed: Whether the retrievers know the language, and so stem words and leave out function words.
+    """
     corpus = {f"{place:07}": text for place, text in enumerate(collection.documents)}
     queries = {f"{place:07}": text for place, text in enumerate(collection.queries)}
-    with open_systems(POOL, pool_settings(collection.language)) as systems:
+    with open_systems(POOL, pool_settings(collection.language if stemmed else None)) as systems:
         runs = []
         for name in POOL:
             system = systems.retriever(name)

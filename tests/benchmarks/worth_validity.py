@@ -22,7 +22,7 @@ from goldbench.pipeline.measures.statistics.query_worth import MOST, query_worth
 from goldbench.pipeline.offline.generator import RecipeName
 from tests.benchmarks import rows
 from tests.benchmarks.collections import collections_folder, load
-from tests.benchmarks.joint_validity import Track
+from tests.benchmarks.joint_tracks import Track
 from tests.benchmarks.joint_validity import load as load_track
 from tests.benchmarks.source_scores import simulated_scores
 from tests.benchmarks.systems import Analyzers, Corpus, ndcg

@@ -12,7 +12,7 @@ from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import tau_b_rows
 
 DRAWS = 60
-"""Drawn truths. The mean of 60 differences of tau, whose standard deviation is about .1, is off by about .013."""
+"""Drawn truths. The mean of 60 differences of tau is off by an eighth of their standard deviation."""
 
 USUAL = (0.05, 0.2, 0.45, 0.6)
 """Shares of pairs that people find relevant, by a model's grade 0 to 3, where nothing is measured."""

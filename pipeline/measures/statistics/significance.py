@@ -143,7 +143,7 @@ def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutation
     as likely as the other. ``p = (1 + draws at least as far from 0 as the observed sum) / (1 + permutations)``; sums
     within rounding of each other count as equal. One matrix of signs serves all pairs and measures, so the value of a
     pair does not depend on the other systems. On measures of two or three values (hit, r with one
-    relevant document) many sums are equal, and the test rejects less often than its level: 2 to 4 % at 0.05.
+    relevant document) many sums are equal, and the test rejects less often than its level.
 
     Args:
         scores: Shape (queries, systems, measures), finite.

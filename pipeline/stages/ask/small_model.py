@@ -28,8 +28,7 @@ GOOD, FAIR = Likelihood(-1.0, -6.0), Likelihood(-1.8, -9.0)
 as the first is taken at once; one below the second is dropped as wrong grammar. Read by eye: XQuAD and manuals."""
 ANSWER_TOKENS = 60
 SHORT = 3
-"""Content terms up to which a question is preferred to longer ones. On XQuAD, sets of such questions rank systems as
-people's do with tau .86, sets of those with four terms .52: a longer one repeats its sentence."""
+"""Content terms up to which a question is preferred to longer ones: a longer one repeats its sentence."""
 
 _KINDS = {
     "definition": QueryKind.DEFINITION,
