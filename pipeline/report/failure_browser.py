@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 TEXT_LIMITS = (20_000, 8_000, 4_000, 2_000, 1_200, 600, 300)
-"""Characters of a passage on the page: the first of these with which all of them fit; the rest is cut, and said so."""
+"""Characters of a passage on the page: the first of these with which all of them fit; the rest is cut, and said so.
+If they do not fit with the last one, only the passages that are needed most have a text."""
 
 _RENDERED_FROM = 2_000
 """The lowest of these limits at which Markdown is rendered, whose HTML takes several times the space of its text."""
@@ -136,6 +137,9 @@ def browser_data(behind: Behind) -> tuple[Markup, int]:
         "values": dict(_values(behind, rows)),
         "queries": entries,
         "passages": passages,
+        "lacking": any(
+            one in behind.passages and one not in passages for entry in entries for one in _documents(entry)
+        ),
     }
     return _json(data), len(entries)
 
@@ -148,7 +152,10 @@ def _values(behind: Behind, rows: Sequence[int]) -> Iterator[tuple[str, list[lis
 
 
 def _fitting(behind: Behind, rows: Sequence[int]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the queries and passages that fit, with the longest texts with which all queries do."""
+    """Return the queries and passages that fit, with the longest texts with which all passages do.
+
+    If the shortest texts are too long together, queries come first, and then the passages that are needed most.
+    """
     left = MOST_BYTES - _bytes([list(behind.query_ids), list(behind.kinds.values())])
     left -= 8 * len(behind.query_ids) * len(behind.systems)
     entries = [_query(behind, row) for row in rows]
@@ -159,15 +166,32 @@ def _fitting(behind: Behind, rows: Sequence[int]) -> tuple[list[dict[str, Any]],
         if passages is not None:
             return entries, passages
     kept: list[dict[str, Any]] = []
-    passages = {}
     for entry, size in zip(entries, sizes, strict=True):
-        new = _texts(behind, [one for one in _documents(entry) if one not in passages], TEXT_LIMITS[-1])
-        left -= size + _bytes(new)
-        if left < 0:
+        if size > left:
             break
-        passages |= new
+        left -= size
         kept.append(entry)
-    return kept, passages
+    return kept, _most_needed(behind, kept, left)
+
+
+def _most_needed(behind: Behind, entries: Sequence[Mapping[str, Any]], most: int) -> dict[str, Any]:
+    """Return the beginnings of passages that fit: first those of relevant ones, then by their best rank."""
+    needs: dict[str, int] = {}
+    for entry in entries:
+        for doc_id, _ in entry["relevant"]:
+            needs[doc_id] = 0
+        for results in entry["found"]:
+            for rank, one in enumerate(results, 1):
+                needs[one[0]] = min(rank, needs.get(one[0], rank))
+    found: dict[str, Any] = {}
+    for doc_id in sorted(needs, key=needs.__getitem__):
+        if doc_id in behind.passages:
+            shown = _shown(behind.passages[doc_id], TEXT_LIMITS[-1])
+            most -= _bytes([doc_id, shown])
+            if most < 0:
+                break
+            found[doc_id] = shown
+    return found
 
 
 def _within(behind: Behind, doc_ids: Iterable[str], limit: int, most: int) -> dict[str, Any] | None:
@@ -180,11 +204,6 @@ def _within(behind: Behind, doc_ids: Iterable[str], limit: int, most: int) -> di
             if most < 0:
                 return None
     return found
-
-
-def _texts(behind: Behind, doc_ids: Iterable[str], limit: int) -> dict[str, Any]:
-    """Return the passages by id."""
-    return {doc_id: _shown(behind.passages[doc_id], limit) for doc_id in doc_ids if doc_id in behind.passages}
 
 
 def _shown(text: str, limit: int) -> str | list[Any]:

@@ -104,7 +104,7 @@ class Recorder:
         return self._desk.team.settles(annotator)
 
     def _check_settled(self, annotator: str, done: Done) -> None:
-        """Refuse a third decision where nobody disagrees, and one by a person who judged the passage or is no lead."""
+        """Refuse a third decision where nobody disagrees, and one by a person who may not settle it."""
         pair = (done.query, done.passage or "")
         with self._desk.reading() as state:
             if done.client_id in state.known:

@@ -93,7 +93,8 @@ def _cut(depth: int, lacking: int) -> Iterator[str]:
 
 def _query(detail: QueryDetail, key: str) -> dict[str, Any]:
     """Return a query without the texts of its passages."""
-    found = detail.of(key) if key in detail.table.material.queries else detail.left_out(key)
+    found = detail.any(key)
+    assert found is not None
     for one in found.get("systems", ()):
         for result in (*one["results"], *one["later"]):
             result["begins"] = result["begins"][:80]

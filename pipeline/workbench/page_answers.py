@@ -156,13 +156,10 @@ class PageAnswers:
             return {"seq": stored.seq, **self._query(stored.query_id)}
 
     def _query(self, query_id: str) -> dict[str, Any]:
-        if query_id in self.table.material.queries:
-            return self._detail.of(query_id)
-        if query_id in self.table.left_out.by_key:
-            return self._detail.left_out(query_id)
-        if query_id in self.table.removed:
-            return self._detail.removed(query_id)
-        raise Refused("unknown query")
+        found = self._detail.any(query_id)
+        if found is None:
+            raise Refused("unknown query")
+        return found
 
 
 def _number(text: str | None) -> int:

@@ -40,6 +40,19 @@ class QueryDetail:
 
     table: SetTable
 
+    def any(self, key: str, *, depth: int | None = None) -> dict[str, Any] | None:
+        """Return a query of the list, whether the set has it or not; None if no line of the list has this key.
+
+        Args:
+            key: The id of the query, or its key.
+            depth: As in `of`.
+        """
+        if key in self.table.material.queries:
+            return self.of(key, depth=depth)
+        if key in self.table.left_out.by_key:
+            return self.left_out(key)
+        return self.removed(key) if key in self.table.removed else None
+
     def of(self, query_id: str, *, depth: int | None = None) -> dict[str, Any]:
         """Return a query of the set.
 

@@ -116,7 +116,7 @@ class _Files:
     address: str | None
     team: Team
     _ledger: Ledger | None = None
-    """The ledger that was opened for the set as it is now; the first one belongs to whoever opened it."""
+    """The ledger that was opened for the set as it is now; the first one is closed by its opener."""
 
     def state(self) -> dict[Path, tuple[int, int] | None]:
         """Return when each file that the page is made of was changed, and its size."""

@@ -106,3 +106,17 @@ def test_texts_that_do_not_fit_are_cut_at_one_length_and_say_so(monkeypatch: pyt
     lengths = {(len(start), whole, rendered) for start, whole, rendered in data["passages"].values()}
     assert lengths == {(4_000, 15_000, "")}
     assert len(data["queries"]) == len(QUERIES)
+
+
+def test_passages_that_do_not_fit_at_all_are_left_out_the_least_needed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    details = hostile_details()
+    shown = {one.doc_id for found in details.behind.retrieved.values() for top in found.values() for one in top}
+    relevant = {doc_id for grades in details.behind.relevant.values() for doc_id in grades}
+    behind = dataclasses.replace(details.behind, passages=dict.fromkeys(shown | relevant, "word " * 3_000))
+    monkeypatch.setattr(failure_browser, "MOST_BYTES", 30_000)
+    made = page(hostile_card(), dataclasses.replace(details, behind=behind))
+    data = json.loads(html.fromstring(made).xpath("//script[@id='data']")[0].text)
+    assert len(data["queries"]) == len(QUERIES)
+    assert 0 < len(data["passages"]) < len(shown | relevant)
+    assert data["lacking"]
+    assert relevant <= data["passages"].keys()

@@ -13,6 +13,7 @@ import pytest
 from goldbench.schemas.scorecard import Baseline
 from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
+from tests.workbench.workbench_set import write_workbench_set
 
 Change = Callable[[str], bytes]
 GATE = ("gate", "gold.qrels", "--baseline", "baseline.json")
@@ -56,6 +57,21 @@ def test_a_regression_is_stopped_with_the_queries_that_fell_most(goldbench: Gold
     assert "1.0000 → 0.0000" in done.stdout
 
 
+def test_what_failed_names_the_queries_behind_it_and_how_to_open_the_first(
+    tmp_path: Path, goldbench: Goldbench
+) -> None:
+    gold = write_workbench_set(tmp_path / "set")
+    words, vectors = (str(gold / "runs" / f"{name}.trec") for name in ("words", "vectors"))
+    asked = ("gate", str(gold), "--measure", "mrr@10")
+    low = goldbench("gate", str(gold), "--run", vectors, "--min", "mrr@10=0.9")
+    assert f"Worst by mrr@10(rel=2): q-x, q-zh, q-de (goldbench open {gold} --query q-x)" in " ".join(
+        low.stdout.split()
+    )
+    assert goldbench(*asked, "--run", words, "--baseline", str(tmp_path / "b.json"), "--init").returncode == 0
+    fell = goldbench(*asked, "--run", vectors, "--baseline", str(tmp_path / "b.json"))
+    assert f"Fell most: q-zh, q-de, q-ar (goldbench open {gold} --query q-zh)" in " ".join(fell.stdout.split())
+
+
 @pytest.mark.usefixtures("files")
 def test_a_drop_may_be_allowed_for_all_or_for_one(goldbench: Goldbench) -> None:
     assert goldbench(*GATE, "--run", "bad.trec", "--max-drop", "100%").returncode == 0
@@ -86,6 +102,7 @@ def test_lowest_means_need_no_baseline(goldbench: Goldbench) -> None:
     assert goldbench(*gate, "--min", "recall@10=0.5").returncode == 0
     failed = goldbench(*gate, "--min", "Success@1=0.999")
     assert (failed.returncode, "FAILED  hit@1" in failed.stdout) == (1, True)
+    assert "Worst by hit@1: q0" in failed.stdout
 
 
 @pytest.mark.usefixtures("files")

@@ -10,7 +10,10 @@ import pytest
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.review.apply import apply_review
+from goldbench.pipeline.score.runs import load_gold
 from goldbench.pipeline.workbench.earlier_version import LabelChange, earlier_version
+from goldbench.pipeline.workbench.exported_page import exported
+from goldbench.pipeline.workbench.workbench_server import decided, load_table, reviewable
 from tests.workbench.conftest import Site, Visitor, serving, wanted
 from tests.workbench.test_acts import act, judged
 from tests.workbench.workbench_set import GERMAN, GERMAN_TEXT
@@ -78,3 +81,10 @@ def test_the_page_shows_what_changed_and_what_is_gone(
             assert told in anna.text("#detail")
         anna.page.locator("#detail summary", has_text="Earlier text of de1").click()
         assert "Prüfen Sie die Dichtung." in anna.text("#detail .earlier")
+    state = decided(site.folder, None, reviewable(site.folder))
+    asked = wanted(site.folder, against=tmp_path / "old")
+    table = load_table(load_gold(site.folder), asked, lambda: state, reviewable(site.folder))
+    (tmp_path / "page.html").write_text(exported(table, notice=None), encoding="utf-8")
+    kept = visitor(f"{(tmp_path / 'page.html').as_uri()}#query=earlier%20q-x")
+    kept.page.locator("#detail h3", has_text="Since old").wait_for()
+    assert "The set does not have this query any more." in kept.text("#detail")

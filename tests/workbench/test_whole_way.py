@@ -84,7 +84,7 @@ def test_from_documents_to_a_score_that_changed(
     worst = "#sort=worst&where=set&first=ngrams"
     anna = visitor(f"{opened(str(gold))}{worst}")
     systems = anna.page.eval_on_selector_all("#first option", "all => all.map(one => one.value)")
-    assert systems == ["ngrams", "bm25", "bench/ngrams"]
+    assert systems == ["ngrams", "bm25"]  # the experiment's run of ngrams has the same results
     anna.page.locator("#list a").first.click()
     row = anna.page.locator(".system .results > li", has=anna.page.locator(".badge.unjudged")).first
     row.locator("details.judge summary").click()

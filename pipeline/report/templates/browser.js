@@ -187,7 +187,7 @@
   };
   const passage = (id, query, words) => {
     const { text, length, html } = textOf(id);
-    if (text === null) return node("div", { class: "dim" }, "no text of this passage is known");
+    if (text === null) return node("div", { class: "dim" }, data.lacking ? "The text is left out of this page, which would be too large." : "no text of this passage is known");
     const body = node("div", { class: "passage clipped" });
     const marks = marksOf(text, query.quote, words);
     const place = (raw) => {
