@@ -263,7 +263,8 @@ function show() {
 }
 
 function nothing() {
-  $("asks").textContent = dry ? "Nothing is left to judge." : "Loading …";
+  const waits = queue.length ? "You judged all passages in reserve. The next ones come when the server is back." : "Loading …";
+  $("asks").textContent = dry ? "Nothing is left to judge." : waits;
   $("state").textContent = "";
   $("text").textContent = dry ? "You have judged all your passages. The progress page shows how far people and the judge agree." : "";
   if (!dry) fill();
