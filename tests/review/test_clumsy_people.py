@@ -267,7 +267,8 @@ def test_on_the_page_of_disagreements_a_double_press_settles_one_and_undo_leaves
     assert carl.text("left") == "3 disagreements left"
     carl.page.wait_for_timeout(60)
     carl.page.evaluate(
-        "() => { for (const key of ['2', '2']) document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true})) }"
+        "() => { for (const key of ['2', '2'])"
+        " document.body.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true})) }"
     )
     carl.page.wait_for_function("() => document.getElementById('left').textContent === '2 disagreements left'")
     carl.page.wait_for_timeout(100)

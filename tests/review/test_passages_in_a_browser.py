@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.report.passage_html import passage_html
+from goldbench.pipeline.report.passage_html import passage_html, passage_words
 from tests.conftest import ROOT
 from tests.review.conftest import Person, Site
 from tests.review.plain_sets import ARABIC, CHINESE, GERMAN, write_plain_set
@@ -265,3 +265,16 @@ def test_pieces_without_a_mark_stay_as_they_are(browser: Any) -> None:
         assert page.inner_text("#box") == "[" * 50 + "wheel"
     finally:
         page.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("**A *tomato* grower.** Four\nvalves", "A tomato grower. Four valves"),
+        ("# Head\n\n- one\n- `two`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", "Head one two a b 1 2"),
+        ("<b>x</b> &amp; [words](https://x.example)", "<b>x</b> & words"),
+        ("", ""),
+    ],
+)
+def test_the_beginning_of_a_passage_in_a_list_has_no_markdown(text: str, line: str) -> None:
+    assert passage_words(text) == line

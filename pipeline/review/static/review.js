@@ -250,6 +250,8 @@ function show() {
   paintAsked(item);
   if (!item) return nothing();
   $("asks").textContent = item.asks;
+  if ($("asks").scrollHeight > $("asks").clientHeight) $("asks").tabIndex = 0; // a long query scrolls, also by keys
+  else $("asks").removeAttribute("tabindex");
   paint(item);
   for (const button of document.querySelectorAll("[data-grade]"))
     button.setAttribute("aria-pressed", String(item.said === "judge" && Number(button.dataset.grade) === item.grade));
