@@ -81,6 +81,17 @@ def read_labels(given: str) -> Labels:
     return labels
 
 
+def tell_apart(one: Labels, other: Labels) -> None:
+    """Rename two sets of labels of one name by the part of their paths that differs, or as the first and the second."""
+    if one.name != other.name:
+        return
+    parts = [labels.path.resolve().parts for labels in (one, other)]
+    depth = next((n for n in range(1, max(map(len, parts)) + 1) if parts[0][-n:] != parts[1][-n:]), None)
+    for labels, path, turn in zip((one, other), parts, ("first", "second"), strict=True):
+        place = turn if depth is None else shown("/".join(path[-depth:]).replace("//", "/"))
+        labels.name = place if labels.name in place else f"{labels.name} ({place})"
+
+
 def _names(raters: Mapping[str, Grades]) -> str:
     names = [shown(name) for name in sorted(raters)]
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -78,7 +78,7 @@ def _compared(
     seed: int,
 ) -> Agreement:
     from goldbench.pipeline.agreement import agree, agree_within
-    from goldbench.pipeline.agreement.judgment_files import read_labels
+    from goldbench.pipeline.agreement.judgment_files import read_labels, tell_apart
     from goldbench.pipeline.formats.runs.score_tables import read_scores
 
     table = None if scores is None else read_scores(scores)
@@ -91,8 +91,7 @@ def _compared(
             raise UsageError("agreement: B is missing: give goldbench agreement A B")
         return agree_within(reference, level=level, scale=scale, resamples=resamples, seed=seed)
     judge = read_labels(second)
-    if judge.name == reference.name:
-        judge.name = f"{judge.name} (B)"
+    tell_apart(reference, judge)
     found = agree(reference, judge, level=level, scale=scale, per_type=per_type, resamples=resamples, seed=seed)
     ranking = _ranking(reference, judge, runs, table, measure, level, seed)
     return found if ranking is None else found.model_copy(update={"ranking": ranking})

@@ -29,6 +29,7 @@ Spans = Iterable[tuple[int, int]]
 
 _KINDS = ("", WORD, EVIDENCE)
 _CONTAINERS = {"ul", "ol", "li", "table", "blockquote"}
+_INLINE = {"em", "strong", "s", "span", "code"}
 _LEAVES = {"p", "pre", "th", "td"}
 _EVEN = str.maketrans({"\0": "�", "\r": "\n"})
 
@@ -50,6 +51,22 @@ def passage_html(text: str, *, evidence: Spans = (), words: Spans = (), anchors:
     root = _tree(even)
     writer = _Writer(_painted(len(even), evidence, words), _Units(even) if anchors else None)
     return _cleaner().clean("".join(writer.written(root)))
+
+
+def passage_words(text: str) -> str:
+    """Return what a passage shows as one line: its words without Markdown, with a space between blocks and cells."""
+    return " ".join("".join(_said(_tree(_evened(text)))).split())
+
+
+def _said(node: Node) -> Iterator[str]:
+    for child in node.children:
+        if isinstance(child, Piece):
+            yield child.text
+            continue
+        space = "" if child.tag in _INLINE else " "
+        yield space
+        yield from _said(child)
+        yield space
 
 
 def _tree(text: str) -> Node:

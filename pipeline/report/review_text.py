@@ -35,7 +35,8 @@ def lines(found: ReviewReport) -> Iterator[str]:
         + _listed(lanes)
     )
     yield (
-        f"{found.adjudicated:,} adjudicated, {found.disputed:,} to adjudicate; {found.cannot:,} cannot be judged; "
+        f"{amount(found.adjudicated, 'disagreement')} settled, {found.disputed:,} open; "
+        f"{amount(found.cannot, 'pair')} that people cannot judge; "
         f"{queries(found.complete_queries)} judged completely"
     )
     for name, counts in (("decisions on queries", found.verdicts), ("bad queries", found.bad_queries)):
@@ -59,8 +60,8 @@ def lines(found: ReviewReport) -> Iterator[str]:
     yield ""
     yield "When to stop"
     for rule in found.stop:
-        word = {True: "done", False: "not done", None: "not known yet"}[rule.holds]
-        yield f"  {rule.rule}: {rule.found} ({word})"
+        word = {True: " (done)", False: " (not done)", None: ""}[rule.holds]
+        yield f"  {rule.rule}: {rule.found}{word}"
     if found.likely_errors is not None:
         yield _order(found.likely_errors)
     yield from _not_applied(found)

@@ -222,7 +222,7 @@ class Desk:
     def show_others(self, annotator: str, pairs: Collection[Pair]) -> None:
         """End a person's leases on pairs whose grades by others the person is about to see.
 
-        What the person would say of them now is no blind judgment, so it is not taken any more.
+        A judgment given now would not be blind, so it is not taken any more.
         """
         with self._held(), self.ledger.writing() as connection:
             end(connection, annotator, {one.pair for one in leases_of(connection)} & {*pairs})

@@ -36,7 +36,7 @@ class Lent:
     until: float
 
     def runs(self, now: float) -> bool:
-        """Return whether the lease has not run out; one that ends too far ahead was made before a clock was set back."""
+        """Return whether the lease has not run out; one that ends too far ahead is older than a clock set back."""
         return now < self.until <= now + 2 * LEASE_S
 
 

@@ -203,7 +203,7 @@ class Standing:
 
 
 def last_settled(annotator: str, state: State) -> Event | None:
-    """Return a person's last decision on a disagreement or on a bad query, which the page can undo; None without one."""
+    """Return a person's last decision on a disagreement or a bad query, which can be undone; None without one."""
     acts = state.stacks[annotator].done if annotator in state.stacks else []
     return next((act for act in reversed(acts) if act.kind in _SETTLED), None)
 

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from goldbench.pipeline.report.passage_html import passage_html
+from goldbench.pipeline.report.passage_html import passage_html, passage_words
 from goldbench.pipeline.review.desk import Handed
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
@@ -156,10 +156,11 @@ def row(item: Item, material: ReviewableSet, keys: Keys, *, mine: Event | None) 
     }
 
 
+@functools.lru_cache(maxsize=1024)
 def _begins(text: str) -> str:
-    """Return the beginning of a passage on one line, and "…" if it is not the whole passage."""
-    line = " ".join(text[:400].split())
-    return line if len(line) <= BEGINS and len(text) <= 400 else f"{line[:BEGINS].rstrip()} …"
+    """Return the beginning of a passage on one line, without Markdown, and "…" if it is not the whole passage."""
+    line = passage_words(text[: 4 * BEGINS])
+    return line if len(line) <= BEGINS and len(text) <= 4 * BEGINS else f"{line[:BEGINS].rstrip()} …"
 
 
 def _text(material: ReviewableSet, chunk_id: str) -> str:

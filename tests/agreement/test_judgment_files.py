@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.agreement.judgment_files import read_labels
+from goldbench.pipeline.agreement.judgment_files import read_labels, tell_apart
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.runs.score_tables import read_scores
 from goldbench.schemas.judgment import Canary, Judgment
@@ -166,3 +166,26 @@ def test_a_set_of_labels_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_json_of_the_scorer_is_read_as_labels_too(tmp_path: Path) -> None:
     path = write(tmp_path / "d.json", json.dumps({"q": {"a": 2, "b": 0}}))
     assert read_labels(path).raters == {"d": {"q": {"a": 2, "b": 0}}}
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        (("a/docs.tsv", "b/docs.tsv"), ("a/docs.tsv", "b/docs.tsv")),
+        (("a/docs.tsv", "a/docs.csv"), ("docs.tsv", "docs.csv")),
+        (("a/docs.tsv", "a/docs.tsv"), ("docs (first)", "docs (second)")),
+        (("a/1.jsonl@m", "b/2.jsonl@m"), ("m (1.jsonl)", "m (2.jsonl)")),
+        (("a/docs.tsv", "b/2.jsonl@m"), ("docs", "m")),
+    ],
+)
+def test_labels_of_one_name_are_told_apart_by_their_places(
+    tmp_path: Path, given: tuple[str, str], names: tuple[str, str]
+) -> None:
+    for folder, number in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "docs.tsv", "query-id\tcorpus-id\tscore\nq\td\t1\n")
+        write(tmp_path / folder / "docs.csv", "query_id,doc_id,grade\nq,d,1\n")
+        lines(tmp_path / folder / f"{number}.jsonl", [judgment("q", "d", 1, "m")])
+    one, other = (read_labels(str(tmp_path / path)) for path in given)
+    tell_apart(one, other)
+    assert (one.name, other.name) == names

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -21,7 +22,7 @@ from goldbench.pipeline.config import load_config
 from goldbench.pipeline.formats.documents.sources import find_files
 from goldbench.schemas.corpus import Chunk
 from tests.conftest import ROOT
-from tests.review.conftest import BROWSER, start_process
+from tests.review.conftest import BROWSER, Process, start_process
 
 DOCUMENTS = ROOT / "data" / "example" / "documents"
 QUESTION = "When should I prefer balance mode to probe mode?"
@@ -31,6 +32,17 @@ SIZES = {
     "review-dark": {"color_scheme": "dark", "viewport": {"width": 1200, "height": 800}},
     "review-360": {"color_scheme": "light", "viewport": {"width": 360, "height": 760}},
 }
+PAGES = {
+    "review-history": ("anna", "history", {"color_scheme": "light", "viewport": {"width": 1000, "height": 640}}),
+    "review-disagreements": (
+        "carl",
+        "adjudicate",
+        {"color_scheme": "light", "viewport": {"width": 1000, "height": 860}},
+    ),
+}
+"""Pictures of other pages, once two people have judged: whose page, its path, and the options of the browser."""
+
+TEAM = ("--annotator", "anna", "--annotator", "bob", "--annotator", "carl", "--lead", "carl", "--target", "anna=20")
 
 
 REPORTS = {
@@ -118,15 +130,13 @@ def take(out: Path) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "example"
         write_example(folder)
-        served = start_process(folder, "--annotator", "anna")
+        served = start_process(folder, *TEAM, "--overlap", "1", "--lanes", "A")
         try:
             with sync_playwright() as driver:
                 browser = driver.chromium.launch(
                     executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
                 )
-                context = browser.new_context()
-                context.new_page().goto(served.links["anna"])
-                kept = context.storage_state()
+                kept = _entered(browser, served.links["anna"])
                 for name, options in SIZES.items():
                     page = browser.new_context(storage_state=kept, **options).new_page()
                     page.goto(served.links["anna"].partition("?")[0])
@@ -135,10 +145,43 @@ def take(out: Path) -> None:
                     page.wait_for_timeout(300)
                     page.screenshot(path=out / f"{name}.png")
                     _smaller(out / f"{name}.png")
+                _judge(browser, served, kept)
+                for name, (who, path, options) in PAGES.items():
+                    state = kept if who == "anna" else _entered(browser, served.links[who])
+                    page = browser.new_context(storage_state=state, **options).new_page()
+                    page.goto(served.links[who].partition("?")[0] + path)
+                    page.wait_for_timeout(500)
+                    page.screenshot(path=out / f"{name}.png")
+                    _smaller(out / f"{name}.png")
                 browser.close()
         finally:
             served.process.kill()
             served.process.wait()
+
+
+def _entered(browser: Any, link: str) -> Any:
+    """Return the cookies of somebody who opened a link."""
+    context = browser.new_context()
+    context.new_page().goto(link)
+    return context.storage_state()
+
+
+def _judge(browser: Any, served: Process, anna: Any) -> None:
+    """Let two people judge two passages, and disagree on one of them."""
+    for state, note, grades in (
+        (anna, "Names balance mode as a reason for another model.", "23"),
+        (_entered(browser, served.links["bob"]), "About models, not about modes.", "03"),
+    ):
+        page = browser.new_context(storage_state=state).new_page()
+        page.goto(served.links["anna"].partition("?")[0])
+        page.wait_for_selector("#text[data-pair]")
+        page.wait_for_timeout(300)
+        for key in ("Escape", "n"):
+            page.keyboard.press(key)
+        page.keyboard.type(note)
+        for key in ("Enter", *grades):
+            page.keyboard.press(key)
+            page.wait_for_timeout(300)
 
 
 def _line(chunk: Chunk) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.report.passage_html import passage_html
+from goldbench.pipeline.report.passage_html import passage_html, passage_words
+from tests.benchmarks.collections import collections_folder
 from tests.conftest import ROOT
-from tests.review.conftest import Person, Site
+from tests.review.conftest import Person, Site, only
 from tests.review.plain_sets import ARABIC, CHINESE, GERMAN, write_plain_set
 
 Sites = Callable[..., Site]
@@ -265,3 +266,51 @@ def test_pieces_without_a_mark_stay_as_they_are(browser: Any) -> None:
         assert page.inner_text("#box") == "[" * 50 + "wheel"
     finally:
         page.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("**A *tomato* grower.** Four\nvalves", "A tomato grower. Four valves"),
+        ("# Head\n\n- one\n- `two`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", "Head one two a b 1 2"),
+        ("<b>x</b> &amp; [words](https://x.example)", "<b>x</b> & words"),
+        ("", ""),
+    ],
+)
+def test_the_beginning_of_a_passage_in_a_list_has_no_markdown(text: str, line: str) -> None:
+    assert passage_words(text) == line
+
+
+def as_records(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (collections_folder() / "xquad_ar").is_dir(), reason="no collections")
+@pytest.mark.parametrize("language", ["ar", "zh", "de"])
+def test_questions_of_people_in_other_scripts_have_no_barrier_on_any_page(
+    site: Sites, person: People, tmp_path: Path, language: str
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    home = collections_folder() / f"xquad_{language}"
+    texts = {one["_id"]: one["text"] for one in as_records(home / "corpus.jsonl")[:2]}
+    asked = as_records(home / "queries.jsonl")[0]["text"]
+    names = ("anna", "bob", "carl")
+    served = of_texts(site, tmp_path, texts, asked=asked, annotators=names, queue=only("A", overlap=1.0))
+    for name, grade in (("anna", "0"), ("bob", "3")):
+        one = person(served.links[name], viewport={"width": 360, "height": 740}, color_scheme="dark")
+        assert one.page.evaluate("getComputedStyle(document.getElementById('asks')).direction") == (
+            "rtl" if language == "ar" else "ltr"
+        )
+        one.press(grade)
+        one.saved()
+    carl = person(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    carl.page.goto(served.links["carl"])
+    for who, path in ((one, ""), (one, "history"), (one, "progress"), (carl, "adjudicate")):
+        who.page.goto(served.base + path)
+        who.page.wait_for_timeout(300)
+        assert who.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert [(path, found["id"]) for found in Axe().run(who.page).response["violations"]] == []
+    assert carl.text("asks") == asked
+    assert carl.page.locator("#dispute .said").count() == 2

@@ -250,6 +250,8 @@ function show() {
   paintAsked(item);
   if (!item) return nothing();
   $("asks").textContent = item.asks;
+  if ($("asks").scrollHeight > $("asks").clientHeight) $("asks").tabIndex = 0; // a long query scrolls, also by keys
+  else $("asks").removeAttribute("tabindex");
   paint(item);
   for (const button of document.querySelectorAll("[data-grade]"))
     button.setAttribute("aria-pressed", String(item.said === "judge" && Number(button.dataset.grade) === item.grade));
@@ -263,7 +265,8 @@ function show() {
 }
 
 function nothing() {
-  $("asks").textContent = dry ? "Nothing is left to judge." : "Loading …";
+  const waits = queue.length ? "You judged all passages in reserve. The next ones come when the server is back." : "Loading …";
+  $("asks").textContent = dry ? "Nothing is left to judge." : waits;
   $("state").textContent = "";
   $("text").textContent = dry ? "You have judged all your passages. The progress page shows how far people and the judge agree." : "";
   if (!dry) fill();
