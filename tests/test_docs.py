@@ -100,11 +100,12 @@ def test_the_readme_shows_more_than_a_few_commands() -> None:
 
 
 def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
-    from docs.write_reference import EXAMPLE, REFERENCE, example, reference
+    from docs.write_reference import EXAMPLE, OPTIONS, REFERENCE, example, reference, setting_options
 
     shown = EXAMPLE.read_text(encoding="utf-8")
     assert shown == example(tomllib.loads(shown)), "run make docs"
     assert REFERENCE.read_text(encoding="utf-8") == reference(), "run make docs"
+    assert OPTIONS.read_text(encoding="utf-8") == setting_options(), "run make docs"
 
 
 def test_the_reference_explains_every_rule_of_a_build() -> None:

@@ -56,6 +56,8 @@ def read_gold(path: Path | str) -> tuple[Grades, int]:
     """
     if os.path.isdir(path):  # noqa: PTH112  Path's own raises on a name too long
         return _read_folder(Path(path))
+    if not os.path.lexists(path) and not Path(path).suffix:
+        raise InputError(shown(path), "not found; give the folder of a gold set or a file of judgments")
     return _read_file(path)
 
 
@@ -89,7 +91,10 @@ def _read_folder(folder: Path) -> tuple[Grades, int]:
         raise InputError(shown(chosen[0].parent), f"holds several sets of judgments ({listed}); name the file of one")
     if chosen:
         return _read_file(chosen[0])
-    raise InputError(shown(folder), f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; name the file of the judgments")
+    raise InputError(
+        shown(folder),
+        f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; give the folder of a gold set or a file of judgments",
+    )
 
 
 def _judgments_in(folder: Path) -> list[Path]:

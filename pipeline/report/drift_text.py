@@ -33,7 +33,7 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         ("undecided", "undecided"),
     ):
         yield f"{what:<29} {_shares(part[name])}"
-    yield f"decided by {_deciders(part['decided_by'])}"
+    yield f"{'who decided':<29} {_deciders(part['decided_by'])}"
     yield from _reading(report["reading"])
     yield f"thresholds {_limits(part['threshold'])}"
     asked = report["queries"]
