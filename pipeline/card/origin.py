@@ -171,7 +171,7 @@ def _provenance(material: DescribedSet) -> Iterator[Figure]:
         "What the set was made from and with; sets with equal digests are equal."
         if manifest is not None
         else "Identifies the judgments only: no manifest says how the set was made.",
-        unit="judgments",
+        unit="(digest of the judgments)",
         values={key: value for key, value in values.items() if value is not None},
         limit=(None, manifest is not None),
     )

@@ -131,7 +131,13 @@ class _WithExample:
 
 
 class CommandGroup(_WithExample, TyperGroup):
-    """Subcommands; the help of the group ends with an example."""
+    """Subcommands; the help of the group shows their summaries whole, and ends with an example."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  typer keeps its classes to itself
+        """Write the subcommands with the first line of their help."""
+        rows = [(name, (one.help or "").partition("\n")[0]) for name, one in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 class DefaultGroup(CommandGroup):

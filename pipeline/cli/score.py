@@ -19,7 +19,7 @@ from goldbench.pipeline.cli.run_options import (
     chosen,
     warn,
 )
-from goldbench.pipeline.cli.score_forms import check_suffix, print_both, print_form, weighted_rows, write_values
+from goldbench.pipeline.cli.score_forms import print_both, print_form, weighted_rows, write_values
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,7 +86,6 @@ def score(
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
     _check_weight(weight, html, calibrated=calibrated)
-    check_suffix(per_query)
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)

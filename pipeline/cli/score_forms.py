@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from goldbench.pipeline.errors import UsageError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -106,15 +104,6 @@ def weighted_rows(results: Mapping[str, Result]) -> Rows:
     from goldbench.pipeline.score.scorecards import means_of
 
     return table_rows(results, {name: means_of(result, list(result.values)) for name, result in results.items()})
-
-
-_SUFFIXES = (".csv", ".json", ".jsonl")
-
-
-def check_suffix(path: Path | None) -> None:
-    """Refuse a file of values per query whose form its name does not tell, before anything is read."""
-    if path is not None and path.suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"--per-query {path}: not a known form; give a name that ends with {', '.join(_SUFFIXES)}")
 
 
 def write_values(path: Path | None, results: Mapping[str, Result]) -> None:

@@ -268,7 +268,6 @@ class TestWrongValues:
             ("score empty.trec --run a.trec", "empty.trec: holds no judgment; give lines of query, 0, passage and"),
             ("score one.txt --run a.trec", "one.txt, line 1: 1 column, judgments have 4"),
             ("drift gold --queries gold", "gold: is a folder; give a file"),
-            ("score gold --run a.trec --per-query v.xls", "--per-query v.xls: not a known form; give a name that"),
             ("init one.odt", "one.odt: not a type of document; give one of .adoc "),
             ("doctor --config none.toml", "none.toml: file not found; correct --config, or write a file with"),
             ("rechunk gold --chunk-size 0", "--chunk-size: not a valid value: '0'; give a whole number of at"),
