@@ -49,6 +49,13 @@ def test_every_command_takes_the_options_of_output(words: str) -> None:
     assert ("--json" in options) != (words in WITHOUT_JSON)
 
 
+@pytest.mark.parametrize("words", EVERY)
+def test_json_stands_for_a_format_only_where_the_format_is_of_what_is_printed(words: str) -> None:
+    for one in EVERY[words].params:
+        if one.name == "form":  # the parameter that --json sets; the format of a file has another name
+            assert "json" in one.type_descriptor.choices
+
+
 def test_every_exception_from_json_is_a_command_and_has_a_reason() -> None:
     page = (ROOT / "docs" / "terminal.md").read_text(encoding="utf-8")
     for words, reason in WITHOUT_JSON.items():
