@@ -66,7 +66,7 @@ def test_everything_that_is_wrong_is_named_at_once() -> None:
         resolve(["bm52", "x", "elasticsearch://me:hunter2@h"], tables, overrides=["k1", "q.k=3"], where="bench.toml")
     problems = "\n".join(caught.value.problems)
     for expected in (
-        "k1: give it as key=value",
+        "k1: not a parameter with its value; give it as bm25.k1=0.9",
         "q.k=3: no such system: q",
         "no such system: bm52; did you mean bm25? (known: bm25, embedding, ",
         "systems.x: unknown parameter K1; did you mean k1?",
