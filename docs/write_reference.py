@@ -1,12 +1,15 @@
-"""Write the generated pages of docs/reference and the comments of the example's goldbench.toml.
+"""Write what is made of declarations: ``python -m docs.write_reference``.
 
-``python -m docs.write_reference`` does both.
+That is the generated pages of docs/reference, the comments of the example's goldbench.toml, and the options of settings
+for the command line, `goldbench.pipeline.cli.setting_options`.
 """
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,7 @@ from pydantic import BaseModel
 from docs.code_pages import MADE, files, interface, measures, table
 from goldbench.pipeline.bench.bench_file import BenchFile
 from goldbench.pipeline.build.starter_config import commented_config
-from goldbench.pipeline.cli.app import built
 from goldbench.pipeline.cli.command_list import COMMANDS
-from goldbench.pipeline.cli.options import PANELS, rows_by_title
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS
 from goldbench.pipeline.text.personal_data import RULES as PERSONAL
@@ -26,6 +27,7 @@ from goldbench.schemas.settings import Declared, declared
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 EXAMPLE = ROOT / "data" / "example" / "goldbench.toml"
+OPTIONS = ROOT / "pipeline" / "cli" / "setting_options.py"
 
 _COMMENT_COLUMN = 33
 _WIDTH = 120
@@ -148,6 +150,8 @@ def reference() -> dict[str, str]:
 
 def commands() -> str:
     """Return the page of every command with its options."""
+    from goldbench.pipeline.cli.app import built  # the options, which `main` writes first
+
     parts = [_COMMANDS]
     for name in COMMANDS:
         parts += _command(name, built(name))
@@ -328,6 +332,8 @@ def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer k
         for inner, found in subcommands.items():
             yield from _command(f"{name} {inner}", found)
         return
+    from goldbench.pipeline.cli.options import PANELS, rows_by_title
+
     context = command.context_class(command, info_name=name)
     found_rows = rows_by_title(command, context)
     rows: list[tuple[str, str, str]] = []
@@ -336,8 +342,67 @@ def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer k
     yield table(("Group", "Option", "Meaning"), rows)
 
 
+_OPTIONS_HEAD = '''\
+"""The options of the settings of ``goldbench.toml``, for help pages and completion, which load no setting.
+
+``make reference`` writes this module from the declarations in the code; change them, not the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+
+class SettingOption(NamedTuple):
+    """An option: its key in the file, the type of its value or the choices, and what help shows of it."""
+
+    key: str
+    option: str
+    kind: Any
+    metavar: str | None
+    help: str
+    panel: str
+
+    @property
+    def keyword(self) -> str:
+        """The option as a keyword, as ``chunk_size``."""
+        return self.option.lstrip("-").replace("-", "_")
+
+    def belongs_to(self, tables: Iterable[str]) -> bool:
+        """Return whether this is one of the settings, or stands in one of the tables."""
+        return any(self.key == name or self.key.startswith(f"{name}.") for name in tables)
+
+
+# fmt: off
+OPTIONS = (
+'''
+
+
+def setting_options() -> str:
+    """Return the module of the options of settings."""
+    rows = [one for one in declared(Config) if one.setting.option]
+    return "".join((_OPTIONS_HEAD, *map(_option_row, rows), ")\n"))
+
+
+def _option_row(one: Declared) -> str:
+    said, kind = one.setting, _option_kind(one.type)
+    texts = (json.dumps(text, ensure_ascii=False) for text in (one.key, said.option))
+    metavar = "None" if said.metavar is None else json.dumps(said.metavar)
+    told = f"{json.dumps(one.option_help(), ensure_ascii=False)}, {json.dumps(said.panel)}"
+    return f"    SettingOption(\n        {', '.join(texts)}, {kind}, {metavar},\n        {told},\n    ),\n"
+
+
+def _option_kind(kind: Any) -> str:  # noqa: ANN401  a type
+    """Return the type of an option's value as it stands in code; lists are given as text, an Enum by its values."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return f"({', '.join(json.dumps(member.value) for member in kind)})"
+    return kind.__name__ if kind in {bool, int, float} else "str"
+
+
 def main() -> None:
-    """Write all files."""
+    """Write the files; the options first, from which the page of commands is made."""
+    OPTIONS.write_text(setting_options(), encoding="utf-8", newline="\n")
     EXAMPLE.write_text(example(tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))), encoding="utf-8", newline="\n")
     for name, page in reference().items():
         (REFERENCE / name).write_text(page, encoding="utf-8", newline="\n")

@@ -326,9 +326,9 @@ class GradeSettings(Record):
     @model_validator(mode="after")
     def _each_judge_once(self) -> Self:
         if len(set(self.judges)) != len(self.judges):
-            raise ValueError("judges: the same model is named twice")
+            raise ValueError("the same model is named twice; name each judge once")
         if any(not judge.strip() for judge in self.judges):
-            raise ValueError("judges: a name is empty")
+            raise ValueError("the name of a judge is empty; leave it out")
         return self
 
 
@@ -494,9 +494,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(plain_file(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(path, ["file not found"]) from None
+        raise ConfigError(path, ["file not found; correct --config, or write a file with goldbench init"]) from None
     except IsADirectoryError:
-        raise ConfigError(path, ["is a folder, not a configuration file"]) from None
+        raise ConfigError(path, ["is a folder; give a configuration file"]) from None
     except OSError as error:
         raise ConfigError(path, [f"cannot be read ({(error.strerror or 'unknown reason').lower()})"]) from None
     except RecursionError:
@@ -528,12 +528,17 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str]) -> str:  # noqa:
     if item["type"] in {"model_type", "dict_type"}:
         message = "not a table"
     elif at is not None and item["type"] != "value_error":
-        wanted = "a code such as en" if at.path[-1] == "language" else at.kind()
-        message = f"not a valid value: {shown(repr(item['input']))}; give {_article(wanted)}{wanted}"
-        if at.path[-1] == "language":
-            message += language_meant(str(item["input"]))
+        message = f"not a valid value: {shown(repr(item['input']))}{_wanted(at, str(item['input']))}"
         where = _source(item, sources) or at.key
     return f"{where}: {message}" if where else message
+
+
+def _wanted(setting: Declared, given: str) -> str:
+    """Return what to give in the place of a wrong value: what was probably meant, or what may be given."""
+    if setting.path[-1] == "language":
+        return language_meant(given) or "; give a code such as en"
+    wanted = setting.kind()
+    return f"; give {_article(wanted)}{wanted}"
 
 
 def _article(wanted: str) -> str:

@@ -71,7 +71,9 @@ def read_labels(given: str) -> Labels:
     path, wanted = _parted(given)
     labels = _read(path)
     if not any(labels.raters.values()):
-        raise InputError(shown(path), "holds no judgment")
+        raise InputError(
+            shown(path), "holds no judgment; give lines of query, 0, passage and grade, or the folder of a gold set"
+        )
     if wanted is None:
         return labels
     if wanted not in labels.raters:

@@ -17,6 +17,7 @@ from goldbench.pipeline.errors import ConfigError, UnknownMeasure
 from goldbench.pipeline.measures.names import Measure, parse_measure, parse_measures
 from goldbench.pipeline.measures.statistics.published_tables import printed_rows
 from goldbench.pipeline.retrieval.system_settings import PRESETS
+from goldbench.pipeline.score.demands import naming
 from goldbench.pipeline.systems import resolve
 from goldbench.pipeline.text.asked_query import Conversation
 from goldbench.schemas.experiment import PublishedRow
@@ -122,13 +123,14 @@ def load_bench(
         ConfigError: With every problem found.
         UnknownMeasure: The command line names unknown measures.
     """
-    where = str(path) if path else "command line"
+    where = str(path) if path else "--system"
     folder = path.resolve().parent if path else Path.cwd()
     problems = _Problems()
     file = _checked(_own_tables(read_toml(path)) if path else {}, problems)
     printed_at = file.cutoffs
     if measures:
-        parse_measures(measures, cutoffs=cutoffs)
+        with naming("--measure"):
+            parse_measures(measures, cutoffs=cutoffs)
     instead = {"measures": measures or None, "cutoffs": cutoffs or None, "published": published}
     file = file.model_copy(update={key: value for key, value in instead.items() if value is not None})
     config = Config()
@@ -143,10 +145,10 @@ def load_bench(
     compared = _compared(file, asked, level, problems)
     asked = list(dict.fromkeys([*asked, *compared, *(parse_measure(name) for row in rows for name in row.values)]))
     problems += _contradictions(file, points, asked, rows)
-    with problems.noted():
+    with problems.noted("" if path else f"{where}: "):
         resolve(list(dict.fromkeys([*(point.system for point in points), *described])), described, where=where)
     if problems:
-        raise ConfigError(where, list(dict.fromkeys(problems)))
+        raise ConfigError(path, list(dict.fromkeys(problems)))
     return Bench(
         points=tuple(points),
         described=described,
@@ -205,7 +207,7 @@ def _systems(
         if table is None and (preset := PRESETS.get(name)) is not None:
             table = {**preset.model_dump(mode="json", by_alias=True, exclude_defaults=True), "kind": preset.kind}
         if table is None:
-            problems.append(f"sweep.{name}: there is no system {name}")
+            problems.append(f"sweep.{name}: no such system: {name}")
             continue
         points, wrong = points_of(name, table, grids if isinstance(grids, list) else [grids])
         problems += wrong
@@ -260,7 +262,7 @@ def _contradictions(
         yield f"baseline: {file.baseline} is not one of the measured systems: {', '.join(names[:20])}"
     for row in rows:
         missing = [name for name in row.beside if name not in names]
-        yield from (f"published.{row.published}.beside: there is no system {name}" for name in missing)
+        yield from (f"published.{row.published}.beside: no such system: {name}" for name in missing)
     if file.corpus is not None and any(point.cut for point in points):
         yield "corpus: passages of your own cannot be cut anew; leave out chunk_size"
     if file.match == "text" and any(point.cut for point in points):

@@ -99,7 +99,11 @@ def read_described(folder: Path) -> DescribedSet:
         InputError: There is no gold set, it has no texts, or one of its files is damaged.
     """
     if not folder.is_dir():
-        problem = "is a file; name the folder of a gold set" if folder.exists() else "folder not found"
+        problem = (
+            "is a file; give the folder of a gold set"
+            if folder.exists()
+            else "folder not found; give the folder of a gold set"
+        )
         raise InputError(folder, problem)
     home, gold = GoldFolder(folder), load_gold(folder)
     queries, corpus = gold.queries(), gold.corpus()

@@ -96,7 +96,7 @@ def ask(
                 config=settings,
                 answers=store,
                 replay=replay or dry_run,
-                where=config or "command line",
+                where=config or "--system",
                 folder=bench.folder if bench else None,
                 indexes=Path(gold) / FOLDER if Path(gold).is_dir() and not dry_run else None,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -87,7 +88,7 @@ def drift(
     with _vectors(system, config, loaded.path, answers, replay=replay) as vectors:
         compared, systems = compare(loaded, log, settings, vectors=vectors), [vectors[1]] if vectors else []
         if how is not None and dry_run:
-            _plan(compared, how, systems)
+            _plan(compared, how, systems, form)
             return
         found, complete = _report(compared, how, systems)
     report = {**found, "advice": advice(found)}
@@ -144,8 +145,10 @@ def _vectors(
         yield name, opened.retriever(name)
 
 
-def _plan(compared: Comparison, how: How, systems: Sequence[Retriever]) -> None:
+def _plan(compared: Comparison, how: How, systems: Sequence[Retriever], form: str) -> None:
     """Print what reading would take at most."""
+    import json
+
     from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.explore.log_reader import plan_undecided
     from goldbench.pipeline.report.build_text import plan_rows
@@ -154,6 +157,10 @@ def _plan(compared: Comparison, how: How, systems: Sequence[Retriever]) -> None:
 
     progress = TerminalProgress(progress_console())
     stages, count = run(plan_undecided(compared, how, systems, progress=progress))
+    if form == "json":
+        planned = {"plan": [asdict(one) for one in stages], "queries": count, "model": how.config.model.name}
+        typer.echo(json.dumps(planned, ensure_ascii=False, indent=1))
+        return
     screen.table(plan_rows(stages))
     screen.show(*plan_notes(stages, queries=count, model=how.config.model.name or ""))
 

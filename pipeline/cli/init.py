@@ -133,7 +133,7 @@ def _documents(given: str | None) -> str:
     """Return the folder of documents.
 
     Raises:
-        InputError: There is nothing at this path.
+        InputError: There is nothing at this path, or nothing that can be read.
         UsageError: None is named, and there is no terminal to ask at.
     """
     found = given or _asked("Folder of documents", "", _check_present)
@@ -144,8 +144,11 @@ def _documents(given: str | None) -> str:
 
 
 def _check_present(documents: str) -> None:
+    from goldbench.pipeline.build.inputs import find_documents
+
     if not Path(documents).exists():
         raise InputError(documents, "not found; give the folder of your documents")
+    find_documents([documents])
 
 
 def _at_a_server(model: str) -> bool:
@@ -219,12 +222,22 @@ def _written(out: Path, live: dict[str, Any], systems: dict[str, dict[str, Any]]
         config = config_of(without_systems(tomllib.loads(text)), {})
         resolve(list(systems), systems, where="init")
     except ConfigError as error:
-        raise ConfigError(None, error.problems) from None
+        raise ConfigError(None, [_by_option(problem) for problem in error.problems]) from None
     if not out.resolve().parent.is_dir():
         raise OutputError(f"--out: folder {out.parent} not found; make it first")
     with explained(out):
         write_whole(out, text.encode())
     return config
+
+
+def _by_option(problem: str) -> str:
+    """Return a problem of the configuration with the option that gave the value in place of the key."""
+    from goldbench.pipeline.config import SETTINGS
+
+    for one in SETTINGS:
+        if one.setting.option and problem.startswith(f"{one.key}: "):
+            return f"{one.setting.option}: {problem.removeprefix(f'{one.key}: ')}"
+    return problem
 
 
 def _show_cost(config: Config, documents: str, place: Path) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from goldbench.schemas.scorecard import HistoryEntry
 
 app = subcommands(
-    "Keep a history of scores.\n\n`goldbench monitor GOLD --run …` is short for record.", cls=DefaultGroup
+    "Keep a history of scores.\n\n`goldbench monitor GOLD --run FILE` is short for record.", cls=DefaultGroup
 )
 
 

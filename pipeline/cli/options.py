@@ -6,23 +6,21 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Iterable
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from goldbench.pipeline.cli.command_list import example_of
 from goldbench.pipeline.cli.plain_values import spare_conversions
+from goldbench.pipeline.cli.setting_options import OPTIONS, SettingOption
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.goldset.file_names import ANSWERS
 from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from goldbench.schemas.settings import Declared
 
 PANELS = (
     "Arguments",
@@ -72,8 +70,8 @@ def takes(*settings: str) -> Callable[[Command], Command]:
     """Give a command the options of settings, and the configuration that they and ``--config`` make.
 
     The command has a parameter ``settings``, which is the finished ``Config``; or a parameter ``given``, which holds
-    the values of the options, where the command reads a file of its own. The options are derived when the command is
-    run or its help is shown: reading the tables takes longer than scoring a small run.
+    the values of the options, where the command reads a file of its own. The options come from `setting_options`,
+    so that neither a help page nor a completion loads the tables, which takes longer than scoring a small run.
 
     Args:
         settings: Tables, as ``model``, or single settings, as ``model.base_url``.
@@ -91,14 +89,14 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
     names = command.__dict__.get("settings")
     if names is None:
         return command
-    from goldbench.pipeline.config import Config, given_by, load_config, settings_in
-
-    chosen = settings_in(*names)
-    own = inspect.signature(command, eval_str=True, locals={"Config": Config}).parameters
+    chosen = {one.keyword: one for one in OPTIONS if one.belongs_to(names)}
+    own = inspect.signature(command, eval_str=True, locals={"Config": object}).parameters
     finished = "settings" in own
 
     def run(**values: Any) -> Any:  # noqa: ANN401  whatever the command takes and returns
-        given: Given = given_by({name: values.pop(name) for name in chosen}, chosen)
+        from goldbench.pipeline.config import given_by, load_config, settings_in
+
+        given: Given = given_by({name: values.pop(name) for name in chosen}, settings_in(*names))
         if finished:
             config = values.pop("config")
             return command(**values, settings=load_config(config, given))
@@ -116,11 +114,9 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _annotation(one: Declared) -> Any:  # noqa: ANN401  a type with typer's option
-    said = one.setting
-    option = _option(said.option, metavar=said.metavar, help=one.option_help(), rich_help_panel=said.panel)
-    is_own = isinstance(one.type, type) and issubclass(one.type, bool | int | float | Enum)
-    kind = one.type if is_own else str
+def _annotation(one: SettingOption) -> Any:  # noqa: ANN401  a type with typer's option
+    option = _option(one.option, metavar=one.metavar, help=one.help, rich_help_panel=one.panel)
+    kind: Any = Literal[one.kind] if isinstance(one.kind, tuple) else one.kind
     return Annotated[kind | None, option]
 
 
@@ -135,7 +131,13 @@ class _WithExample:
 
 
 class CommandGroup(_WithExample, TyperGroup):
-    """Subcommands; the help of the group ends with an example."""
+    """Subcommands; the help of the group shows their summaries whole, and ends with an example."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  typer keeps its classes to itself
+        """Write the subcommands with the first line of their help."""
+        rows = [(name, (one.help or "").partition("\n")[0]) for name, one in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
 
 class DefaultGroup(CommandGroup):

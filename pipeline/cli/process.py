@@ -5,13 +5,11 @@ from __future__ import annotations
 import gc
 import io
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from goldbench.pipeline.errors import INTERRUPTED, NOT_DONE, GoldbenchError
 from goldbench.pipeline.text.display import one_line
@@ -141,27 +139,6 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _plain(message: str) -> str:
-    """Return a message of typer about an option without the phrases of its libraries."""
-    plain = re.sub(r"^Invalid value for '(--[\w-]+)[^:]*: (?:Value error, )?", r"\1: ", message)
-    return re.sub(r"Input should be (a valid \w+)\b.*", r"not \1", plain)
-
-
-def _unknown(error: Any) -> str | None:  # noqa: ANN401  typer keeps its classes to itself
-    """Return what is wrong with the name of a command or an option, and what was probably meant; None otherwise."""
-    from goldbench.pipeline.text.suggestion import did_you_mean
-
-    command = getattr(getattr(error, "ctx", None), "command", None)
-    found = re.match(r"No such command '(.*?)'\.", error.format_message(), re.DOTALL)
-    if found:
-        return f"no such command: {found[1]}{did_you_mean(found[1], getattr(command, 'commands', ()))}"
-    option = getattr(error, "option_name", None)
-    if type(error).__name__ != "NoSuchOption" or option is None:
-        return None
-    known = {name for one in getattr(command, "params", ()) for name in one.opts if name.startswith("--")}
-    return f"no such option: {option}{did_you_mean(option, known | {'--help'})}"
-
-
 def _unexpected(error: Exception) -> int:
     """Print one line for an unforeseen error; those of typer and of prompt files keep their message."""
     import traceback
@@ -170,13 +147,13 @@ def _unexpected(error: Exception) -> int:
 
     if isinstance(error, PromptError):
         return _failed(str(error), NOT_DONE)
-    format_message = getattr(error, "format_message", None)
-    path = getattr(getattr(error, "ctx", None), "command_path", "goldbench")
     if type(error).__name__ == "NoArgsIsHelpError":
         print(error, file=sys.stderr)
         return NOT_DONE
-    if format_message is not None:
-        return _failed(f"{_unknown(error) or _plain(format_message())} (see {path} --help)", NOT_DONE)
+    if hasattr(error, "format_message"):
+        from goldbench.pipeline.cli.refusals import refusal
+
+        return _failed(refusal(error), NOT_DONE)
     if os.environ.get("GOLDBENCH_DEBUG"):
         traceback.print_exception(error)
     last = traceback.extract_tb(error.__traceback__)[-1]

@@ -18,7 +18,7 @@ SHOWN = 10
 
 def rechunk(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set.")],
-    chunk_size: Annotated[int, chunk_option("--chunk-size", metavar="N", help="Characters per chunk.")],
+    chunk_size: Annotated[int, chunk_option("--chunk-size", metavar="N", min=1, help="Characters per chunk.")],
     chunk_overlap: Annotated[
         int | None,
         chunk_option("--chunk-overlap", metavar="N", help="Characters shared by neighbours (default: size / 10)."),

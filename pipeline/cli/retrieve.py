@@ -69,6 +69,7 @@ def retrieve(
     check_apart({"--output": target}, [config] if config else [])
     shorthands = {"analyzer": analyzer, "language": language, "k1": k1, "b": b}
     changes = [f"{key}={value}" for key, value in shorthands.items() if value is not None] + (change or [])
+    _check_language(language)
     engine = config_of({}, given).machines.engine
     opened = opened_system(system, config, Path(gold), answers=answers, replay=replay, overrides=changes, engine=engine)
     with opened as systems:
@@ -106,6 +107,18 @@ def _texts(gold: Gold, conversation: Conversation) -> tuple[dict[str, str], dict
         if one.split() != [one]:
             raise InputError(gold.path, f"the id {one[:80]!a} has white space, which no run can hold")
     return queries, corpus
+
+
+def _check_language(language: str | None) -> None:
+    """Refuse a language that is not known, under the name of its option."""
+    if language is None:
+        return
+    from goldbench.pipeline.retrieval.analyzer_names import known_language
+
+    try:
+        known_language(language)
+    except ValueError as error:
+        raise UsageError(f"--language: {error}") from None
 
 
 def _tag(system: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _present(folder: Path) -> Path:
     """Refuse a folder that does not exist, before the extra that reads it is asked for."""
     if not folder.exists():
-        raise InputError(folder, "folder not found")
+        raise InputError(folder, "folder not found; give the folder of a gold set")
     return folder
 
 
@@ -132,7 +132,7 @@ def export(
     out: Annotated[
         Path, output_option("--out", metavar="PATH", help="A file; a folder for beir, argilla, label-studio.")
     ],
-    form: FormatOption = "native",
+    kind: FormatOption = "native",
     ledger: LedgerOption = None,
     with_model_labels: Annotated[
         bool, output_option("--with-model-labels", help="Add the model's grades, which people will see.")
@@ -146,22 +146,22 @@ def export(
     from goldbench.pipeline.review.exports import export_ledger
     from goldbench.pipeline.review.people import load_reviewed
 
-    if with_model_labels and form in {"native", "trec", "beir"}:
-        raise UsageError(f"--with-model-labels: {form} holds only people's decisions; leave the option out")
+    if with_model_labels and kind in {"native", "trec", "beir"}:
+        raise UsageError(f"--with-model-labels: {kind} holds only people's decisions; leave the option out")
     try:
         reviewed = load_reviewed(folder, ledger, create=True)
     except InputError as problem:
-        if form != "native":
+        if kind != "native":
             raise
         (written,) = export_ledger(folder, ledger, out)
         screen.warn(f"{problem}; the ledger is exported without its set")
         screen.add(written=[str(written)])
         screen.show(f"Written: {written}")
         return
-    paths = list(write(reviewed, form, out, with_model_labels=with_model_labels, wanted=min_submitted))
+    paths = list(write(reviewed, kind, out, with_model_labels=with_model_labels, wanted=min_submitted))
     screen.add(written=[str(path) for path in paths])
     screen.show(*(f"Written: {path}" for path in paths))
-    if reviewed.strays and form != "native":
+    if reviewed.strays and kind != "native":
         from goldbench.pipeline.text.display import amount
 
         many = amount(len(reviewed.strays), "decision")
@@ -171,7 +171,7 @@ def export(
 def import_(
     folder: Folder,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File that goldbench or the other tool exported.")],
-    form: FormatOption = "native",
+    kind: FormatOption = "native",
     ledger: LedgerOption = None,
     annotator: Annotated[
         str | None, people_option(metavar="NAME", help="Who judged; needed for trec and beir.")
@@ -192,7 +192,7 @@ def import_(
     at = datetime.now(UTC).isoformat(timespec="seconds")
     own = SetMeanings(material)
     with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own) as opened:
-        done = import_file(file, form, material=material, ledger=opened, at=at, annotator=annotator)
+        done = import_file(file, kind, material=material, ledger=opened, at=at, annotator=annotator)
     screen.add(read=done.read, new=done.new)
     screen.show(f"{done.read:,} read, {done.new:,} new")
 

@@ -11,7 +11,7 @@ import typer
 
 from goldbench.pipeline.cli.options import input_option, measure_option, statistics_option, system_option
 from goldbench.pipeline.cli.output import screen
-from goldbench.pipeline.errors import UnknownMeasure, UsageError
+from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.goldset.file_names import DATASET, answers_beside
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ def cutoffs_of(k: str | None) -> list[int]:
     """Return the cutoffs of ``--k``.
 
     Raises:
-        UnknownMeasure: One of them is not a whole number.
+        UsageError: One of them is not a whole number.
     """
     cutoffs = []
     for text in (k or "").replace(",", " ").split():
         if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text)):
-            raise UnknownMeasure([f"--k {k}: not a valid cutoff: {text!r}; give whole numbers from 1, as 1,3,5,10"])
+            raise UsageError(f"--k {k}: not a valid cutoff: {text!r}; give whole numbers from 1, as 1,3,5,10")
         cutoffs.append(int(text))
     return cutoffs
 
@@ -87,8 +87,11 @@ def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure
         UnknownMeasure: A name or a cutoff cannot be understood.
     """
     from goldbench.pipeline.measures.names import asked_measures
+    from goldbench.pipeline.score.demands import naming
 
-    return asked_measures(measure, cutoffs_of(k), rel=gold.level)
+    cutoffs = cutoffs_of(k)
+    with naming("--measure" if measure else "--k"):
+        return asked_measures(measure, cutoffs, rel=gold.level)
 
 
 def check_alpha(alpha: float) -> None:

@@ -68,8 +68,11 @@ def read_rows(rows: Iterable[tuple[P, Row]], read: Callable[[P, Row], Read]) -> 
 
 def unreadable(error: OSError | ValueError) -> Fault:
     """Return the fault for a file that the system does not open or read."""
-    missing = isinstance(error, FileNotFoundError)
-    return Fault("file not found" if missing else f"cannot be read ({reason(error)})")
+    if isinstance(error, FileNotFoundError):
+        return Fault("file not found")
+    if isinstance(error, IsADirectoryError):
+        return Fault("is a folder; give a file")
+    return Fault(f"cannot be read ({reason(error)})")
 
 
 def explain(error: ValidationError) -> str:

@@ -241,7 +241,7 @@ def read_dataset(path: Path) -> TestSet:
     try:
         return TestSet.model_validate_json(plain_file(path).read_bytes())
     except FileNotFoundError:
-        raise InputError(path, "is missing") from None
+        raise InputError(path, "is missing; give the folder of a gold set") from None
     except OSError as error:
         raise unreadable(error).of(path) from None
     except ValidationError as error:

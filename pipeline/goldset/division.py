@@ -84,7 +84,7 @@ def parse_shares(text: str) -> dict[str, Fraction]:
     for piece in text.split(","):
         name, _, share = (one.strip() for one in piece.partition("="))
         if not _NAME.fullmatch(name) or not _SHARE.fullmatch(share):
-            raise UsageError(f"--shares: {shown(piece)!r} is not NAME=SHARE; give as dev=0.3,test=0.7")
+            raise UsageError(f"--shares: not a name with its share: {shown(piece)!r}; give dev=0.3,test=0.7")
         if name.lower() in map(str.lower, found):
             raise UsageError(f"--shares: {name} is named twice")
         found[name] = Fraction(share)

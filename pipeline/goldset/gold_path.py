@@ -22,7 +22,7 @@ from goldbench.pipeline.formats.interchange_names import (
 )
 from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.lines import json_objects
-from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.formats.packed_files import STDIN, Source
 from goldbench.pipeline.formats.runs.judgments import Grades, level_of, read_judgments
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, MEMBERS, QRELS, QUERIES, TREC, UNLABELLED
@@ -56,7 +56,22 @@ def read_gold(path: Path | str) -> tuple[Grades, int]:
     """
     if os.path.isdir(path):  # noqa: PTH112  Path's own raises on a name too long
         return _read_folder(Path(path))
+    if _is_missing_folder(path):
+        raise InputError(shown(path), "not found; give the folder of a gold set or a file of judgments")
     return _read_file(path)
+
+
+def _is_missing_folder(path: Path | str) -> bool:
+    """Return whether a path does not exist and has the name of a folder."""
+    if str(path) == STDIN or Path(path).suffix:
+        return False
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError):  # such as a name that is too long, which reading explains
+        return False
+    return False
 
 
 def _read_file(path: Path | str) -> tuple[Grades, int]:
@@ -89,7 +104,10 @@ def _read_folder(folder: Path) -> tuple[Grades, int]:
         raise InputError(shown(chosen[0].parent), f"holds several sets of judgments ({listed}); name the file of one")
     if chosen:
         return _read_file(chosen[0])
-    raise InputError(shown(folder), f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; name the file of the judgments")
+    raise InputError(
+        shown(folder),
+        f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; give the folder of a gold set or a file of judgments",
+    )
 
 
 def _judgments_in(folder: Path) -> list[Path]:

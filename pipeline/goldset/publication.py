@@ -36,9 +36,10 @@ def read_manifest(folder: Path) -> Manifest:
     except FileNotFoundError:
         if not folder.exists():
             raise InputError(folder, "not found; give the folder of a gold set") from None
-        raise InputError(path, "is missing: this is not the folder of a finished run") from None
+        wanted = "give the folder of a set that goldbench built or imported"
+        raise InputError(folder, f"holds no {MANIFEST}; {wanted}") from None
     except NotADirectoryError:
-        raise InputError(folder, "is a file, not the folder of a run") from None
+        raise InputError(folder, "is a file; give the folder of a gold set") from None
     except OSError as error:
         raise unreadable(error).of(path) from None
     except ValidationError:

@@ -99,7 +99,7 @@ def parsed(version: str) -> tuple[int, ...]:
         UsageError: It does not have the form 1.2.3.
     """
     if not re.fullmatch(r"(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}", version, re.ASCII):
-        raise UsageError(f"{version!r}: not a valid version; give three numbers, as 2.0.0")
+        raise UsageError(f"not a valid version: {version!r}; give three numbers, as 2.0.0")
     return tuple(map(int, version.split(".")))
 
 

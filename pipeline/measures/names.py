@@ -118,7 +118,9 @@ def parse_measures(texts: Iterable[str], *, cutoffs: Sequence[int] = (), rel: in
         UnknownMeasure: A name cannot be understood; the message lists all of these.
     """
     problems = [
-        f"cutoff {k}: a cutoff is a whole number from 1 to {_DEEPEST:,}" for k in cutoffs if not 1 <= k <= _DEEPEST
+        f"not a valid cutoff: {k}; give a whole number from 1 to {_DEEPEST:,}"
+        for k in cutoffs
+        if not 1 <= k <= _DEEPEST
     ]
     found: dict[Measure, None] = {}
     names = [name for text in texts for name in _split(text)]
@@ -129,7 +131,7 @@ def parse_measures(texts: Iterable[str], *, cutoffs: Sequence[int] = (), rel: in
         except _Problem as problem:
             problems.append(f"{_shown(name)}: {problem}")
     if not names:
-        problems.append("no measure is named; one is ndcg@10")
+        problems.append("no measure is named; give one, as ndcg@10")
     if problems:
         raise UnknownMeasure(problems)
     return list(found)
@@ -181,8 +183,8 @@ def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
         options = _options(text[opening + 1 : closing])
     match = _NAME.fullmatch(head)
     if match is None:
-        raise _Problem("not the name of a measure; one is ndcg@10")
-    family = _family(match[1], options)
+        raise _Problem("not a valid measure; write one as ndcg@10")
+    family = _family(match[1], options, at=match[2] or ("" if cut else "10"))
     k = _cutoff(match[2] or options.pop("cutoff", None))
     rel = _level(family, options.pop("rel", None), default_rel)
     kept = _chosen(family, options)
@@ -205,8 +207,8 @@ def _options(text: str) -> dict[str, str]:
     return found
 
 
-def _family(name: str, options: dict[str, str]) -> Family:
-    """Return the family, and add to ``options`` what its name in another tool implies."""
+def _family(name: str, options: dict[str, str], *, at: str) -> Family:
+    """Return the family, and add to ``options`` what its name in another tool implies; ``at`` is the cutoff."""
     spelling = _NO_SPELLING.sub("", name.lower())
     if spelling in _SET_MEASURES:
         spelling, returned = _SET_MEASURES[spelling]
@@ -214,10 +216,7 @@ def _family(name: str, options: dict[str, str]) -> Family:
             options.setdefault("k", returned)
     family = _BY_SPELLING.get(spelling)
     if family is None:
-        from goldbench.pipeline.text.suggestion import did_you_mean
-
-        near = did_you_mean(spelling, _BY_SPELLING, likeness=0.55)
-        raise _Problem("unknown measure" + (near or f"; known: {', '.join(FAMILIES)}"))
+        raise _Problem(f"unknown measure{_meant(spelling, at) or '; known: ' + ', '.join(FAMILIES)}")
     exponential = options.pop("dcg", None)
     if exponential not in {None, "log2", "exp-log2"}:
         raise _Problem(f"dcg={_shown(exponential or '')} is not offered; choose log2 or exp-log2")
@@ -228,11 +227,22 @@ def _family(name: str, options: dict[str, str]) -> Family:
     return family
 
 
+def _meant(spelling: str, at: str) -> str:
+    """Return which measure was probably meant, with the cutoff it was given if it takes one; or nothing."""
+    from goldbench.pipeline.text.suggestion import did_you_mean
+
+    near = did_you_mean(spelling, _BY_SPELLING, likeness=0.55)
+    family = _BY_SPELLING.get(near.removeprefix("; did you mean ").rstrip("?"))
+    if family is None or family.cutoff == "none" or not at:
+        return near
+    return f"{near.rstrip('?')}@{at}?"
+
+
 def _cutoff(text: str | None) -> int | None:
     if text is None:
         return None
     if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or not 1 <= int(text) <= _DEEPEST:
-        raise _Problem(f"cutoff {_shown(text)}: a cutoff is a whole number from 1 to {_DEEPEST:,}")
+        raise _Problem(f"not a valid cutoff: {_shown(text)}; give a whole number from 1 to {_DEEPEST:,}")
     return int(text)
 
 

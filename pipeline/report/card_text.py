@@ -132,9 +132,11 @@ def _details(one: Figure) -> Iterator[str]:
 
 
 def said(one: Figure) -> str:
-    """Return a figure's value with its unit."""
+    """Return a figure's value with its unit; a share in percent, as ``90.0% of the first 10``."""
     if one.value is None:
         return ""
+    if one.unit.startswith("share ") and isinstance(one.value, int | float):
+        return f"{one.value:.1%} {one.unit.removeprefix('share ')}"
     return f"{shown(one.value)} {one.unit}".rstrip()
 
 

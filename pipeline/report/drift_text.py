@@ -33,7 +33,7 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         ("undecided", "undecided"),
     ):
         yield f"{what:<29} {_shares(part[name])}"
-    yield f"decided by {_deciders(part['decided_by'])}"
+    yield f"{'who decided':<29} {_deciders(part['decided_by'])}"
     yield from _reading(report["reading"])
     yield f"thresholds {_limits(part['threshold'])}"
     asked = report["queries"]
@@ -59,7 +59,7 @@ def _deciders(decided: Mapping[str, Mapping[str, int]]) -> str:
     """Return how many distinct queries each way of deciding decided."""
     names = {"rules": "rules about words", "similarity": "similarity", "model": "a model that read the passages"}
     counts = [f"{names[name]}: {_distinct(one['distinct'])}" for name, one in decided.items() if one["distinct"]]
-    return "; ".join(counts) or "nothing: every query is undecided"
+    return "; ".join(counts) or "no rule and no model: every query is undecided"
 
 
 def _reading(reading: Mapping[str, Any] | None) -> Iterator[str]:

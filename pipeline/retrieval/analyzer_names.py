@@ -57,5 +57,5 @@ def known_language(language: str) -> str:
         from goldbench.pipeline.text.suggestion import did_you_mean, language_meant
 
         meant = language_meant(language) or did_you_mean(language, known) or f"; known are {', '.join(sorted(known))}"
-        raise ValueError(f"nothing is known of the language {language!r}{meant}")
+        raise ValueError(f"not a known language: {language!r}{meant}")
     return language

@@ -89,7 +89,7 @@ def reviewed_folder(path: Path) -> Path:
     """
     folder = folder_of(path)
     if folder is None:
-        raise InputError(path, f"belongs to no {DATASET}, so it has no reviews; give the folder of a build")
+        raise InputError(path, f"holds no {DATASET}, so it has no reviews; give the folder of a gold set")
     return folder
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, UnknownMeasure, UsageError
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.regression import Check, Drop, check_drops, check_minimums
 from goldbench.pipeline.score.common_queries import told
@@ -58,7 +59,21 @@ def lowest_means(given: Sequence[str], target: str | None, level: int, *, option
         UnknownMeasure: A text names an unknown measure.
     """
     named = [*(TARGETS[target].items() if target else ()), *(parse_bound(text, option) for text in given)]
-    return {parse_measure(name, rel=level).name: bound for name, bound in named}
+    with naming(option):
+        return {parse_measure(name, rel=level).name: bound for name, bound in named}
+
+
+@contextmanager
+def naming(option: str) -> Iterator[None]:
+    """Name the option in every problem with a measure that is found inside the block.
+
+    Raises:
+        UnknownMeasure: In the place of the one without the option.
+    """
+    try:
+        yield
+    except UnknownMeasure as error:
+        raise UnknownMeasure([f"{option}: {problem}" for problem in error.problems]) from None
 
 
 def allowed_drops(given: Sequence[str], baseline: EarlierScores, only: Sequence[str], level: int) -> dict[str, Drop]:
@@ -81,7 +96,8 @@ def allowed_drops(given: Sequence[str], baseline: EarlierScores, only: Sequence[
         if name is None:
             everything = drop
         else:
-            single[parse_measure(name, rel=level).name] = drop
+            with naming("--max-drop"):
+                single[parse_measure(name, rel=level).name] = drop
     absent = [name for name in [*only, *single] if name not in baseline.values]
     if absent:
         raise UsageError(

@@ -194,13 +194,15 @@ def _ask_users(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     command = _command(case.makers, "add", " FILE")
     if found.detectable:
         shown = found.detectable * sqrt(found.queries / USUAL)
-        text = f"replace them by {queries(USUAL)} of users or people, which show differences of about {shown:.2f}"
+        text = (
+            f"replace the queries with {queries(USUAL)} of users or people, which show differences of about {shown:.2f}"
+        )
     else:
-        text = f"replace them by {queries(USUAL)} of users or people"
+        text = f"replace the queries with {queries(USUAL)} of users or people"
     yield USUAL * case.makers.per_query, f"{text}{command}"
     wanted = found.queries + found.more
     if found.systems > 1 and wanted > USUAL:
-        text = f"replace them by {queries(wanted)} to rank at a difference of {found.delta:.2f}"
+        text = f"replace the queries with {queries(wanted)} to rank at a difference of {found.delta:.2f}"
         yield wanted * case.makers.per_query, f"{text}{command}"
 
 

@@ -151,7 +151,7 @@ def open_systems(  # noqa: PLR0913  every parameter is a choice of the caller
     replay: bool = False,
     overrides: Sequence[str] = (),
     timeout_s: float = 30.0,
-    where: Path | str = "command line",
+    where: Path | str = "--system",
     folder: Path | None = None,
     indexes: Path | None = None,
     engine: Engine = Engine.LOCAL,

@@ -34,7 +34,7 @@ def resolve(
     described: Described | None = None,
     *,
     overrides: Sequence[str] = (),
-    where: Path | str = "command line",
+    where: Path | str = "--system",
     folder: Path | None = None,
 ) -> dict[str, SystemSettings]:
     """Return the settings of the systems and of all that they are made of, by name.
@@ -130,7 +130,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
             f"the system {name} needs a description: put [systems.NAME] with kind = {name!r} and its parameters into a "
             "bench.toml, and name both: --config bench.toml --system NAME"
         )
-    return f"there is no system {_shown(name)}{_nearest(name, known)} (known: {', '.join(sorted(known))})"
+    return f"no such system: {_shown(name)}{_nearest(name, known)} (known: {', '.join(sorted(known))})"
 
 
 def _address(name: str) -> dict[str, Any]:
@@ -186,9 +186,9 @@ def _changes(
         key, equals, value = text.partition("=")
         system, dot, parameter = key.strip().rpartition(".")
         if not equals or not parameter:
-            problems.append(f"{_shown(text)}: give it as key=value")
+            problems.append(f"{_shown(text)}: not a parameter with its value; give it as bm25.k1=0.9")
         elif dot and system not in reachable:
-            problems.append(f"{_shown(text)}: there is no system {_shown(system)}{_nearest(system, reachable)}")
+            problems.append(f"{_shown(text)}: no such system: {_shown(system)}{_nearest(system, reachable)}")
         else:
             for name in [system] if dot else names:
                 changes.setdefault(name, {})[parameter] = value.strip()

@@ -216,7 +216,7 @@ def test_a_benchmark_is_imported_as_the_command_imports_it(
 @pytest.mark.parametrize(
     ("path", "options", "says"),
     [
-        ("nowhere", {}, "nowhere: file not found"),
+        ("nowhere", {}, "nowhere: not found; give the folder of a gold set"),
         ("", {}, "path: not a valid path: it is empty"),
         (7, {}, "path: not a valid path: int"),
         ("empty", {}, "empty: holds no dataset.json"),

@@ -569,11 +569,11 @@ def test_what_is_no_system_is_refused_in_one_line(gold: GoldSet, given: Any, say
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"measures": "ncdg@10, recal@5"}, "did you mean ndcg?"),
+        ({"measures": "ncdg@10, recal@5"}, "did you mean ndcg@10?"),
         ({"measures": 7}, "measures=7: give names"),
         ({"measures": []}, "no measure is named"),
         ({"measures": [[["mrr"]]]}, "measures: holds a list; give names such as 'ndcg@10'"),
-        ({"measures": "ndcg@99999999999"}, "a cutoff is a whole number from 1 to 1,000,000,000"),
+        ({"measures": "ndcg@99999999999"}, "give a whole number from 1 to 1,000,000,000"),
         ({"measures": "mrr(rel=99999)"}, "the smallest relevant grade is a whole number from 1 to 9999"),
         ({"cutoffs": "10"}, "cutoffs: not a valid value: '10'"),
         ({"cutoffs": 0}, "cutoffs: not a valid value: 0; give a whole number of at least 1"),

@@ -77,7 +77,7 @@ def test_everything_wrong_is_named_at_once(tmp_path: Path) -> None:
         ('[published.bm25]\nhit = ["x"]', "published.bm25.hit: not a finite number"),
         ("[published.bm25]\nnix = 3", "published.bm25.nix"),
         ("[published.bm25]\nhit = [1,1,1,1,1,1,1]", "7 figures for 6 cutoffs"),
-        ('[published.x]\nbeside = ["y"]\nhit = [1]', "published.x.beside: there is no system y"),
+        ('[published.x]\nbeside = ["y"]\nhit = [1]', "published.x.beside: no such system: y"),
         ("depth = 5", "depth: 5 results are fewer than the cutoff 10"),
         ('[systems."a b"]\nkind = "bm25"', "'a b'"),
         ('corpus = "x.jsonl"\n[sweep.bm25]\nchunk_size = [100]', "corpus: "),

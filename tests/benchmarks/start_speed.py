@@ -16,6 +16,8 @@ from tests.benchmarks.rows import Taken, heading, in_turn, process, row
 COMMAND = str(Path(sys.executable).with_name("goldbench"))
 PYTHON = [sys.executable, "-m", "goldbench"]
 QUERIES, DOCUMENTS = 10, 20
+HELPED = ("build", "grade", "ask", "score")
+"""Commands whose help is measured: those with the most options of settings, and one with none."""
 PYTREC_EVAL = """
 import sys, pytrec_eval
 with open(sys.argv[1]) as file: qrels = pytrec_eval.parse_qrel(file)
@@ -50,6 +52,7 @@ def main() -> None:
             "python -m goldbench --version": [*PYTHON, "--version"],
             "goldbench --help": [COMMAND, "--help"],
             "python -m goldbench --help": [*PYTHON, "--help"],
+            **{f"goldbench {name} --help": [COMMAND, name, "--help"] for name in HELPED},
             "pytrec_eval": [sys.executable, "-c", PYTREC_EVAL, "gold.qrels", "worse.run"],
             f"score, {QUERIES} queries": [COMMAND, "score", "gold.qrels", "--run", "worse.run"],
             f"gate, {QUERIES} queries": [COMMAND, *gate],

@@ -49,6 +49,13 @@ def test_every_command_takes_the_options_of_output(words: str) -> None:
     assert ("--json" in options) != (words in WITHOUT_JSON)
 
 
+@pytest.mark.parametrize("words", EVERY)
+def test_json_stands_for_a_format_only_where_the_format_is_of_what_is_printed(words: str) -> None:
+    for one in EVERY[words].params:
+        if one.name == "form":  # the parameter that --json sets; the format of a file has another name
+            assert "json" in one.type_descriptor.choices
+
+
 def test_every_exception_from_json_is_a_command_and_has_a_reason() -> None:
     page = (ROOT / "docs" / "reference" / "terminal.md").read_text(encoding="utf-8")
     for words, reason in WITHOUT_JSON.items():
@@ -164,7 +171,8 @@ class TestOutput:
             "agreement people.txt model.txt --resamples 100", "gate gold --run a.trec --min ndcg@10=0.1",
             "monitor gold --run a.trec --history h.jsonl", "diff gold gold", "prompts list", "models",
             "retrieve gold -o r.trec", "ask gold --no-model --system bm25 --question valve", "doctor",
-            "prompts show generate.v1",
+            "prompts show generate.v1", "card gold --no-write", "drift gold --queries people.txt",
+            "drift gold --queries people.txt --dry-run --model m --base-url http://127.0.0.1:9/v1",
         ],
     )  # fmt: skip
     def test_json_is_one_object_and_nothing_else(self, sample: Path, goldbench_inside: Goldbench, command: str) -> None:
@@ -213,7 +221,10 @@ class TestMeant:
             ("review aply gold", "apply"),
             ("answers prun x", "prune"),
             ("score gold --rum a.trec", "--run"),
-            ("score gold --run a.trec --measure ndgc@10", "ndcg"),
+            ("score gold --run a.trec --measure ndgc@10", "ndcg@10"),
+            ("score gold --run a.trec --measure ndgc", "ndcg@10"),
+            ("score gold --run a.trec --k 5 --measure ndgc", "ndcg"),
+            ("build docs --out x --generator modle", "model"),
             ("bench gold --system bm52", "bm25"),
             ("retrieve gold -o r.trec --system hybird", "hybrid"),
             ("retrieve gold -o r.trec --language german", "de"),
@@ -227,8 +238,58 @@ class TestMeant:
         assert done.returncode == 2
         assert re.search(rf"did you mean {re.escape(meant)}\b", done.stderr), done.stderr
 
-    def test_nothing_is_guessed_for_a_name_like_no_other(self, goldbench_inside: Goldbench) -> None:
-        assert "did you mean" not in goldbench_inside("xyzzy").stderr
+    @pytest.mark.parametrize("words", [("xyzzy",), ("bench", "gold", "--set", "a=1"), ("build", "docs", "--styles")])
+    def test_nothing_is_guessed_for_a_name_like_no_other(self, goldbench_inside: Goldbench, words: list[str]) -> None:
+        assert "did you mean" not in goldbench_inside(*words).stderr
+
+
+class TestWrongValues:
+    """A refused value is told in one line: the option or file, what is wrong with it, and what to give."""
+
+    @pytest.mark.parametrize(
+        ("command", "says"),
+        [
+            ("bench gold --system bm52", "--system: no such system: bm52; did you mean bm25? (known: "),
+            ("retrieve gold -o r --system bm52", "--system: no such system: bm52; did you mean bm25? (known: "),
+            ("bench gold --measure ndgc@10", "--measure: 'ndgc@10': unknown measure; did you mean ndcg@10?"),
+            ("gate gold --run a.trec --min ndgc@10=0.1", "--min: 'ndgc@10': unknown measure; did you mean ndcg@10?"),
+            ("score gold --run a.trec --measure ,", "--measure: no measure is named; give one, as ndcg@10"),
+            ("init gold --language english", "--language: not a valid value: 'english'; did you mean en?"),
+            ("build docs --out x --language x1", "--language: not a valid value: 'x1'; give a code such as en"),
+            ("retrieve gold -o r --language german", "--language: not a known language: 'german'; did you mean de?"),
+            ("build docs --out x --generator sim", "--generator: not a valid value: 'sim'; give auto, model, "),
+            ("import foo x --out y", "KIND: not a valid value: 'foo'; give beir, trec, "),
+            ("retrieve gold -o r --k 0", "--k: not a valid value: '0'; give a whole number of at least 1"),
+            ("review gold --port 99999", "--port: not a valid value: '99999'; give a whole number from 0 to 65,535"),
+            ("compare gold --run a --run b --alpha x", "--alpha: not a valid value: 'x'; give a number"),
+            ("grade gold --judges a,a", "--judges: the same model is named twice; name each judge once"),
+            ("build docs", "missing option: --out DIR"),
+            ("build --out x", "missing argument: PATH"),
+            ("score gold --run", "--run: give a value"),
+            ("diff gold gold gold", "unexpected argument: gold"),
+            ("score nodir --run a.trec", "nodir: not found; give the folder of a gold set or a file of judgments"),
+            ("bench nodir", "nodir: not found; give the folder of a gold set or a file of judgments"),
+            ("card nodir", "nodir: folder not found; give the folder of a gold set"),
+            ("validate gold", "gold: holds no manifest.json; give the folder of a set that goldbench built"),
+            ("score gold --run empty.trec", "empty.trec: holds no results"),
+            ("score empty.trec --run a.trec", "empty.trec: holds no judgment; give lines of query, 0, passage and"),
+            ("score one.txt --run a.trec", "one.txt, line 1: 1 column, judgments have 4"),
+            ("drift gold --queries gold", "gold: is a folder; give a file"),
+            ("init one.odt", "one.odt: not a type of document; give one of .adoc "),
+            ("doctor --config none.toml", "none.toml: file not found; correct --config, or write a file with"),
+            ("rechunk gold --chunk-size 0", "--chunk-size: not a valid value: '0'; give a whole number of at"),
+        ],
+    )  # fmt: skip
+    def test_it_is_named_with_what_to_give(
+        self, sample: Path, goldbench_inside: Goldbench, command: str, says: str
+    ) -> None:
+        (sample / "empty.trec").touch()
+        for name in ("one.txt", "one.odt"):
+            (sample / name).write_text("word\n", encoding="utf-8")
+        done = goldbench_inside(*command.split())
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+        assert done.stderr.startswith(f"goldbench: {says}"), done.stderr
+        assert not (sample / "goldbench.toml").exists()
 
 
 class TestCompletion:

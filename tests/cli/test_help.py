@@ -77,7 +77,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     script = "import sys; from goldbench.pipeline.cli.app import command_line; command_line()(standalone_mode=False);"
     script += "print(sorted(name for name in sys.modules if name.startswith('goldbench.pipeline.')), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True)
-    assert len(ast.literal_eval(done.stderr)) < 14
+    assert len(ast.literal_eval(done.stderr)) < 15
 
 
 @pytest.mark.parametrize("module", ["score", "gate", "review", "open", "rechunk", "import_"])
@@ -86,6 +86,38 @@ def test_the_options_of_a_command_load_nothing_heavy(module: str) -> None:
     script = f"import goldbench.pipeline.cli.{module}, sys; print(sorted(set(sys.modules) & set({heavy})))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
+def test_nothing_is_cut_at_80_columns(name: str, command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    context = command.context_class(command, info_name=f"goldbench {name}")
+    shown = command.get_help(context)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    words = " ".join(shown.split())
+    told = [record for one in command.params if (record := one.get_help_record(context))]
+    told += [(inner, one.help.partition("\n")[0]) for inner, one in getattr(command, "commands", {}).items()]
+    for left, right in (*told, ("", command.help)):
+        assert left in shown
+        assert " ".join(right.split()) in words
+
+
+def test_no_help_page_loads_anything_heavy() -> None:
+    heavy = ["numpy", "polars", "pydantic", "scipy", "sqlalchemy", "starlette", "asyncio"]
+    script = (
+        "import sys\n"
+        "from goldbench.pipeline.cli.app import built\n"
+        "from goldbench.pipeline.cli.command_list import COMMANDS\n"
+        "for name in COMMANDS:\n"
+        "    found = built(name)\n"
+        "    for command in (found, *getattr(found, 'commands', {}).values()):\n"
+        "        assert command.get_help(command.context_class(command, info_name=name))\n"
+        f"        loaded = set(sys.modules) & set({heavy})\n"
+        "        assert not loaded, (name, loaded)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")

@@ -1,11 +1,13 @@
-"""``goldbench init``: a configuration that build and bench accept, and three commands that work as they are printed."""
+"""``goldbench init``: a configuration that build and bench accept, what it asks, and what it refuses.
+
+That the three commands work as they are printed is part of ``tests/workbench/test_whole_way.py``.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -33,26 +35,6 @@ def documents(tmp_path: Path) -> Path:
         )
         (folder / f"{topic}.md").write_text(f"# About {topic}\n\n{text}\n", encoding="utf-8")
     return folder
-
-
-def commands_in(printed: str) -> list[list[str]]:
-    """Return the commands as a shell reads them."""
-    lines = [line.strip() for line in printed.splitlines()]
-    return [shlex.split(line) for line in lines[lines.index("Run these three commands:") + 1 :] if line]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("documents")
-def test_the_three_commands_work_as_they_are_printed(goldbench: Goldbench) -> None:
-    done = goldbench("init", "my docs", "--language", "en", COLUMNS="80")
-    assert done.returncode == 0, done.stderr
-    assert "0 requests, no cost" in done.stdout
-    typed = commands_in(done.stdout)
-    assert [command[:2] for command in typed] == [["goldbench", name] for name in ("build", "bench", "card")]
-    for command in typed:
-        said = goldbench(*command[1:])
-        assert said.returncode == 0, (command, said.stderr)
-    assert "Worst for bm25 by ndcg@10:" in goldbench(*typed[1][1:]).stdout
 
 
 @pytest.mark.usefixtures("documents")

@@ -53,8 +53,7 @@ def test_a_command_line_means_what_typer_makes_of_it(
 def test_a_wrong_choice_is_refused_with_the_choices(goldbench_inside: Goldbench) -> None:
     done = goldbench_inside("score", "gold", "--run", "a", "--missing", "perhaps")
     assert done.returncode == 2
-    assert "--missing" in done.stderr
-    assert "'zero', 'skip', 'error'" in done.stderr
+    assert "--missing: not a valid value: 'perhaps'; give zero, skip or error" in done.stderr
 
 
 @posix

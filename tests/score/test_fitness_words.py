@@ -117,7 +117,7 @@ def test_simulated_queries_are_for_smoke_tests_and_one_query_is_singular() -> No
     )
     one = told(smoke, good=[0.5])
     assert one.sentence.endswith("its 1 query is simulated or written by a small model")
-    assert one.improvements == ("replace them by 100 queries of users or people: goldbench add 'my set' FILE",)
+    assert one.improvements == ("replace the queries with 100 queries of users or people: goldbench add 'my set' FILE",)
     assert told(good=[0.5]).sentence.endswith("it has 1 query, and anything more needs 10")
 
 

@@ -98,7 +98,7 @@ def test_a_run_comes_from_standard_input(files: Path, packed: bool) -> None:
 WRONG = {
     "k = 0": (["--k", "0"], 2, "not a valid cutoff: '0'"),
     "k is no number": (["--k", "1,x"], 2, "not a valid cutoff: 'x'"),
-    "unknown measures": (["--measure", "ncdg@10,recal@5"], 2, "did you mean ndcg?; 'recal@5'"),
+    "unknown measures": (["--measure", "ncdg@10,recal@5"], 2, "did you mean ndcg@10?; --measure: 'recal@5'"),
     "a missing query": (["--missing", "error"], 2, "lacks the judged query 'q3'"),
     "an unknown format": (["--format", "xml"], 2, ""),
     "the same name twice": (["--run", "A=a.trec"], 2, "called A already"),

@@ -1,10 +1,11 @@
-"""From documents to a score that changed: build, retrieve, open, the worst query, a judgment, apply, score."""
+"""From documents to a score that changed: init, build, bench, the worst query, a judgment, apply, score, as typed."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,28 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Goldbench
 from tests.workbench.conftest import Visitor
 
 DOCUMENTS = ROOT / "data" / "example" / "documents"
 
 
-def goldbench(*arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "goldbench", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture
-def opened() -> Iterator[Callable[..., str]]:
-    """Start ``goldbench open`` and give its link; it is interrupted at the end, and says so."""
+def opened(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Start ``goldbench open`` in the test's folder and give its link; it is interrupted at the end, and says so."""
     running: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> str:
@@ -45,6 +33,7 @@ def opened() -> Iterator[Callable[..., str]]:
             text=True,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
+            cwd=tmp_path,
         )
         running.append(process)
         assert process.stdout is not None
@@ -60,43 +49,64 @@ def opened() -> Iterator[Callable[..., str]]:
         assert said.rstrip().endswith("Stopped.")
 
 
-def ndcg(gold: Path, run: Path) -> float:
-    found = json.loads(
-        goldbench("score", str(gold), "--run", f"ngrams={run}", "--measure", "ndcg@10", "--format", "json")
-    )
-    return float(found["runs"]["ngrams"]["means"]["ndcg@10"])
+def commands_in(printed: str) -> list[list[str]]:
+    """Return the commands at the end of what init printed, as a shell reads them."""
+    lines = [line.strip() for line in printed.splitlines()]
+    return [shlex.split(line) for line in lines[lines.index("Run these three commands:") + 1 :] if line]
 
 
 @pytest.mark.slow
 def test_from_documents_to_a_score_that_changed(
-    tmp_path: Path, opened: Callable[..., str], visitor: Callable[..., Visitor]
+    tmp_path: Path, goldbench: Goldbench, opened: Callable[..., str], visitor: Callable[..., Visitor]
 ) -> None:
-    documents, gold = tmp_path / "documents", tmp_path / "gold"
+    def typed(*words: object, **environment: str) -> str:
+        done = goldbench(*words, **environment)
+        assert done.returncode == 0, (words, done.stderr)
+        return done.stdout
+
+    def values(run: Path) -> dict[str, float]:
+        """Return nDCG@10 of every query, as score writes it."""
+        typed("score", gold, "--run", f"one={run}", "--measure", "ndcg@10", "--per-query", "values.json")
+        found = json.loads((tmp_path / "values.json").read_text(encoding="utf-8"))["one"]
+        return {query_id: one["ndcg@10"] for query_id, one in found.items()}
+
+    documents = tmp_path / "my docs"
     documents.mkdir()
     for name in ("manual/installation.md", "manual/soil-probes.md", "manual/safety.md", "service/valve-repair.md"):
         (documents / Path(name).name).write_bytes((DOCUMENTS / name).read_bytes())
-    goldbench("build", str(documents), "--out", str(gold), "--generator", "simulated", "--queries", "12")
-    run = gold / "runs" / "ngrams.trec"
-    goldbench("retrieve", str(gold), "--system", "ngrams", "-o", str(run))
-    goldbench("bench", str(gold), "--system", "bm25", "--system", "ngrams")
-    before = ndcg(gold, run)
+    printed = typed("init", "my docs", "--retriever", "ngrams", "--language", "en", "--queries", 12, COLUMNS="80")
+    assert "0 requests, no cost" in printed
+    build, bench, card = commands_in(printed)
+    assert [command[:2] for command in (build, bench, card)] == [["goldbench", n] for n in ("build", "bench", "card")]
+    typed(*build[1:])
+    measured = typed(*bench[1:])
+    assert "Verdict: " in typed(*card[1:])
 
-    worst = "#sort=worst&where=set&first=ngrams"
-    anna = visitor(f"{opened(str(gold))}{worst}")
-    systems = anna.page.eval_on_selector_all("#first option", "all => all.map(one => one.value)")
-    assert systems == ["ngrams", "bm25"]  # the experiment's run of ngrams has the same results
-    anna.page.locator("#list a").first.click()
-    row = anna.page.locator(".system .results > li", has=anna.page.locator(".badge.unjudged")).first
+    worst = re.search(r"^Worst for (\w+) by ndcg@10: ([\w-]+).*\((goldbench open .*)\)$", measured, re.MULTILINE)
+    assert worst, measured
+    system, query_id, command = worst[1], worst[2], shlex.split(worst[3])
+    gold = tmp_path / command[2]
+    run = gold / "bench" / "runs" / f"{system}.trec"
+    before = values(run)
+    assert before[query_id] == min(before.values())
+
+    anna = visitor(opened(*command[2:]))
+    assert anna.page.evaluate("new URLSearchParams(location.hash.slice(1)).get('query')") == query_id
+    ranked = [line.split()[2] for line in run.read_text(encoding="utf-8").splitlines() if line.split()[0] == query_id]
+    rows = anna.page.locator(".system .results > li", has=anna.page.locator(".badge.unjudged"))
+    unjudged = rows.evaluate_all("all => all.map(one => one.dataset.id)")
+    chunk_id = next(one for one in ranked[:10] if one in unjudged)
+    row = anna.page.locator(f".system .results > li[data-id='{chunk_id}']").first
     row.locator("details.judge summary").click()
-    chunk_id = row.get_attribute("data-id")
     row.locator("button[data-grade='3']").click()
     anna.page.locator("#live", has_text="Grade 3 saved.").wait_for()
-    query_id = anna.page.evaluate("new URLSearchParams(location.hash.slice(1)).get('query')")
 
-    assert ndcg(gold, run) == before  # nothing changes before it is applied
-    goldbench("review", "apply", str(gold))
+    assert values(run) == before  # nothing changes before it is applied
+    typed("review", "apply", command[2])
     assert f"{query_id} 0 {chunk_id} 3" in (gold / "trec" / "qrels.txt").read_text().splitlines()
-    assert ndcg(gold, run) != before
+    after = values(run)
+    assert [one for one in before if after[one] != before[one]] == [query_id]
+    assert f"{sum(after.values()) / len(after):.4f}" in typed("score", command[2], "--run", run)
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ from goldbench.pipeline.formats.interchange_names import (
     JUDGMENT_COLUMNS,
 )
 from goldbench.pipeline.formats.jsonl import as_line
+from goldbench.pipeline.text.display import amount
 
 ABOUT = ".about.json"
 """The suffix of the file beside the judgments that names the rubric, for which neither format has a place."""
@@ -121,7 +122,7 @@ def _read(path: Path, annotator: str, *, columns: int, beir: bool) -> Iterator[G
     def given(line: int, text: str) -> Given:
         fields = text.rstrip("\r").split("\t" if beir else None)
         if len(fields) != columns:
-            raise Fault(f"has {len(fields)} columns, a judgment has {columns}")
+            raise Fault(f"has {amount(len(fields), 'column')}, a judgment has {columns}")
         grade = grade_from(fields[-1])
         values = {"query_id": fields[0], "chunk_id": fields[-2], "annotator": annotator, "grade": grade}
         return Given(line, review_of({**values, "first_grade": grade}), "judge", rubric)

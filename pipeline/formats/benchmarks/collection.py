@@ -19,6 +19,7 @@ from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.lines import json_objects, text_lines
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of
+from goldbench.pipeline.text.display import amount
 from goldbench.schemas.query import QueryKind, Turn
 
 T = TypeVar("T")
@@ -241,5 +242,5 @@ def _qrel(line: int, text: str) -> Qrel | None:
     if line == 1 and len(tabbed) == 3 and not re.fullmatch(r"\s*[+-]?\d+\s*", tabbed[2]):
         return None
     if len(fields) not in {3, 4} or (len(fields) == 3 and fields is not tabbed):
-        raise Fault(f"{len(fields)} columns, {QRELS_COLUMNS}; BEIR's have 3 separated by tabs")
+        raise Fault(f"{amount(len(fields), 'column')}, {QRELS_COLUMNS}; BEIR's have 3 separated by tabs")
     return Qrel(fields[0], fields[-2], grade_of(fields[-1].strip().encode()), line)

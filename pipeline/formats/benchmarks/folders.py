@@ -89,7 +89,9 @@ def read_beir(folder: Path, chosen: Chosen) -> Collection:
         UsageError: There are several to choose from.
     """
     if not folder.is_dir():
-        raise InputError(shown(folder), f"is not a folder with {BEIR_CORPUS}, {BEIR_QUERIES} and {BEIR_QRELS}")
+        raise InputError(
+            shown(folder), f"folder not found; give one with {BEIR_CORPUS}, {BEIR_QUERIES} and {BEIR_QRELS}"
+        )
     corpus = choose(folder, chosen.corpus, (BEIR_CORPUS, f"{BEIR_CORPUS}.gz"), what="corpus")
     queries = choose(folder, chosen.queries, (BEIR_QUERIES, f"{BEIR_QUERIES}.gz"), what="queries")
     split = f"{BEIR_QRELS}/*.tsv"

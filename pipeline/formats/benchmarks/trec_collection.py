@@ -49,7 +49,7 @@ def read_trec(folder: Path, chosen: Chosen) -> Collection:
         UsageError: There are several to choose from.
     """
     if not folder.is_dir():
-        raise InputError(shown(folder), "is not a folder with a corpus, topics and qrels")
+        raise InputError(shown(folder), "folder not found; give one with a corpus, topics and qrels")
     corpus = choose(folder, chosen.corpus, _CORPUS, what="corpus")
     asked = choose(folder, chosen.queries, _TOPICS, what="queries", split=chosen.split)
     judged = choose(folder, chosen.qrels, _QRELS, what="qrels", split=chosen.split)

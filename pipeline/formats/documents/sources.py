@@ -137,7 +137,7 @@ def _walk_argument(given: str, is_run: Callable[[Path], bool]) -> _Walk:
     path = Path(given)
     if not os.path.lexists(given):
         if not is_glob(given):
-            raise UsageError(f"{shown(given)}: no such file or folder")
+            raise UsageError(f"{shown(given)}: no such file or folder; give documents or a folder of them")
         glob = Glob(given)
         walk = _Walk(glob.top, is_run, glob)
         if glob.top.is_dir():
@@ -156,7 +156,7 @@ def _walk_argument(given: str, is_run: Callable[[Path], bool]) -> _Walk:
     if not path.is_file():
         raise InputError(shown(given), "is neither a file nor a folder (a broken link, a pipe or a device)")
     if path.suffix.lower() not in KINDS:
-        raise InputError(shown(given), f"this type is not read; these are: {' '.join(sorted(KINDS))}")
+        raise InputError(shown(given), f"not a type of document; give one of {' '.join(sorted(KINDS))}")
     return _Walk(path.parent, is_run, files=[(_source(path.name), path)])
 
 

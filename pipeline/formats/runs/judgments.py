@@ -15,6 +15,7 @@ from goldbench.pipeline.formats.runs.run_tables import Kind, kind_of, per_query,
 from goldbench.pipeline.formats.runs.trec import duplicate, grade_of, is_grade, read_qrels
 from goldbench.pipeline.measures.ranks.columns import judgments
 from goldbench.pipeline.measures.ranks.judged_ranks import GRADES
+from goldbench.pipeline.text.display import amount
 from goldbench.schemas.relevance import RELEVANT
 
 Grades = dict[str, dict[str, int]]
@@ -40,7 +41,7 @@ def read_judgments(path: Path | str) -> tuple[Grades, int]:
             return _of_json(read_json(source))
         grades = _read_file(source, kind)
         if not grades:
-            raise Fault("holds no judgment")
+            raise Fault("holds no judgment; give lines of query, 0, passage and grade, or the folder of a gold set")
         return grades, 1
 
 
@@ -66,7 +67,7 @@ def _of_beir(block: bytes) -> Grades:
 def _of_tabbed(line: int, text: bytes) -> Judged:
     fields = text.split(b"\t")
     if len(fields) != 3:
-        raise Fault(f"{len(fields)} columns, BEIR's judgments have 3, separated by tabs")
+        raise Fault(f"{amount(len(fields), 'column')}, BEIR's judgments have 3, separated by tabs")
     query_id, doc_id = (_unquoted(decoded(field)) for field in fields[:2])
     return line, query_id, doc_id, grade_of(fields[2].strip())
 

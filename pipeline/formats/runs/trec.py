@@ -13,6 +13,7 @@ from pathlib import Path
 from goldbench.pipeline.formats.faults import Fault, in_file
 from goldbench.pipeline.formats.packed_files import NOT_UTF8, Source
 from goldbench.pipeline.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE
+from goldbench.pipeline.text.display import amount
 
 RUN_COLUMNS = "a run has 6: query Q0 document rank score tag"
 QRELS_COLUMNS = "judgments have 4: query 0 document grade"
@@ -35,7 +36,7 @@ def run_rows(block: bytes, *, first_line: int = 1) -> Iterator[tuple[str, str, f
         if len(fields) != 6:
             if not fields or line.startswith(b"#"):
                 continue
-            raise Fault(f"{len(fields)} columns, {RUN_COLUMNS}", line=number)
+            raise Fault(f"{amount(len(fields), 'column')}, {RUN_COLUMNS}", line=number)
         query_id, _, doc_id, _, text, _ = fields
         if query_id.startswith(b"#") and line.startswith(b"#"):
             continue
@@ -62,7 +63,7 @@ def qrels_rows(block: bytes) -> Iterator[tuple[str, str, int, int]]:
         if not fields or line.startswith(b"#"):
             continue
         if len(fields) != 4:
-            raise Fault(f"{len(fields)} columns, {QRELS_COLUMNS}", line=number)
+            raise Fault(f"{amount(len(fields), 'column')}, {QRELS_COLUMNS}", line=number)
         query_id, _, doc_id, text = fields
         try:
             yield query_id.decode(), doc_id.decode(), grade_of(text), number

@@ -150,7 +150,7 @@ def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
 def answer_missing(stage: str, key: bytes) -> ModelUnavailable:
     """Return the error of a replay whose store lacks the answer of a key."""
     missing = key.hex()[:12]
-    return ModelUnavailable(f"{stage}: the store has no answer {missing}: run without --replay to ask the model for it")
+    return ModelUnavailable(f"{stage}: the store has no answer {missing}; run without --replay to ask the model for it")
 
 
 def _stored(request: ChatRequest[T], reply: Reply, *, outcome: str, message: str) -> StoredReply:

@@ -146,7 +146,7 @@ def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_type_given_by_name_is_refused_with_the_types_that_are_read(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"picture\.png: this type is not read; these are: .*\.md.*\.pdf"):
+    with pytest.raises(InputError, match=r"picture\.png: not a type of document; give one of .*\.md.*\.pdf"):
         find_files([str(folder / "picture.png")])
 
 
