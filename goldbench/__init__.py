@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         JudgeFailed,
         LimitReached,
         MissingExtra,
+        MissingPackage,
         ModelError,
         ModelUnavailable,
         ModelUnfit,
@@ -58,8 +59,9 @@ _PLACES = {
     **dict.fromkeys(
         (
             "AnswerRejected", "CallFailed", "ConfigError", "GoldbenchError", "InputError", "JudgeFailed",
-            "LimitReached", "MissingExtra", "ModelError", "ModelUnavailable", "ModelUnfit", "NotAsked", "NothingKept",
-            "OutputError", "RetrieverFailed", "UnknownMeasure", "UnreadableDocument", "UsageError",
+            "LimitReached", "MissingExtra", "MissingPackage", "ModelError", "ModelUnavailable", "ModelUnfit",
+            "NotAsked", "NothingKept", "OutputError", "RetrieverFailed", "UnknownMeasure", "UnreadableDocument",
+            "UsageError",
         ),
         "errors",
     ),
@@ -85,6 +87,7 @@ __all__ = [  # noqa: RUF022  in the order of the places
     "JudgeFailed",
     "LimitReached",
     "MissingExtra",
+    "MissingPackage",
     "ModelError",
     "ModelUnavailable",
     "ModelUnfit",

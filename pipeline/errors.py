@@ -12,6 +12,7 @@
     │   └── NothingKept              the result would be an empty set: leave everything as it was, exit with 3
     │       └── JudgeFailed          the judge failed the judge checks: leave the labels as they were, exit with 3
     ├── MissingExtra                 a package is not installed: show how to install it
+    ├── MissingPackage               another tool is not installed or broken: show how to mend it
     ├── RetrieverFailed              one retrieval system cannot be built, index or search: go on with the others
     └── ModelError                   no answer came from a model
         ├── ModelUnavailable         no call can work: end the run
@@ -108,6 +109,14 @@ class MissingExtra(GoldbenchError):
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
         super().__init__(f"{package} is not installed: {_how_to_install(package, extra)}")
+
+
+class MissingPackage(GoldbenchError):
+    """A package of somebody else, which no extra brings, is not installed or cannot be imported."""
+
+    def __init__(self, package: str, problem: str) -> None:
+        self.package, self.problem = package, problem
+        super().__init__(f"{package} {problem}")
 
 
 class RetrieverFailed(GoldbenchError):

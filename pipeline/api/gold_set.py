@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from goldbench.pipeline.api.gold_records import GoldRecords
+from goldbench.pipeline.api.gold_exports import GoldExports
 from goldbench.pipeline.api.keywords import (
     ConfigGiven,
     GradeOptions,
@@ -48,7 +48,7 @@ _QUERIES_SHOWN, _CHARACTERS_SHOWN = 3, 100
 """Queries in the printed form of a set, and characters of each."""
 
 
-class GoldSet(GoldRecords):
+class GoldSet(GoldExports):
     """A retrieval test set: queries, the passages to search, and which passages are relevant to which query.
 
     ``path`` is where it lies. A set that `goldbench.build` or `load` put into a temporary folder is deleted with the

@@ -64,6 +64,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "rechunk": Entry(
             "rechunk.rechunk", "Move a gold set to another chunking.", "rechunk runs/mine --chunk-size 500"
         ),
+        "export": Entry("export.export", "Write a gold set for another tool.", "export runs/mine --to ragas"),
         "version": Entry("version.version", "Show or set the version of a gold set.", "version runs/mine"),
     },
     "Models": {

@@ -1,0 +1,56 @@
+"""A gold set as objects and files of other tools; `GoldSet` has these methods."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldbench.pipeline.api.gold_records import GoldRecords
+from goldbench.pipeline.api.keywords import keywords_named, path_of
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.exports.exported_set import ExportedSet
+
+
+class GoldExports(GoldRecords):
+    """Exports of a gold set; each method imports its package when it is called."""
+
+    @keywords_named()
+    def export(self, to: str, out: str | PathLike[str], *, force: bool = False) -> Path:
+        """Write the set for another tool, as ``goldbench export`` does, and return the path of the file or folder.
+
+        No package is needed for that.
+
+        Args:
+            to: The tool, as ``ragas``.
+            out: The new file or folder.
+            force: Replace an earlier export.
+
+        Raises:
+            InputError: The set has no texts, or no query with a relevant passage.
+            UsageError: The tool is not known, or does not read files with that ending.
+            OutputError: The place is taken, or cannot be written.
+        """
+        from goldbench.pipeline.exports.placement import export_set
+        from goldbench.pipeline.goldset.gold_path import check_apart
+
+        place = path_of(out, "out")
+        check_apart({"out": place}, [self._unchanged().path])
+        return export_set(self._exported(), to, place, force=force).place
+
+    def to_ragas(self) -> Any:  # noqa: ANN401  a class of ragas
+        """Return a ``ragas.EvaluationDataset``: a sample for each query with a relevant passage.
+
+        Raises:
+            MissingPackage: ragas is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.ragas_samples import dataset
+
+        return dataset(self._exported().with_contexts())
+
+    def _exported(self) -> ExportedSet:
+        from goldbench.pipeline.exports.exported_set import read_set
+
+        gold = self._unchanged()
+        return read_set(gold.path, gold.qrels, gold.level)

@@ -1,0 +1,47 @@
+"""``goldbench export``: a gold set in the files of another tool."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from goldbench.pipeline.cli.options import beside, output_option
+from goldbench.pipeline.cli.output import screen
+from goldbench.pipeline.exports.targets import TARGETS
+
+To = StrEnum("To", {name: name for name in TARGETS})  # type: ignore[misc]  # the table says which
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, or a BEIR folder.")],
+    to: Annotated[To, output_option("--to", help="The tool.")],
+    out: Annotated[
+        Path | None, output_option("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
+    ] = None,
+    force: Annotated[bool, output_option("--force", help="Replace an earlier export.")] = False,
+) -> None:
+    """Write a gold set for another tool.
+
+    The export holds queries, relevant passages with ids and grades, reference answers and their evidence, as far as
+    the tool has a place for them. The set is not changed.
+    """
+    from goldbench.pipeline.exports.exported_set import read_set
+    from goldbench.pipeline.exports.placement import counts, export_set
+    from goldbench.pipeline.goldset.gold_path import check_apart
+
+    target = TARGETS[to.value]
+    place = out or beside(folder, f"-{to.value}{next(iter(target.endings), '')}")
+    check_apart({"-o": place}, [folder])
+    done = export_set(read_set(folder), to.value, place, force=force)
+    screen.note(*done.remarks)
+    screen.add(
+        to=to.value,
+        written=str(done.place),
+        queries=len(done.written.queries),
+        contexts=done.written.contexts,
+        references=done.written.references,
+    )
+    screen.show(f"{counts(done.written)} in {done.place}")

@@ -1,0 +1,119 @@
+"""Write an export beside its place and put it there as a whole, or leave everything as it was."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldbench.pipeline.errors import InputError, OutputError, UsageError, explained
+from goldbench.pipeline.exports.exported_set import ExportedSet
+from goldbench.pipeline.exports.targets import TARGETS, Target
+from goldbench.pipeline.text.display import amount, queries, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A written export: its place, what was written, and a line for each thing that a reader must know."""
+
+    place: Path
+    written: ExportedSet
+    remarks: tuple[str, ...]
+
+
+def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False) -> Exported:
+    """Write a set for another tool.
+
+    Args:
+        exported: The set.
+        to: A key of ``TARGETS``.
+        out: The new file or folder.
+        force: Whether an earlier export there may be replaced.
+
+    Raises:
+        UsageError: The target is not known, or the file's name has an ending that the tool does not read.
+        InputError: No query of the set can be exported.
+        OutputError: The place is taken, or cannot be written.
+    """
+    if to not in TARGETS:
+        raise UsageError(f"to {shown(to)}: no such target; known are {', '.join(TARGETS)}")
+    target = TARGETS[to]
+    _check_ending(target, to, out)
+    _check_free(target, out, force=force)
+    written = exported if target.contextless else exported.with_contexts()
+    if not written.queries:
+        raise InputError(exported.name, f"no query has a relevant passage, so there is nothing to export to {to}")
+    with explained(out):
+        _put(target, written, out)
+    return Exported(out, written, tuple(_remarks(exported, written)))
+
+
+def _check_ending(target: Target, to: str, out: Path) -> None:
+    if target.endings and out.suffix.lower() not in target.endings:
+        raise UsageError(f"--out {shown(out)}: {to} takes a file that ends with {' or '.join(target.endings)}")
+
+
+def _check_free(target: Target, out: Path, *, force: bool) -> None:
+    """Refuse a place that is taken, or with ``force`` one that holds anything else than a file, or an export folder."""
+    if out.is_symlink():
+        raise OutputError(f"{shown(out)}: is a link; give another --out")
+    if not out.exists():
+        return
+    if not force:
+        raise OutputError(f"{shown(out)}: exists already; give another --out, or --force to replace it")
+    if out.is_dir() == bool(target.endings) or not (out.is_dir() or out.is_file()):
+        raise OutputError(f"{shown(out)}: is not an earlier export to this target; give another --out")
+
+
+def _put(target: Target, written: ExportedSet, out: Path) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    room = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out.parent))
+    try:
+        draft = room / f"draft{out.suffix.lower()}"
+        if not target.endings:
+            draft.mkdir()
+        target.write(written, draft)
+        if draft.is_dir() and out.is_dir():
+            _check_only_its_files(draft, out)
+            before = out.rename(room / "before")
+            try:
+                draft.rename(out)
+            except OSError:
+                before.rename(out)
+                raise
+        else:
+            draft.replace(out)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _check_only_its_files(draft: Path, out: Path) -> None:
+    """Refuse to replace a folder with a file that the export does not write."""
+    own = {path.relative_to(draft) for path in draft.rglob("*")}
+    other = next((path for path in sorted(out.rglob("*")) if path.relative_to(out) not in own), None)
+    if other is not None:
+        raise OutputError(
+            f"{shown(out)}: holds {shown(other.name)}, which is not part of the export; give another --out"
+        )
+
+
+def _remarks(exported: ExportedSet, written: ExportedSet) -> list[str]:
+    left = [query for query in exported.queries if not query.contexts] if written is not exported else []
+    unanswerable = sum(not query.answerable for query in left)
+    told = {
+        "Left out because nothing in the corpus answers them": unanswerable,
+        "Left out because no passage judged for them is relevant": len(left) - unanswerable,
+        "Left out because they wait for a label": exported.waiting,
+    }
+    lines = [f"{text}: {queries(count)}." for text, count in told.items() if count]
+    without = len(written.queries) - written.references
+    if without:
+        lines.append(f"{without:,} of {queries(len(written.queries))} have no reference answer.")
+    return lines
+
+
+def counts(written: ExportedSet) -> str:
+    """Return in words how many queries, contexts and references were written."""
+    contexts, references = amount(written.contexts, "context"), amount(written.references, "reference answer")
+    return f"{queries(len(written.queries))}, {contexts}, {references}"

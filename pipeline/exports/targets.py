@@ -1,0 +1,28 @@
+"""The tools that a set can be exported to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldbench.pipeline.exports import ragas_samples
+from goldbench.pipeline.exports.exported_set import ExportedSet
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A tool.
+
+    ``write`` writes the set into a new file, or into an empty folder. ``endings`` are what the name of that file may
+    end with, the usual one first; empty for a folder. ``contextless`` tells whether the tool takes queries without a
+    relevant passage; to others they are not written.
+    """
+
+    write: Callable[[ExportedSet, Path], None]
+    endings: tuple[str, ...] = ()
+    contextless: bool = False
+
+
+TARGETS: dict[str, Target] = {"ragas": Target(ragas_samples.write, (".jsonl",))}
+"""The targets by the name that ``--to`` takes."""

@@ -1,0 +1,73 @@
+"""Interpreters of the environments that ``make exports-env`` makes, with the tools that read exports."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.exports.sample_exports import write_set
+
+ENVIRONMENTS = ROOT / ".venv-exports"
+Read = Callable[..., Any]
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    return write_set(tmp_path / "run")
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Run lines of Python in an environment and return what they put into ``found``; skip where it is not installed.
+
+    The process has no network but loopback, no key, and a home of its own. ``file`` is a path that the lines may name.
+    """
+
+    def run(environment: str, lines: str, file: Path | None = None, **settings: str) -> Any:
+        home = ENVIRONMENTS / environment
+        python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        if not python.exists():
+            if os.environ.get("REQUIRE_EXPORTS"):
+                pytest.fail(f"{environment} is not installed, and REQUIRE_EXPORTS is set")
+            pytest.skip(f"the environment {environment} is not installed; run make exports-env")
+        script = f"{_HEAD}\nfile = {str(file)!r}\n{lines}\njson.dump(found, out)"
+        (tmp_path / "home").mkdir(exist_ok=True)
+        quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true", "LANGSMITH_TRACING": "false"}
+        done = subprocess.run(
+            [python, "-W", "ignore", "-c", script],
+            cwd=tmp_path,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path / "home"),
+                "PYTHONPATH": str(ROOT),
+                **quiet,
+                **settings,
+            },
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+_HEAD = """
+import json, socket, sys
+out, sys.stdout = sys.stdout, sys.stderr
+connect = socket.socket.connect
+def near(self, address):
+    if isinstance(address, tuple) and address[0] not in {"127.0.0.1", "::1", "localhost"}:
+        raise OSError(f"no network in tests: {address}")
+    return connect(self, address)
+socket.socket.connect = near
+"""

@@ -1,0 +1,168 @@
+"""What every export does: it writes whole or not at all, replaces nothing unasked, and says what it leaves out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from goldbench import GoldSet, InputError, MissingPackage, OutputError, UsageError
+from goldbench.pipeline.exports import placement
+from goldbench.pipeline.exports.exported_set import ExportedSet, read_set
+from goldbench.pipeline.exports.placement import export_set
+from goldbench.pipeline.exports.targets import TARGETS, Target
+from tests.conftest import Goldbench
+from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
+
+
+def place_for(to: str, folder: Path) -> Path:
+    return folder / f"out{next(iter(TARGETS[to].endings), '')}"
+
+
+def content(place: Path) -> dict[str, bytes]:
+    if place.is_file():
+        return {"": place.read_bytes()}
+    return {path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+class TestTheSet:
+    def test_queries_contexts_answers_and_notes_come_together(self, sample: Path) -> None:
+        found = read_set(sample)
+        queries = {query.query_id: query for query in found.queries}
+        assert list(queries) == [*QUESTIONS, *UNANSWERED]
+        assert {key: query.text for key, query in queries.items() if query.answerable} == QUESTIONS
+        assert {key: queries[key].alone for key in QUESTIONS} == ALONE
+        assert {key: [c.doc_id for c in queries[key].contexts] for key in QUESTIONS} == CONTEXTS
+        assert all(c.text == CORPUS[c.doc_id] for query in queries.values() for c in query.contexts)
+        assert {key: dict(queries[key].grades) for key in QUESTIONS} == GRADES
+        assert {key: query.answer for key, query in queries.items() if query.answer} == ANSWERS
+        assert (found.contexts, found.references, found.level, found.waiting) == (5, 3, 2, 1)
+        assert not queries["q9"].answerable
+        assert queries["q2"].needs == ("tank#1", "valve")
+        assert queries["q4"].history == (("Which valve is slow?", "The motor valve."),)
+        assert queries["q3"].notes == {"kind": "fact", "style": "question", "language": "zh", "difficulty": "easy"}
+        assert queries["q1"].evidence[0] == ("The ", "pump")
+        assert dict(found.corpus()) == CORPUS
+
+    def test_a_copy_of_the_beir_folder_has_the_same_queries_contexts_and_answers(
+        self, sample: Path, tmp_path: Path
+    ) -> None:
+        shutil.copytree(sample / "beir", tmp_path / "copy")
+        whole, copy = read_set(sample), read_set(tmp_path / "copy")
+        kept = [query for query in whole.queries if query.answerable]
+        assert [(q.query_id, q.text, q.contexts, q.answer) for q in copy.queries] == [
+            (q.query_id, q.text, q.contexts, q.answer) for q in kept
+        ]
+
+    def test_judgments_without_texts_are_refused(self, sample: Path, tmp_path: Path) -> None:
+        shutil.copy(sample / "trec" / "qrels.txt", tmp_path / "only.txt")
+        with pytest.raises(InputError, match="has no texts of queries"):
+            read_set(tmp_path / "only.txt")
+        data = json.loads((sample / "dataset.json").read_text(encoding="utf-8"))
+        del data["corpus"]["pump"]
+        (tmp_path / "gold.json").write_text(json.dumps(data), encoding="utf-8")
+        with pytest.raises(InputError, match="the text of passage pump is missing"):
+            read_set(tmp_path / "gold.json")
+
+
+@pytest.mark.parametrize("to", TARGETS)
+class TestEveryTarget:
+    def test_the_command_writes_what_python_writes_and_says_what_is_left_out(
+        self, to: str, sample: Path, tmp_path: Path, goldbench_inside: Goldbench
+    ) -> None:
+        before = content(sample)
+        done = goldbench_inside("export", sample, "--to", to, "-o", place_for(to, tmp_path))
+        assert done.returncode == 0, done.stderr
+        assert "have no reference answer." in done.stderr
+        assert "Left out because they wait for a label: 1 query." in done.stderr
+        left_out = "Left out because nothing in the corpus answers them: 1 query." in done.stderr
+        assert left_out != TARGETS[to].contextless
+        number = len(QUESTIONS) + (0 if left_out else 1)
+        assert f"{number} queries, 5 contexts, 3 reference answers in " in done.stdout
+        GoldSet.load(sample).export(to, place_for(to, tmp_path / "again"))
+        assert content(place_for(to, tmp_path / "again")) == content(place_for(to, tmp_path))
+        assert content(sample) == before
+        shown = goldbench_inside("export", sample, "--to", to, "-o", place_for(to, tmp_path / "json"), "--json")
+        assert json.loads(shown.stdout)["queries"] == number
+
+    def test_without_a_name_it_lies_beside_the_set(self, to: str, sample: Path, goldbench_inside: Goldbench) -> None:
+        assert goldbench_inside("export", sample, "--to", to).returncode == 0
+        assert place_for(to, sample.parent).with_stem(f"run-{to}").exists()
+
+    def test_what_is_there_is_replaced_only_with_force(self, to: str, sample: Path, tmp_path: Path) -> None:
+        found, place = read_set(sample), place_for(to, tmp_path)
+        export_set(found, to, place)
+        first = content(place)
+        with pytest.raises(OutputError, match="exists already; give another --out, or --force to replace it"):
+            export_set(found, to, place)
+        for name in first:
+            (place / name if name else place).write_bytes(b"old")
+        export_set(found, to, place, force=True)
+        assert content(place) == first
+        assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+    def test_a_failure_leaves_everything_as_it_was(
+        self, to: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place = place_for(to, tmp_path)
+        export_set(read_set(sample), to, place)
+        before, target = content(tmp_path), TARGETS[to]
+
+        def fail(exported: ExportedSet, draft: Path) -> None:
+            target.write(exported, draft)
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setitem(placement.TARGETS, to, Target(fail, target.endings, target.contextless))
+        for options in ({"force": True}, {}):
+            with pytest.raises(OutputError, match="the disk is full" if options else "exists already"):
+                export_set(read_set(sample), to, place, **options)
+        with pytest.raises(OutputError, match="the disk is full"):
+            export_set(read_set(sample), to, place_for(to, tmp_path / "new"))
+        (tmp_path / "new").rmdir()
+        assert content(tmp_path) == before
+
+    def test_something_else_is_never_replaced(self, to: str, sample: Path, tmp_path: Path) -> None:
+        found, place = read_set(sample), place_for(to, tmp_path)
+        link = place.with_stem("link")
+        link.symlink_to(place)
+        with pytest.raises(OutputError, match="is a link"):
+            export_set(found, to, link, force=True)
+        if TARGETS[to].endings:
+            place.mkdir()
+        else:
+            export_set(found, to, place)
+            (place / "notes.txt").write_text("mine", encoding="utf-8")
+        before = content(tmp_path)
+        with pytest.raises(OutputError, match=r"not an earlier export|notes\.txt, which is not part of the export"):
+            export_set(found, to, place, force=True)
+        assert content(tmp_path) == before
+
+
+def test_a_wrong_target_a_wrong_ending_and_a_file_of_the_set_are_refused(
+    sample: Path, tmp_path: Path, goldbench_inside: Goldbench
+) -> None:
+    done = goldbench_inside("export", sample, "--to", "ragaz")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    gold = GoldSet.load(sample)
+    with pytest.raises(UsageError, match="no such target; known are ragas"):
+        gold.export("ragaz", tmp_path / "x")
+    with pytest.raises(UsageError, match=r"ragas takes a file that ends with \.jsonl"):
+        gold.export("ragas", tmp_path / "x.txt")
+    with pytest.raises(OutputError, match="is one of the inputs"):
+        gold.export("ragas", sample / "beir" / "corpus.jsonl", force=True)
+
+
+def test_a_set_of_which_no_query_has_a_relevant_passage_is_refused(sample: Path, tmp_path: Path) -> None:
+    found = read_set(sample, {query_id: {"pump": 1} for query_id in QUESTIONS}, 2)
+    with pytest.raises(InputError, match="no query has a relevant passage"):
+        export_set(found, "ragas", tmp_path / "x.jsonl")
+    some = read_set(sample, {"q1": {"pump": 3}, "q2": {"pump": 1}}, 2)
+    done = export_set(some, "ragas", tmp_path / "x.jsonl")
+    assert "Left out because no passage judged for them is relevant: 3 queries." in done.remarks
+
+
+def test_a_missing_package_is_one_line_with_advice(sample: Path) -> None:
+    with pytest.raises(MissingPackage, match="ragas is not installed: run pip install ragas, or write a file"):
+        GoldSet.load(sample).to_ragas()
