@@ -56,8 +56,8 @@ def import_(
 ) -> None:
     """Turn a public benchmark into a gold set.
 
-    The output folder has the files of a build. --evidence-level is model by default for llamaindex and autorag, and that of the set
-    for what goldbench export wrote.
+    The output folder has the files of a build. --evidence-level is model by default for llamaindex and autorag. A set
+    that goldbench export wrote keeps its level.
     """
     from goldbench.pipeline.formats.benchmarks.collection import Chosen
     from goldbench.pipeline.goldset.importer import Options, import_benchmark

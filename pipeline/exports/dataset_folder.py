@@ -24,14 +24,15 @@ from goldbench.pipeline.formats.interchange_names import BEIR_CARD, EXPORT_ABOUT
 
 _TEST = "test"
 
-_EVIDENCE: Columns = {"quote": "string", "corpus-id": "string"}
-_ANSWER: Columns = {"text": "string", "evidence": ({"quote": "string", "chunk_id": "string"},)}
-_METADATA: Columns = {
+_KEY: Columns = {"query-id": "string"}
+_TEXTS: Columns = {"_id": "string", "text": "string"}
+"""Nothing else: the loader of MTEB refuses a column in which a row has no value."""
+_ANSWERS: Columns = {**_KEY, "answer": "string", "evidence": ({"quote": "string", "corpus-id": "string"},)}
+_NOTES: Columns = {
     "source": "string",
-    "answer": _ANSWER,
     "needs": ("string",),
+    "asked": "string",
     "history": ({"question": "string", "answer": "string"},),
-    "standalone": "string",
     "kind": "string",
     "style": "string",
     "language": "string",
@@ -84,22 +85,20 @@ def _write_part(part: _Part, place: Path) -> Contents:
 
 def _parts(exported: ExportedSet) -> Iterator[_Part]:
     answerable = [query for query in exported.queries if query.answerable]
-    rows = [{"_id": query.query_id, "text": query.text, "metadata": _metadata(query)} for query in answerable]
-    known = {name for row in rows for name in row["metadata"]}
-    metadata = {name: kind for name, kind in _METADATA.items() if name in known | {"source"}}
-    plain: Columns = {"_id": "string", "text": "string"}
-    yield _Part(_table("corpus", {"_id": "string", "title": "string", "text": "string"}), corpus_rows(exported))
-    yield _Part(_table("queries", {**plain, "metadata": metadata}), rows)
-    columns = dict(zip(JUDGMENT_COLUMNS, ("string", "string", "int32"), strict=True))
+    unanswerable = [query for query in exported.queries if not query.answerable]
+    yield _Part(_table("corpus", {**_TEXTS, "title": "string"}), corpus_rows(exported))
+    yield _Part(_table("queries", _TEXTS), map(_text, answerable))
+    columns: Columns = dict(zip(JUDGMENT_COLUMNS, ("string", "string", "int32"), strict=True))
     judged = (dict(zip(JUDGMENT_COLUMNS, judgment, strict=True)) for judgment in judgments(exported))
     yield _Part(_table("qrels", columns, _TEST), judged)
     if exported.references:
-        columns = {"query-id": "string", "answer": "string", "evidence": (_EVIDENCE,)}
-        yield _Part(_table("answers", columns, _TEST), (_answer(query) for query in answerable if query.answer))
-    rest = [query for query in exported.queries if not query.answerable]
-    if rest:
-        unanswered = ({"_id": query.query_id, "text": query.text} for query in rest)
-        yield _Part(_table("unanswerable", plain, _TEST), unanswered)
+        yield _Part(_table("answers", _ANSWERS, _TEST), (_answer(query) for query in answerable if query.answer))
+    notes = [{"query-id": query.query_id, **_notes(query)} for query in answerable]
+    known = {name: kind for name, kind in _NOTES.items() if any(name in row for row in notes)}
+    if known:
+        yield _Part(_table("notes", {**_KEY, **known}, _TEST), notes)
+    if unanswerable:
+        yield _Part(_table("unanswerable", _TEXTS, _TEST), map(_text, unanswerable))
 
 
 def _table(name: str, columns: Columns, split: str | None = None) -> Table:
@@ -107,20 +106,14 @@ def _table(name: str, columns: Columns, split: str | None = None) -> Table:
     return Table(name, split or name, file, file, columns)
 
 
+def _text(query: ExportedQuery) -> dict[str, Any]:
+    return {"_id": query.query_id, "text": query.alone}
+
+
 def _answer(query: ExportedQuery) -> dict[str, Any]:
     evidence = [{"quote": one.text, "corpus-id": one.doc_id} for one in query.evidence]
     return {"query-id": query.query_id, "answer": query.answer, "evidence": evidence}
 
 
-def _metadata(query: ExportedQuery) -> dict[str, Any]:
-    """Return what is known of a query beside its text, as the BEIR folder of a gold set has it."""
-    quotes = [{"quote": one.text, "chunk_id": one.doc_id} for one in query.evidence]
-    found = {
-        **query.notes,
-        "source": query.source,
-        "answer": {"text": query.answer, "evidence": quotes} if query.answer is not None else None,
-        "needs": list(query.needs),
-        "history": [{"question": asked, "answer": said} for asked, said in query.history],
-        "standalone": query.standalone,
-    }
-    return {name: value for name, value in found.items() if value not in (None, [], "") and name in _METADATA}
+def _notes(query: ExportedQuery) -> dict[str, Any]:
+    return {name: value for name, value in query.described().items() if name in _NOTES}

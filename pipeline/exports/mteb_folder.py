@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from goldbench.pipeline.exports import dataset_folder
 from goldbench.pipeline.exports.beir_files import about, copy_module, identifier, languages
 from goldbench.pipeline.exports.exported_set import ExportedSet
 from goldbench.pipeline.exports.json_files import write_json
-from goldbench.pipeline.exports.packages import imported
+from goldbench.pipeline.exports.packages import package
 from goldbench.pipeline.formats.interchange_names import BEIR_CARD, EXPORT_ABOUT
 
 DATA = "data"
@@ -21,18 +20,19 @@ _UNKNOWN = "und-Zyyy"
 """The code of a language that is not known, in a script that is not known."""
 _CODES = dict(
     pair.split("=")
-    for pair in (
-        "af=afr-Latn am=amh-Ethi ar=ara-Arab as=asm-Beng az=aze-Latn be=bel-Cyrl bg=bul-Cyrl bn=ben-Beng bo=bod-Tibt "
-        "bs=bos-Latn ca=cat-Latn cs=ces-Latn cy=cym-Latn da=dan-Latn de=deu-Latn el=ell-Grek en=eng-Latn es=spa-Latn "
-        "et=est-Latn eu=eus-Latn fa=fas-Arab fi=fin-Latn fr=fra-Latn ga=gle-Latn gl=glg-Latn gu=guj-Gujr ha=hau-Latn "
-        "he=heb-Hebr hi=hin-Deva hr=hrv-Latn hu=hun-Latn hy=hye-Armn id=ind-Latn is=isl-Latn it=ita-Latn ja=jpn-Jpan "
-        "ka=kat-Geor kk=kaz-Cyrl km=khm-Khmr kn=kan-Knda ko=kor-Hang ku=kur-Latn ky=kir-Cyrl lo=lao-Laoo lt=lit-Latn "
-        "lv=lav-Latn mg=mlg-Latn mk=mkd-Cyrl ml=mal-Mlym mn=mon-Cyrl mr=mar-Deva ms=msa-Latn mt=mlt-Latn my=mya-Mymr "
-        "ne=nep-Deva nl=nld-Latn no=nor-Latn pa=pan-Guru pl=pol-Latn ps=pus-Arab pt=por-Latn ro=ron-Latn ru=rus-Cyrl "
-        "sd=snd-Arab si=sin-Sinh sk=slk-Latn sl=slv-Latn so=som-Latn sq=sqi-Latn sr=srp-Cyrl sv=swe-Latn sw=swa-Latn "
-        "ta=tam-Taml te=tel-Telu tg=tgk-Cyrl th=tha-Thai ti=tir-Ethi tl=tgl-Latn tr=tur-Latn tt=tat-Cyrl ug=uig-Arab "
-        "uk=ukr-Cyrl ur=urd-Arab uz=uzb-Latn vi=vie-Latn xh=xho-Latn yi=yid-Hebr yo=yor-Latn zh=zho-Hans zu=zul-Latn"
-    ).split()
+    for line in (
+        "af=afr-Latn am=amh-Ethi ar=ara-Arab as=asm-Beng az=aze-Latn be=bel-Cyrl bg=bul-Cyrl bn=ben-Beng bo=bod-Tibt",
+        "bs=bos-Latn ca=cat-Latn cs=ces-Latn cy=cym-Latn da=dan-Latn de=deu-Latn el=ell-Grek en=eng-Latn es=spa-Latn",
+        "et=est-Latn eu=eus-Latn fa=fas-Arab fi=fin-Latn fr=fra-Latn ga=gle-Latn gl=glg-Latn gu=guj-Gujr ha=hau-Latn",
+        "he=heb-Hebr hi=hin-Deva hr=hrv-Latn hu=hun-Latn hy=hye-Armn id=ind-Latn is=isl-Latn it=ita-Latn ja=jpn-Jpan",
+        "ka=kat-Geor kk=kaz-Cyrl km=khm-Khmr kn=kan-Knda ko=kor-Hang ku=kur-Latn ky=kir-Cyrl lo=lao-Laoo lt=lit-Latn",
+        "lv=lav-Latn mg=mlg-Latn mk=mkd-Cyrl ml=mal-Mlym mn=mon-Cyrl mr=mar-Deva ms=msa-Latn mt=mlt-Latn my=mya-Mymr",
+        "ne=nep-Deva nl=nld-Latn no=nor-Latn pa=pan-Guru pl=pol-Latn ps=pus-Arab pt=por-Latn ro=ron-Latn ru=rus-Cyrl",
+        "sd=snd-Arab si=sin-Sinh sk=slk-Latn sl=slv-Latn so=som-Latn sq=sqi-Latn sr=srp-Cyrl sv=swe-Latn sw=swa-Latn",
+        "ta=tam-Taml te=tel-Telu tg=tgk-Cyrl th=tha-Thai ti=tir-Ethi tl=tgl-Latn tr=tur-Latn tt=tat-Cyrl ug=uig-Arab",
+        "uk=ukr-Cyrl ur=urd-Arab uz=uzb-Latn vi=vie-Latn xh=xho-Latn yi=yid-Hebr yo=yor-Latn zh=zho-Hans zu=zul-Latn",
+    )
+    for pair in line.split()
 )
 """MTEB's codes of the languages that goldbench tells apart: ISO 639-3 and the script they are mostly written in."""
 
@@ -46,8 +46,7 @@ def write(exported: ExportedSet, place: Path) -> None:
     """
     data = place / DATA
     data.mkdir()
-    asked = [replace(query, text=query.alone) for query in exported.queries]  # the form that passages are judged for
-    dataset_folder.write(replace(exported, queries=tuple(asked)), data)
+    dataset_folder.write(exported, data)
     write_json(place / "task.json", _described(exported, data))
     write_json(place / EXPORT_ABOUT, about(exported))
     copy_module(_MODULE, place)
@@ -75,7 +74,7 @@ def task(folder: Path) -> Any:  # noqa: ANN401  a class of mteb
     Raises:
         MissingPackage: mteb is not installed, or cannot be imported.
     """
-    imported("mteb", "mteb")
-    from goldbench.pipeline.exports.standalone.mteb_task import task as task_in
+    with package("mteb"):
+        from goldbench.pipeline.exports.standalone.mteb_task import task as task_in
 
     return task_in(folder)

@@ -1,4 +1,4 @@
-"""sentence-transformers: the texts and judgments of an ``InformationRetrievalEvaluator``, and a module that makes it."""
+"""sentence-transformers: texts and judgments for an ``InformationRetrievalEvaluator``, and a module that makes it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from goldbench.pipeline.exports.beir_files import copy_module, identifier, write_beir
 from goldbench.pipeline.exports.exported_set import ExportedSet
-from goldbench.pipeline.exports.packages import imported
+from goldbench.pipeline.exports.packages import package
 
 _MODULE = "sentence_evaluator.py"
 
@@ -33,8 +33,8 @@ def evaluator(exported: ExportedSet, **options: Any) -> Any:  # noqa: ANN401  a 
     Raises:
         MissingPackage: sentence-transformers is not installed, or cannot be imported.
     """
-    imported("sentence-transformers", "sentence_transformers")
-    from goldbench.pipeline.exports.standalone.sentence_evaluator import GradedEvaluator
+    with package("sentence-transformers"):
+        from goldbench.pipeline.exports.standalone.sentence_evaluator import GradedEvaluator
 
     texts = {query.query_id: query.alone for query in exported.queries}
     grades = {query.query_id: dict(query.grades) for query in exported.queries}

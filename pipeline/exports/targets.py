@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.pipeline.exports import ragas_samples
+from goldbench.pipeline.exports import (
+    autorag_tables,
+    dataset_folder,
+    ir_folder,
+    mteb_folder,
+    ragas_samples,
+    sentence_folder,
+)
 from goldbench.pipeline.exports.exported_set import ExportedSet
 
 
@@ -24,5 +31,13 @@ class Target:
     contextless: bool = False
 
 
-TARGETS: dict[str, Target] = {"ragas": Target(ragas_samples.write, (".jsonl",))}
+TARGETS: dict[str, Target] = {
+    "ragas": Target(ragas_samples.write, (".jsonl",)),
+    "autorag": Target(autorag_tables.write),
+    "mteb": Target(mteb_folder.write),
+    "sentence-transformers": Target(sentence_folder.write),
+    "ir_datasets": Target(ir_folder.write),
+    "hf": Target(dataset_folder.write, contextless=True),
+    "parquet": Target(dataset_folder.write, contextless=True),
+}
 """The targets by the name that ``--to`` takes."""

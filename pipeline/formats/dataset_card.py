@@ -1,4 +1,4 @@
-"""The card of a BEIR folder or of a folder of Parquet files: how ``datasets`` and MTEB load it, what readers must know."""
+"""The card of a BEIR folder, or of Parquet files: how ``datasets`` and MTEB load it, and what readers must know."""
 
 from __future__ import annotations
 
@@ -295,12 +295,10 @@ def _loading(made: Made) -> Iterator[str]:
     yield from ("```", "", *(_ONE_COPY if made.parquet else _TWO_COPIES))
 
 
-_ONE_COPY = (
-    "For MTEB, write a task with `AbsTaskRetrieval` and give the path of this folder as the `path` of its `dataset`.",
-)
+_ONE_COPY = ("A task of MTEB takes the path of this folder as the `path` of its `dataset`.",)
 _TWO_COPIES = (
-    f"The loader of BEIR reads the same judgments from `{BEIR_TEST_QRELS}`. For MTEB, write a task with",
-    "`AbsTaskRetrieval` and give the path of this folder as the `path` of its `dataset`.",
+    f"The loader of BEIR reads the same judgments from `{BEIR_TEST_QRELS}`. For MTEB, use `goldbench export --to mteb`:",
+    "its encoders refuse the column `metadata`.",
 )
 _IN_PARQUET = (
     "The configurations are read from Parquet files, which repeat the JSON Lines: some ids or texts look like dates,",

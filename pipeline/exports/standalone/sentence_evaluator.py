@@ -87,7 +87,9 @@ def evaluator(folder: str | Path = FOLDER, **options: Any) -> GradedEvaluator:  
         for row in csv.DictReader(file, delimiter="\t"):
             grades.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
     options = {"name": about["name"], "relevant_from": about["relevant_from"], **options}
-    return GradedEvaluator(dict(_texts(place / "queries.jsonl")), dict(_texts(place / "corpus.jsonl")), grades, **options)
+    return GradedEvaluator(
+        dict(_texts(place / "queries.jsonl")), dict(_texts(place / "corpus.jsonl")), grades, **options
+    )
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:

@@ -159,15 +159,43 @@ def _retrieval_set(
         ),
         f"{where} qrels, split {shown(split)}",
     )
+    known = {
+        part: {row["query-id"]: row for row in _only_split(datasets, name, part, where)}
+        for part in ("answers", "notes")
+        if part in configurations
+    }
     return Collection(
         kind="hf",
         documents=lambda: _read(_numbered("corpus", corpus), entry_of_row, where),
-        queries=lambda: _read(_numbered("query", queries), topic_of_row, where),
+        queries=lambda: _read(_numbered("query", _with_notes(queries, known)), _noted, where),
         judgments=lambda: _read(_numbered("judgment", judged), _qrel, where),
         names=(f"{where} corpus", f"{where} queries", f"{where} qrels"),
         files=_local(name),
         joins_titles=True,
     )
+
+
+def _with_notes(
+    rows: Iterable[Mapping[str, Any]], known: Mapping[str, Mapping[str, Mapping[str, Any]]]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield queries with what an export keeps of them in other configurations, in the metadata of a BEIR folder."""
+    for row in rows:
+        answer, notes = (known.get(part, {}).get(row.get("_id", ""), {}) for part in ("answers", "notes"))
+        metadata = {name: notes[name] for name in ("history", "needs") if notes.get(name)}
+        if answer:
+            metadata["answer"] = {"text": answer.get("answer")}
+        asked = notes.get("asked")
+        if asked is not None:
+            metadata["standalone"] = row.get("text")
+        yield {**row, **({} if asked is None else {"text": asked}), **({"metadata": metadata} if metadata else {})}
+
+
+def _noted(place: Place, row: Mapping[str, Any]) -> Topic:
+    """Return a query with the passages it needs, of an export."""
+    found, metadata = topic_of_row(place, row), row.get("metadata")
+    needs = metadata.get("needs") if isinstance(metadata, Mapping) else None
+    whole = isinstance(needs, list) and len(needs) > 1 and all(isinstance(doc_id, str) for doc_id in needs)
+    return found._replace(needs=tuple(needs)) if needs and whole else found
 
 
 def _numbered(what: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
