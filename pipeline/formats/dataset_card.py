@@ -297,8 +297,8 @@ def _loading(made: Made) -> Iterator[str]:
 
 _ONE_COPY = ("A task of MTEB takes the path of this folder as the `path` of its `dataset`.",)
 _TWO_COPIES = (
-    f"The loader of BEIR reads the same judgments from `{BEIR_TEST_QRELS}`. For MTEB, use `goldbench export --to mteb`:",
-    "its encoders refuse the column `metadata`.",
+    f"The loader of BEIR reads the same judgments from `{BEIR_TEST_QRELS}`. For MTEB, run",
+    "`goldbench export --to mteb`, because its encoders refuse the column `metadata`.",
 )
 _IN_PARQUET = (
     "The configurations are read from Parquet files, which repeat the JSON Lines: some ids or texts look like dates,",
