@@ -10,6 +10,8 @@ from goldbench.pipeline.api.gold_records import GoldRecords
 from goldbench.pipeline.api.keywords import keywords_named, path_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from goldbench.pipeline.exports.exported_set import ExportedSet
     from goldbench.pipeline.exports.llamaindex_set import LlamaIndexSet
 
@@ -94,6 +96,59 @@ class GoldExports(GoldRecords):
         from goldbench.pipeline.exports.promptfoo_tests import cases
 
         return cases(self._exported())
+
+    @keywords_named()
+    def to_mteb(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  a class of mteb
+        """Write the set as `export` does for ``mteb``, and return the retrieval task that is there.
+
+        Args:
+            out: The new folder, which the task reads.
+            force: Replace an earlier export.
+
+        Raises:
+            MissingPackage: mteb is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.mteb_folder import task
+
+        return task(self.export("mteb", out, force=force))
+
+    @keywords_named()
+    def to_sentence_transformers(self, **options: Any) -> Any:  # noqa: ANN401  a class of sentence-transformers
+        """Return an ``InformationRetrievalEvaluator`` whose nDCG and order of equal scores are those of goldbench.
+
+        Args:
+            options: Those of ``InformationRetrievalEvaluator``, such as ``name`` and ``ndcg_at_k``.
+
+        Raises:
+            MissingPackage: sentence-transformers is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.sentence_folder import evaluator
+
+        return evaluator(self._exported().with_contexts(), **options)
+
+    @keywords_named()
+    def to_ir_datasets(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  of ir_datasets
+        """Write the set as `export` does for ``ir_datasets``, and return the data set that is there.
+
+        Args:
+            out: The new folder, which the data set reads.
+            force: Replace an earlier export.
+
+        Raises:
+            MissingPackage: ir_datasets is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.ir_folder import dataset
+
+        return dataset(self.export("ir_datasets", out, force=force))
+
+    def to_autorag(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return AutoRAG's tables of questions and of passages, which its ``QA`` and ``Corpus`` take."""
+        import pandas as pd
+
+        from goldbench.pipeline.exports.autorag_tables import corpus_rows, qa_rows
+
+        exported = self._exported().with_contexts()
+        return pd.DataFrame(list(qa_rows(exported))), pd.DataFrame(list(corpus_rows(exported)))
 
     def _exported(self) -> ExportedSet:
         from goldbench.pipeline.exports.exported_set import read_set

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench.pipeline.exports import (
+    autorag_tables,
+    dataset_folder,
     deepeval_goldens,
+    ir_folder,
     llamaindex_set,
+    mteb_folder,
     promptfoo_tests,
     ragas_samples,
+    sentence_folder,
     tracked_examples,
 )
 from goldbench.pipeline.exports.exported_set import ExportedSet
@@ -38,5 +43,11 @@ TARGETS: dict[str, Target] = {
     "langsmith": Target(tracked_examples.write_langsmith, (JSON_LINES,), contextless=True),
     "phoenix": Target(tracked_examples.write_phoenix, (JSON_LINES, ".csv"), contextless=True),
     "promptfoo": Target(promptfoo_tests.write, (".json", JSON_LINES, ".yaml"), contextless=True),
+    "autorag": Target(autorag_tables.write),
+    "mteb": Target(mteb_folder.write),
+    "sentence-transformers": Target(sentence_folder.write),
+    "ir_datasets": Target(ir_folder.write),
+    "hf": Target(dataset_folder.write, contextless=True),
+    "parquet": Target(dataset_folder.write, contextless=True),
 }
 """The targets by the name that ``--to`` takes."""

@@ -74,11 +74,15 @@ class Qrel(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A row that is not a query with its passages. ``query_id`` is its id, or its place if it has none."""
+    """A row that is not a query with its passages. ``query_id`` is its id, or its place if it has none.
+
+    ``part`` is the reason why only a part of the row is left out; empty if all of the row is broken.
+    """
 
     query_id: str
     place: Place
     problem: str
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,8 @@ class Collection:
 
     ``joins_titles`` means that a passage is indexed as title and text, as BEIR does. ``notes`` becomes metadata of the
     gold set. ``level`` tells who judged: people (``human``) or a model (``model``). ``line_of`` finds the line of a
-    judgment in a file that is not read by lines, or returns None.
+    judgment in a file that is not read by lines, by the ids of its query and its document, or of a query alone; it
+    returns None if it cannot be found.
     """
 
     kind: str
@@ -101,7 +106,7 @@ class Collection:
     level: str = "human"
     joins_titles: bool = False
     notes: Mapping[str, Any] = field(default_factory=dict)
-    line_of: Callable[[Qrel], int | None] | None = None
+    line_of: Callable[[str, str | None], int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def read_llamaindex(path: Path) -> Collection:
         files=(path,),
         level=level if isinstance(level, str) else "model",
         notes={"notice": said["notice"]} if isinstance(said.get("notice"), str) else {},
-        line_of=lambda judgment: _line_of(path, judgment),
+        line_of=lambda query_id, doc_id: _line_of(path, query_id, doc_id),
     )
 
 
@@ -74,11 +74,11 @@ def _pairs(judged: object) -> list[tuple[str, int]]:
     return list(judged.items())
 
 
-def _line_of(path: Path, judgment: Qrel) -> int | None:
+def _line_of(path: Path, query_id: str, doc_id: str | None) -> int | None:
     """Return the line of the judgment, as far as a search for its ids can find it."""
     text = Source(path).read().decode("utf-8", "replace")
     position = max(text.rfind('"relevant_docs"'), 0)
-    for wanted in (judgment.query_id, judgment.doc_id):
+    for wanted in filter(None, (query_id, doc_id)):
         forms = (json.dumps(wanted, ensure_ascii=False), json.dumps(wanted))
         places = [place for form in forms if (place := text.find(form, position)) >= 0]
         if not places:
