@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from goldbench.pipeline.exports.exported_set import ExportedSet
+    from goldbench.pipeline.exports.llamaindex_set import LlamaIndexSet
 
 
 class GoldExports(GoldRecords):
@@ -50,6 +51,51 @@ class GoldExports(GoldRecords):
         from goldbench.pipeline.exports.ragas_samples import dataset
 
         return dataset(self._exported().with_contexts())
+
+    def to_deepeval(self) -> Any:  # noqa: ANN401  a class of deepeval
+        """Return a ``deepeval.dataset.EvaluationDataset``: a golden for each query.
+
+        A query without a relevant passage has an empty ``context``; if nothing in the corpus answers it, its
+        ``additional_metadata["answerable"]`` is False.
+
+        Raises:
+            MissingPackage: deepeval is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.deepeval_goldens import dataset
+
+        return dataset(self._exported())
+
+    def to_llama_index(self) -> LlamaIndexSet:
+        """Return nodes of LlamaIndex with the queries to evaluate, of those with a relevant passage.
+
+        Raises:
+            MissingPackage: llama-index-core is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.llamaindex_set import nodes_and_queries
+
+        return nodes_and_queries(self._exported().with_contexts())
+
+    def to_langsmith(self) -> list[Any]:
+        """Return what LangSmith's ``Client.create_examples(examples=...)`` takes, an object for each query.
+
+        Raises:
+            MissingPackage: langsmith is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.tracked_examples import langsmith_examples
+
+        return langsmith_examples(self._exported())
+
+    def to_phoenix(self) -> list[dict[str, Any]]:
+        """Return what Phoenix's ``Client().datasets.create_dataset(examples=...)`` takes, a dict for each query."""
+        from goldbench.pipeline.exports.tracked_examples import phoenix_examples
+
+        return phoenix_examples(self._exported())
+
+    def to_promptfoo(self) -> list[dict[str, Any]]:
+        """Return promptfoo's test cases: a dict for each query, with an object in the variable ``gold``."""
+        from goldbench.pipeline.exports.promptfoo_tests import cases
+
+        return cases(self._exported())
 
     @keywords_named()
     def to_mteb(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  a class of mteb
