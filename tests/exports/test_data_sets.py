@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldbench import GoldSet, UsageError
+from goldbench import GoldSet, OutputError, UsageError
 from goldbench.pipeline.exports.hub_upload import check_push
 from goldbench.pipeline.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench, needs
@@ -335,3 +335,15 @@ def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path:
         assert module == (ROOT / "pipeline/exports/standalone" / f"{name}.py").read_text(encoding="utf-8")
         assert "import goldbench" not in module
         assert "from goldbench" not in module
+
+
+def test_what_tools_made_in_a_folder_does_not_keep_it_from_being_replaced(sample: Path, tmp_path: Path) -> None:
+    folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
+    for name in ("__pycache__/ir_dataset.pyc", "corpus.jsonl.pklz4/bin"):
+        (folder / name).parent.mkdir()
+        (folder / name).write_bytes(b"made by a tool")
+    GoldSet.load(sample).export("ir_datasets", folder, force=True)
+    assert not (folder / "__pycache__").exists()
+    (folder / "mine.txt").write_text("a note")
+    with pytest.raises(OutputError, match=r"mine\.txt"):
+        GoldSet.load(sample).export("ir_datasets", folder, force=True)

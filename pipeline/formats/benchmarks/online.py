@@ -234,7 +234,7 @@ def _asked(ask: Callable[[], Any], where: str) -> Any:  # noqa: ANN401  an optio
 
 
 def _about_on_the_hub(name: str) -> About:
-    """Return what an export says of the set; nothing of a data set that is no export."""
+    """Return what an export says of the set; nothing of a data set that was not exported."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
