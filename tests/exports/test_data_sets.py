@@ -282,6 +282,7 @@ class TestIrDatasets:
     def test_it_reads_the_same_documents_queries_and_judgments(self, sample: Path, tmp_path: Path, read: Read) -> None:
         folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
         lines = """
+import sys
 sys.path.insert(0, file)
 import ir_dataset, ir_datasets
 data = ir_datasets.load(ir_dataset.DATASET_ID)

@@ -23,10 +23,10 @@ pytestmark = [pytest.mark.slow, *(pytest.mark.filterwarnings(rule) for rule in Q
 def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, GoldSet]:
     """A small set with grades, an answer nobody wrote and a conversation, and one built from documents."""
     folder = tmp_path_factory.mktemp("sets")
-    documents = str(ROOT / "data/example/documents")
+    documents = str(ROOT / "data/example/documents/support")
     return {
         "graded": GoldSet.load(write_set(folder / "graded")),
-        "built": build(documents, out=folder / "built", queries=30, progress=False, generator="simulated"),
+        "built": build(documents, out=folder / "built", queries=20, progress=False, generator="simulated"),
     }
 
 
@@ -55,13 +55,15 @@ for name, folder in (pair.split("=", 1) for pair in sys.argv[1:]):
     sys.path.insert(0, folder)
     import mteb_task
     task = importlib.reload(mteb_task).task()
+    task.load_data()
+    data = task.dataset["default"]["test"]
+    counts = [len(data["queries"]), len(data["corpus"]), sum(map(len, data["relevant_docs"].values()))]
     quiet = {"show_progress_bar": False}
     done = mteb.evaluate(HashedWords(), tasks=[task], cache=None, show_progress_bar=False,
                          prediction_folder=folder + "-run", encode_kwargs=quiet)
-    data = task.dataset["default"]["test"]
     found[name] = {
         "scores": done.task_results[0].scores["test"][0],
-        "counts": [len(data["queries"]), len(data["corpus"]), sum(map(len, data["relevant_docs"].values()))],
+        "counts": counts,
         "languages": task.metadata.eval_langs,
         "run": json.load(open(f"{folder}-run/{task.metadata.name}_predictions.json"))["default"]["test"],
     }
