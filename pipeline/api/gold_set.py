@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from goldbench.pipeline.text.asked_query import Conversation
 
 Kind = Literal[
-    "beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "autorag", "ir_datasets", "hf", "mteb"
-]
+    "beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ragas", "deepeval", "langsmith",
+    "autorag", "ir_datasets", "hf", "mteb",
+]  # fmt: skip
 Level = Literal["human", "model", "smoke"]
 
 _SIMULATED = (

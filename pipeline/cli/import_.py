@@ -27,6 +27,9 @@ class Kind(StrEnum):
     HOTPOTQA = "hotpotqa"
     MUSIQUE = "musique"
     LLAMAINDEX = "llamaindex"
+    RAGAS = "ragas"
+    DEEPEVAL = "deepeval"
+    LANGSMITH = "langsmith"
     AUTORAG = "autorag"
     IR_DATASETS = "ir_datasets"
     HF = "hf"
@@ -56,8 +59,8 @@ def import_(
 ) -> None:
     """Turn a public benchmark into a gold set.
 
-    The output folder has the files of a build. --evidence-level is model by default for llamaindex and autorag. A set
-    that goldbench export wrote keeps its level.
+    The output folder has the files of a build. --evidence-level is model by default for llamaindex, ragas, deepeval,
+    langsmith and autorag. A set that goldbench export wrote keeps its level.
     """
     from goldbench.pipeline.formats.benchmarks.collection import Chosen
     from goldbench.pipeline.goldset.importer import Options, import_benchmark

@@ -46,5 +46,5 @@ def rows(exported: ExportedSet) -> Iterator[dict[str, Any]]:
             "expected_output": query.answer,
             "context": [context.text for context in query.contexts],
             "name": query.query_id,
-            "additional_metadata": query.described(),
+            "additional_metadata": exported.described(query),
         }

@@ -43,7 +43,7 @@ def write(exported: ExportedSet, place: Path) -> None:
         "mode": "text",
         "examples": [_example(query) for query in exported.queries],
         "relevance_scores": {query.query_id: dict(query.grades) for query in exported.queries},
-        "answers": {query.query_id: {"text": query.answer} for query in exported.queries if query.answer is not None},
+        "answers": {query.query_id: _answer(query) for query in exported.queries if query.answer is not None},
         "metadata": dict(exported.metadata),
     }
     write_json(place, value)
@@ -77,3 +77,7 @@ def _relevant(exported: ExportedSet) -> dict[str, list[str]]:
 def _example(query: ExportedQuery) -> dict[str, Any]:
     contexts = [context.text for context in query.contexts]
     return {"query": query.alone, "reference_contexts": contexts, "reference_answer": query.answer or ""}
+
+
+def _answer(query: ExportedQuery) -> dict[str, Any]:
+    return {"text": query.answer, "evidence": [{"quote": one.text, "chunk_id": one.doc_id} for one in query.evidence]}

@@ -28,14 +28,14 @@ def write(exported: ExportedSet, place: Path) -> None:
 
 def cases(exported: ExportedSet) -> list[dict[str, Any]]:
     """Return the test cases, each with the variable ``gold``."""
-    return [_test_case(query) for query in exported.queries]
+    return [_test_case(exported, query) for query in exported.queries]
 
 
-def _test_case(query: ExportedQuery) -> dict[str, Any]:
+def _test_case(exported: ExportedSet, query: ExportedQuery) -> dict[str, Any]:
     gold = {
         "question": query.alone,
         "answer": query.answer,
         "contexts": [context.text for context in query.contexts],
         "context_ids": [context.doc_id for context in query.contexts],
     }
-    return {"description": query.query_id, "vars": {"gold": gold}, "metadata": query.described()}
+    return {"description": query.query_id, "vars": {"gold": gold}, "metadata": exported.described(query)}

@@ -48,7 +48,7 @@ def write_phoenix(exported: ExportedSet, place: Path) -> None:
         table = csv.writer(file)
         table.writerow(("query_id", "question", "answer", "contexts", "context_ids", "metadata"))
         for query in exported.queries:
-            listed = ([c.text for c in query.contexts], [c.doc_id for c in query.contexts], query.described())
+            listed = ([c.text for c in query.contexts], [c.doc_id for c in query.contexts], exported.described(query))
             table.writerow((query.query_id, query.alone, query.answer or "", *map(json.dumps, listed)))
 
 
@@ -59,7 +59,7 @@ def phoenix_examples(exported: ExportedSet) -> list[dict[str, Any]]:
             "id": query.query_id,
             "input": {"question": query.alone},
             "output": _reference(query),
-            "metadata": query.described(),
+            "metadata": exported.described(query),
         }
         for query in exported.queries
     ]
@@ -70,7 +70,7 @@ def _langsmith_rows(exported: ExportedSet) -> Iterator[dict[str, Any]]:
         yield {
             "inputs": {"question": query.alone},
             "reference_outputs": _reference(query),
-            "metadata": query.described(),
+            "metadata": exported.described(query),
         }
 
 

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
-from goldbench.pipeline.formats.lines import json_objects, text_lines
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.lines import json_objects, json_values, text_lines
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of
 from goldbench.schemas.query import QueryKind, Turn
@@ -165,6 +166,22 @@ def qrels(path: Path) -> Iterator[Qrel]:
     source = Source(path)
     with in_file(source.name):
         yield from (qrel for qrel in read_rows(text_lines(source), _qrel) if qrel is not None)
+
+
+def listed_rows(source: Source) -> Iterator[tuple[Place, Any]]:
+    """Yield the values of a JSON list, or of the lines of JSON Lines, each with its place.
+
+    Raises:
+        InputError: The file is not JSON Lines.
+        Fault: The file is JSON, but not a list.
+    """
+    if source.suffix == ".json":
+        found = read_json(source)
+        if not isinstance(found, list):
+            raise Fault("is not a JSON list")
+        yield from ((f"item {number}", row) for number, row in enumerate(found, 1))
+    else:
+        yield from json_values(source)
 
 
 def entry_of_row(place: Place, row: Mapping[str, Any]) -> Entry:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.formats.benchmarks.answered_rows import read_deepeval, read_langsmith, read_ragas
 from goldbench.pipeline.formats.benchmarks.autorag import read_autorag
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection
 from goldbench.pipeline.formats.benchmarks.folders import read_beir
@@ -25,6 +26,9 @@ READERS: dict[str, Callable[[str, Chosen], Collection]] = {
     "hotpotqa": lambda path, _: read_hotpotqa(Path(path)),
     "musique": lambda path, _: read_musique(Path(path)),
     "llamaindex": lambda path, _: read_llamaindex(Path(path)),
+    "ragas": lambda path, _: read_ragas(Path(path)),
+    "deepeval": lambda path, _: read_deepeval(Path(path)),
+    "langsmith": lambda path, _: read_langsmith(Path(path)),
     "autorag": lambda path, chosen: read_autorag(Path(path), chosen),
     "ir_datasets": read_ir_datasets,
     "hf": read_hugging_face,
