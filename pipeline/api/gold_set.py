@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from goldbench.pipeline.score.runs import Gold, Match, Weight
     from goldbench.pipeline.text.asked_query import Conversation
 
-Kind = Literal["beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ir_datasets", "hf"]
+Kind = Literal[
+    "beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ragas", "deepeval", "langsmith",
+    "autorag", "ir_datasets", "hf", "mteb",
+]  # fmt: skip
 Level = Literal["human", "model", "smoke"]
 
 _SIMULATED = (
@@ -118,7 +121,7 @@ class GoldSet(GoldExports):
         imported as ``goldbench import`` does; the other parameters, except ``relevant_from``, are those of the import.
 
         Args:
-            path: The folder or the file; the id for ``ir_datasets`` and ``hf``.
+            path: The folder or the file; the id for ``ir_datasets``, ``hf`` and ``mteb``.
             kind: The format of a benchmark.
             out: Folder of the imported set (default: a temporary folder).
             split: Judgments to use (default: test).

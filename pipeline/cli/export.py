@@ -22,6 +22,9 @@ def export(
         Path | None, output_option("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
     ] = None,
     force: Annotated[bool, output_option("--force", help="Replace an earlier export.")] = False,
+    push: Annotated[
+        str | None, output_option("--push", metavar="USER/NAME", help="With hf: also upload it, as a private data set.")
+    ] = None,
 ) -> None:
     """Write a gold set for another tool.
 
@@ -29,9 +32,13 @@ def export(
     the tool has a place for them. The set is not changed.
     """
     from goldbench.pipeline.exports.exported_set import read_set
+    from goldbench.pipeline.exports.hub_upload import check_push
+    from goldbench.pipeline.exports.hub_upload import push as upload
     from goldbench.pipeline.exports.placement import counts, export_set
     from goldbench.pipeline.goldset.gold_path import check_apart
 
+    if push is not None:
+        check_push(to.value, push)
     target = TARGETS[to.value]
     place = out or beside(folder, f"-{to.value}{next(iter(target.endings), '')}")
     check_apart({"-o": place}, [folder])
@@ -45,3 +52,7 @@ def export(
         references=done.written.references,
     )
     screen.show(f"{counts(done.written)} in {done.place}")
+    if push is not None:
+        address = upload(done.place, push)
+        screen.add(pushed=address)
+        screen.show(f"Uploaded to {address}")

@@ -27,13 +27,18 @@ class Kind(StrEnum):
     HOTPOTQA = "hotpotqa"
     MUSIQUE = "musique"
     LLAMAINDEX = "llamaindex"
+    RAGAS = "ragas"
+    DEEPEVAL = "deepeval"
+    LANGSMITH = "langsmith"
+    AUTORAG = "autorag"
     IR_DATASETS = "ir_datasets"
     HF = "hf"
+    MTEB = "mteb"
 
 
 def import_(
     kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Format of the benchmark.")],
-    path: Annotated[str, typer.Argument(metavar="PATH", help="Folder or file; the id for ir_datasets and hf.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Folder or file; an id for ir_datasets, hf, mteb.")],
     out: Annotated[Path, output_option("--out", metavar="DIR", help="Folder of the gold set.")],
     split: Annotated[str | None, input_option(metavar="NAME", help="Judgments to use (default: test).")] = None,
     corpus: Annotated[Path | None, input_option(metavar="FILE", help="Passages (default: found by name).")] = None,
@@ -54,7 +59,8 @@ def import_(
 ) -> None:
     """Turn a public benchmark into a gold set.
 
-    The output folder has the files of a build. --evidence-level is model by default for llamaindex.
+    The output folder has the files of a build. --evidence-level is model by default for llamaindex, ragas, deepeval,
+    langsmith and autorag. A set that goldbench export wrote keeps its level.
     """
     from goldbench.pipeline.formats.benchmarks.collection import Chosen
     from goldbench.pipeline.goldset.importer import Options, import_benchmark

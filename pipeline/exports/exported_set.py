@@ -107,6 +107,11 @@ class ExportedSet:
         """Return the set without the queries that have no relevant passage."""
         return replace(self, queries=tuple(query for query in self.queries if query.contexts))
 
+    def described(self, query: ExportedQuery) -> dict[str, Any]:
+        """Return what a file of rows keeps of a query and, as such a file has no other place for it, of the set."""
+        kept = {name: self.metadata[name] for name in ("evidence_level", "notice") if self.metadata.get(name)}
+        return {**query.described(), "relevant_from": self.level, **kept}
+
     @property
     def contexts(self) -> int:
         """How many relevant passages the queries have, one that is relevant to two queries counted twice."""
@@ -138,7 +143,9 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
         raise InputError(shown(path), "has no texts of queries to export; give the folder of a set, not its judgments")
     members = members_of(path, search=True)
     unanswerable: Mapping[str, str] = members.get("unanswerable", {})
-    known = _Known(members, answers_of_queries(path), notes_of_queries(path))
+    home = GoldFolder(path if path.is_dir() else path.parent)
+    written = {query.query_id: query.model_dump(mode="json") for query in home.unanswerable.read_any()}
+    known = _Known(members, answers_of_queries(path), {**written, **notes_of_queries(path)})
     relevant = {query_id: _ranked(grades.get(query_id, {}), level, known.source(query_id)) for query_id in texts}
     passages = texts_of_documents(path, {doc_id for found in relevant.values() for doc_id in found})
     found = [
@@ -150,7 +157,6 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
         for query_id, text in unanswerable.items()
         if query_id not in texts
     ]
-    home = GoldFolder(path if path.is_dir() else path.parent)
     return ExportedSet(
         name=path.resolve().name if path.is_dir() else path.resolve().parent.name,
         queries=tuple(found),

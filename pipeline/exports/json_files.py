@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+JSON_LINES = ".jsonl"
+
 
 def write_json_lines(place: Path, rows: Iterable[Any]) -> None:
     """Write a line for each value."""

@@ -36,16 +36,16 @@ def dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of ragas
 
 def rows(exported: ExportedSet) -> Iterator[dict[str, Any]]:
     """Yield the fields of each sample, and under ``goldbench`` what ragas has no field for and passes over."""
-    return (_row(query) for query in exported.queries)
+    return (_row(exported, query) for query in exported.queries)
 
 
-def _row(query: ExportedQuery) -> dict[str, Any]:
+def _row(exported: ExportedSet, query: ExportedQuery) -> dict[str, Any]:
     found = {
         "user_input": query.alone,
         "reference": query.answer,
         "reference_contexts": [context.text for context in query.contexts],
         "reference_context_ids": [context.doc_id for context in query.contexts],
         "query_style": query.notes.get("style"),
-        "goldbench": query.described(),
+        "goldbench": exported.described(query),
     }
     return {name: value for name, value in found.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The card of a BEIR folder: how ``datasets`` and MTEB load it, and what its readers must know."""
+"""The card of a BEIR folder, or of Parquet files: how ``datasets`` and MTEB load it, and what readers must know."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from goldbench.pipeline.text.display import amount, one_line, queries
 from goldbench.pipeline.text.markdown import escaped, markdown_row
 from goldbench.schemas.relevance import RELEVANT, RUBRIC, Relevance
 
-Columns = Mapping[str, "str | Columns | tuple[Columns]"]
+Columns = Mapping[str, "str | Columns | tuple[Any]"]
 """The type of every column of a table; a mapping is a column with fields of its own, a tuple of one a list of such."""
 
 
@@ -127,6 +127,10 @@ class Made:
     """Where the labels come from, unless the metadata tell it."""
     tables: tuple[Table, ...] = TABLES
     """The tables as `tables_with` returns them."""
+    level: int = RELEVANT
+    """The lowest grade that counts as relevant; the rubric of goldbench belongs to 2."""
+    parquet: bool = False
+    """Whether the folder has Parquet files alone, and none for BEIR's loader."""
 
 
 def contents_of(lines: Iterable[bytes]) -> Contents:
@@ -165,9 +169,11 @@ def write_parquet(table: Table, source: Path | BytesIO, target: Path | BytesIO) 
     """
     import polars as pl
 
-    def kind(columns: str | Columns | tuple[Columns]) -> Any:  # noqa: ANN401  a type of polars
+    plain = {"string": pl.String, "int32": pl.Int32, "int64": pl.Int64, "float64": pl.Float64}
+
+    def kind(columns: str | Columns | tuple[Any]) -> Any:  # noqa: ANN401  a type of polars
         if isinstance(columns, str):
-            return pl.String if columns == "string" else pl.Int32
+            return plain[columns]
         if isinstance(columns, tuple):
             return pl.List(kind(columns[0]))
         return pl.Struct({name: kind(inner) for name, inner in columns.items()})
@@ -177,28 +183,28 @@ def write_parquet(table: Table, source: Path | BytesIO, target: Path | BytesIO) 
 
 
 def dataset_card(tables: Mapping[str, Contents], made: Made) -> str:
-    """Return the dataset card (README.md) of a BEIR folder, with the front matter that ``datasets`` reads.
+    """Return the dataset card (README.md) of a folder, with the front matter that ``datasets`` reads.
 
     Args:
         tables: What the files hold, by the names of ``TABLES``.
         made: How the set came to be.
     """
     lines = ["---", *_front_matter(tables, made), "---", "", "# Retrieval test set", ""]
-    lines += [_summary(tables), "", *_warnings(made.metadata), *_files(tables, made), *_scores(made.grades)]
+    lines += [_summary(tables, made), "", *_warnings(made.metadata), *_files(tables, made), *_scores(made)]
     lines += [*_origin(made), *_LICENCE]
     return "\n".join(lines) + "\n"
 
 
 def _front_matter(tables: Mapping[str, Contents], made: Made) -> Iterator[str]:
     """Yield YAML. No value in it comes from documents, queries or ids, except for codes of languages."""
-    parquet = needs_parquet(tables)
+    parquet = made.parquet or needs_parquet(tables)
     found = {match[1] for code in made.languages if (match := _LANGUAGE.fullmatch(code))}
     if found:
         yield "language:"
         yield from (f'- "{code}"' for code in sorted(found))  # quoted, because no is not false
     size = next((name for limit, name in _SIZES if tables["corpus"].rows < limit), "n>1M")
     yield from ("task_categories:", "- text-retrieval", "size_categories:", f"- {size}", "tags:", "- goldbench")
-    yield _LEVEL
+    yield _declared(made.level)
     yield "configs:"
     for table in made.tables:
         yield f"- config_name: {table.name}"
@@ -216,6 +222,8 @@ def _features(columns: Columns, indent: str) -> Iterator[str]:
         yield f"{indent}- name: {name}"
         if isinstance(kind, str):
             yield f"{indent}  dtype: {kind}"
+        elif isinstance(kind, tuple) and isinstance(kind[0], str):
+            yield f"{indent}  list: {kind[0]}"
         elif isinstance(kind, tuple):
             yield f"{indent}  list:"
             yield from _features(kind[0], indent + "  ")
@@ -224,24 +232,28 @@ def _features(columns: Columns, indent: str) -> Iterator[str]:
             yield from _features(kind, indent + "  ")
 
 
-_LEVEL = f"relevant_from: {RELEVANT:d}"
-"""The line of the front matter that tells from which score on goldbench counts a passage as relevant."""
+def _declared(level: int) -> str:
+    """Return the line of the front matter that tells from which score on goldbench counts a passage as relevant."""
+    return f"relevant_from: {level:d}"
 
 
 def declares_level(card: Path) -> bool:
     """Whether a file is the dataset card of a gold set, which says from which score on passages are relevant."""
     try:
         with card.open(encoding="utf-8", errors="replace") as file:
-            return file.readline() == "---\n" and _LEVEL in file.read(_FRONT_MATTER).partition("\n---\n")[0].split("\n")
+            begins = file.readline() == "---\n"
+            head = file.read(_FRONT_MATTER).partition("\n---\n")[0].split("\n")
+            return begins and _declared(RELEVANT) in head
     except OSError:
         return False
 
 
-def _summary(tables: Mapping[str, Contents]) -> str:
+def _summary(tables: Mapping[str, Contents], made: Made) -> str:
+    form = "made" if made.parquet else "in the format of BEIR, made"
     counts = {name: found.rows for name, found in tables.items()}
     return (
         f"{amount(counts['corpus'], 'passage')}, {queries(counts['queries'])} and "
-        f"{amount(counts['qrels'], 'judgment')} in the format of BEIR, made with goldbench."
+        f"{amount(counts['qrels'], 'judgment')} {form} with goldbench."
     )
 
 
@@ -268,25 +280,25 @@ def _files(tables: Mapping[str, Contents], made: Made) -> Iterator[str]:
     for table in made.tables:
         rows = f"{tables[table.name].rows:,}"
         yield markdown_row((table.name, table.split, rows, ", ".join(table.columns)))
-    yield from ("", *_LOADING)
-    if needs_parquet(tables):
+    yield from ("", *_loading(made))
+    if needs_parquet(tables) and not made.parquet:
         yield from ("", *_IN_PARQUET)
     if not all(found.rows for found in tables.values()):
         yield from ("", "`datasets` cannot load a configuration without rows.")
     yield ""
 
 
-_LOADING = (
-    "```python",
-    "from datasets import load_dataset",
-    "",
-    'corpus = load_dataset("path/of/this/folder", "corpus", split="corpus")',
-    'queries = load_dataset("path/of/this/folder", "queries", split="queries")',
-    'qrels = load_dataset("path/of/this/folder", "qrels", split="test")',
-    "```",
-    "",
-    f"The loader of BEIR reads the same judgments from `{BEIR_TEST_QRELS}`. For MTEB, write a task with",
-    "`AbsTaskRetrieval` and give the path of this folder as the `path` of its `dataset`.",
+def _loading(made: Made) -> Iterator[str]:
+    yield from ("```python", "from datasets import load_dataset", "")
+    for table in made.tables:
+        yield f'{table.name} = load_dataset("path/of/this/folder", "{table.name}", split="{table.split}")'
+    yield from ("```", "", *(_ONE_COPY if made.parquet else _TWO_COPIES))
+
+
+_ONE_COPY = ("A task of MTEB takes the path of this folder as the `path` of its `dataset`.",)
+_TWO_COPIES = (
+    f"The loader of BEIR reads the same judgments from `{BEIR_TEST_QRELS}`. For MTEB, run",
+    "`goldbench export --to mteb`, because its encoders refuse the column `metadata`.",
 )
 _IN_PARQUET = (
     "The configurations are read from Parquet files, which repeat the JSON Lines: some ids or texts look like dates,",
@@ -294,14 +306,17 @@ _IN_PARQUET = (
 )
 
 
-def _scores(grades: Mapping[int, int]) -> Iterator[str]:
+def _scores(made: Made) -> Iterator[str]:
+    own = made.level == RELEVANT and set(made.grades) <= set(Relevance)
     yield from ("## Scores", "", "| score | the passage | judgments |", "| ---: | --- | ---: |")
-    for grade in sorted(Relevance, reverse=True):
-        yield markdown_row((f"{grade:d}", RUBRIC[grade], f"{grades.get(grade, 0):,}"))
+    for grade in sorted(Relevance, reverse=True) if own else sorted(made.grades, reverse=True):
+        meaning = RUBRIC[Relevance(grade)] if own else "relevant" if grade >= made.level else "not relevant"
+        yield markdown_row((f"{grade:d}", meaning, f"{made.grades.get(grade, 0):,}"))
     yield ""
     yield "A score of 0 is a judgment, too. A pair that is not listed was not judged, which does not mean irrelevant."
-    yield f"goldbench counts scores of {RELEVANT:d} and 3 as relevant, and takes the score as the gain in nDCG."
-    if grades.get(Relevance.SAME_TOPIC):
+    counted = f"{RELEVANT:d} and 3" if own else f"{made.level:d} and more"
+    yield f"goldbench counts scores of {counted} as relevant, and takes the score as the gain in nDCG."
+    if own and made.grades.get(Relevance.SAME_TOPIC):
         yield "MTEB, BEIR and trec_eval count every score above 0 as relevant. For the same recall, precision, MAP and"
         yield "MRR there, leave out the rows with a score of 1 (trec_eval: `-l 2`). For the same nDCG, keep all rows."
     yield ""

@@ -18,3 +18,9 @@ BEIR_LOOSE_QRELS = "qrels.tsv"
 
 TREC_QRELS = "qrels.txt"
 TREC_TOPICS = "topics.tsv"
+
+EXPORT_ABOUT = "goldbench.json"
+"""What a reader of an exported set must know of it, beside its files."""
+
+AUTORAG_QA, AUTORAG_CORPUS = "qa.parquet", "corpus.parquet"
+"""The tables of AutoRAG."""

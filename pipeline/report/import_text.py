@@ -10,7 +10,7 @@ from goldbench.pipeline.text.display import amount
 
 
 def remarks(imported: Imported) -> Iterator[str]:
-    """Yield what the import changed: grades with a new number, items left out, new ids."""
+    """Yield what the import changed: grades with a new number, items and parts left out, new ids."""
     changed = {old: new for old, new in imported.grades.items() if old != new}
     if changed:
         said = ", ".join(f"{old} is {new}" for old, new in imported.grades.items())
@@ -21,5 +21,8 @@ def remarks(imported: Imported) -> Iterator[str]:
         if stage.rejected:
             rules = ", ".join(f"{rule} {count:,}" for rule, count in stage.rules.items())
             yield f"{stage.stage}: {stage.rejected:,} of {stage.read:,} left out: {rules}."
+        if stage.left_out:
+            parts = ", ".join(f"{rule} {count:,}" for rule, count in stage.left_out.items())
+            yield f"{stage.stage}: parts of those kept left out: {parts}."
     if imported.renamed:
         yield f"{amount(imported.renamed, 'id')} changed, because a TREC file cannot hold them; {RENAMED} lists them."

@@ -43,7 +43,9 @@ def read(tmp_path: Path) -> Read:
 
     def run(environment: str, lines: str, file: Path | None = None, **settings: str) -> Any:
         python = python_of(environment)
-        script = f"{_HEAD}\nfile = {str(file)!r}\n{lines}\njson.dump(found, out)"
+        answer = tmp_path / "found.json"
+        end = f"with open({str(answer)!r}, 'w') as out:\n    json.dump(found, out)"
+        script = f"{_HEAD}\nfile = {str(file)!r}\n{lines}\n{end}"
         (tmp_path / "home").mkdir(exist_ok=True)
         quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "RAGAS_DO_NOT_TRACK": "true", "LANGSMITH_TRACING": "false"}
         done = subprocess.run(
@@ -62,14 +64,13 @@ def read(tmp_path: Path) -> Read:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        return json.loads(answer.read_bytes())
 
     return run
 
 
 _HEAD = """
-import json, socket, sys
-out, sys.stdout = sys.stdout, sys.stderr
+import json, socket
 connect = socket.socket.connect
 def near(self, address):
     if isinstance(address, tuple) and address[0] not in {"127.0.0.1", "::1", "localhost"}:

@@ -341,6 +341,87 @@ def test_an_answer_of_squad_that_is_not_where_it_is_said_to_be_is_refused(tmp_pa
         bring("squad", tmp_path / "s.json", tmp_path / "out")
 
 
+CONTEXT = "大熊猫主要栖息在四川、陕西和甘肃的山区。1961年，它成为世界自然基金会的标志。"
+CMRC = [
+    ("大熊猫栖息在哪里？", [("四川、陕西和甘肃的山区", 8), ("四川", 8)]),
+    ("它何时成为标志？", [("一九六一年", -1), ("1961年", 20), ("1961 年", -1)]),
+    ("谁选了它？", [("自然基金", -1), ("WWF", 3)]),
+    ("它吃什么？", [("竹子", -1)]),
+]
+
+
+def cmrc(folder: Path, *, placed: bool) -> Path:
+    """Write a file as CMRC 2018 has them: in the form of SQuAD, or its own, in which answers have no place."""
+    path = folder / "cmrc2018_dev.json"
+    if placed:
+        asked = [
+            {
+                "question": text,
+                "id": f"D_0_QUERY_{n}",
+                "answers": [{"text": w, "answer_start": at} for w, at in answers],
+            }
+            for n, (text, answers) in enumerate(CMRC)
+        ]
+        paragraphs = [{"id": "D_0", "context": CONTEXT, "qas": asked}]
+        found: Any = {"version": "v1.0", "data": [{"paragraphs": paragraphs, "id": "D_0", "title": "大熊猫"}]}
+    else:
+        own = [
+            {"query_text": text, "query_id": f"D_0_QUERY_{n}", "answers": [words for words, _ in answers]}
+            for n, (text, answers) in enumerate(CMRC)
+        ]
+        found = [{"context_id": "D_0", "context_text": CONTEXT, "qas": own, "title": "大熊猫"}]
+    path.write_text(json.dumps(found, ensure_ascii=False, indent=2), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_answers_of_cmrc_without_a_place_are_left_out_and_listed_with_their_lines(
+    tmp_path: Path, goldbench: Goldbench, placed: bool
+) -> None:
+    path = cmrc(tmp_path, placed=placed)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    done = goldbench("import", "squad", path.name, "--out", "out")
+    assert done.returncode == 2
+    first = next(number for number, line in enumerate(lines, 1) if 'id": "D_0_QUERY_1"' in line)
+    assert f"{path.name}, line {first}: question 'D_0_QUERY_1': its answer does not stand in" in done.stderr
+    assert not (tmp_path / "out").exists()
+    done = goldbench("import", "squad", path.name, "--out", "out", "--drop-broken")
+    assert done.returncode == 0, done.stderr
+    kept, without_answer = (2, {"malformed": 2}) if placed else (3, {"malformed": 1})
+    assert "parts of those kept left out: misplaced-answers" in done.stderr
+    assert "none of its 2 answers stands at its place" in done.stderr or not placed
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    stage = manifest["stages"][1]
+    assert (stage["written"], stage["rules"]) == (kept, without_answer)
+    assert stage["left_out"] == {"misplaced-answers": 2 if placed else 3}
+    assert len(manifest["failures"]) == 4
+    assert all(f"{path.name}, line " in failure["message"] for failure in manifest["failures"])
+    asked = [json.loads(line) for line in (tmp_path / "out" / "3-queries.jsonl").read_text("utf-8").splitlines()]
+    quotes = [[(one["quote"], one["start"]) for one in query["evidence"]] for query in asked]
+    assert quotes[:2] == [[("四川、陕西和甘肃的山区", 8), ("四川", 8)], [("1961年", 20)]]
+    assert not validate(tmp_path / "out").problems
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "says"),
+    [
+        (
+            {"context_text": "x", "qas": [{"query_id": "1", "query_text": "why"}]},
+            "paragraph 1: is not in the form of CMRC",
+        ),
+        ({"context_text": 3, "qas": [{"query_id": "1", "query_text": "why", "answers": ["x"]}]}, "paragraph 1: is not"),
+        (
+            {"context_text": "x", "qas": [{"query_id": 1, "query_text": "why", "answers": ["x"]}]},
+            "question '1': has no",
+        ),
+    ],
+)
+def test_a_paragraph_of_cmrc_in_another_form_is_named(tmp_path: Path, paragraph: dict[str, Any], says: str) -> None:
+    (tmp_path / "c.json").write_text(json.dumps([paragraph]))
+    with pytest.raises(InputError, match=says):
+        bring("squad", tmp_path / "c.json", tmp_path / "out")
+
+
 @pytest.mark.parametrize("form", ["jsonl", "columns", "rows", "parquet"])
 def test_selected_passages_of_ms_marco_are_relevant_and_the_others_unjudged(tmp_path: Path, form: str) -> None:
     passages = [{"is_selected": 0, "passage_text": "same"}, {"is_selected": 1, "passage_text": "the answer"}]

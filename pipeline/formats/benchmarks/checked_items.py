@@ -29,8 +29,11 @@ class Reading:
         kept = []
         for qrel in self.collection.judgments():
             if isinstance(qrel, Malformed):
-                error = self._at(2, qrel.place, qrel.problem)
-                self.books.broken("queries", "malformed", qrel.query_id, error)
+                error = self.located(qrel, qrel.problem)
+                if qrel.part:
+                    self.books.broken_part("queries", qrel.part, qrel.query_id, error)
+                else:
+                    self.books.broken("queries", "malformed", qrel.query_id, error)
                 continue
             pair = (qrel.query_id, qrel.doc_id)
             if pair in first:
@@ -81,9 +84,10 @@ class Reading:
         """Return the name of the file of passages (0), queries (1) or judgments (2)."""
         return Path(self.collection.names[which]).name or self.collection.names[which]
 
-    def located(self, qrel: Qrel, problem: str) -> InputError:
-        """Return the error for a judgment, with its line if it can be found."""
-        line = self.collection.line_of(qrel) if self.collection.line_of else None
+    def located(self, qrel: Qrel | Malformed, problem: str) -> InputError:
+        """Return the error for a judgment or a row, with its line if it can be found."""
+        doc_id = qrel.doc_id if isinstance(qrel, Qrel) else None
+        line = self.collection.line_of(qrel.query_id, doc_id) if self.collection.line_of else None
         if line is not None:
             return InputError(self.collection.names[2], f"{qrel.place}: {problem}", line=line)
         return self._at(2, qrel.place, problem)

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
-from goldbench.pipeline.formats.lines import json_objects, text_lines
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.lines import json_objects, json_values, text_lines
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import QRELS_COLUMNS, grade_of
 from goldbench.pipeline.text.display import amount
@@ -75,11 +76,15 @@ class Qrel(NamedTuple):
 
 
 class Malformed(NamedTuple):
-    """A row that is not a query with its passages. ``query_id`` is its id, or its place if it has none."""
+    """A row that is not a query with its passages. ``query_id`` is its id, or its place if it has none.
+
+    ``part`` is the reason why only a part of the row is left out; empty if all of the row is broken.
+    """
 
     query_id: str
     place: Place
     problem: str
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,8 @@ class Collection:
 
     ``joins_titles`` means that a passage is indexed as title and text, as BEIR does. ``notes`` becomes metadata of the
     gold set. ``level`` tells who judged: people (``human``) or a model (``model``). ``line_of`` finds the line of a
-    judgment in a file that is not read by lines, or returns None.
+    judgment in a file that is not read by lines, by the ids of its query and its document, or of a query alone; it
+    returns None if it cannot be found.
     """
 
     kind: str
@@ -102,7 +108,7 @@ class Collection:
     level: str = "human"
     joins_titles: bool = False
     notes: Mapping[str, Any] = field(default_factory=dict)
-    line_of: Callable[[Qrel], int | None] | None = None
+    line_of: Callable[[str, str | None], int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,22 @@ def qrels(path: Path) -> Iterator[Qrel]:
     source = Source(path)
     with in_file(source.name):
         yield from (qrel for qrel in read_rows(text_lines(source), _qrel) if qrel is not None)
+
+
+def listed_rows(source: Source) -> Iterator[tuple[Place, Any]]:
+    """Yield the values of a JSON list, or of the lines of JSON Lines, each with its place.
+
+    Raises:
+        InputError: The file is not JSON Lines.
+        Fault: The file is JSON, but not a list.
+    """
+    if source.suffix == ".json":
+        found = read_json(source)
+        if not isinstance(found, list):
+            raise Fault("is not a JSON list")
+        yield from ((f"item {number}", row) for number, row in enumerate(found, 1))
+    else:
+        yield from json_values(source)
 
 
 def entry_of_row(place: Place, row: Mapping[str, Any]) -> Entry:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.formats.benchmarks.answered_rows import read_deepeval, read_langsmith, read_ragas
+from goldbench.pipeline.formats.benchmarks.autorag import read_autorag
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection
 from goldbench.pipeline.formats.benchmarks.folders import read_beir
 from goldbench.pipeline.formats.benchmarks.llamaindex import read_llamaindex
 from goldbench.pipeline.formats.benchmarks.msmarco import read_msmarco
 from goldbench.pipeline.formats.benchmarks.multi_hop import read_hotpotqa, read_musique
-from goldbench.pipeline.formats.benchmarks.online import read_hugging_face, read_ir_datasets
+from goldbench.pipeline.formats.benchmarks.online import read_hugging_face, read_ir_datasets, read_mteb
 from goldbench.pipeline.formats.benchmarks.squad import read_squad
 from goldbench.pipeline.formats.benchmarks.trec_collection import read_trec
 from goldbench.pipeline.text.display import shown
@@ -24,8 +26,13 @@ READERS: dict[str, Callable[[str, Chosen], Collection]] = {
     "hotpotqa": lambda path, _: read_hotpotqa(Path(path)),
     "musique": lambda path, _: read_musique(Path(path)),
     "llamaindex": lambda path, _: read_llamaindex(Path(path)),
-    "ir_datasets": lambda path, _: read_ir_datasets(path),
+    "ragas": lambda path, _: read_ragas(Path(path)),
+    "deepeval": lambda path, _: read_deepeval(Path(path)),
+    "langsmith": lambda path, _: read_langsmith(Path(path)),
+    "autorag": lambda path, chosen: read_autorag(Path(path), chosen),
+    "ir_datasets": read_ir_datasets,
     "hf": read_hugging_face,
+    "mteb": read_mteb,
 }
 
 

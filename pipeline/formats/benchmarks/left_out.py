@@ -27,6 +27,7 @@ class Books:
     drop: bool
     failures: list[Failure] = field(default_factory=list)
     rules: dict[str, Counter[str]] = field(default_factory=dict)
+    parts: dict[str, Counter[str]] = field(default_factory=dict)
 
     def leave_out(self, stage: str, rule: str) -> None:
         """Count a valid item that is not needed."""
@@ -44,9 +45,27 @@ class Books:
         Raises:
             InputError: Broken items must not be dropped.
         """
+        self._list(stage, rule, item, error)
+        self.leave_out(stage, rule)
+
+    def broken_part(self, stage: str, rule: str, item: str, error: InputError) -> None:
+        """Count and list a broken part of an item that is kept without it.
+
+        Args:
+            stage: As in `broken`.
+            rule: As in `broken`.
+            item: As in `broken`.
+            error: As in `broken`.
+
+        Raises:
+            InputError: Broken items must not be dropped.
+        """
+        self._list(stage, rule, item, error)
+        self.parts.setdefault(stage, Counter())[rule] += 1
+
+    def _list(self, stage: str, rule: str, item: str, error: InputError) -> None:
         if not self.drop:
             raise InputError(error.path, f"{error.problem}; --drop-broken leaves out broken items", line=error.line)
-        self.leave_out(stage, rule)
         if len(self.failures) < LISTED:
             self.failures.append(Failure(stage=stage, item=shown(item), kind=rule, message=str(error)))
 
@@ -63,7 +82,7 @@ class Books:
         rejected = sum(rules.values())
         return StageReport(
             stage=stage, reads=reads, writes=writes, read=written + rejected, written=written, rejected=rejected,
-            rules=rules,
+            rules=rules, left_out=dict(sorted(self.parts.get(stage, Counter()).items())),
         )  # fmt: skip
 
 

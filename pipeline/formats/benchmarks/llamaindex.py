@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
+from goldbench.pipeline.formats.benchmarks.answered_rows import quoted, read_rag_examples
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic, topic_of_row
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.packed_files import Source
@@ -18,7 +19,9 @@ _MEMBERS = ("queries", "corpus", "relevant_docs")
 
 
 def read_llamaindex(path: Path) -> Collection:
-    """Return the collection in a JSON file; its judgments count as a model's unless its metadata say otherwise.
+    """Return the collection in a JSON file of one of LlamaIndex's classes.
+
+    Its judgments count as a model's unless its metadata say otherwise.
 
     A document that is listed as relevant answers its query (grade 3), unless ``relevance_scores`` gives its grade.
 
@@ -27,6 +30,8 @@ def read_llamaindex(path: Path) -> Collection:
     """
     name = shown(path)
     found = read_json(Source(path))
+    if isinstance(found, Mapping) and "queries" not in found and "examples" in found:
+        return read_rag_examples(path, found["examples"])
     if not isinstance(found, Mapping) or not all(isinstance(found.get(m), Mapping) for m in _MEMBERS):
         raise Fault(f"is not an object with {', '.join(_MEMBERS)}").of(name)
     metadata = found.get("metadata")
@@ -35,14 +40,24 @@ def read_llamaindex(path: Path) -> Collection:
     return Collection(
         kind="llamaindex",
         documents=lambda: (Entry(key, "", text, f"corpus {key!r}") for key, text in _texts(found, "corpus", name)),
-        queries=lambda: (Topic(key, text, f"query {key!r}") for key, text in _texts(found, "queries", name)),
+        queries=lambda: (_topic(key, text, found) for key, text in _texts(found, "queries", name)),
         judgments=lambda: _judgments(found, name),
         names=(name, name, name),
         files=(path,),
         level=level if isinstance(level, str) else "model",
         notes={"notice": said["notice"]} if isinstance(said.get("notice"), str) else {},
-        line_of=lambda judgment: _line_of(path, judgment),
+        line_of=lambda query_id, doc_id: _line_of(path, query_id, doc_id),
     )
+
+
+def _topic(query_id: str, text: str, found: Mapping[str, Any]) -> Topic:
+    """Return a query with its reference answer, which only a file of goldbench holds."""
+    answers = found.get("answers")
+    answer = answers.get(query_id) if isinstance(answers, Mapping) else None
+    row = {"id": query_id, "text": text, "metadata": {"answer": answer}}
+    topic = topic_of_row(f"query {query_id!r}", row)
+    cited = answer.get("evidence") if isinstance(answer, Mapping) and topic.answer else None
+    return topic._replace(answers=tuple(quoted(cited, found["corpus"])))
 
 
 def _texts(found: Mapping[str, Any], member: str, name: str) -> Iterator[tuple[str, str]]:
@@ -74,11 +89,11 @@ def _pairs(judged: object) -> list[tuple[str, int]]:
     return list(judged.items())
 
 
-def _line_of(path: Path, judgment: Qrel) -> int | None:
+def _line_of(path: Path, query_id: str, doc_id: str | None) -> int | None:
     """Return the line of the judgment, as far as a search for its ids can find it."""
     text = Source(path).read().decode("utf-8", "replace")
     position = max(text.rfind('"relevant_docs"'), 0)
-    for wanted in (judgment.query_id, judgment.doc_id):
+    for wanted in filter(None, (query_id, doc_id)):
         forms = (json.dumps(wanted, ensure_ascii=False), json.dumps(wanted))
         places = [place for form in forms if (place := text.find(form, position)) >= 0]
         if not places:

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, listed_rows
 from goldbench.pipeline.formats.documents.identity import document_id
 from goldbench.pipeline.formats.faults import Fault, Place, in_file
-from goldbench.pipeline.formats.json_maps import read_json
-from goldbench.pipeline.formats.lines import json_values
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.query import QueryKind
@@ -79,7 +77,7 @@ def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]]
 
     def rows() -> Iterator[Asked | Malformed]:
         with in_file(name):
-            yield from (_read(place, row, read) for place, row in _rows(source))
+            yield from (_read(place, row, read) for place, row in listed_rows(source))
 
     def asked() -> Iterator[Asked]:
         return (one for one in rows() if isinstance(one, Asked))
@@ -99,16 +97,6 @@ def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]]
         files=(path,),
         joins_titles=True,
     )
-
-
-def _rows(source: Source) -> Iterator[tuple[Place, Any]]:
-    if source.suffix == ".json":
-        found = read_json(source)
-        if not isinstance(found, list):
-            raise Fault("is not a JSON list of questions")
-        yield from ((f"question {number}", row) for number, row in enumerate(found, 1))
-    else:
-        yield from json_values(source)
 
 
 def _read(place: Place, row: object, read: Callable[[Place, Mapping[str, Any]], Asked]) -> Asked | Malformed:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,9 +19,12 @@ from goldbench.pipeline.formats.benchmarks.collection import (
     entry_of_row,
     topic_of_row,
 )
+from goldbench.pipeline.formats.benchmarks.folders import read_beir
 from goldbench.pipeline.formats.benchmarks.msmarco import rows_collection
 from goldbench.pipeline.formats.benchmarks.squad import squad_collection
+from goldbench.pipeline.formats.exported_about import About, about_of
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS, EXPORT_ABOUT
 from goldbench.pipeline.text.display import shown
 
 T = TypeVar("T")
@@ -29,14 +34,18 @@ _QUERY_FIELDS = ("text", "query", "title", "question")
 _DOC_FIELDS = ("text", "body", "abstract", "contents")
 
 
-def read_ir_datasets(name: str) -> Collection:
-    """Return a collection of ``ir_datasets`` by its id, as ``vaswani`` or ``beir/scifact/test``.
+def read_ir_datasets(name: str, chosen: Chosen) -> Collection:
+    """Return a collection of ``ir_datasets`` by its id, as ``vaswani`` or ``beir/scifact/test``, or an exported folder.
+
+    The module in the folder is not run.
 
     Raises:
         MissingExtra: The package is not installed.
         UsageError: The collection does not exist, or it lacks documents, queries or judgments.
         InputError: The collection cannot be fetched.
     """
+    if (Path(name) / BEIR_CORPUS).is_file():
+        return replace(read_beir(Path(name), chosen), kind="ir_datasets")
     try:
         import ir_datasets  # type: ignore[import-not-found, unused-ignore]  # of an extra
     except ImportError:
@@ -91,6 +100,13 @@ def _topic(query: Any, where: str) -> Topic:  # noqa: ANN401  every collection h
     return Topic(query.query_id, text, f"query {query.query_id!r}")
 
 
+def read_mteb(name: str, chosen: Chosen) -> Collection:
+    """Return a data set of MTEB, as ``mteb/scifact``, or the one in an exported folder; else as `read_hugging_face`."""
+    data = Path(name) / "data"
+    found = read_hugging_face(str(data) if _local(name) and data.is_dir() else name, chosen)
+    return replace(found, kind="mteb")
+
+
 def read_hugging_face(name: str, chosen: Chosen) -> Collection:
     """Return a data set of ``datasets`` by its id or folder.
 
@@ -109,7 +125,9 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
     where = f"datasets {shown(name)}"
     configurations = _asked(lambda: datasets.get_dataset_config_names(name), where)
     if "corpus" in configurations and "queries" in configurations:
-        return _retrieval_set(datasets, name, configurations, chosen, where)
+        told = About() if _local(name) else _about_on_the_hub(name)
+        found = _retrieval_set(datasets, name, configurations, chosen, where)
+        return replace(found, level=told.level or found.level, notes=told.notes)
     split = chosen.split or "validation"
     rows = _asked(lambda: datasets.load_dataset(name, configurations[0], split=split), where)
     columns = set(rows.column_names)
@@ -141,15 +159,43 @@ def _retrieval_set(
         ),
         f"{where} qrels, split {shown(split)}",
     )
+    known = {
+        part: {row["query-id"]: row for row in _only_split(datasets, name, part, where)}
+        for part in ("answers", "notes")
+        if part in configurations
+    }
     return Collection(
         kind="hf",
         documents=lambda: _read(_numbered("corpus", corpus), entry_of_row, where),
-        queries=lambda: _read(_numbered("query", queries), topic_of_row, where),
+        queries=lambda: _read(_numbered("query", _with_notes(queries, known)), _noted, where),
         judgments=lambda: _read(_numbered("judgment", judged), _qrel, where),
         names=(f"{where} corpus", f"{where} queries", f"{where} qrels"),
         files=_local(name),
         joins_titles=True,
     )
+
+
+def _with_notes(
+    rows: Iterable[Mapping[str, Any]], known: Mapping[str, Mapping[str, Mapping[str, Any]]]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield queries with what an export keeps of them in other configurations, in the metadata of a BEIR folder."""
+    for row in rows:
+        answer, notes = (known.get(part, {}).get(row.get("_id", ""), {}) for part in ("answers", "notes"))
+        metadata = {name: notes[name] for name in ("history", "needs") if notes.get(name)}
+        if answer:
+            metadata["answer"] = {"text": answer.get("answer")}
+        asked = notes.get("asked")
+        if asked is not None:
+            metadata["standalone"] = row.get("text")
+        yield {**row, **({} if asked is None else {"text": asked}), **({"metadata": metadata} if metadata else {})}
+
+
+def _noted(place: Place, row: Mapping[str, Any]) -> Topic:
+    """Return a query with the passages it needs, of an export."""
+    found, metadata = topic_of_row(place, row), row.get("metadata")
+    needs = metadata.get("needs") if isinstance(metadata, Mapping) else None
+    whole = isinstance(needs, list) and len(needs) > 1 and all(isinstance(doc_id, str) for doc_id in needs)
+    return found._replace(needs=tuple(needs)) if needs and whole else found
 
 
 def _numbered(what: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
@@ -185,6 +231,17 @@ def _asked(ask: Callable[[], Any], where: str) -> Any:  # noqa: ANN401  an optio
     except Exception as error:
         problem = shown(str(error).split("\n")[0])[:200]
         raise InputError(where, f"cannot be fetched ({type(error).__name__}: {problem})") from error
+
+
+def _about_on_the_hub(name: str) -> About:
+    """Return what an export says of the set; nothing of a data set that was not exported."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    with contextlib.suppress(EntryNotFoundError):
+        file = hf_hub_download(name, EXPORT_ABOUT, repo_type="dataset")
+        return about_of(json.loads(Path(file).read_text(encoding="utf-8")))
+    return About()
 
 
 def _local(name: str) -> tuple[Path, ...]:

@@ -1,17 +1,20 @@
 """SQuAD: a paragraph is a passage, a question a query, an answer's span its evidence.
 
-The official JSON (``data``, ``paragraphs``, ``qas``), or a table with ``context``, ``question`` and ``answers``.
+The official JSON (``data``, ``paragraphs``, ``qas``), also that of CMRC 2018, which has a list of paragraphs
+(``context_id``, ``context_text``, ``qas``) with answers that name no place; or a table with ``context``, ``question``
+and ``answers``. An answer that does not stand at its place, as those of CMRC 2018 at -1, is broken.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Qrel, Topic
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic
 from goldbench.pipeline.formats.documents.identity import document_id
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.json_maps import read_json
@@ -22,6 +25,12 @@ from goldbench.schemas.relevance import Relevance
 
 MEGABYTES = 2048
 """The largest JSON file of a benchmark, in units of 2**20 bytes; JSON cannot be read in pieces."""
+
+MISPLACED = "misplaced-answers"
+"""The reason why an answer is left out of a question that has others."""
+
+_ID = re.compile(r'"(?:query_)?id"\s*:\s*("(?:[^"\\]|\\.)*+")')
+_ANSWERS = int(Relevance.ANSWERS)
 
 Rows = Iterator[tuple[Place, Mapping[str, Any]]]
 
@@ -41,6 +50,19 @@ class Asked(NamedTuple):
         """The id of the paragraph: the same words under the same title are one passage."""
         return document_id(self.title.replace("/", "-") or "paragraph", self.context)
 
+    @property
+    def placed(self) -> tuple[tuple[int, str], ...]:
+        """The answers that stand at their place in the paragraph."""
+        return tuple(answer for answer in self.answers if self._holds(*answer))
+
+    @property
+    def misplaced(self) -> tuple[int, ...]:
+        """The places of the other answers, negative where the file gives none."""
+        return tuple(start for start, words in self.answers if not self._holds(start, words))
+
+    def _holds(self, start: int, words: str) -> bool:
+        return start >= 0 and bool(words) and self.context.startswith(words, start)
+
 
 def read_squad(path: Path) -> Collection:
     """Return the collection in a file of SQuAD's form; questions without an answer have no judgment.
@@ -49,12 +71,24 @@ def read_squad(path: Path) -> Collection:
         InputError: The file is not such JSON or table.
     """
     source = Source(path)
-    found = read_json(source) if source.suffix == ".json" else None
-    rows = (lambda: _official(found)) if isinstance(found, Mapping) else (lambda: _table(path))
-    return squad_collection("squad", rows, shown(path), (path,))
+    if source.suffix != ".json":
+        return squad_collection("squad", lambda: _table(path), shown(path), (path,))
+    found = read_json(source)
+    official = isinstance(found, Mapping)
+    if not official and not _is_of_cmrc(found):
+        return squad_collection("squad", lambda: _table(path), shown(path), (path,))
+    rows = (lambda: _official(found)) if official else (lambda: _of_cmrc(found))
+    lines = cache(lambda: _lines_of_ids(source))
+    return squad_collection("squad", rows, shown(path), (path,), lambda query_id, _: lines().get(query_id))
 
 
-def squad_collection(kind: str, rows: Callable[[], Rows], name: str, files: tuple[Path, ...]) -> Collection:
+def squad_collection(
+    kind: str,
+    rows: Callable[[], Rows],
+    name: str,
+    files: tuple[Path, ...],
+    line_of: Callable[[str, str | None], int | None] | None = None,
+) -> Collection:
     """Return questions with their paragraphs as a collection.
 
     Args:
@@ -62,25 +96,21 @@ def squad_collection(kind: str, rows: Callable[[], Rows], name: str, files: tupl
         rows: Reads the rows.
         name: The name of the benchmark in messages.
         files: The files read.
+        line_of: As in `Collection`.
     """
 
     def read() -> Iterator[Asked]:
         with in_file(name):
             yield from read_rows(rows(), _asked_of_row)
 
-    def asked_topics() -> Iterator[Topic]:
-        with in_file(name):
-            yield from (_topic(one, files) for one in read())
-
     return Collection(
         kind=kind,
         documents=lambda: _documents(read()),
-        queries=asked_topics,
-        judgments=lambda: (
-            Qrel(one.query_id, one.doc_id, int(Relevance.ANSWERS), one.place) for one in read() if one.answers
-        ),
+        queries=lambda: (_topic(one) for one in read() if one.placed or not one.answers),
+        judgments=lambda: (judged for one in read() for judged in _judged(one)),
         names=(name, name, name),
         files=files,
+        line_of=line_of,
     )
 
 
@@ -123,6 +153,25 @@ def _official(found: Mapping[str, Any]) -> Rows:
             raise Fault(problem).at(f"article {number}") from None
 
 
+def _is_of_cmrc(found: object) -> bool:
+    return isinstance(found, list) and bool(found) and isinstance(found[0], Mapping) and "context_text" in found[0]
+
+
+def _of_cmrc(paragraphs: list[Any]) -> Rows:
+    """Yield the questions of CMRC 2018; an answer stands where its words stand first."""
+    for number, paragraph in enumerate(paragraphs, 1):
+        try:
+            context = paragraph["context_text"]
+            for question in paragraph["qas"]:
+                query_id, answers = question["query_id"], dict.fromkeys(question["answers"])
+                row = {"id": query_id, "question": question["query_text"], "context": context}
+                row["answers"] = [{"text": words, "answer_start": context.find(words)} for words in answers]
+                yield f"question {str(query_id)[:80]!r}", {**row, "title": paragraph.get("title")}
+        except (KeyError, TypeError, AttributeError):
+            problem = "is not in the form of CMRC 2018 (context_text, qas, query_text, query_id, answers)"
+            raise Fault(problem).at(f"paragraph {number}") from None
+
+
 def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
     seen: set[str] = set()
     for one in asked:
@@ -131,21 +180,37 @@ def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
             yield Entry(one.doc_id, one.title, one.context, one.place)
 
 
-def _topic(one: Asked, files: Sequence[Path]) -> Topic:
-    for start, words in one.answers:
-        if start < 0 or not words or one.context[start : start + len(words)] != words:
-            problem = f"its answer does not stand at character {start} of its paragraph"
-            line = _line_of(one, files)
-            raise Fault(problem).at(one.place) if line is None else Fault(f"{one.place}: {problem}", line=line)
-    spans = tuple((one.doc_id, start, start + len(words), words) for start, words in one.answers)
+def _judged(one: Asked) -> Iterator[Qrel | Malformed]:
+    """Yield the judgment of a question that has an answer in its paragraph, and its broken answers."""
+    if one.answers and not one.placed:
+        problem = _misplaced(one.misplaced[0])
+        if len(one.answers) > 1:
+            problem = f"none of its {len(one.answers)} answers stands at its place in its paragraph"
+        yield Malformed(one.query_id, one.place, problem)
+        return
+    for start in one.misplaced:
+        yield Malformed(one.query_id, one.place, _misplaced(start), part=MISPLACED)
+    if one.placed:
+        yield Qrel(one.query_id, one.doc_id, _ANSWERS, one.place)
+
+
+def _misplaced(start: int) -> str:
+    where = f"at character {start} of" if start >= 0 else "in"
+    return f"its answer does not stand {where} its paragraph"
+
+
+def _topic(one: Asked) -> Topic:
+    spans = tuple((one.doc_id, start, start + len(words), words) for start, words in one.placed)
     return Topic(one.query_id, one.question, one.place, spans)
 
 
-def _line_of(one: Asked, files: Sequence[Path]) -> int | None:
-    """Return the line of a JSON file on which the id of a question stands; None if the file is not JSON."""
-    if isinstance(one.place, int) or not files or Source(files[0]).suffix != ".json":
-        return None
-    text = Source(files[0]).read().decode("utf-8", "replace")
-    forms = "|".join(re.escape(json.dumps(one.query_id, ensure_ascii=form)) for form in (False, True))
-    found = re.search(rf'"id"\s*:\s*(?:{forms})', text)
-    return text.count("\n", 0, found.start()) + 1 if found else None
+def _lines_of_ids(source: Source) -> dict[str, int]:
+    """Return the line of a JSON file on which each id stands."""
+    text = source.read().decode("utf-8", "replace")
+    lines: dict[str, int] = {}
+    line, counted = 1, 0
+    for found in _ID.finditer(text):
+        line += text.count("\n", counted, found.start())
+        counted = found.start()
+        lines[json.loads(found[1], strict=False)] = line
+    return lines

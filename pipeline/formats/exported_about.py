@@ -1,0 +1,49 @@
+"""What an exported set says of itself: who judged it, and what its readers must be warned of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
+from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.packed_files import Source
+
+_LEVELS = ("human", "model", "smoke", "users")
+_LONGEST = 2_000
+"""Most characters of a warning; the rest is cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The level of evidence of a set and its warning, None if it says nothing."""
+
+    level: str | None = None
+    notice: str | None = None
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """The warning as metadata of a gold set."""
+        return {"notice": self.notice} if self.notice else {}
+
+
+def about_of(found: object) -> About:
+    """Return what the file of an export holds."""
+    if not isinstance(found, Mapping):
+        return About()
+    level, notice = found.get("evidence_level"), found.get("notice")
+    return About(
+        level=level if level in _LEVELS else None, notice=notice[:_LONGEST] if isinstance(notice, str) else None
+    )
+
+
+def about_export(path: Path) -> About:
+    """Return what an exported folder, or the folder of an exported file, says of the set.
+
+    Raises:
+        InputError: It says it in JSON that is not valid.
+    """
+    file = (path if path.is_dir() else path.parent) / EXPORT_ABOUT
+    return about_of(read_json(Source(file))) if file.is_file() else About()

