@@ -43,10 +43,10 @@ def _read(path: Path) -> GoldUnderTest | str:
     """Return the set at a path, or why there is none."""
     try:
         found: Any = GoldUnderTest.load(path)
-        assert isinstance(found, GoldUnderTest)
-        return found
     except GoldbenchError as error:
         return f"gold: {error}"
+    assert isinstance(found, GoldUnderTest)
+    return found
 
 
 class GoldUnderTest(GoldSet):
