@@ -12,7 +12,7 @@ UV     := UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE # Python compiles what it imports once and keeps it in .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models exports-env dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas reference outputs docs clean
+.PHONY: help install install-dev models lint-ci exports-env trackers dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas reference outputs docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,22 @@ lint: $(VENV)/.dev ## Check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
+.venv-tools/%/.done: .ci/tools-%.lock $(VENV)/.uv
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-tools/$*
+	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --no-deps --require-hashes --python .venv-tools/$*/bin/python -r $<
+	@touch $@
+
+trackers: .venv-tools/trackers/.done ## Also install experiment trackers for their tests (large)
+
+LINTERS := .venv-tools/lint/bin
+
+lint-ci: .venv-tools/lint/.done ## Check the workflow, the Action, the Dockerfile and the scripts of .ci
+	$(LINTERS)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(LINTERS)/check-jsonschema --quiet --builtin-schema vendor.github-actions .github/actions/*/action.yml
+	$(LINTERS)/zizmor --quiet --offline .github
+	$(LINTERS)/hadolint .ci/Dockerfile
+	$(LINTERS)/shellcheck $$(grep -lE '^#!.*\b(ba)?sh$$' .ci/*)
+
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -150,6 +166,8 @@ lock: $(VENV)/.uv ## Resolve the exact versions again
 	for name in $(BESIDE); do $(LOCK) pyproject.toml .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
 	for name in $(filter-out $(BESIDE),$(EXPORTS)); do $(LOCK) .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
 	echo autorag | $(LOCK) --no-deps - -o .ci/exports-autorag.part && cat .ci/exports-autorag.part >> .ci/exports-autorag.lock && rm .ci/exports-autorag.part
+	$(LOCK) .ci/tools-lint.txt -o .ci/tools-lint.lock
+	$(LOCK) pyproject.toml --extra mlflow --extra wandb --extra langfuse -o .ci/tools-trackers.lock
 	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 
 TESTED = --extra dense --extra cjk --extra postgres
@@ -161,4 +179,4 @@ LOCK = $(COMPILE) --universal
 
 clean: ## Remove environment, caches and example run (asks if people judged it; YES=1); other runs and stored answers stay
 	@$(PYTHON) .ci/ask-before-clean data/runs/example $(YES)
-	rm -rf $(VENV) .venv-bench .venv-docs .venv-exports .venv-floors data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-exports .venv-floors .venv-tools data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from goldbench.pipeline.report.text_tables import Rows
     from goldbench.pipeline.score.common_queries import Earlier
     from goldbench.pipeline.score.runs import Gold, Match, Run
+    from goldbench.pipeline.score.trackers.logged_scores import Tracker
+    from goldbench.pipeline.score.trackers.tracker_choice import Name
     from goldbench.schemas.calibrated import Calibration
     from goldbench.schemas.scorecard import Method
     from goldbench.schemas.set_verdict import SetVerdict
@@ -41,6 +44,13 @@ WeightOption = Annotated[
     Literal["frequency", "traffic"] | None,
     measure_option("--weight", help="Weigh queries by how often users asked them."),
 ]
+
+
+TrackerOption = Annotated[
+    Literal["mlflow", "wandb", "langfuse"] | None,
+    output_option("--to", help="Also log the scores to an experiment tracker."),
+]
+LogTextsOption = Annotated[bool, output_option("--log-texts", help="With --to: log the queries' texts, too.")]
 
 
 def score(
@@ -68,6 +78,8 @@ def score(
     ledger: Annotated[
         str | None, input_option("--ledger", metavar="URL", help="People's judgments (default: in the set's folder).")
     ] = None,
+    to: TrackerOption = None,
+    log_texts: LogTextsOption = False,
     wide: Wide = False,
 ) -> None:
     """Score runs with trec_eval's measures.
@@ -77,8 +89,6 @@ def score(
     """
     import gc
 
-    from goldbench.pipeline.formats.runs.scorecard_files import scorecard_beside
-    from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.common_queries import earlier_version
     from goldbench.pipeline.score.runs import load_gold, named_runs, score_run, weighted
     from goldbench.pipeline.score.special_queries import special_of
@@ -86,14 +96,11 @@ def score(
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
     _check_weight(weight, html, calibrated=calibrated)
+    tracker = _tracker(to, texts=log_texts)
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)
-    beside = scorecard_beside(html) if html else None
-    check_apart(
-        {"--per-query": per_query, "--html, the card goes beside it": beside, "--html": html},
-        [gold, *(one.path for one in runs.values())],
-    )
+    _check_files(gold, runs, per_query, html)
     results = {
         name: weighted(loaded, score_run(loaded, one, asked, missing=missing, scores=scores, match=match), weight)
         for name, one in runs.items()
@@ -118,6 +125,47 @@ def score(
         from goldbench.schemas.scorecard import Method
 
         _write_page(html, loaded, runs, named, match=match, method=Method(missing=missing, scores=scores))
+    if tracker is not None:
+        _log(tracker, loaded, runs, results, texts=log_texts)
+
+
+def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, html: Path | None) -> None:
+    """Refuse to write over what is read."""
+    from goldbench.pipeline.formats.runs.scorecard_files import scorecard_beside
+    from goldbench.pipeline.goldset.gold_path import check_apart
+
+    beside = scorecard_beside(html) if html else None
+    check_apart(
+        {"--per-query": per_query, "--html, the card goes beside it": beside, "--html": html},
+        [gold, *(one.path for one in runs.values())],
+    )
+
+
+def _tracker(name: Name | None, *, texts: bool) -> Tracker | None:
+    """Return the tracker, before anything is read."""
+    if name is None:
+        if texts:
+            raise UsageError("--log-texts: needs --to, which says where scores are logged")
+        return None
+    from contextlib import redirect_stdout
+
+    from goldbench.pipeline.score.trackers.tracker_choice import tracker_of
+
+    with redirect_stdout(sys.stderr):
+        return tracker_of(name)
+
+
+def _log(tracker: Tracker, gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result], *, texts: bool) -> None:
+    """Log the scores of every system; what the tracker prints goes beside the result."""
+    from contextlib import redirect_stdout
+
+    from goldbench.pipeline.score.trackers.logged_scores import logged
+
+    for name, result in results.items():
+        one = logged(gold, name, runs[name], result, texts=texts)
+        with redirect_stdout(sys.stderr):
+            place = tracker.log(one)
+        screen.note(f"Logged: {name} as {place}")
 
 
 def _corrected(

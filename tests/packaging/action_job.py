@@ -43,17 +43,11 @@ class Job:
     def summary(self) -> str:
         return (self.folder / "summary").read_text(encoding="utf-8")
 
-    def prepare(self, *, installed: bool = True) -> None:
-        """Make the runner's folders.
-
-        With ``installed`` what the install step makes stands already, newer than what it is made of.
-        """
+    def prepare(self) -> None:
+        """Make the runner's folders; what the install step makes stands already, newer than what it is made of."""
         for name in ("summary", "env", "path"):
             (self.folder / name).write_text("", encoding="utf-8")
         (self.folder / "event.json").write_text(json.dumps(self.event), encoding="utf-8")
-        self.temporary.mkdir()
-        if not installed:
-            return
         programs = self.temporary / "goldbench-venv" / "bin"
         programs.mkdir(parents=True)
         for name in ("python", "goldbench"):

@@ -1,0 +1,1 @@
+"""Where scores are kept over time: MLflow, Weights & Biases and Langfuse, each through its own client."""
