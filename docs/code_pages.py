@@ -173,7 +173,7 @@ def _callable(level: str, name: str, one: Callable[..., Any]) -> str:
 
 
 def _parameter(found: inspect.Parameter) -> str:
-    star = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.VAR_POSITIONAL: "*"}.get(found.kind, "")
+    star = "**" if found.kind is inspect.Parameter.VAR_KEYWORD else ""
     default = "" if found.default is inspect.Parameter.empty else f" = {found.default!r}"
     return f"{star}{found.name}: {found.annotation}{default}"
 

@@ -20,7 +20,7 @@ PAGES = ("README.md", "docs/tutorial.md")
 """The pages with such blocks."""
 TRANSLATED = {"docs/README.zh.md": "README.md"}
 """Pages that show the blocks of another one."""
-COLUMNS = "96"
+COLUMNS = "86"
 """The width of the terminal, so that a line fits the page."""
 
 _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)

@@ -326,7 +326,7 @@ def _keys(settings: list[Declared]) -> str:
 
 def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer keeps its classes to itself
     subcommands = getattr(command, "commands", None)
-    yield f"### goldbench {name}\n"
+    yield f"## goldbench {name}\n"
     yield f"{command.help}\n"
     if subcommands is not None:
         for inner, found in subcommands.items():

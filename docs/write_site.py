@@ -23,6 +23,9 @@ PROJECT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md")
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#|//)([^)#\s]+)(#[^)\s]*)?(?=\))")
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
+_DIAGRAM, _AS_TEXT = "```mermaid\n", '```text title="Diagram, as Mermaid reads it"\n'
+"""Code hosts draw diagrams with a library of some megabytes; the site shows their source, which reads well, too."""
+
 
 class BrokenLink(Exception):
     """A link that leads to no file of the project."""
@@ -86,7 +89,7 @@ def stage(folder: Path) -> None:
     for page in sources():
         text, found = linked(page, (ROOT / page).read_text(encoding="utf-8"))
         files |= found
-        _put(folder / place_of(page), text.encode())
+        _put(folder / place_of(page), text.replace(_DIAGRAM, _AS_TEXT).encode())
     for name in files - set(sources()) - {"README.md"}:
         _put(folder / place_of(name), (ROOT / name).read_bytes())
 

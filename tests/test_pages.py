@@ -41,6 +41,16 @@ def test_every_link_leads_to_a_file_and_an_anchor(name: str) -> None:
             assert anchor in anchors(path.read_text(encoding="utf-8")), (target, anchor)
 
 
+def test_every_page_that_code_or_a_text_names_exists() -> None:
+    places = [ROOT / name for name in ("pipeline", "goldbench", "schemas", "prompts", "tests", ".ci", ".github")]
+    files = [
+        path for place in places for path in place.rglob("*") if path.suffix in {".py", ".md", ".yml", ".toml", ""}
+    ]
+    texts = [path.read_text(encoding="utf-8") for path in files if path.is_file()] + list(TEXTS.values())
+    named = {name for text in texts for name in re.findall(r'(?<![\w/."-])docs/[\w/]+\.(?:md|py|toml)\b', text)}
+    assert {name for name in named if not (ROOT / name).is_file()} <= {*ELSEWHERE, "docs/reference.md"}  # of the past
+
+
 def test_a_link_to_a_heading_that_is_gone_is_seen() -> None:
     assert "look-at-the-set" in anchors(PAGES["docs/tutorial.md"])
     assert "look-at-the-sets" not in anchors(PAGES["docs/tutorial.md"])
@@ -81,10 +91,11 @@ LINES = [
 
 
 def options_of(words: list[str]) -> set[str]:
+    """The options of a command; of one that has subcommands and is called without one, those of all."""
     command = built(words[0])
-    for word in words[1:]:
-        command = getattr(command, "commands", {}).get(word, command)
-    return {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
+    inner = getattr(command, "commands", {})
+    called = [inner[word] for word in words[1:2] if word in inner] or [command, *inner.values()]
+    return {name for one in called for option in one.params for name in (*option.opts, *option.secondary_opts)}
 
 
 @pytest.mark.parametrize(("page", "line"), LINES)

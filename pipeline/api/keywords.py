@@ -47,7 +47,7 @@ class MachineOptions(ModelOptions, total=False):
 
 
 class BuildOptions(MachineOptions, total=False):
-    """The options of ``goldbench build`` that are settings, as ``docs/reference.md`` lists them."""
+    """The options of ``goldbench build`` that are settings, as ``docs/reference/commands.md`` lists them."""
 
     text_field: str | None
     id_field: str | None
@@ -69,13 +69,13 @@ class BuildOptions(MachineOptions, total=False):
 
 
 class RefreshOptions(MachineOptions, total=False):
-    """The options of ``goldbench refresh`` that are settings, as ``docs/reference.md`` lists them."""
+    """The options of ``goldbench refresh`` that are settings, as ``docs/reference/commands.md`` lists them."""
 
     queries: int | None
 
 
 class GradeOptions(MachineOptions, total=False):
-    """The options of ``goldbench grade`` that are settings, as ``docs/reference.md`` lists them."""
+    """The options of ``goldbench grade`` that are settings, as ``docs/reference/commands.md`` lists them."""
 
     depth: int | None
     judges: str | Sequence[str] | None

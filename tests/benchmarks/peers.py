@@ -92,6 +92,7 @@ def main() -> None:
     ours = _median(found[GOLDBENCH])
     if isinstance(ours, str):
         raise SystemExit(f"goldbench {ours}")
+    _say(GOLDBENCH, ours, ours)
     for peer in PEERS:
         _say(peer, _median(found[peer]), ours)
 

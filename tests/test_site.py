@@ -1,0 +1,144 @@
+"""The documentation site: built strictly and in time, whole on its own, fit for a telephone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup
+
+from docs.write_site import BrokenLink, linked, place_of, stage
+from tests.conftest import ROOT
+from tests.report.test_page_in_a_browser import BROWSER
+
+MADE = pytest.mark.skipif(not (ROOT / ".venv" / ".runtime").exists(), reason="made by make install")
+LOADS = {
+    "script": "src",
+    "img": "src",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "object": "data",
+}
+
+
+def test_links_follow_their_files_into_the_site() -> None:
+    text = (
+        "[a](../glossary.md#x) [b](../../CHANGELOG.md) ![c](../../data/screenshots/score.png) [d](#e) [f](https://x.y)"
+    )
+    moved, found = linked("docs/how_to/query_logs.md", text)
+    assert moved == (
+        "[a](../glossary.md#x) [b](../project/CHANGELOG.md) ![c](../files/data/screenshots/score.png) "
+        "[d](#e) [f](https://x.y)"
+    )
+    assert found == {"docs/glossary.md", "CHANGELOG.md", "data/screenshots/score.png"}
+    assert place_of("data/example/README.md").endswith(".txt")  # shown as it is
+
+
+@pytest.mark.parametrize("link", ["gone.md", "../../pyproject.tom", "../../../outside.md"])
+def test_a_link_to_no_file_of_the_project_is_refused(link: str) -> None:
+    with pytest.raises(BrokenLink, match=r"docs/how_to/query_logs\.md"):
+        linked("docs/how_to/query_logs.md", f"[a]({link})")
+    assert linked("docs/how_to/query_logs.md", f"`[a]({link})`")[1] == set()
+
+
+def test_what_is_staged_holds_pages_and_pictures_and_no_code(tmp_path: Path) -> None:
+    stage(tmp_path / "pages")
+    names = {path.relative_to(tmp_path / "pages").as_posix() for path in (tmp_path / "pages").rglob("*")}
+    assert {"index.md", "how_to/query_logs.md", "project/CHANGELOG.md", "files/data/screenshots/score.png"} <= names
+    assert not [name for name in names if name.endswith((".py", ".pyc"))]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, as ``make docs`` builds it strictly, in under a minute once its builder is installed."""
+    out = tmp_path_factory.mktemp("site") / "site"
+    make = ["make", "--silent", "docs", f"SITE={out}"]
+    subprocess.run(make, cwd=ROOT, check=True, timeout=300, capture_output=True)
+    begun = time.monotonic()
+    subprocess.run(make, cwd=ROOT, check=True, timeout=60, capture_output=True)
+    assert time.monotonic() - begun < 60
+    return out
+
+
+def html_pages(site: Path) -> list[Path]:
+    """The pages, without the one that a server shows for wrong addresses."""
+    found = (path for path in sorted(site.rglob("*.html")) if "files" not in path.relative_to(site).parts)
+    return [path for path in found if path.name != "404.html"]
+
+
+@pytest.mark.slow
+@MADE
+@pytest.mark.timeout(400)
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    pages = html_pages(site)
+    assert len(pages) > 40
+    for page in pages:
+        soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+        loaded = [one.get(name) for tag, name in LOADS.items() for one in soup.find_all(tag)]
+        loaded += [one.get("href") for one in soup.find_all("link") if one.get("rel") != ["canonical"]]
+        assert [address for address in loaded if address and "//" in address] == [], page
+
+
+@pytest.fixture
+def opened(site: Path) -> Iterator[Any]:
+    """Give a function that opens a browser's window of a width; addresses outside the site are refused and listed."""
+    if BROWSER is None and not os.environ.get("REQUIRE_BROWSER"):
+        pytest.skip("no Chromium here; CHROMIUM_PATH says where one is")
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
+        )
+
+        def window(width: int) -> tuple[Any, list[str]]:
+            context, asked = browser.new_context(viewport={"width": width, "height": 800}), list[str]()
+
+            def answer(route: Any) -> None:
+                if route.request.url.startswith(site.as_uri()):
+                    route.continue_()
+                else:
+                    asked.append(route.request.url)
+                    route.abort()
+
+            context.route("**/*", answer)
+            return context.new_page(), asked
+
+        yield window
+        browser.close()
+
+
+@pytest.mark.slow
+@MADE
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("width", [1280, 360])
+def test_every_page_fits_the_screen_and_asks_no_other_host(site: Path, opened: Any, width: int) -> None:
+    page, asked = opened(width)
+    wide = {}
+    for path in html_pages(site):
+        page.goto(path.as_uri())
+        found = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        if found[0] > found[1]:
+            wide[path.relative_to(site).as_posix()] = found
+    assert wide == {}
+    assert asked == []
+
+
+@pytest.mark.slow
+@MADE
+@pytest.mark.timeout(400)
+def test_the_search_finds_a_page_without_a_server(site: Path, opened: Any) -> None:
+    page, asked = opened(1280)
+    page.goto((site / "index.html").as_uri())
+    page.locator(".md-search__button").first.click()
+    page.get_by_role("combobox").or_(page.locator("input[type=search], input[type=text]")).first.press_sequentially(
+        "hole"
+    )
+    page.locator("a[href*='explanation/holes.html']").filter(has_text="What is a hole?").nth(1).wait_for(timeout=20_000)
+    assert asked == []
