@@ -85,6 +85,14 @@ def load(folder: Path, measure: str = "ndcg@10") -> Track:
     return Track(people, model)
 
 
+def biases(track: Track) -> str:
+    """Return how a model's differences of runs relate to those of people."""
+    people, model = (values.mean(axis=1) - values.mean() for values in (track.people, track.model))
+    slope = float(people @ model / (model @ model))
+    spread = (people - slope * model).std() / model.std()
+    return f"slope of people's differences {slope:.2f}, biases {spread:.2f} of the standard deviation of the model's"
+
+
 def people_alone(human: Floats, judge: Floats, others: Floats) -> Floats:
     return np.asarray(human.mean(axis=1))
 
@@ -181,6 +189,7 @@ def main() -> None:
     if options.elsewhere:
         _print_elsewhere({CHOSEN_ON: [track], **elsewhere()}, options.times, options.systems)
         return
+    print(f"{CHOSEN_ON}: {biases(track)}")
     rows.heading()
     for (name, case), systems, judged in product(CASES.items(), options.systems, JUDGED):
         found = figures([track], systems, judged, case, options.times)
@@ -205,7 +214,8 @@ def _print_elsewhere(groups: dict[str, list[Track]], times: int, numbers: Sequen
         for name, tracks in groups.items()
     })  # fmt: skip
     print(f"prior probabilities as shipped: {joint_prior.SHIPPED}")
-    print("\n".join(f"by all collections but {name}: {prior}" for name, prior in others.items()))
+    for name, prior in others.items():
+        print(f"by all collections but {name}: {prior}. {name}, first judge: {biases(groups[name][0])}")
     rows.heading()
     for (name, tracks), (systems, judged) in product(groups.items(), settings):
         for prior, whose in ((joint_prior.SHIPPED, "prior as shipped"), (others[name], "prior of the others")):

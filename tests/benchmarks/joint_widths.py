@@ -1,7 +1,7 @@
 """Three ways to make intervals of differences that hold together: their coverage and width, on TREC DL 2023.
 
 ``python -m tests.benchmarks.joint_widths [TIMES [RESAMPLES]]`` (60 studies, 40 resamples) uses the studies and stress
-cases of `joint_validity`, with 5 systems:
+cases of `joint_validity`, with 5 systems and few judged queries:
 
 - *posterior*: what the product prints.
 - *bootstrap*: judged and other queries are drawn anew, the joint estimate is made of each draw, and the largest
@@ -24,11 +24,12 @@ from goldbench.pipeline.measures.statistics.direct_contrasts import Direct
 from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
 from goldbench.pipeline.measures.statistics.normal_draws import NormalDraws
 from tests.benchmarks.collections import collections_folder
-from tests.benchmarks.joint_validity import CASES, JUDGED, QUERIES, Drawn, drawn, load
+from tests.benchmarks.joint_validity import CASES, QUERIES, Drawn, drawn, load
 
 Floats = npt.NDArray[np.float64]
 Way = Callable[[Drawn, int], tuple[Floats, Floats]]
-SYSTEMS, LEVEL, DRAWS = 5, 0.95, 2_000
+SYSTEMS, JUDGED = 5, (10, 20)
+LEVEL, DRAWS = 0.95, 2_000
 LEAST = 4
 """Fewest different judged queries of a resample."""
 ONE, OTHER = np.triu_indices(SYSTEMS, 1)

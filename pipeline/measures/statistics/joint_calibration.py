@@ -49,8 +49,8 @@ class _Belief:
 _INFORMED = (_Belief(0.45, slope=1.0, slope_sd=0.05, spread=0.08), _Belief(0.2, slope=1.0, slope_sd=0.25, spread=0.3))
 """A good judge and a poor one.
 
-On TREC Deep Learning 2023 the differences of runs under GPT-4's labels have a slope of 0.99 to those of people, and the
-standard deviation of their biases is 0.11 of that of the differences.
+On TREC Deep Learning 2023 people's differences of runs have a slope of 0.99 on those under GPT-4's labels, and the
+standard deviation of the biases is 0.11 of that of the differences (``python -m tests.benchmarks.joint_validity``).
 """
 _IGNORANT = _Belief(0.35, slope=0.0, slope_sd=0.3, spread=1.0)
 """A model that knows nothing of the systems: the judged queries alone decide, and no difference is shrunk."""
