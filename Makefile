@@ -102,7 +102,7 @@ lint: $(VENV)/.dev ## Check style
 
 .venv-tools/%/.done: .ci/tools-%.lock $(VENV)/.uv
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-tools/$*
-	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --no-deps --require-hashes --python .venv-tools/$*/bin/python -r $<
+	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --compile --no-deps --require-hashes --python .venv-tools/$*/bin/python -r $<
 	@touch $@
 
 trackers: .venv-tools/trackers/.done ## Also install experiment trackers for their tests (large)

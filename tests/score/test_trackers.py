@@ -233,6 +233,8 @@ def test_what_cannot_be_logged_is_one_line_after_the_scores(files: Path, langfus
     assert without.stderr.splitlines()[-1].startswith(
         "goldbench: --to langfuse: LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET"
     )
+    off = score(files, "--to", "langfuse", **keys(langfuse), LANGFUSE_TRACING_ENABLED="False")
+    assert (off.returncode, off.stdout, "the client sends nothing; unset it" in off.stderr) == (2, "", True)
     server = score(files, "--to", "mlflow", MLFLOW_TRACKING_URI=langfuse.url, MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")
     assert server.returncode == 2
     assert "goldbench: --to mlflow: bm25 cannot be logged (" in server.stderr
