@@ -347,3 +347,16 @@ def test_what_tools_made_in_a_folder_does_not_keep_it_from_being_replaced(sample
     (folder / "mine.txt").write_text("a note")
     with pytest.raises(OutputError, match=r"mine\.txt"):
         GoldSet.load(sample).export("ir_datasets", folder, force=True)
+
+
+def test_grades_that_count_from_1_on_count_from_1_on_after_a_round_trip(tmp_path: Path, brought: Import) -> None:
+    (tmp_path / "set" / "qrels").mkdir(parents=True)
+    (tmp_path / "set" / "corpus.jsonl").write_text('{"_id": "a", "text": "one"}\n{"_id": "b", "text": "two"}\n')
+    (tmp_path / "set" / "queries.jsonl").write_text('{"_id": "q", "text": "which?"}\n{"_id": "r", "text": "why?"}\n')
+    (tmp_path / "set" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t2\nr\tb\t1\n")
+    gold = GoldSet.load(tmp_path / "set")
+    assert gold.relevant_from == 1
+    for kind, to in (("ir_datasets", "ir_datasets"), ("autorag", "autorag")):
+        found = brought(kind, gold.export(to, tmp_path / to))
+        assert found["relevant_docs"] == {"q": ["b", "a"], "r": ["b"]}
+        assert found["relevance_scores"] == {"q": {"a": 2, "b": 3}, "r": {"b": 2}}
