@@ -40,14 +40,16 @@ def brought(tmp_path: Path, goldbench_inside: Goldbench) -> Import:
     return bring
 
 
-def check_brought(found: dict[str, Any], *, answers: bool = True) -> None:
-    """Check that a set came back as it was; BEIR's readers strip white space around a passage."""
+def check_brought(found: dict[str, Any], *, evidence: bool = True) -> None:
+    """Check that a set came back as it was."""
     assert found["corpus"] == CORPUS
     assert found["relevance_scores"] == GRADES
     assert found["metadata"]["evidence_level"] == "model"
     assert found["metadata"]["notice"] == "Written by a test."
-    if answers:
-        assert {key: one["text"] for key, one in found["answers"].items()} == ANSWERS
+    assert {key: one["text"] for key, one in found["answers"].items()} == ANSWERS
+    if evidence:
+        quotes = {key: [(q["quote"], q["chunk_id"]) for q in one["evidence"]] for key, one in found["answers"].items()}
+        assert quotes == {key: [(CORPUS[CONTEXTS[key][0]][:4], CONTEXTS[key][0])] for key in ANSWERS}
 
 
 class TestTheHub:
@@ -318,10 +320,10 @@ found["method"] = [query.query_id for query in data.queries_iter()]
         folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
         (folder / "ir_dataset.py").write_text("raise SystemExit('was run')")
         found = brought("ir_datasets", folder)
-        check_brought(found)
+        check_brought(found, evidence=False)
         assert found["queries"] == ALONE
         evaluator = GoldSet.load(sample).export("sentence-transformers", tmp_path / "y")
-        check_brought(brought("beir", evaluator))
+        check_brought(brought("beir", evaluator), evidence=False)
 
 
 def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path: Path) -> None:
