@@ -19,6 +19,7 @@ from goldbench.pipeline.exports.hub_upload import check_push
 from goldbench.pipeline.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench, needs
 from tests.exports.conftest import Read
+from tests.exports.how_to_page import SECTIONS, blocks
 from tests.exports.loopback_hub import loopback_hub
 from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 
@@ -176,6 +177,7 @@ except ValueError as error:
             assert found["queries"] == QUESTIONS
             assert found["standalone"] == {"q4": ALONE["q4"]}
             assert found["needs"] == {"q2": ["tank#1", "valve"]}
+            assert found.get("unanswerable", {}) == (UNANSWERED if to == "hf" else {})
             assert found["history"]["q4"] == [{"question": "Which valve is slow?", "answer": "The motor valve."}]
 
 
@@ -255,14 +257,10 @@ class TestAutoRAG:
 
     @pytest.mark.slow
     def test_autorag_takes_the_tables_and_measures_by_them(self, sample: Path, tmp_path: Path, read: Read) -> None:
-        folder = GoldSet.load(sample).export("autorag", tmp_path / "x")
+        GoldSet.load(sample).export("autorag", tmp_path / "mine-autorag")
+        (page,) = blocks("python", SECTIONS["AutoRAG"])
         lines = """
-import pandas as pd
 from autorag.schema.metricinput import MetricInput
-from autorag.utils import cast_corpus_dataset, cast_qa_dataset, validate_qa_from_corpus_dataset
-qa = cast_qa_dataset(pd.read_parquet(file + "/qa.parquet"))
-corpus = cast_corpus_dataset(pd.read_parquet(file + "/corpus.parquet"))
-validate_qa_from_corpus_dataset(qa, corpus)
 inputs = MetricInput.from_dataframe(qa)
 found = {
     "groups": {row.qid: row.retrieval_gt for row in qa.itertuples()},
@@ -271,7 +269,7 @@ found = {
     "complete": [one.is_fields_notnone(["query", "retrieval_gt"]) for one in inputs],
 }
 """
-        found = read("autorag", lines, folder)
+        found = read("autorag", page + lines)
         contexts = {key: Counter(doc for group in groups for doc in group) for key, groups in found["groups"].items()}
         assert contexts == {key: Counter(docs) for key, docs in CONTEXTS.items()}
         assert found["answers"] == {key: [answer] for key, answer in ANSWERS.items()}
@@ -282,12 +280,10 @@ found = {
 class TestIrDatasets:
     @pytest.mark.slow
     def test_it_reads_the_same_documents_queries_and_judgments(self, sample: Path, tmp_path: Path, read: Read) -> None:
-        folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
+        GoldSet.load(sample).export("ir_datasets", tmp_path / "mine-ir")
+        GoldSet.load(sample).export("hf", tmp_path / "mine-hf")
+        pages = [*blocks("python", SECTIONS["ir_datasets"]), *blocks("python", SECTIONS["Hugging Face Hub"])]
         lines = """
-import sys
-sys.path.insert(0, file)
-import ir_dataset, ir_datasets
-data = ir_datasets.load(ir_dataset.DATASET_ID)
 found = {
     "id": ir_dataset.DATASET_ID,
     "docs": {doc.doc_id: doc.default_text() for doc in data.docs_iter()},
@@ -296,15 +292,17 @@ found = {
     "qrels": data.qrels_dict(),
     "one": data.docs_store().get("valve").text,
     "meanings": list(data.qrels_defs()),
+    "hub": [len(queries), len(judgments)],
 }
 from goldbench import GoldSet
 again = GoldSet.load(ir_dataset.DATASET_ID, kind="ir_datasets")
 found["again"] = {"corpus": again.corpus, "qrels": again.qrels}
-data = GoldSet.load(file + "/../run").to_ir_datasets(file + "/../y")
+data = GoldSet.load("run").to_ir_datasets("again")
 found["method"] = [query.query_id for query in data.queries_iter()]
 """
-        found = read("tools", lines, folder)
+        found = read("tools", "".join(pages) + lines)
         assert found["id"] == "goldbench/run"
+        assert found["hub"] == [len(ALONE), len(JUDGED)]
         assert found["docs"] == CORPUS
         assert found["queries"] == ALONE
         assert found["answers"] == ANSWERS

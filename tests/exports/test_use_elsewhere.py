@@ -42,7 +42,8 @@ def test_the_configuration_for_promptfoo_runs(sample: Path, goldbench_inside: Go
 def test_the_versions_are_those_of_the_environments() -> None:
     rows = re.findall(r"^\| ([\w-]+) \| (\d[\w.]*) \|", SECTIONS["Versions tried"], re.MULTILINE)
     assert len(rows) >= 8
-    locks = "".join(path.read_text(encoding="utf-8") for path in (ROOT / ".ci").glob("*.lock"))
+    pinned = (*(ROOT / ".ci").glob("*.lock"), ROOT / ".ci" / "models.txt")
+    locks = "".join(path.read_text(encoding="utf-8") for path in pinned)
     locked = set(re.findall(r"^([\w.-]+)==([\w.]+)", locks, re.MULTILINE)) | {
         row for row in rows if row[0] == "promptfoo"
     }

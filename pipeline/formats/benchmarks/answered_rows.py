@@ -27,7 +27,7 @@ from goldbench.pipeline.text.display import shown
 from goldbench.schemas.query import QueryKind
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
-_KINDS = frozenset(QueryKind) - {QueryKind.UNANSWERABLE}
+KINDS = frozenset(QueryKind) - {QueryKind.UNANSWERABLE}
 _RELEVANT = [int(grade) for grade in Relevance if grade >= RELEVANT]
 
 
@@ -208,7 +208,7 @@ def _topic(one: Sample) -> Topic:
     kind = one.known.get("kind")
     return topic._replace(
         answers=tuple(quoted(one.known.get("evidence"), one.passages)) if one.answer else (),
-        kind=QueryKind(kind) if kind in _KINDS else None,
+        kind=QueryKind(kind) if kind in KINDS else None,
         needs=needed if len(needed) > 1 else (),
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.benchmarks.answered_rows import cited_ids, quoted
+from goldbench.pipeline.formats.benchmarks.answered_rows import KINDS, cited_ids, quoted
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, topic_of_row
 from goldbench.pipeline.formats.benchmarks.folders import choose
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
@@ -19,6 +19,7 @@ from goldbench.pipeline.formats.interchange_names import AUTORAG_CORPUS, AUTORAG
 from goldbench.pipeline.formats.json_maps import parse_json
 from goldbench.pipeline.formats.tables import open_table
 from goldbench.pipeline.text.display import shown
+from goldbench.schemas.query import QueryKind
 from goldbench.schemas.relevance import Relevance
 
 T = TypeVar("T")
@@ -117,7 +118,10 @@ def _topic(place: Place, row: Mapping[str, Any], passages: Mapping[str, str]) ->
     text = asked if isinstance(asked, str) else query
     found = topic_of_row(place, {"id": _text(row, "qid"), "text": text, "metadata": metadata})
     quotes = quoted(known.get("evidence"), passages) if found.answer else ()
-    return found._replace(needs=_needed(_groups(row)), answers=tuple(quotes))
+    kind = known.get("kind")
+    return found._replace(
+        kind=QueryKind(kind) if kind in KINDS else None, needs=_needed(_groups(row)), answers=tuple(quotes)
+    )
 
 
 def _judged(place: Place, row: Mapping[str, Any]) -> list[Qrel]:
