@@ -111,6 +111,9 @@ class TestEveryTarget:
         assert goldbench_inside("export", sample, "--to", to).returncode == 0
         assert place_for(to, sample.parent).with_stem(f"run-{to}").exists()
 
+
+@pytest.mark.parametrize("to", ["ragas", "llama-index", "mteb"])  # a file of lines, a file, a folder
+class TestThePlace:
     def test_what_is_there_is_replaced_only_with_force(self, to: str, sample: Path, tmp_path: Path) -> None:
         found, place = read_set(sample), place_for(to, tmp_path)
         export_set(found, to, place)
