@@ -40,7 +40,8 @@ def write_beir(exported: ExportedSet, folder: Path) -> None:
         rows = csv.writer(file, delimiter="\t", lineterminator="\n")
         rows.writerow(JUDGMENT_COLUMNS)
         rows.writerows(judgments(exported))
-    write_json(folder / EXPORT_ABOUT, about(exported))
+    files_of = {"corpus": BEIR_CORPUS, "queries": BEIR_QUERIES, "qrels": BEIR_TEST_QRELS}
+    write_json(folder / EXPORT_ABOUT, {**about(exported), "files": files_of})
 
 
 def corpus_rows(exported: ExportedSet) -> Iterator[dict[str, Any]]:

@@ -23,7 +23,7 @@ def check_push(to: str, name: str) -> None:
         name: The data set, as ``user/name``.
 
     Raises:
-        UsageError: The target is no data set of the hub, or the name is not valid.
+        UsageError: The target is not a data set of the hub, or the name is not valid.
         MissingExtra: The client of the hub is not installed.
     """
     if to not in PUSHED:

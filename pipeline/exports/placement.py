@@ -12,6 +12,9 @@ from goldbench.pipeline.exports.exported_set import ExportedSet
 from goldbench.pipeline.exports.targets import TARGETS, Target
 from goldbench.pipeline.text.display import amount, queries, shown
 
+_MADE_BY_TOOLS = frozenset({"__pycache__", "corpus.jsonl.pklz4"})
+"""What Python and ir_datasets make in an exported folder when they read it; a new export takes its place, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -91,7 +94,8 @@ def _put(target: Target, written: ExportedSet, out: Path) -> None:
 def _check_only_its_files(draft: Path, out: Path) -> None:
     """Refuse to replace a folder with a file that the export does not write."""
     own = {path.relative_to(draft) for path in draft.rglob("*")}
-    other = next((path for path in sorted(out.rglob("*")) if path.relative_to(out) not in own), None)
+    found = (path for path in sorted(out.rglob("*")) if _MADE_BY_TOOLS.isdisjoint(path.relative_to(out).parts))
+    other = next((path for path in found if path.relative_to(out) not in own), None)
     if other is not None:
         raise OutputError(
             f"{shown(out)}: holds {shown(other.name)}, which is not part of the export; give another --out"

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldbench import GoldSet, UsageError
+from goldbench import GoldSet, OutputError, UsageError
 from goldbench.pipeline.exports.hub_upload import check_push
 from goldbench.pipeline.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench, needs
@@ -40,14 +40,16 @@ def brought(tmp_path: Path, goldbench_inside: Goldbench) -> Import:
     return bring
 
 
-def check_brought(found: dict[str, Any], *, answers: bool = True) -> None:
-    """Check that a set came back as it was; BEIR's readers strip white space around a passage."""
+def check_brought(found: dict[str, Any], *, evidence: bool = True) -> None:
+    """Check that a set came back as it was."""
     assert found["corpus"] == CORPUS
     assert found["relevance_scores"] == GRADES
     assert found["metadata"]["evidence_level"] == "model"
     assert found["metadata"]["notice"] == "Written by a test."
-    if answers:
-        assert {key: one["text"] for key, one in found["answers"].items()} == ANSWERS
+    assert {key: one["text"] for key, one in found["answers"].items()} == ANSWERS
+    if evidence:
+        quotes = {key: [(q["quote"], q["chunk_id"]) for q in one["evidence"]] for key, one in found["answers"].items()}
+        assert quotes == {key: [(CORPUS[CONTEXTS[key][0]][:4], CONTEXTS[key][0])] for key in ANSWERS}
 
 
 class TestTheHub:
@@ -318,10 +320,10 @@ found["method"] = [query.query_id for query in data.queries_iter()]
         folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
         (folder / "ir_dataset.py").write_text("raise SystemExit('was run')")
         found = brought("ir_datasets", folder)
-        check_brought(found)
+        check_brought(found, evidence=False)
         assert found["queries"] == ALONE
         evaluator = GoldSet.load(sample).export("sentence-transformers", tmp_path / "y")
-        check_brought(brought("beir", evaluator))
+        check_brought(brought("beir", evaluator), evidence=False)
 
 
 def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path: Path) -> None:
@@ -335,3 +337,28 @@ def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path:
         assert module == (ROOT / "pipeline/exports/standalone" / f"{name}.py").read_text(encoding="utf-8")
         assert "import goldbench" not in module
         assert "from goldbench" not in module
+
+
+def test_what_tools_made_in_a_folder_does_not_keep_it_from_being_replaced(sample: Path, tmp_path: Path) -> None:
+    folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
+    for name in ("__pycache__/ir_dataset.pyc", "corpus.jsonl.pklz4/bin"):
+        (folder / name).parent.mkdir()
+        (folder / name).write_bytes(b"made by a tool")
+    GoldSet.load(sample).export("ir_datasets", folder, force=True)
+    assert not (folder / "__pycache__").exists()
+    (folder / "mine.txt").write_text("a note")
+    with pytest.raises(OutputError, match=r"mine\.txt"):
+        GoldSet.load(sample).export("ir_datasets", folder, force=True)
+
+
+def test_grades_that_count_from_1_on_count_from_1_on_after_a_round_trip(tmp_path: Path, brought: Import) -> None:
+    (tmp_path / "set" / "qrels").mkdir(parents=True)
+    (tmp_path / "set" / "corpus.jsonl").write_text('{"_id": "a", "text": "one"}\n{"_id": "b", "text": "two"}\n')
+    (tmp_path / "set" / "queries.jsonl").write_text('{"_id": "q", "text": "which?"}\n{"_id": "r", "text": "why?"}\n')
+    (tmp_path / "set" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t2\nr\tb\t1\n")
+    gold = GoldSet.load(tmp_path / "set")
+    assert gold.relevant_from == 1
+    for kind, to in (("ir_datasets", "ir_datasets"), ("autorag", "autorag")):
+        found = brought(kind, gold.export(to, tmp_path / to))
+        assert found["relevant_docs"] == {"q": ["b", "a"], "r": ["b"]}
+        assert found["relevance_scores"] == {"q": {"a": 2, "b": 3}, "r": {"b": 2}}

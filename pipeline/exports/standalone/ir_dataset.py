@@ -86,19 +86,18 @@ def dataset(folder: str | Path = FOLDER) -> Dataset:
     """Return the data set.
 
     Args:
-        folder: The folder with ``corpus.jsonl``, ``queries.jsonl``, ``qrels`` and ``goldbench.json``.
+        folder: The folder of the set.
     """
-    place = Path(folder)
-    about = json.loads((place / "goldbench.json").read_text(encoding="utf-8"))
+    about = json.loads((Path(folder) / "goldbench.json").read_text(encoding="utf-8"))
+    files = {part: Path(folder) / name for part, name in about["files"].items()}
     languages = about["languages"]
     lang = languages[0] if len(languages) == 1 else None
     meanings = {int(grade): text for grade, text in about["grades"].items()}
-    docs = LocalDownload(place / "corpus.jsonl", mkdir=False)
-    queries = LocalDownload(place / "queries.jsonl", mkdir=False)
+    docs, queries = (LocalDownload(files[part], mkdir=False) for part in ("corpus", "queries"))
     return Dataset(
         JsonlDocs(docs, GoldDoc, {"doc_id": "_id", "text": "text"}, lang=lang),
         JsonlQueries(queries, GoldQuery, {"query_id": "_id", "text": "text", "answer": "answer"}, lang=lang),
-        GoldQrels(place / "qrels" / "test.tsv", meanings),
+        GoldQrels(files["qrels"], meanings),
     )
 
 

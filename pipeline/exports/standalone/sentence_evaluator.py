@@ -77,19 +77,17 @@ def evaluator(folder: str | Path = FOLDER, **options: Any) -> GradedEvaluator:  
     """Return the evaluator.
 
     Args:
-        folder: The folder with ``corpus.jsonl``, ``queries.jsonl``, ``qrels`` and ``goldbench.json``.
+        folder: The folder of the set.
         options: As in ``GradedEvaluator``.
     """
-    place = Path(folder)
-    about = json.loads((place / "goldbench.json").read_text(encoding="utf-8"))
+    about = json.loads((Path(folder) / "goldbench.json").read_text(encoding="utf-8"))
+    files = {part: Path(folder) / name for part, name in about["files"].items()}
     grades: dict[str, dict[str, int]] = {}
-    with (place / "qrels" / "test.tsv").open(encoding="utf-8", newline="") as file:
+    with files["qrels"].open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
             grades.setdefault(row["query-id"], {})[row["corpus-id"]] = int(row["score"])
     options = {"name": about["name"], "relevant_from": about["relevant_from"], **options}
-    return GradedEvaluator(
-        dict(_texts(place / "queries.jsonl")), dict(_texts(place / "corpus.jsonl")), grades, **options
-    )
+    return GradedEvaluator(dict(_texts(files["queries"])), dict(_texts(files["corpus"])), grades, **options)
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:

@@ -213,6 +213,13 @@ def _topic(one: Sample) -> Topic:
     )
 
 
+def cited_ids(cited: object) -> Iterator[str]:
+    """Yield the passages that the quotes of a reference answer stand in; see `quoted`."""
+    for one in cited if isinstance(cited, list) else ():
+        if isinstance(one, Mapping) and isinstance(one.get("chunk_id"), str):
+            yield one["chunk_id"]
+
+
 def quoted(cited: object, passages: Mapping[str, Any]) -> Iterator[tuple[str, int, int, str]]:
     """Yield the quotes of a reference answer as `Topic.answers` has them, each where its passage holds it.
 

@@ -49,7 +49,17 @@ class Books:
         self.leave_out(stage, rule)
 
     def broken_part(self, stage: str, rule: str, item: str, error: InputError) -> None:
-        """Count and list a broken part of an item that is kept without it; arguments and errors as of `broken`."""
+        """Count and list a broken part of an item that is kept without it.
+
+        Args:
+            stage: As in `broken`.
+            rule: As in `broken`.
+            item: As in `broken`.
+            error: As in `broken`.
+
+        Raises:
+            InputError: Broken items must not be dropped.
+        """
         self._list(stage, rule, item, error)
         self.parts.setdefault(stage, Counter())[rule] += 1
 

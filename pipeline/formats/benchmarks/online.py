@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from goldbench.pipeline.errors import InputError, MissingExtra, UsageError
+from goldbench.pipeline.formats.benchmarks.answered_rows import cited_ids, quoted
 from goldbench.pipeline.formats.benchmarks.collection import (
     Chosen,
     Collection,
@@ -164,15 +165,30 @@ def _retrieval_set(
         for part in ("answers", "notes")
         if part in configurations
     }
+    evidence = {query_id: _evidence(row) for query_id, row in known.get("answers", {}).items()}
+    cited = {doc_id for found in evidence.values() for doc_id in cited_ids(found)}
+    passages = {
+        row["_id"]: f"{row.get('title') or ''} {row['text']}".strip() for row in corpus if row.get("_id") in cited
+    }
     return Collection(
         kind="hf",
         documents=lambda: _read(_numbered("corpus", corpus), entry_of_row, where),
-        queries=lambda: _read(_numbered("query", _with_notes(queries, known)), _noted, where),
+        queries=lambda: (
+            topic._replace(answers=tuple(quoted(evidence.get(topic.query_id), passages)))
+            for topic in _read(_numbered("query", _with_notes(queries, known)), _noted, where)
+        ),
         judgments=lambda: _read(_numbered("judgment", judged), _qrel, where),
         names=(f"{where} corpus", f"{where} queries", f"{where} qrels"),
         files=_local(name),
         joins_titles=True,
     )
+
+
+def _evidence(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the quotes of an answer, as ``dataset.json`` has them."""
+    found = row.get("evidence")
+    quotes = found if isinstance(found, list) else ()
+    return [{"quote": one.get("quote"), "chunk_id": one.get("corpus-id")} for one in quotes if isinstance(one, Mapping)]
 
 
 def _with_notes(
@@ -234,7 +250,7 @@ def _asked(ask: Callable[[], Any], where: str) -> Any:  # noqa: ANN401  an optio
 
 
 def _about_on_the_hub(name: str) -> About:
-    """Return what an export says of the set; nothing of a data set that is no export."""
+    """Return what an export says of the set; nothing of a data set that was not exported."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
