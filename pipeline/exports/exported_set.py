@@ -14,6 +14,7 @@ from goldbench.pipeline.goldset.gold_path import (
     each_document,
     members_of,
     metadata_of,
+    metadata_of_queries,
     notes_of_queries,
     read_gold,
     texts_of_documents,
@@ -141,7 +142,7 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
     texts = texts_of_queries(path)
     if not texts:
         raise InputError(shown(path), "has no texts of queries to export; give the folder of a set, not its judgments")
-    members = members_of(path, search=True)
+    members = members_of(path, search=True) or _members_of_copy(path)
     unanswerable: Mapping[str, str] = members.get("unanswerable", {})
     home = GoldFolder(path if path.is_dir() else path.parent)
     written = {query.query_id: query.model_dump(mode="json") for query in home.unanswerable.read_any()}
@@ -165,6 +166,15 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
         metadata=metadata_of(path),
         waiting=len(home.waiting()),
     )
+
+
+def _members_of_copy(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the conversations that the metadata of a BEIR folder hold, as the members of a set."""
+    found = metadata_of_queries(path)
+    return {
+        name: {key: metadata[name] for key, metadata in found.items() if name in metadata}
+        for name in ("history", "standalone")
+    }
 
 
 @dataclass(frozen=True, slots=True)

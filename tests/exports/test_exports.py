@@ -46,14 +46,14 @@ class TestTheSet:
         assert queries["q1"].evidence[0] == ("The ", "pump")
         assert dict(found.corpus()) == CORPUS
 
-    def test_a_copy_of_the_beir_folder_has_the_same_queries_contexts_and_answers(
+    def test_a_copy_of_the_beir_folder_has_the_same_queries_contexts_answers_and_turns(
         self, sample: Path, tmp_path: Path
     ) -> None:
         shutil.copytree(sample / "beir", tmp_path / "copy")
         whole, copy = read_set(sample), read_set(tmp_path / "copy")
         kept = [query for query in whole.queries if query.answerable]
-        assert [(q.query_id, q.text, q.contexts, q.answer) for q in copy.queries] == [
-            (q.query_id, q.text, q.contexts, q.answer) for q in kept
+        assert [(q.query_id, q.text, q.contexts, q.answer, q.evidence, q.alone, q.history) for q in copy.queries] == [
+            (q.query_id, q.text, q.contexts, q.answer, q.evidence, q.alone, q.history) for q in kept
         ]
 
     def test_members_in_the_form_of_another_tool_are_passed_over(self, tmp_path: Path) -> None:
