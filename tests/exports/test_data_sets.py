@@ -300,7 +300,7 @@ found["again"] = {"corpus": again.corpus, "qrels": again.qrels}
 data = GoldSet.load("run").to_ir_datasets("again")
 found["method"] = [query.query_id for query in data.queries_iter()]
 """
-        found = read("tools", "".join(pages) + lines)
+        found = read("evaluation", "".join(pages) + lines)
         assert found["id"] == "goldbench/run"
         assert found["hub"] == [len(ALONE), len(JUDGED)]
         assert found["docs"] == CORPUS

@@ -55,7 +55,7 @@ kind = f"{type(dataset).__module__}.{type(dataset).__name__}"
 found = kind, [[None, one.user_input, one.reference, one.reference_contexts] for one in dataset]
 dataset.to_jsonl("saved.jsonl")
 """
-    kind, samples = read("tools", lines)
+    kind, samples = read("evaluation", lines)
     assert kind == "ragas.dataset_schema.EvaluationDataset"
     check([[key, *row[1:]] for key, row in zip(ALONE, samples, strict=True)], contextless=False)
     back = GoldSet.load(sample.parent / "saved.jsonl", kind="ragas")  # this class keeps no ids
@@ -69,7 +69,7 @@ dataset.to_jsonl("saved.jsonl")
 def test_deepeval_loads_goldens(sample: Path, read: Read, goldbench_inside: Goldbench) -> None:
     (lines,) = carried_out("deepeval", sample, goldbench_inside)
     GoldSet.load(sample).export("deepeval", sample.parent / "goldens.jsonl")
-    every = read("tools", lines + DEEPEVAL)
+    every = read("evaluation", lines + DEEPEVAL)
     assert len(every) == 3
     for rows in every:
         check(rows, contextless=True)
@@ -93,7 +93,7 @@ found = [[[g.name, g.input, g.expected_output, g.context, g.additional_metadata]
 @pytest.mark.slow
 def test_llama_index_0_14_evaluates_a_retriever(sample: Path, read: Read, goldbench_inside: Goldbench) -> None:
     lines = carried_out("LlamaIndex", sample, goldbench_inside)[0]
-    found = read("tools", f"{RETRIEVER}{lines}{LLAMA_INDEX}")
+    found = read("evaluation", f"{RETRIEVER}{lines}{LLAMA_INDEX}")
     assert (found["nodes"], found["queries"], found["relevant_docs"]) == (CORPUS, ALONE, CONTEXTS)
     assert found["scores"] == [{"hit_rate": 1.0, "mrr": 1.0}] * len(ALONE)
     assert found["class"] == "NoneType"  # it has no class for such sets any more
@@ -151,7 +151,7 @@ from goldbench import GoldSet
 found = client.create_examples(dataset_name="mine", examples=GoldSet.load("run").to_langsmith())["count"]
 """
     with recorded(langsmith) as server:
-        found = read("tools", lines + again, LANGSMITH_ENDPOINT=server.url, LANGSMITH_API_KEY="none")
+        found = read("evaluation", lines + again, LANGSMITH_ENDPOINT=server.url, LANGSMITH_API_KEY="none")
     assert found == len(EVERY)
     bodies = [body for _, path, body in server.sent if path == "/examples/bulk"]
     assert len(bodies) == 2
@@ -174,7 +174,7 @@ Client().datasets.create_dataset(
 found = pandas.read_csv("phoenix.csv", dtype=str, keep_default_na=False).values.tolist()
 """
     with recorded(phoenix) as server:
-        found = read("tools", lines + table, PHOENIX_COLLECTOR_ENDPOINT=server.url)
+        found = read("evaluation", lines + table, PHOENIX_COLLECTOR_ENDPOINT=server.url)
     check([[key, text, answer, json.loads(texts)] for key, text, answer, texts, *_ in found], contextless=True)
     sent, uploaded = (body for _, path, body in server.sent if path == "/v1/datasets/upload")
     rows = zip(sent["example_ids"], sent["inputs"], sent["outputs"], strict=True)
