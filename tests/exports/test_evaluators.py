@@ -38,7 +38,13 @@ def told(script: str, folder: Path, *arguments: object) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, "HF_HOME": str(folder / "hub"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "HF_HOME": str(folder / "hub"),
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": str(ROOT),
+            "MTEB_CACHE": str(folder / "cache"),
+        },
         capture_output=True,
         text=True,
         timeout=110,
