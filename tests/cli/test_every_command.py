@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -179,6 +180,41 @@ class TestOutput:
         done = goldbench_inside(*command.split(), "--json")
         assert isinstance(json.loads(done.stdout), dict), done.stderr
 
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "score gold --run a.trec", "score gold --run a.trec --wide", "gate gold --run a.trec --min ndcg@10=0.1",
+            "compare gold --run a.trec --run b.trec --permutations 100 --resamples 100 --wide",
+            "monitor gold --run a.trec --history h.jsonl", "retrieve gold -o r.trec", "diff gold gold",
+            "ask gold --no-model --system bm25 --question valve", "drift gold --queries people.txt",
+            "export gold --to ragas --out r.jsonl --force", "add set q.csv --dry-run", "validate set",
+            "import llamaindex gold/dataset.json --out set --replace",
+            "answers stats a.sqlite",
+        ],
+    )  # fmt: skip
+    def test_quiet_and_json_print_the_result_alone_and_the_warning_is_once(
+        self, sample: Path, goldbench_inside: Goldbench, command: str
+    ) -> None:
+        if " set" in command:
+            goldbench_inside("import", "llamaindex", "gold/dataset.json", "--out", "set")
+        if "a.sqlite" in command:
+            (sample / "none.jsonl").touch()
+            goldbench_inside("answers", "import", "a.sqlite", "none.jsonl")
+        (sample / "q.csv").write_text("query,passages\nHow is the valve opened?,valve-1\n", encoding="utf-8")
+        made = {path for path in sample.iterdir() if path.is_dir()}
+        for option in ("--json", "-q", "-v"):
+            for path in set(sample.iterdir()) - made:
+                if path.is_dir():
+                    shutil.rmtree(path)
+            done = goldbench_inside(*command.split(), option)
+            assert done.returncode in {0, 1}, done.stderr
+            assert (done.stdout + done.stderr).count("Queries of a rule.") <= 1
+            if option == "--json":
+                json.loads(done.stdout)
+            if option == "-q":
+                assert done.stderr == ""
+                assert "Next: " not in done.stdout
+
     def test_json_and_format_are_one(self, sample: Path, goldbench_inside: Goldbench) -> None:
         run = ("score", "gold", "--run", "a.trec")
         assert goldbench_inside(*run, "--json").stdout == goldbench_inside(*run, "--format", "json").stdout
@@ -293,7 +329,7 @@ class TestWrongValues:
             ("answers import x.sqlite one.txt", "one.txt, line 1: not a line of an export of answers"),
             ("doctor gold", "gold: documents are for --try alone; add --try, or leave the documents out"),
             ("doctor --base-url foo", "--base-url: not a valid http(s) URL; give one such as http://127.0.0.1:8000/v1"),
-            ("gate gold --run a.trec --baseline one.txt", "one.txt: is not a baseline: Invalid JSON: expected value at"),
+            ("gate gold --run a.trec --baseline one.txt", "one.txt: is not a baseline: Invalid JSON: expected value"),
             ("gate gold --run a.trec --min r@5=0 --link x --markdown -", "--link: not a valid URL: x; give one that "),
             ("gate gold --run a.trec --min r@5=0 --link x", "--link: needs --markdown FILE"),
             ("chunk one.txt --out no/x", "no/x: cannot be written (no such folder: no); make the folder, or give ano"),
@@ -304,7 +340,7 @@ class TestWrongValues:
             ("add gold empty.csv", "empty.csv: holds no query; give rows with a column query"),
             ("feedback gold empty.csv --out x", "empty.csv: holds no feedback; give rows of query, chunk_id and vote"),
             ("drift gold --queries empty.trec", "empty.trec: holds no query; give lines of text, or a table with a"),
-            ("monitor plot empty.csv", "empty.csv: is missing or empty; fill it with goldbench monitor GOLD --run FILE"),
+            ("monitor plot empty.csv", "empty.csv: is missing or empty; fill it with goldbench monitor GOLD --run"),
         ],
     )  # fmt: skip
     def test_it_is_named_with_what_to_give(
