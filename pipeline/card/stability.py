@@ -27,7 +27,7 @@ _OURS = "Between the baselines, not between your systems."
 _CHANCE = (
     " It tells how much is chance, not whether people's queries rank the baselines so: see agreement of query sources."
 )
-TAU = "Kendall's tau, -1 to 1"
+TAU = "(Kendall's tau, -1 to 1)"
 """The unit of an agreement on the order of systems: 1 is the same order, -1 the opposite one."""
 _EQUAL = 1e-9
 
@@ -176,7 +176,7 @@ def _stability(baselines: Baselines, seed: int, reason: str | None, *, simulated
         names[1],
         tau_ap.value,
         f"As the agreement of two halves of the queries, with more weight on mistakes at the top. {_OURS}",
-        unit="tau_AP, -1 to 1",
+        unit="(tau_AP, -1 to 1)",
         values={"2.5 %": tau_ap.low, "97.5 %": tau_ap.high},
     )
     curve: dict[str, Value] = {}
