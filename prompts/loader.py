@@ -100,7 +100,7 @@ def load(prompt_id: str, folder: Path | None = None) -> Prompt:
     """
     file_name = f"{prompt_id}.md"
     if not _FILE_NAME.fullmatch(file_name):
-        raise PromptError(f"prompt {prompt_id}: not a valid id; give one that goldbench prompts list shows, as generate.v1")
+        raise PromptError(f"prompt {prompt_id}: not a valid id; give one that goldbench prompts list shows")
     if folder is not None and (path := folder / file_name).exists():
         if not path.is_file():
             raise PromptError(f"{path}: is not a plain file; give one, or remove it to use the built-in prompt")

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from goldbench.pipeline.__main__ import main
+from tests.forked_commands import start
 
 pytest_plugins = ["tests.model_server.fixture"]
 
@@ -69,6 +70,17 @@ def collections() -> Path:
     return folder
 
 
+def python_of(environment: str) -> Path:
+    """Return the interpreter of an environment that ``make tools`` makes; skip where it is not installed."""
+    home = ROOT / ".venv-tools" / environment
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        if os.environ.get("REQUIRE_TOOLS"):
+            pytest.fail(f"{environment} is not installed, and REQUIRE_TOOLS is set")
+        pytest.skip(f"the environment {environment} is not installed; run make tools")
+    return python
+
+
 def needs(package: str) -> None:
     """Skip a test whose package is not installed; fail if ``REQUIRE_MODELS`` says that it must be."""
     if importlib.util.find_spec(package) is None:
@@ -82,19 +94,18 @@ Goldbench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def goldbench(tmp_path: Path) -> Goldbench:
-    """Run the command as a process of its own, in an empty folder."""
+    """Run the command as a process of its own, in an empty folder; it is forked where its environment allows that."""
 
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
-        return subprocess.run(
-            [sys.executable, "-m", "goldbench", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment},
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
+        words, kept = (
+            [*map(str, arguments)],
+            {name: value for name, value in os.environ.items() if name not in SETTINGS},
         )
+        whole = {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment}
+        process = start(words, tmp_path, whole)
+        said = process.communicate(timeout=100)
+        assert process.returncode is not None
+        return subprocess.CompletedProcess(words, process.returncode, *said)
 
     return run
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 from tests.build.test_build_under_fire import ended, started
+from tests.forked_commands import Running
 from tests.model_server.fixture import ServerHandle
 
 
@@ -22,6 +22,6 @@ def kill_several_times(folder: Path, command: tuple[object, ...], server: Server
     assert server.stats()["repeated"] <= 4 * kills
 
 
-def kill_now(process: subprocess.Popen[str]) -> None:
+def kill_now(process: Running) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
