@@ -41,7 +41,7 @@ def export(
         check_push(to.value, push)
     target = TARGETS[to.value]
     place = out or beside(folder, f"-{to.value}{next(iter(target.endings), '')}")
-    check_apart({"-o": place}, [folder])
+    check_apart({"--out": place}, [folder])
     done = export_set(read_set(folder), to.value, place, force=force)
     screen.note(*done.remarks)
     screen.add(
