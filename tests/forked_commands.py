@@ -2,7 +2,7 @@
 
 What depends on the start of an interpreter (its seed of hashes, what libraries read when they are imported) needs a new
 one; `fits` tells by the environment. Two servers take turns, so that two runs of a command have different seeds of
-hashes, as those of two new interpreters are. Commands as users start them are run for every page of the documentation.
+hashes, as those of two new interpreters are. tests/test_docs.py starts every kind of command as users do.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LATE = ("COLUMNS", "COV_", "FORCE_COLOR", "GOLDBENCH_", "NO_COLOR", "OPENAI_", "PYTEST_", "PYTHONPATH", "TERM")
-"""How the variables begin that are read when a command runs, not when its modules are imported."""
+LATE = (
+    "COLUMNS", "COV_", "FORCE_COLOR", "GOLDBENCH_", "NO_COLOR", "OPENAI_", "PATH", "PYTEST_", "PYTHONPATH", "TERM",
+    "KMP_", "_RJEM_",
+)  # fmt: skip
+"""How the variables begin that are read when a command runs, or that libraries set in the process of the tests."""
 AT_THE_START = dict(os.environ)
 
 
