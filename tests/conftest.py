@@ -70,6 +70,17 @@ def collections() -> Path:
     return folder
 
 
+def python_of(environment: str) -> Path:
+    """Return the interpreter of an environment that ``make tools`` makes; skip where it is not installed."""
+    home = ROOT / ".venv-tools" / environment
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not python.exists():
+        if os.environ.get("REQUIRE_TOOLS"):
+            pytest.fail(f"{environment} is not installed, and REQUIRE_TOOLS is set")
+        pytest.skip(f"the environment {environment} is not installed; run make tools")
+    return python
+
+
 def needs(package: str) -> None:
     """Skip a test whose package is not installed; fail if ``REQUIRE_MODELS`` says that it must be."""
     if importlib.util.find_spec(package) is None:

@@ -32,6 +32,9 @@ README = PAGES["README.md"]
 BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = {
     "docs/how_to/connect_a_retriever.md": "tests/systems/test_recipes.py",
+    "docs/how_to/gate_in_ci.md": "tests/packaging/test_ci_pages.py",
+    "docs/how_to/track_results.md": "tests/packaging/test_ci_pages.py",
+    "docs/how_to/use_elsewhere.md": "tests/exports/test_use_elsewhere.py",
     "docs/README.zh.md": "tests/test_pages.py",  # its code is that of README.md
 }
 """Pages whose commands and snippets another test runs, or holds to be those of a page."""

@@ -17,7 +17,11 @@ from goldbench.schemas.set_card import Figure, State, Value
 NATURAL = "word order"
 NAME = "natural word order"
 OK_FROM, FAIL_BELOW = 0.75, 0.7
-"""Set by `python -m tests.benchmarks.naturalness`: people's queries have 0.78 to 0.99, `terms` at most 0.63."""
+PEOPLE, SALAD = "people's queries: 78% to 99%", "word salad: 47% to 63%"
+"""Ranges of the means of eleven collections, by ``python -m tests.benchmarks.naturalness``; the limits lie between.
+
+Word salad are people's words in random order; queries of the recipe ``terms`` have 52% to 58%.
+"""
 FEWEST_MEASURED = 10
 """Fewest queries whose word order is measured, so that their mean says something."""
 
@@ -73,7 +77,7 @@ def _figure(found: QueryOrders, parts: Mapping[str, Sequence[float]], seed: int)
         NAME,
         mean,
         f"On average, the passages make the order of a query's words more likely than {mean:.0%} of random orders of "
-        f"these words (people's queries: 78% to 99%; word salad: 50% to 63%).{low} A fluent query without sense "
+        f"these words ({PEOPLE}; {SALAD}).{low} A fluent query without sense "
         "passes.",
         unit="share of random orders, mean",
         values=values,

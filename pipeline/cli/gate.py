@@ -133,8 +133,9 @@ class _Printed:
             wrong = "needs --markdown FILE" if self.markdown is None else checked_link(self.link)
             if wrong:
                 raise UsageError(f"--link: {wrong}")
-        if self.markdown == "-" and screen.json:
-            raise UsageError("--json and --markdown - both print on standard output; give --markdown a file")
+        other = "--json" if screen.json else "--github" if self.github else None
+        if self.markdown == "-" and other:
+            raise UsageError(f"{other} and --markdown - both print on standard output; give --markdown a file")
         written = {"--junit": self.junit, "--markdown": None if self.markdown in {None, "-"} else Path(self.markdown)}
         check_apart({"--baseline": baseline, **written}, [gold, *(one.path for one in runs.values())])
         check_apart(written, [baseline] if baseline else [])

@@ -98,7 +98,8 @@ def _parts(exported: ExportedSet) -> Iterator[_Part]:
     if known:
         yield _Part(_table("notes", {**_KEY, **known}, _TEST), notes)
     if unanswerable:
-        yield _Part(_table("unanswerable", _TEXTS, _TEST), map(_text, unanswerable))
+        rows = ({**_text(query), "source": query.source} for query in unanswerable)
+        yield _Part(_table("unanswerable", {**_TEXTS, "source": "string"}, _TEST), rows)
 
 
 def _table(name: str, columns: Columns, split: str | None = None) -> Table:

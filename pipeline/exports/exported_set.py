@@ -14,6 +14,7 @@ from goldbench.pipeline.goldset.gold_path import (
     each_document,
     members_of,
     metadata_of,
+    metadata_of_queries,
     notes_of_queries,
     read_gold,
     texts_of_documents,
@@ -141,7 +142,7 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
     texts = texts_of_queries(path)
     if not texts:
         raise InputError(shown(path), "has no texts of queries to export; give the folder of a set, not its judgments")
-    members = members_of(path, search=True)
+    members = members_of(path, search=True) or _members_of_copy(path)
     unanswerable: Mapping[str, str] = members.get("unanswerable", {})
     home = GoldFolder(path if path.is_dir() else path.parent)
     written = {query.query_id: query.model_dump(mode="json") for query in home.unanswerable.read_any()}
@@ -167,6 +168,15 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
     )
 
 
+def _members_of_copy(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the conversations that the metadata of a BEIR folder hold, as the members of a set."""
+    found = metadata_of_queries(path)
+    return {
+        name: {key: metadata[name] for key, metadata in found.items() if name in metadata}
+        for name in ("history", "standalone")
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What the files of a set hold of its queries, by query id."""
@@ -190,16 +200,21 @@ class _Known:
             contexts=tuple(Context(doc_id, passage, grades[doc_id]) for doc_id, passage in contexts),
             grades=grades,
             answer=said if isinstance(said, str) and said.strip() else None,
-            evidence=tuple(Quote(one["quote"], one.get("chunk_id")) for one in answer.get("evidence") or ()),
+            evidence=tuple(_quotes(answer.get("evidence"))),
             source=self.source(query_id),
-            needs=tuple(self._member("needs", query_id, ())),
-            history=tuple((turn["question"], turn.get("answer")) for turn in self._member("history", query_id, ())),
-            standalone=self._member("standalone", query_id, None),
+            needs=tuple(self._texts("needs", query_id)),
+            history=tuple(_turns(self._member("history", query_id))),
+            standalone=next(self._texts("standalone", query_id), None),
             notes=dict(self._notes(query_id)),
         )
 
-    def _member(self, name: str, query_id: str, otherwise: Any) -> Any:  # noqa: ANN401  as each member has it
-        return self.members.get(name, {}).get(query_id, otherwise)
+    def _member(self, name: str, query_id: str) -> object:
+        return self.members.get(name, {}).get(query_id)
+
+    def _texts(self, name: str, query_id: str) -> Iterator[str]:
+        """Yield the texts of a member that holds one text, or a list of texts, for a query."""
+        found = self._member(name, query_id)
+        yield from (one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str))
 
     def _notes(self, query_id: str) -> Iterator[tuple[str, Any]]:
         notes = self.notes.get(query_id, {})
@@ -207,6 +222,22 @@ class _Known:
         difficulty = notes.get("difficulty")
         if isinstance(difficulty, Mapping) and isinstance(difficulty.get("level"), str):
             yield "difficulty", difficulty["level"]
+
+
+def _quotes(found: object) -> Iterator[Quote]:
+    """Yield the evidence of an answer; what other tools write into a field of that name may be anything."""
+    for one in found if isinstance(found, list) else ():
+        if isinstance(one, Mapping) and isinstance(one.get("quote"), str):
+            doc_id = one.get("chunk_id")
+            yield Quote(one["quote"], doc_id if isinstance(doc_id, str) else None)
+
+
+def _turns(found: object) -> Iterator[tuple[str, str | None]]:
+    """Yield the turns before a query; see `_quotes`."""
+    for one in found if isinstance(found, list) else ():
+        if isinstance(one, Mapping) and isinstance(one.get("question"), str):
+            answer = one.get("answer")
+            yield one["question"], answer if isinstance(answer, str) else None
 
 
 def _ranked(grades: Mapping[str, int], level: int, source: str | None) -> list[str]:

@@ -12,6 +12,9 @@ from goldbench.pipeline.exports.exported_set import ExportedQuery, ExportedSet
 from goldbench.pipeline.exports.json_files import JSON_LINES, write_json_lines
 from goldbench.pipeline.exports.packages import package
 
+_OUTPUTS = "outputs"
+"""What every version of LangSmith calls the reference outputs; those before 0.15 drop them under their later name."""
+
 
 def write_langsmith(exported: ExportedSet, place: Path) -> None:
     """Write a line for each example, with the fields of ``langsmith.schemas.ExampleCreate``.
@@ -31,7 +34,8 @@ def langsmith_examples(exported: ExportedSet) -> list[Any]:
     """
     with package("langsmith"):
         from langsmith.schemas import ExampleCreate
-    return [ExampleCreate.model_validate(row) for row in _langsmith_rows(exported)]
+    outputs = "reference_outputs" if "reference_outputs" in ExampleCreate.model_fields else _OUTPUTS
+    return [ExampleCreate.model_validate(row) for row in _langsmith_rows(exported, outputs)]
 
 
 def write_phoenix(exported: ExportedSet, place: Path) -> None:
@@ -65,13 +69,9 @@ def phoenix_examples(exported: ExportedSet) -> list[dict[str, Any]]:
     ]
 
 
-def _langsmith_rows(exported: ExportedSet) -> Iterator[dict[str, Any]]:
+def _langsmith_rows(exported: ExportedSet, outputs: str = _OUTPUTS) -> Iterator[dict[str, Any]]:
     for query in exported.queries:
-        yield {
-            "inputs": {"question": query.alone},
-            "reference_outputs": _reference(query),
-            "metadata": exported.described(query),
-        }
+        yield {"inputs": {"question": query.alone}, outputs: _reference(query), "metadata": exported.described(query)}
 
 
 def _reference(query: ExportedQuery) -> dict[str, Any]:

@@ -18,10 +18,11 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The level of evidence of a set and its warning, None if it says nothing."""
+    """The level of evidence of a set, its warning, and its lowest relevant grade; None if it says nothing."""
 
     level: str | None = None
     notice: str | None = None
+    relevant_from: int | None = None
 
     @property
     def notes(self) -> dict[str, Any]:
@@ -33,9 +34,11 @@ def about_of(found: object) -> About:
     """Return what the file of an export holds."""
     if not isinstance(found, Mapping):
         return About()
-    level, notice = found.get("evidence_level"), found.get("notice")
+    level, notice, lowest = (found.get(name) for name in ("evidence_level", "notice", "relevant_from"))
     return About(
-        level=level if level in _LEVELS else None, notice=notice[:_LONGEST] if isinstance(notice, str) else None
+        level=level if level in _LEVELS else None,
+        notice=notice[:_LONGEST] if isinstance(notice, str) else None,
+        relevant_from=lowest if isinstance(lowest, int) and lowest > 0 else None,
     )
 
 

@@ -140,14 +140,21 @@ def texts_of_queries(path: Path) -> dict[str, str]:
 
 def answers_of_queries(path: Path) -> dict[str, dict[str, Any]]:
     """Return the reference answer of each query that has one, with its evidence; empty if ``path`` has none."""
-    copy = _beside(path, BEIR_QUERIES)
     answers: Any = _dataset(path).get("answers")
-    if answers is None and copy is not None:
-        metadata = {str(record.get("_id")): record.get("metadata") for _, record in json_objects(Source(copy))}
-        answers = {key: found.get("answer") for key, found in metadata.items() if isinstance(found, Mapping)}
+    if answers is None:
+        answers = {key: found.get("answer") for key, found in metadata_of_queries(path).items()}
     if not isinstance(answers, Mapping):
         return {}
     return {key: found for key, found in answers.items() if isinstance(found, dict) and found.get("text")}
+
+
+def metadata_of_queries(path: Path) -> dict[str, Mapping[str, Any]]:
+    """Return the metadata of each query in a BEIR folder, of a set or of another tool; empty if ``path`` has none."""
+    copy = _beside(path, BEIR_QUERIES)
+    if copy is None:
+        return {}
+    found = {str(record.get("_id")): record.get("metadata") for _, record in json_objects(Source(copy))}
+    return {key: metadata for key, metadata in found.items() if isinstance(metadata, Mapping)}
 
 
 def members_of(path: Path, *, search: bool = False) -> dict[str, dict[str, Any]]:

@@ -23,7 +23,7 @@ from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection,
 from goldbench.pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
 from goldbench.pipeline.formats.benchmarks.kinds import open_collection
 from goldbench.pipeline.formats.benchmarks.left_out import Books, Names
-from goldbench.pipeline.formats.exported_about import about_export
+from goldbench.pipeline.formats.exported_about import About, about_export
 from goldbench.pipeline.formats.faults import unreadable
 from goldbench.pipeline.formats.jsonl import RecordFile, write_texts
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage
@@ -86,8 +86,10 @@ def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Impor
     known = metadata_of(Path(path)) if Path(path).exists() else {}
     if "version" in known:
         options = replace(options, origin=origin_of(Path(path), known))
+    told = about_export(Path(path)) if Path(path).exists() else About()
+    if options.grades is None and options.relevant_from is None:
+        options = replace(options, relevant_from=told.relevant_from)
     if options.level is None and Path(path).exists():
-        told = about_export(Path(path))
         level, notice = known.get("evidence_level", told.level), known.get("notice", told.notice)
         options = replace(options, level=level, notice=notice)
     return import_collection(open_collection(kind, path, options.chosen), out, options)

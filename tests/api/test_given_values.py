@@ -200,6 +200,7 @@ def every_error() -> list[goldbench.GoldbenchError]:
         goldbench.AnswerRejected("empty", "no text"),
         goldbench.LimitReached("max_usd", "the cap is reached"),
         MissingExtra("plotly", "report"),
+        goldbench.MissingPackage("ragas", "is not installed"),
     ]
     made += [kind(Path("a.txt"), "is bad", line=3) for kind in (goldbench.InputError, goldbench.UnreadableDocument)]
     plain = {getattr(goldbench, name) for name in goldbench._PLACES if goldbench._PLACES[name] == "errors"}

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SETTINGS
-from tests.test_docs import BLOCKS
+from tests.test_docs import blocks
 
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
-TEN_LINES = next(block for kind, block in BLOCKS if kind == "python" and "goldbench.build(" in block)
+TEN_LINES = next(block for block in blocks("README.md", "python") if "goldbench.build(" in block)
 
 pytestmark = [
     pytest.mark.timeout(300),

@@ -1,4 +1,4 @@
-"""What the base and each extra take on the disk: ``python -m tests.benchmarks sizes`` prints the README's figures.
+"""What the base and each extra take on the disk; ``python -m tests.benchmarks sizes`` prints it for docs/install.md.
 
 Each is installed by uv into an environment of its own, in the locked versions, and removed again.
 """

@@ -1,4 +1,4 @@
-"""Interpreters of the environments that ``make exports-env`` makes, with the tools that read exports."""
+"""What reads exports: the tools in the environments that ``make tools`` makes."""
 
 from __future__ import annotations
 
@@ -11,27 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, python_of
 from tests.exports.sample_exports import write_set
 
-ENVIRONMENTS = ROOT / ".venv-exports"
 Read = Callable[..., Any]
 
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Path:
     return write_set(tmp_path / "run")
-
-
-def python_of(environment: str) -> Path:
-    """Return the interpreter of an environment; skip where it is not installed."""
-    home = ENVIRONMENTS / environment
-    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not python.exists():
-        if os.environ.get("REQUIRE_EXPORTS"):
-            pytest.fail(f"{environment} is not installed, and REQUIRE_EXPORTS is set")
-        pytest.skip(f"the environment {environment} is not installed; run make exports-env")
-    return python
 
 
 @pytest.fixture

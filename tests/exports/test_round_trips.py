@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet, InputError
-from tests.exports.conftest import Read
 from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 
 RELEVANT = {key: {doc_id: GRADES[key][doc_id] for doc_id in found} for key, found in CONTEXTS.items()}
@@ -105,24 +104,3 @@ def test_one_id_with_two_texts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(InputError, match="line 2: the id '7' is that of line 1 too"):
         GoldSet.load(tmp_path / "r.jsonl", kind="ragas")
-
-
-SAVED = """
-from goldbench import GoldSet
-gold = GoldSet.load(file + "/run")
-gold.to_ragas().to_jsonl(file + "/ragas.jsonl")
-gold.to_deepeval().save_as("json", file, "deepeval")
-found = None
-"""
-
-
-@pytest.mark.slow
-def test_what_the_packages_save_themselves_comes_back(sample: Path, read: Read) -> None:
-    read("tools", SAVED, sample.parent)
-    ragas = GoldSet.load(sample.parent / "ragas.jsonl", kind="ragas")  # its class keeps no ids
-    assert list(ragas.queries.values()) == list(ALONE.values())
-    assert [sorted(ragas.corpus[doc] for doc in judged) for judged in ragas.qrels.values()] == [
-        sorted(CORPUS[doc] for doc in found) for found in CONTEXTS.values()
-    ]
-    deepeval = GoldSet.load(sample.parent / "deepeval.json", kind="deepeval")
-    assert (deepeval.queries, deepeval.qrels, deepeval.answers) == (QUESTIONS, RELEVANT, QUOTES)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import os
 import shutil
 import subprocess
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
 from goldbench import GoldSet
+from tests.conftest import Goldbench
 from tests.exports.conftest import Read
-from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, UNANSWERED
+from tests.exports.how_to_page import carried_out
+from tests.exports.recorded_server import langsmith, phoenix, recorded
+from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 
 TEXTS = {key: [CORPUS[doc_id] for doc_id in found] for key, found in CONTEXTS.items()}
 EVERY = {**ALONE, **UNANSWERED}
@@ -33,73 +31,108 @@ def check(found: Any, *, contextless: bool) -> None:
 
 
 @pytest.mark.slow
-def test_deepeval_loads_goldens(sample: Path, tmp_path: Path, read: Read) -> None:
-    gold = GoldSet.load(sample)
-    gold.export("deepeval", tmp_path / "x.json")
-    gold.export("deepeval", tmp_path / "x.jsonl")
-    lines = """
-from deepeval.dataset import EvaluationDataset
-from goldbench import GoldSet
-every = []
-for load in ("json", "jsonl", None):
-    dataset = EvaluationDataset() if load else GoldSet.load(file + "/run").to_deepeval()
-    if load:
-        getattr(dataset, f"add_goldens_from_{load}_file")(f"{file}/x.{load}")
-    every.append([[g.name, g.input, g.expected_output, g.context, g.additional_metadata] for g in dataset.goldens])
-found = every
+def test_ragas_loads_samples(sample: Path, read: Read, goldbench_inside: Goldbench) -> None:
+    (lines,) = carried_out("ragas", sample, goldbench_inside)
+    samples = read("ragas", lines + RAGAS)
+    check([[*row[:2], row[2], row[3]] for row in samples], contextless=False)
+    assert {row[0]: row[4] for row in samples} == CONTEXTS
+
+
+RAGAS = """
+ids = [json.loads(line)["goldbench"]["query_id"] for line in open("ragas.jsonl")]
+found = [[query_id, one.user_input, one.reference, one.reference_contexts, one.reference_context_ids]
+         for query_id, one in zip(ids, dataset)]
 """
-    found = read("tools", lines, tmp_path)
-    for rows in found:
+
+
+@pytest.mark.slow
+def test_ragas_beside_goldbench_gets_its_class(sample: Path, read: Read) -> None:
+    lines = """
+from goldbench import GoldSet
+gold = GoldSet.load("run")
+dataset = gold.to_ragas()
+kind = f"{type(dataset).__module__}.{type(dataset).__name__}"
+found = kind, [[None, one.user_input, one.reference, one.reference_contexts] for one in dataset]
+dataset.to_jsonl("saved.jsonl")
+"""
+    kind, samples = read("evaluation", lines)
+    assert kind == "ragas.dataset_schema.EvaluationDataset"
+    check([[key, *row[1:]] for key, row in zip(ALONE, samples, strict=True)], contextless=False)
+    back = GoldSet.load(sample.parent / "saved.jsonl", kind="ragas")  # this class keeps no ids
+    assert list(back.queries.values()) == list(ALONE.values())
+    assert [sorted(back.corpus[doc] for doc in judged) for judged in back.qrels.values()] == [
+        sorted(found) for found in TEXTS.values()
+    ]
+
+
+@pytest.mark.slow
+def test_deepeval_loads_goldens(sample: Path, read: Read, goldbench_inside: Goldbench) -> None:
+    (lines,) = carried_out("deepeval", sample, goldbench_inside)
+    GoldSet.load(sample).export("deepeval", sample.parent / "goldens.jsonl")
+    every = read("evaluation", lines + DEEPEVAL)
+    assert len(every) == 3
+    for rows in every:
         check(rows, contextless=True)
         assert {row[0]: row[4].get("grades", {}) for row in rows} == {**GRADES, "q9": {}}
         assert [row[0] for row in rows if not row[4]["answerable"]] == ["q9"]
+    back = GoldSet.load(sample.parent / "saved.json", kind="deepeval")
+    assert (back.queries, back.unanswerable) == (QUESTIONS, UNANSWERED)
+    assert {key: list(judged) for key, judged in back.qrels.items()} == CONTEXTS
 
+
+DEEPEVAL = """
+from goldbench import GoldSet
+of_lines, of_python = EvaluationDataset(), GoldSet.load("run").to_deepeval()
+of_lines.add_goldens_from_jsonl_file("goldens.jsonl")
+of_python.save_as("json", ".", "saved")
+found = [[[g.name, g.input, g.expected_output, g.context, g.additional_metadata] for g in one.goldens]
+         for one in (dataset, of_lines, of_python)]
+"""
+
+
+@pytest.mark.slow
+def test_llama_index_0_14_evaluates_a_retriever(sample: Path, read: Read, goldbench_inside: Goldbench) -> None:
+    lines = carried_out("LlamaIndex", sample, goldbench_inside)[0]
+    found = read("evaluation", f"{RETRIEVER}{lines}{LLAMA_INDEX}")
+    assert (found["nodes"], found["queries"], found["relevant_docs"]) == (CORPUS, ALONE, CONTEXTS)
+    assert found["scores"] == [{"hit_rate": 1.0, "mrr": 1.0}] * len(ALONE)
+    assert found["class"] == "NoneType"  # it has no class for such sets any more
+
+
+RETRIEVER = """
+def index(nodes):
+    from llama_index.core.retrievers import BaseRetriever
+    from llama_index.core.schema import NodeWithScore
+    class Perfect(BaseRetriever):
+        def _retrieve(self, query):
+            key = next(key for key, text in data["queries"].items() if text == query.query_str)
+            return [NodeWithScore(node=one, score=1.0) for one in nodes if one.node_id in data["relevant_docs"][key]]
+    return Perfect()
+"""
 
 LLAMA_INDEX = """
-import json
 from goldbench import GoldSet
-from llama_index.core.evaluation import RetrieverEvaluator
-from llama_index.core.retrievers import BaseRetriever
-from llama_index.core.schema import NodeWithScore
-given = GoldSet.load(file + "/run").to_llama_index()
-by_text = {}
-for query_id, text in given.queries.items():
-    by_text[text] = [node for node in given.nodes if node.node_id in given.relevant_docs[query_id]]
-class Perfect(BaseRetriever):
-    def _retrieve(self, query):
-        return [NodeWithScore(node=node, score=1.0) for node in by_text[query.query_str]]
-evaluator = RetrieverEvaluator.from_metric_names(["hit_rate", "mrr"], retriever=Perfect())
-scores = [evaluator.evaluate(given.queries[q], given.relevant_docs[q]).metric_vals_dict for q in given.queries]
+given = GoldSet.load("run").to_llama_index()
+assert [node.to_dict() for node in given.nodes] == [node.to_dict() for node in nodes]
 found = {
     "nodes": {node.node_id: node.text for node in given.nodes},
     "queries": given.queries,
     "relevant_docs": given.relevant_docs,
-    "scores": scores,
+    "scores": [one.metric_vals_dict for one in results],
     "class": type(given.dataset).__name__,
 }
 """
 
 
 @pytest.mark.slow
-def test_llama_index_0_14_evaluates_a_retriever(sample: Path, read: Read) -> None:
-    found = read("tools", LLAMA_INDEX, sample.parent)
-    assert (found["nodes"], found["queries"], found["relevant_docs"]) == (CORPUS, ALONE, CONTEXTS)
-    assert found["scores"] == [{"hit_rate": 1.0, "mrr": 1.0}] * len(ALONE)
-    assert found["class"] == "NoneType"  # it has no class for such sets any more
-
-
-@pytest.mark.slow
-def test_llama_index_0_12_loads_both_of_its_sets_from_one_file(sample: Path, tmp_path: Path, read: Read) -> None:
-    file = GoldSet.load(sample).export("llama-index", tmp_path / "x.json")
-    lines = f"""
-{LLAMA_INDEX}
-from llama_index.core.evaluation import EmbeddingQAFinetuneDataset
-from llama_index.core.llama_dataset import LabelledRagDataset
-rag = LabelledRagDataset.from_json({str(file)!r})
-whole = EmbeddingQAFinetuneDataset.from_json({str(file)!r})
-found = [found, whole.model_dump(), given.dataset == whole, [one.model_dump() for one in rag.examples]]
+def test_llama_index_0_12_loads_both_of_its_sets_from_one_file(
+    sample: Path, read: Read, goldbench_inside: Goldbench
+) -> None:
+    evaluation, classes = carried_out("LlamaIndex", sample, goldbench_inside)
+    rest = """
+found = [found, dataset.model_dump(), given.dataset == dataset, [one.model_dump() for one in answers.examples]]
 """
-    given, queries, same, examples = read("llama-index-0.12", lines, sample.parent)
+    given, queries, same, examples = read("llama-index-0.12", f"{RETRIEVER}{evaluation}{LLAMA_INDEX}{classes}{rest}")
     assert (given["class"], same) == ("EmbeddingQAFinetuneDataset", True)
     assert given["scores"] == [{"hit_rate": 1.0, "mrr": 1.0}] * len(ALONE)
     assert queries == {"queries": ALONE, "corpus": CORPUS, "relevant_docs": CONTEXTS, "mode": "text"}
@@ -110,81 +143,16 @@ found = [found, whole.model_dump(), given.dataset == whole, [one.model_dump() fo
     check(rows, contextless=False)
 
 
-class Recorded(http.server.ThreadingHTTPServer):
-    """A server on loopback that stores what is sent and answers by a function of path and body."""
-
-    def __init__(self, answer: Callable[[str, str, Any], Any]) -> None:
-        self.answer, self.sent = answer, list[tuple[str, str, Any]]()
-        super().__init__(("127.0.0.1", 0), _Handler)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    server: Recorded
-
-    def do_GET(self) -> None:
-        length = int(self.headers.get("content-length") or 0)
-        raw = self.rfile.read(length)
-        kind = self.headers.get("content-type", "")
-        body = json.loads(raw) if raw and "json" in kind else raw.decode("latin-1")
-        path = urlsplit(self.path).path
-        self.server.sent.append((self.command, path, body))
-        found = self.server.answer(self.command, path, body)
-        answer = (found if isinstance(found, str) else json.dumps(found)).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    do_POST = do_GET  # noqa: N815  as the class has it
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  as the class has it
-        pass
-
-
-@contextmanager
-def recorded(answer: Callable[[str, str, Any], Any]) -> Iterator[Recorded]:
-    server = Recorded(answer)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-NUMBER = "00000000-0000-0000-0000-00000000000{}"
-
-
-def langsmith(method: str, path: str, body: Any) -> Any:
-    if path == "/info":
-        return {"version": "1", "instance_flags": {"dataset_examples_multipart_enabled": False}}
-    if path == "/examples/bulk":
-        return [{"id": NUMBER.format(number)} for number in range(len(body))]
-    return [{"id": NUMBER.format(9), "name": "gold", "created_at": "2026-01-01T00:00:00Z"}]
-
-
 @pytest.mark.slow
-def test_langsmiths_client_uploads_examples(sample: Path, tmp_path: Path, read: Read) -> None:
-    GoldSet.load(sample).export("langsmith", tmp_path / "x.jsonl")
-    lines = """
-import json
+def test_langsmiths_client_uploads_examples(sample: Path, read: Read, goldbench_inside: Goldbench) -> None:
+    (lines,) = carried_out("LangSmith", sample, goldbench_inside)
+    again = """
 from goldbench import GoldSet
-from langsmith import Client
-client = Client(api_key="none")
-examples = [json.loads(line) for line in open(file + "/x.jsonl")]
-found = [client.create_examples(dataset_name="gold", examples=given)["count"]
-         for given in (examples, GoldSet.load(file + "/run").to_langsmith())]
+found = client.create_examples(dataset_name="mine", examples=GoldSet.load("run").to_langsmith())["count"]
 """
     with recorded(langsmith) as server:
-        found = read("tools", lines, tmp_path, LANGSMITH_ENDPOINT=server.url)
-    assert found == [len(EVERY)] * 2
+        found = read("evaluation", lines + again, LANGSMITH_ENDPOINT=server.url, LANGSMITH_API_KEY="none")
+    assert found == len(EVERY)
     bodies = [body for _, path, body in server.sent if path == "/examples/bulk"]
     assert len(bodies) == 2
     for body in bodies:
@@ -193,51 +161,27 @@ found = [client.create_examples(dataset_name="gold", examples=given)["count"]
         assert {one["metadata"]["query_id"]: one["metadata"].get("grades", {}) for one in body} == {**GRADES, "q9": {}}
 
 
-def phoenix(method: str, path: str, body: Any) -> Any:
-    if path == "/arize_phoenix_version":
-        return "20.0.0"
-    if path == "/v1/datasets/upload":
-        return {"data": {"dataset_id": "RGF0YXNldDox", "version_id": "RGF0YXNldFZlcnNpb246MQ=="}}
-    if path.endswith("/examples"):
-        return {"data": {"dataset_id": "RGF0YXNldDox", "version_id": "RGF0YXNldFZlcnNpb246MQ==", "examples": []}}
-    return {
-        "data": {
-            "id": "RGF0YXNldDox", "name": "gold", "description": None, "metadata": {}, "example_count": 0,
-            "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
-        }
-    }  # fmt: skip
-
-
 @pytest.mark.slow
-def test_phoenix_client_uploads_examples_and_tables(sample: Path, tmp_path: Path, read: Read) -> None:
-    gold = GoldSet.load(sample)
-    gold.export("phoenix", tmp_path / "x.jsonl")
-    table = gold.export("phoenix", tmp_path / "x.csv")
-    assert gold.to_phoenix() == [json.loads(line) for line in (tmp_path / "x.jsonl").read_bytes().splitlines()]
-    lines = """
-import json, pandas
-from phoenix.client import Client
-datasets = Client().datasets
-datasets.create_dataset(name="gold", examples=[json.loads(line) for line in open(file + "/x.jsonl")])
-datasets.create_dataset(name="table", csv_file_path=file + "/x.csv", input_keys=["question"],
-                        output_keys=["answer", "contexts"], metadata_keys=["query_id", "context_ids", "metadata"])
-frame = pandas.read_csv(file + "/x.csv", dtype=str, keep_default_na=False)
-found = frame.values.tolist()
+def test_phoenix_client_uploads_examples_and_tables(sample: Path, read: Read, goldbench_inside: Goldbench) -> None:
+    (lines,) = carried_out("Phoenix", sample, goldbench_inside)
+    written = (sample.parent / "phoenix.jsonl").read_bytes().splitlines()
+    assert GoldSet.load(sample).to_phoenix() == [json.loads(line) for line in written]
+    table = """
+import pandas
+Client().datasets.create_dataset(
+    name="table", csv_file_path="phoenix.csv", input_keys=["question"], output_keys=["answer", "contexts"],
+    metadata_keys=["query_id", "context_ids", "metadata"])
+found = pandas.read_csv("phoenix.csv", dtype=str, keep_default_na=False).values.tolist()
 """
     with recorded(phoenix) as server:
-        found = read("tools", lines, tmp_path, PHOENIX_COLLECTOR_ENDPOINT=server.url)
+        found = read("evaluation", lines + table, PHOENIX_COLLECTOR_ENDPOINT=server.url)
     check([[key, text, answer, json.loads(texts)] for key, text, answer, texts, *_ in found], contextless=True)
-    (sent, uploaded) = (body for _, path, body in server.sent if path == "/v1/datasets/upload")
+    sent, uploaded = (body for _, path, body in server.sent if path == "/v1/datasets/upload")
     rows = zip(sent["example_ids"], sent["inputs"], sent["outputs"], strict=True)
-    check(
-        [[key, asked["question"], said.get("answer"), said["contexts"]] for key, asked, said in rows], contextless=True
-    )
-    assert {key: one.get("grades", {}) for key, one in zip(EVERY, sent["metadata"], strict=True)} == {
-        **GRADES,
-        "q9": {},
-    }
+    check([[key, one["question"], said.get("answer"), said["contexts"]] for key, one, said in rows], contextless=True)
+    grades = {key: one.get("grades", {}) for key, one in zip(EVERY, sent["metadata"], strict=True)}
+    assert grades == {**GRADES, "q9": {}}
     assert 'name="file"' in uploaded
-    assert table.stat().st_size > 1000
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def locked(*names: str) -> dict[str, Version]:
 
 
 def test_each_declared_lowest_version_is_the_one_that_is_tested() -> None:
-    tested = locked("tools-trackers.lock") | locked("floors.lock", "floors-models.txt")
+    tested = locked("tools-evaluation.lock") | locked("floors.lock", "floors-models.txt")
     wrong = {}
     for requirement in declared():
         lowest = [Version(part.version) for part in requirement.specifier if part.operator == ">="]

@@ -18,9 +18,8 @@ import pytest
 
 from goldbench.pipeline.score.runs import load_gold, load_run, score_run
 from goldbench.pipeline.score.trackers.logged_scores import logged
-from tests.conftest import ROOT, SETTINGS, Goldbench
+from tests.conftest import ROOT, SETTINGS, Goldbench, python_of
 
-PYTHON = ROOT / ".venv-tools" / "trackers" / "bin" / "python"
 MEASURES = ("--measure", "ndcg@10,recall@5")
 SECRET, ASKED = "the secret passage about valves", "which query text is asked for"
 
@@ -67,14 +66,10 @@ def test_texts_without_a_tracker_are_refused(goldbench_inside: Goldbench, files:
 
 def python(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run Python with every tracker, without settings of this machine."""
-    if not PYTHON.exists():
-        if os.environ.get("REQUIRE_TRACKERS"):
-            pytest.fail("the trackers are not installed (make trackers), and REQUIRE_TRACKERS is set")
-        pytest.skip("the trackers are not installed; make trackers")
     apart = ("MLFLOW_", "WANDB_", "LANGFUSE_", "OTEL_")
     kept = {name: one for name, one in os.environ.items() if name not in SETTINGS and not name.startswith(apart)}
     return subprocess.run(
-        [PYTHON, *arguments],
+        [python_of("evaluation"), *arguments],
         cwd=folder,
         env={**kept, "PYTHONPATH": str(ROOT), "HOME": str(folder), "COLUMNS": "200", **environment},
         capture_output=True,
@@ -233,6 +228,8 @@ def test_what_cannot_be_logged_is_one_line_after_the_scores(files: Path, langfus
     assert without.stderr.splitlines()[-1].startswith(
         "goldbench: --to langfuse: LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET"
     )
+    off = score(files, "--to", "langfuse", **keys(langfuse), LANGFUSE_TRACING_ENABLED="False")
+    assert (off.returncode, off.stdout, "the client sends nothing; unset it" in off.stderr) == (2, "", True)
     server = score(files, "--to", "mlflow", MLFLOW_TRACKING_URI=langfuse.url, MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")
     assert server.returncode == 2
     assert "goldbench: --to mlflow: bm25 cannot be logged (" in server.stderr

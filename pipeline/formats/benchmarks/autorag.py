@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.benchmarks.answered_rows import KINDS, cited_ids, quoted
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, topic_of_row
 from goldbench.pipeline.formats.benchmarks.folders import choose
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
@@ -18,6 +19,7 @@ from goldbench.pipeline.formats.interchange_names import AUTORAG_CORPUS, AUTORAG
 from goldbench.pipeline.formats.json_maps import parse_json
 from goldbench.pipeline.formats.tables import open_table
 from goldbench.pipeline.text.display import shown
+from goldbench.schemas.query import QueryKind
 from goldbench.schemas.relevance import Relevance
 
 T = TypeVar("T")
@@ -44,7 +46,7 @@ def read_autorag(path: Path, chosen: Chosen) -> Collection:
     return Collection(
         kind="autorag",
         documents=lambda: _rows(corpus, _entry),
-        queries=lambda: _rows(asked, _topic),
+        queries=lambda: _with_quotes(asked, corpus),
         judgments=lambda: (qrel for judged in _rows(asked, _judged) for qrel in judged),
         names=(shown(corpus), shown(asked), shown(asked)),
         files=(corpus, asked),
@@ -96,7 +98,14 @@ def _known(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _topic(place: Place, row: Mapping[str, Any]) -> Topic:
+def _with_quotes(asked: Path, corpus: Path) -> Iterator[Topic]:
+    """Yield the questions with the quotes of their answers, as far as an export of goldbench has them."""
+    cited = {doc_id for ids in _rows(asked, lambda _, row: [*cited_ids(_known(row).get("evidence"))]) for doc_id in ids}
+    passages = {one.doc_id: one.text for one in _rows(corpus, _entry) if one.doc_id in cited} if cited else {}
+    return _rows(asked, lambda place, row: _topic(place, row, passages))
+
+
+def _topic(place: Place, row: Mapping[str, Any], passages: Mapping[str, str]) -> Topic:
     query, known = _text(row, "query"), _known(row)
     asked = known.get("asked")
     answers = row.get("generation_gt")
@@ -108,7 +117,11 @@ def _topic(place: Place, row: Mapping[str, Any]) -> Topic:
     }
     text = asked if isinstance(asked, str) else query
     found = topic_of_row(place, {"id": _text(row, "qid"), "text": text, "metadata": metadata})
-    return found._replace(needs=_needed(_groups(row)))
+    quotes = quoted(known.get("evidence"), passages) if found.answer else ()
+    kind = known.get("kind")
+    return found._replace(
+        kind=QueryKind(kind) if kind in KINDS else None, needs=_needed(_groups(row)), answers=tuple(quotes)
+    )
 
 
 def _judged(place: Place, row: Mapping[str, Any]) -> list[Qrel]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +19,11 @@ from goldbench.pipeline.formats.benchmarks.collection import (
     entry_of_row,
     topic_of_row,
 )
+from goldbench.pipeline.formats.benchmarks.exported_notes import ExportedNotes, unanswered
 from goldbench.pipeline.formats.benchmarks.folders import read_beir
 from goldbench.pipeline.formats.benchmarks.msmarco import rows_collection
 from goldbench.pipeline.formats.benchmarks.squad import squad_collection
-from goldbench.pipeline.formats.exported_about import About, about_of
+from goldbench.pipeline.formats.exported_about import About, about_export
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS, EXPORT_ABOUT
 from goldbench.pipeline.text.display import shown
@@ -125,9 +126,9 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
     where = f"datasets {shown(name)}"
     configurations = _asked(lambda: datasets.get_dataset_config_names(name), where)
     if "corpus" in configurations and "queries" in configurations:
-        told = About() if _local(name) else _about_on_the_hub(name)
-        found = _retrieval_set(datasets, name, configurations, chosen, where)
-        return replace(found, level=told.level or found.level, notes=told.notes)
+        told = _about(name)
+        found = _retrieval_set(datasets, name, configurations, chosen, where, own=told is not None)
+        return replace(found, level=told.level or found.level, notes=told.notes) if told else found
     split = chosen.split or "validation"
     rows = _asked(lambda: datasets.load_dataset(name, configurations[0], split=split), where)
     columns = set(rows.column_names)
@@ -147,6 +148,8 @@ def _retrieval_set(
     configurations: Sequence[str],
     chosen: Chosen,
     where: str,
+    *,
+    own: bool,
 ) -> Collection:
     corpus, queries = (_only_split(datasets, name, part, where) for part in ("corpus", "queries"))
     split = chosen.split or "test"
@@ -159,43 +162,23 @@ def _retrieval_set(
         ),
         f"{where} qrels, split {shown(split)}",
     )
-    known = {
-        part: {row["query-id"]: row for row in _only_split(datasets, name, part, where)}
-        for part in ("answers", "notes")
-        if part in configurations
+    parts = {
+        part: _only_split(datasets, name, part, where) if own and part in configurations else ()
+        for part in ("answers", "notes", "unanswerable")
     }
+    known = ExportedNotes.of(parts["answers"], parts["notes"], corpus) if own else None
     return Collection(
         kind="hf",
         documents=lambda: _read(_numbered("corpus", corpus), entry_of_row, where),
-        queries=lambda: _read(_numbered("query", _with_notes(queries, known)), _noted, where),
+        queries=lambda: itertools.chain(
+            _read(_numbered("query", queries), known.topic if known else topic_of_row, where),
+            _read(_numbered("unanswerable query", parts["unanswerable"]), unanswered, where),
+        ),
         judgments=lambda: _read(_numbered("judgment", judged), _qrel, where),
         names=(f"{where} corpus", f"{where} queries", f"{where} qrels"),
         files=_local(name),
         joins_titles=True,
     )
-
-
-def _with_notes(
-    rows: Iterable[Mapping[str, Any]], known: Mapping[str, Mapping[str, Mapping[str, Any]]]
-) -> Iterator[Mapping[str, Any]]:
-    """Yield queries with what an export keeps of them in other configurations, in the metadata of a BEIR folder."""
-    for row in rows:
-        answer, notes = (known.get(part, {}).get(row.get("_id", ""), {}) for part in ("answers", "notes"))
-        metadata = {name: notes[name] for name in ("history", "needs") if notes.get(name)}
-        if answer:
-            metadata["answer"] = {"text": answer.get("answer")}
-        asked = notes.get("asked")
-        if asked is not None:
-            metadata["standalone"] = row.get("text")
-        yield {**row, **({} if asked is None else {"text": asked}), **({"metadata": metadata} if metadata else {})}
-
-
-def _noted(place: Place, row: Mapping[str, Any]) -> Topic:
-    """Return a query with the passages it needs, of an export."""
-    found, metadata = topic_of_row(place, row), row.get("metadata")
-    needs = metadata.get("needs") if isinstance(metadata, Mapping) else None
-    whole = isinstance(needs, list) and len(needs) > 1 and all(isinstance(doc_id, str) for doc_id in needs)
-    return found._replace(needs=tuple(needs)) if needs and whole else found
 
 
 def _numbered(what: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
@@ -233,15 +216,20 @@ def _asked(ask: Callable[[], Any], where: str) -> Any:  # noqa: ANN401  an optio
         raise InputError(where, f"cannot be fetched ({type(error).__name__}: {problem})") from error
 
 
-def _about_on_the_hub(name: str) -> About:
-    """Return what an export says of the set; nothing of a data set that was not exported."""
+def _about(name: str) -> About | None:
+    """Return what an export says of the set; None for a data set that was not exported."""
+    if _local(name):
+        return about_export(Path(name)) if (Path(name) / EXPORT_ABOUT).is_file() else None
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
-    with contextlib.suppress(EntryNotFoundError):
-        file = hf_hub_download(name, EXPORT_ABOUT, repo_type="dataset")
-        return about_of(json.loads(Path(file).read_text(encoding="utf-8")))
-    return About()
+    def fetched() -> str | None:
+        with contextlib.suppress(EntryNotFoundError):
+            return str(hf_hub_download(name, EXPORT_ABOUT, repo_type="dataset"))
+        return None
+
+    file = _asked(fetched, f"datasets {shown(name)}")
+    return about_export(Path(file).parent) if file else None
 
 
 def _local(name: str) -> tuple[Path, ...]:

@@ -28,12 +28,14 @@ class Langfuse:
         """Open the client.
 
         Raises:
-            UsageError: The environment has no keys.
+            UsageError: The environment has no keys, or turns the client off.
         """
         missing = [name for name in _KEYS if not os.environ.get(name)]
         if missing:
             raise UsageError(f"--to langfuse: {' and '.join(missing)} not set; set both keys of the project")
-        self._client = langfuse.Langfuse()
+        if os.environ.get("LANGFUSE_TRACING_ENABLED", "true").lower() == "false":
+            raise UsageError("--to langfuse: LANGFUSE_TRACING_ENABLED is false, so the client sends nothing; unset it")
+        self._client = langfuse.Langfuse(sample_rate=1.0)
 
     def log(self, one: Logged) -> str:
         """Keep the scores as a trace of Langfuse."""

@@ -64,7 +64,7 @@ def test_empty_queries_do_not_count() -> None:
     assert clustered_share([1, 0, 2], [2, 0, 3]) == clustered_share([1, 2], [2, 3])
 
 
-@pytest.mark.parametrize(("queries", "share"), [(8, 0.5), (25, 0.2), (80, 0.05)])
+@pytest.mark.parametrize(("queries", "share"), [(5, 0.5), (8, 0.5), (25, 0.2), (80, 0.05)])
 def test_it_covers_the_share_of_queries_that_differ_where_wilson_over_pairs_does_not(
     queries: int, share: float
 ) -> None:
@@ -78,5 +78,5 @@ def test_it_covers_the_share_of_queries_that_differ_where_wilson_over_pairs_does
         covered += found[0] <= share <= found[1]
         low, high = wilson(int(hits.sum()), int(sizes.sum()))
         blind += low <= share <= high
-    assert 0.93 <= covered / 600 <= 0.995
+    assert 0.93 <= covered / 600 <= 0.985
     assert blind / 600 < 0.8
