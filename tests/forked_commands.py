@@ -7,6 +7,7 @@ hashes, as those of two new interpreters are. tests/test_docs.py starts every ki
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import json
 import os
@@ -35,22 +36,28 @@ def fits(environment: Mapping[str, str]) -> bool:
     return sys.platform == "linux" and all(name.startswith(LATE) for name in changed)
 
 
-_PROCESSES: list[subprocess.Popen[bytes]] = []
-
-
 @cache
 def _servers() -> Iterator[socket.socket]:
-    """Give the servers in turns; they end when this process ends, which closes its side."""
+    """Start the servers and give them in turns; they end with this process."""
     found = []
     for _ in range(2):
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-m", "tests.fork_server", str(there.fileno())]
         nothing = subprocess.DEVNULL
         process = subprocess.Popen(command, cwd=ROOT, stdin=nothing, stdout=nothing, pass_fds=[there.fileno()])
-        _PROCESSES.append(process)
+        atexit.register(_end, here, process)
         there.close()
         found.append(here)
     return itertools.cycle(found)
+
+
+def _end(server: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    server.close()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:  # a process that a test forked holds the other end
+        process.kill()
+        process.wait()
 
 
 class Forked:
