@@ -145,3 +145,10 @@ def start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) 
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def run(*command: object) -> None:
+    """Run a command from the folder of the checkout, for a fixture that outlives a test; fail if the command does."""
+    process = start([*map(str, command)], ROOT, {**os.environ, "PYTHONPATH": str(ROOT)})
+    said = process.communicate(timeout=100)
+    assert process.returncode == 0, said
