@@ -85,7 +85,7 @@ def no_folder(path: Path, content: str) -> str:
     """Return what is wrong with a path that should be the folder of a benchmark.
 
     Args:
-        path: The path, which is no folder.
+        path: The path, which is not a folder.
         content: What the folder of the benchmark holds.
     """
     return f"{'not a folder' if path.exists() else 'folder not found'}; give a folder with {content}"
