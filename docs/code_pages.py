@@ -17,7 +17,8 @@ MADE = "`make reference` writes this page from the declarations in the code; cha
 _MEASURES = """\
 # Measures
 
-This page says for every measure what it tells, its formula, its range and its source. It is read from the code of the measures.
+This page says for every measure what it tells, its formula, its range and its source. It is read from the code that
+computes them.
 
 A measure is named as people write it (`recall@10`, `map@100`), as in ir_measures (`P(rel=2)@10`) or as in trec_eval
 (`ndcg_cut_10`). It is printed in one spelling, the one that heads each section below. `rel=2` sets the smallest
