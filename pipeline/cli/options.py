@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -193,7 +194,18 @@ class GroupedCommand(_WithExample, TyperCommand):
         rows = rows_by_title(self, ctx)
         for title in sorted(rows, key=PANELS.index):
             with formatter.section(title):
-                formatter.write_dl(rows[title])
+                width = formatter.width - formatter.current_indent
+                formatter.write_dl([(_folded(names, width), told) for names, told in rows[title]])
+
+
+def _folded(names: str, width: int) -> str:
+    """Return the names of an option with its choices, in several lines where they are wider than the terminal."""
+    lines = [""]
+    for part in re.split(r"(?<=\|)", names):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append(" " * 6)
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def rows_by_title(command: TyperCommand, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401  typer's

@@ -99,7 +99,7 @@ def test_nothing_is_cut_at_80_columns(name: str, command: Any, monkeypatch: pyte
     told = [record for one in command.params if (record := one.get_help_record(context))]
     told += [(inner, one.help.partition("\n")[0]) for inner, one in getattr(command, "commands", {}).items()]
     for left, right in (*told, ("", command.help)):
-        assert left in shown
+        assert "".join(left.split()) in "".join(words.split())  # a long list of choices is folded
         assert " ".join(right.split()) in words
 
 
