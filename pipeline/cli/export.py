@@ -17,11 +17,11 @@ To = StrEnum("To", {name: name for name in TARGETS})  # type: ignore[misc]  # th
 
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, or a BEIR folder.")],
-    to: Annotated[To, output_option("--to", help="The tool.")],
+    to: Annotated[To, output_option("--to", help="Tool that reads the export.")],
     out: Annotated[
         Path | None, output_option("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
     ] = None,
-    force: Annotated[bool, output_option("--force", help="Replace an earlier export.")] = False,
+    force: Annotated[bool, output_option("--force", help="Replace a file, or an earlier export in a folder.")] = False,
     push: Annotated[
         str | None, output_option("--push", metavar="USER/NAME", help="With hf: also upload it, as a private data set.")
     ] = None,

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.score.runs import load_gold, load_run, score_run
-from goldbench.pipeline.score.trackers.logged_scores import logged
+from goldbench.pipeline.score.trackers.logged_scores import logged, refusal
 from tests.conftest import ROOT, SETTINGS, Goldbench, python_of
 
 MEASURES = ("--measure", "ndcg@10,recall@5")
@@ -54,6 +54,17 @@ def test_figures_facts_and_table_are_logged_and_no_text(files: Path) -> None:
     assert found.table.splitlines()[:2] == ["query_id,ndcg@10,map", "q0,1.0,1.0"]
     assert ASKED not in found.table
     assert f"{ASKED} 3?" in logged(gold, "bm25", run, result, texts=True).table
+
+
+def test_a_failure_shows_no_password_of_the_trackers_address() -> None:
+    said = (
+        f"request to http://anna:se@cret@host:5000/api failed\nwith a\tdatabase postgresql://bob:hidden@db/x{'y' * 500}"
+    )
+    told = str(refusal("mlflow", "bm25", said))
+    assert told.startswith("--to mlflow: bm25 cannot be logged (request to http://host:5000/api failed with a database")
+    assert "postgresql://db/x" in told
+    assert len(told) < 400
+    assert not [word for word in ("anna", "cret", "bob", "hidden") if word in told]
 
 
 def test_texts_without_a_tracker_are_refused(goldbench_inside: Goldbench, files: Path) -> None:
