@@ -39,6 +39,8 @@ PANELS = (
     "Options",
 )
 """The titles under which help shows options, in order."""
+_WIDEST_NAME = 60
+"""Limits an option with its choices, in characters; more choices stand in the text beside it."""
 
 _option = functools.partial(typer.Option, show_default=False)
 """Defaults stand in the help text, as people write them: 0.2 = 20 %."""
@@ -194,18 +196,7 @@ class GroupedCommand(_WithExample, TyperCommand):
         rows = rows_by_title(self, ctx)
         for title in sorted(rows, key=PANELS.index):
             with formatter.section(title):
-                width = formatter.width - formatter.current_indent
-                formatter.write_dl([(_folded(names, width), told) for names, told in rows[title]])
-
-
-def _folded(names: str, width: int) -> str:
-    """Return the names of an option with its choices, in several lines where they are wider than the terminal."""
-    lines = [""]
-    for part in re.split(r"(?<=\|)", names):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append(" " * 6)
-        lines[-1] += part
-    return "\n".join(lines)
+                formatter.write_dl(rows[title])
 
 
 def rows_by_title(command: TyperCommand, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401  typer's
@@ -221,8 +212,18 @@ def rows_by_title(command: TyperCommand, ctx: Any) -> dict[str, list[tuple[str, 
         if record is not None:
             is_argument = parameter.param_type_name == "argument"
             title = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
-            rows.setdefault(title, []).append(record)
+            rows.setdefault(title, []).append(_with_choices_beside(*record))
     return rows
+
+
+def _with_choices_beside(name: str, told: str) -> tuple[str, str]:
+    """Move choices that are too many for a line from the name of a value to what is told of it."""
+    choices = re.search(r" <([^<>|]+(?:\|[^<>|]+)+)>", name)
+    if choices is None or len(name) <= _WIDEST_NAME:
+        return name, told
+    said, space, required = told.partition("  [")
+    named = f"{said} One of {', '.join(choices[1].split('|'))}."
+    return name.replace(choices[0], " NAME" if name.startswith("-") else ""), f"{named}{space}{required}"
 
 
 def print_list(lines: Iterable[str], *, shown: int, rest: str) -> None:

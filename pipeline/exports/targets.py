@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from goldbench.pipeline.exports import (
+    autorag_tables,
+    dataset_folder,
+    deepeval_goldens,
+    ir_folder,
+    llamaindex_set,
+    mteb_folder,
+    promptfoo_tests,
+    ragas_samples,
+    sentence_folder,
+    tracked_examples,
+)
+from goldbench.pipeline.exports.exported_set import ExportedSet
 from goldbench.pipeline.exports.json_files import JSON_LINES
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.exports.exported_set import ExportedSet
+from goldbench.pipeline.exports.tools import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,27 +37,18 @@ class Target:
     contextless: bool = False
 
 
-def _of(module: str, function: str = "write") -> Callable[[ExportedSet, Path], None]:
-    """Return a function of a module beside this one, which is imported at the first call: help needs names alone."""
-
-    def write(exported: ExportedSet, place: Path) -> None:
-        getattr(import_module(f"{__package__}.{module}"), function)(exported, place)
-
-    return write
-
-
-TARGETS: dict[str, Target] = {
-    "ragas": Target(_of("ragas_samples"), (JSON_LINES,)),
-    "deepeval": Target(_of("deepeval_goldens"), (".json", JSON_LINES), contextless=True),
-    "llama-index": Target(_of("llamaindex_set"), (".json",)),
-    "langsmith": Target(_of("tracked_examples", "write_langsmith"), (JSON_LINES,), contextless=True),
-    "phoenix": Target(_of("tracked_examples", "write_phoenix"), (JSON_LINES, ".csv"), contextless=True),
-    "promptfoo": Target(_of("promptfoo_tests"), (".json", JSON_LINES, ".yaml"), contextless=True),
-    "autorag": Target(_of("autorag_tables")),
-    "mteb": Target(_of("mteb_folder")),
-    "sentence-transformers": Target(_of("sentence_folder")),
-    "ir_datasets": Target(_of("ir_folder")),
-    "hf": Target(_of("dataset_folder"), contextless=True),
-    "parquet": Target(_of("dataset_folder"), contextless=True),
+TARGETS: dict[Tool, Target] = {
+    Tool.RAGAS: Target(ragas_samples.write, (JSON_LINES,)),
+    Tool.DEEPEVAL: Target(deepeval_goldens.write, (".json", JSON_LINES), contextless=True),
+    Tool.LLAMA_INDEX: Target(llamaindex_set.write, (".json",)),
+    Tool.LANGSMITH: Target(tracked_examples.write_langsmith, (JSON_LINES,), contextless=True),
+    Tool.PHOENIX: Target(tracked_examples.write_phoenix, (JSON_LINES, ".csv"), contextless=True),
+    Tool.PROMPTFOO: Target(promptfoo_tests.write, (".json", JSON_LINES, ".yaml"), contextless=True),
+    Tool.AUTORAG: Target(autorag_tables.write),
+    Tool.MTEB: Target(mteb_folder.write),
+    Tool.SENTENCE_TRANSFORMERS: Target(sentence_folder.write),
+    Tool.IR_DATASETS: Target(ir_folder.write),
+    Tool.HF: Target(dataset_folder.write, contextless=True),
+    Tool.PARQUET: Target(dataset_folder.write, contextless=True),
 }
 """The targets by the name that ``--to`` takes."""
