@@ -14,7 +14,7 @@ from goldbench.pipeline.exports.tools import Tool
 
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, or a BEIR folder.")],
-    to: Annotated[Tool, output_option("--to", help="Tool that reads the export.")],
+    to: Annotated[Tool, output_option("--to", help="The tool.")],
     out: Annotated[
         Path | None, output_option("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
     ] = None,
