@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from io import StringIO
 from typing import TYPE_CHECKING, Annotated
 
 from goldbench.pipeline.cli.options import output_option
 from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.score.trackers.tracker_choice import Name, tracker_of
+from goldbench.pipeline.text.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +40,7 @@ def tracker(name: Name | None, *, texts: bool) -> Tracker | None:
 
 
 def log(tracker: Tracker, gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result], *, texts: bool) -> None:
-    """Log the scores of every system; what the tracker prints goes to standard error.
+    """Log the scores of every system; what the tracker prints becomes notes, without user and password of an address.
 
     Args:
         tracker: The tracker.
@@ -50,10 +52,12 @@ def log(tracker: Tracker, gold: Gold, runs: Mapping[str, Run], results: Mapping[
     Raises:
         OutputError: The tracker cannot log them.
     """
-    from goldbench.pipeline.score.trackers.logged_scores import logged
+    from goldbench.pipeline.score.trackers.logged_scores import logged, without_credentials
 
     for name, result in results.items():
         one = logged(gold, name, runs[name], result, texts=texts)
-        with redirect_stdout(sys.stderr):
+        printed = StringIO()
+        with redirect_stdout(printed):
             place = tracker.log(one)
-        screen.note(f"Logged: {name} as {place}")
+        told = without_credentials(printed.getvalue())
+        screen.note(f"Logged: {name} as {place}", *map(printable, told.splitlines()))

@@ -56,6 +56,11 @@ class Tracker(Protocol):
         """
 
 
+def without_credentials(text: str) -> str:
+    """Return the text without the user and password of every URL in it."""
+    return _CREDENTIALS.sub("", text)
+
+
 def refusal(to: str, system: str, reason: str) -> OutputError:
     """Return the error for scores that a tracker does not take, without the user and password of its address.
 
@@ -64,7 +69,7 @@ def refusal(to: str, system: str, reason: str) -> OutputError:
         system: The system.
         reason: What the tracker's client says.
     """
-    told = one_line(_CREDENTIALS.sub("", reason))[:_REASON]
+    told = one_line(without_credentials(reason))[:_REASON]
     return OutputError(f"--to {to}: {system} cannot be logged ({told})")
 
 
