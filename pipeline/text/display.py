@@ -26,6 +26,11 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def without_credentials(text: str) -> str:
+    """Return the text without the user and password of every URL in it."""
+    return re.sub(r"(?<=://)[^/\s]*@", "", text)
+
+
 def brief(text: str, more: str = " (-v: more)") -> str:
     """Return the first and the last sentence of a text of three sentences or more, and how to see the others.
 

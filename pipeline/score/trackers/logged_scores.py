@@ -5,7 +5,6 @@ No text of a document is among it, and that of queries only if it is asked for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import isnan
@@ -13,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
 
 from goldbench.pipeline.errors import InputError, OutputError
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.text.display import one_line, without_credentials
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -27,8 +26,6 @@ LOW, HIGH = ".low", ".high"
 
 _REASON = 300
 """Most characters of what a client says when it fails."""
-_CREDENTIALS = re.compile(r"(?<=://)[^/\s]*@")
-"""User and password in a URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +51,6 @@ class Tracker(Protocol):
         Raises:
             OutputError: They cannot be kept.
         """
-
-
-def without_credentials(text: str) -> str:
-    """Return the text without the user and password of every URL in it."""
-    return _CREDENTIALS.sub("", text)
 
 
 def refusal(to: str, system: str, reason: str) -> OutputError:
