@@ -169,12 +169,8 @@ def qrels(path: Path) -> Iterator[Qrel]:
         yield from (qrel for qrel in read_rows(text_lines(source), _qrel) if qrel is not None)
 
 
-def listed_rows(source: Source, noun: str = "item") -> Iterator[tuple[Place, Any]]:
+def listed_rows(source: Source) -> Iterator[tuple[Place, Any]]:
     """Yield the values of a JSON list, or of the lines of JSON Lines, each with its place.
-
-    Args:
-        source: The file.
-        noun: What a value of the list is called in its place, as in ``item 1``.
 
     Raises:
         InputError: The file is not JSON Lines.
@@ -184,7 +180,7 @@ def listed_rows(source: Source, noun: str = "item") -> Iterator[tuple[Place, Any
         found = read_json(source)
         if not isinstance(found, list):
             raise Fault("is not a JSON list")
-        yield from ((f"{noun} {number}", row) for number, row in enumerate(found, 1))
+        yield from ((f"question {number}", row) for number, row in enumerate(found, 1))
     else:
         yield from json_values(source)
 

@@ -77,7 +77,7 @@ def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]]
 
     def rows() -> Iterator[Asked | Malformed]:
         with in_file(name):
-            yield from (_read(place, row, read) for place, row in listed_rows(source, "question"))
+            yield from (_read(place, row, read) for place, row in listed_rows(source))
 
     def asked() -> Iterator[Asked]:
         return (one for one in rows() if isinstance(one, Asked))
