@@ -36,12 +36,12 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
         force: Whether an earlier export there may be replaced.
 
     Raises:
-        UsageError: The target is not known, or the file's name has an ending that the tool does not read.
+        UsageError: The tool is not known, or the file's name has an ending that the tool does not read.
         InputError: No query of the set can be exported.
         OutputError: The place is taken, or cannot be written.
     """
     if to not in TARGETS:
-        raise UsageError(f"to {shown(to)}: no such target; known are {', '.join(TARGETS)}")
+        raise UsageError(f"to: no such tool: {shown(to)!r}; give {', '.join(TARGETS)}")
     target = TARGETS[Tool(to)]
     _check_ending(target, to, out)
     _check_free(target, out, force=force)

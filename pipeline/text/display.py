@@ -16,6 +16,21 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
+def cut(text: str, most: int) -> str:
+    """Return the text, or if it is longer its beginning with an ellipsis.
+
+    Args:
+        text: The text.
+        most: Characters of the result at most, 1 or more.
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def without_credentials(text: str) -> str:
+    """Return the text without the user and password of every URL in it."""
+    return re.sub(r"(?<=://)[^/\s]*@", "", text)
+
+
 def brief(text: str, more: str = " (-v: more)") -> str:
     """Return the first and the last sentence of a text of three sentences or more, and how to see the others.
 

@@ -12,9 +12,8 @@ import os
 import langfuse
 from langfuse.api.core.api_error import ApiError
 
-from goldbench.pipeline.errors import OutputError, UsageError
-from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged, refusal
 
 _KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 _TABLE_MOST = 500_000
@@ -51,7 +50,7 @@ class Langfuse:
             for logger in loggers:
                 logger.removeHandler(errors)
         if errors.told:
-            raise OutputError(f"--to langfuse: {one.system} cannot be logged ({one_line(errors.told[0])[:300]})")
+            raise refusal("langfuse", one.system, errors.told[0])
         return f"Langfuse trace {trace}"
 
     def _send(self, one: Logged) -> str:

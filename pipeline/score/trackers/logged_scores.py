@@ -11,7 +11,8 @@ from math import isnan
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
 
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.text.display import one_line, without_credentials
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -22,6 +23,9 @@ TABLE = "per_query.csv"
 
 LOW, HIGH = ".low", ".high"
 """What follows the name of a measure for the ends of its interval."""
+
+_REASON = 300
+"""Most characters of what a client says when it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,18 @@ class Tracker(Protocol):
         Raises:
             OutputError: They cannot be kept.
         """
+
+
+def refusal(to: str, system: str, reason: str) -> OutputError:
+    """Return the error for scores that a tracker does not take, without the user and password of its address.
+
+    Args:
+        to: The tracker, as ``--to`` names it.
+        system: The system.
+        reason: What the tracker's client says.
+    """
+    told = one_line(without_credentials(reason))[:_REASON]
+    return OutputError(f"--to {to}: {system} cannot be logged ({told})")
 
 
 def logged(gold: Gold, name: str, run: Run, result: Result, *, texts: bool) -> Logged:

@@ -9,9 +9,7 @@ import re
 
 import mlflow
 
-from goldbench.pipeline.errors import OutputError
-from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged, refusal
 
 _LONGEST = 6000
 """Characters of a parameter that MLflow takes."""
@@ -28,7 +26,7 @@ class MLflow:
                 mlflow.log_metrics({metric_name(name): value for name, value in one.figures.items()})
                 mlflow.log_text(one.table, TABLE)
         except (mlflow.exceptions.MlflowException, OSError) as error:
-            raise OutputError(f"--to mlflow: {one.system} cannot be logged ({one_line(str(error))[:300]})") from None
+            raise refusal("mlflow", one.system, str(error)) from None
         return f"MLflow run {run.info.run_id}"
 
 

@@ -10,9 +10,7 @@ import os
 
 import wandb
 
-from goldbench.pipeline.errors import OutputError
-from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged, refusal
 
 _PROJECT = "goldbench"
 """The project where the environment names none."""
@@ -43,5 +41,5 @@ class WeightsAndBiases:
                     file.write(one.table)
                 run.log_artifact(artifact)
         except (wandb.Error, OSError) as error:
-            raise OutputError(f"--to wandb: {one.system} cannot be logged ({one_line(str(error))[:300]})") from None
+            raise refusal("wandb", one.system, str(error)) from None
         return f"Weights & Biases run {run.id}" + (f", kept in {run.dir}" if run.offline else "")
