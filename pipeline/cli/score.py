@@ -156,15 +156,20 @@ def _tracker(name: Name | None, *, texts: bool) -> Tracker | None:
 
 
 def _log(tracker: Tracker, gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result], *, texts: bool) -> None:
-    """Log the scores of every system; what the tracker prints goes beside the result."""
+    """Log the scores of every system; what the tracker prints goes beside the result, without keys."""
     from contextlib import redirect_stdout
+    from io import StringIO
 
-    from goldbench.pipeline.score.trackers.logged_scores import logged
+    from goldbench.pipeline.score.trackers.logged_scores import logged, without_keys
 
     for name, result in results.items():
         one = logged(gold, name, runs[name], result, texts=texts)
-        with redirect_stdout(sys.stderr):
-            place = tracker.log(one)
+        printed = StringIO()
+        try:
+            with redirect_stdout(printed):
+                place = tracker.log(one)
+        finally:
+            sys.stderr.write(without_keys(printed.getvalue()))
         screen.note(f"Logged: {name} as {place}")
 
 
