@@ -76,6 +76,37 @@ def test_two_passages_of_a_row_with_one_id_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["../other/*.jsonl", "{}/other/rows.jsonl", "./corpus.jsonl"])
+def test_a_card_that_names_files_outside_its_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    pytest.importorskip("datasets", reason="extra benchmarks is not installed")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    place, other = tmp_path / "set", tmp_path / "other"
+    for folder, text in ((place, "one"), (other, "a private text")):
+        folder.mkdir()
+        rows = json.dumps({"_id": "d1", "title": "T", "text": text})
+        (folder / ("corpus.jsonl" if folder is place else "rows.jsonl")).write_text(f"{rows}\n")
+    (place / "queries.jsonl").write_text('{"_id": "q1", "text": "which"}\n')
+    (place / "test.jsonl").write_text('{"query-id": "q1", "corpus-id": "d1", "score": 1}\n')
+    files = {"corpus": path.format(tmp_path), "queries": "queries.jsonl", "test": "test.jsonl"}
+    configs = "".join(
+        f"- config_name: {'default' if split == 'test' else split}\n"
+        f"  data_files:\n  - split: {split}\n    path: {file}\n"
+        for split, file in files.items()
+    )
+    (place / "README.md").write_text(f"---\nconfigs:\n{configs}---\n")
+    (tmp_path / "link").symlink_to(place)
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(("set", "link")):
+        if path.startswith("./"):
+            bring("hf", Path(name), tmp_path / f"out{number}")
+        else:
+            with pytest.raises(InputError, match=r"rows\.jsonl, which is outside the folder"):
+                bring("hf", Path(name), tmp_path / f"out{number}")
+
+
 def test_half_a_character_in_a_passage_is_named_by_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"line 2: holds half a character"):
         ragas(tmp_path, {}, {"reference_contexts": ["\ud800"]})

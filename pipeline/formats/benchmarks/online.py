@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -117,7 +118,7 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
     Raises:
         MissingExtra: The package is not installed.
         UsageError: The data set is of another kind.
-        InputError: The data set cannot be fetched.
+        InputError: The data set cannot be fetched, or the card of a folder names a file outside it.
     """
     try:
         import datasets  # type: ignore[import-not-found, unused-ignore]  # of an extra
@@ -125,6 +126,8 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
         raise MissingExtra("datasets", EXTRA) from None
     where = f"datasets {shown(name)}"
     configurations = _asked(lambda: datasets.get_dataset_config_names(name), where)
+    if _local(name):
+        _check_inside(datasets, name, configurations, where)
     if "corpus" in configurations and "queries" in configurations:
         told = _about(name)
         found = _retrieval_set(datasets, name, configurations, chosen, where, own=told is not None)
@@ -230,6 +233,27 @@ def _about(name: str) -> About | None:
 
     file = _asked(fetched, f"datasets {shown(name)}")
     return about_export(Path(file).parent) if file else None
+
+
+def _check_inside(datasets: Any, name: str, configurations: Sequence[str], where: str) -> None:  # noqa: ANN401
+    """Refuse a folder whose card names files elsewhere: they would come into the set, and out with it.
+
+    Args:
+        datasets: The package.
+        name: The folder.
+        configurations: Its configurations.
+        where: Its name in messages.
+
+    Raises:
+        InputError: A file lies outside the folder.
+    """
+    roots = (os.path.normpath(Path.cwd() / name), Path(name).resolve())
+    for configuration in configurations:
+        builder = _asked(lambda one=configuration: datasets.load_dataset_builder(name, one), where)
+        for file in itertools.chain.from_iterable((builder.config.data_files or {}).values()):
+            if not any(Path(os.path.normpath(file)).is_relative_to(root) for root in roots):
+                problem = f"its card names {shown(file)}, which is outside the folder; take the path out of README.md"
+                raise InputError(where, problem)
 
 
 def _local(name: str) -> tuple[Path, ...]:
