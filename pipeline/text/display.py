@@ -5,10 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+_USER = re.compile(r"(?<=://)[^/\s]*@")
+"""User name and password in an address."""
+
 
 def printable(text: str) -> str:
     """Return the text with a replacement character for everything that could steer a terminal, line ends included."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def without_users(text: str) -> str:
+    """Return a text without the user names and passwords of the addresses in it."""
+    return _USER.sub("", text)
 
 
 def one_line(text: str) -> str:

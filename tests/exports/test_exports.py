@@ -12,6 +12,7 @@ import pytest
 from goldbench import GoldSet, InputError, MissingPackage, OutputError, UsageError
 from goldbench.pipeline.exports import placement
 from goldbench.pipeline.exports.exported_set import ExportedSet, read_set
+from goldbench.pipeline.exports.hub_upload import push
 from goldbench.pipeline.exports.placement import export_set
 from goldbench.pipeline.exports.targets import TARGETS
 from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
@@ -209,6 +210,20 @@ def test_half_a_character_is_refused_with_its_place(to: str, where: str, sample:
     with pytest.raises(InputError, match=f"{where} 'odd' holds half a character"):
         export_set(broken, to, place)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_failed_push_names_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    huggingface_hub = pytest.importorskip("huggingface_hub", reason="extra benchmarks is not installed")
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("401 Unauthorized for url 'https://me:pass@mirror.example/api/repos/create'")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "create_repo", refused)
+    with pytest.raises(
+        OutputError, match=r"for url 'https://mirror\.example/api/repos/create'\); it stays in"
+    ) as failed:
+        push(tmp_path, "me/set")
+    assert "pass" not in str(failed.value)
 
 
 def test_a_wrong_target_a_wrong_ending_and_a_file_of_the_set_are_refused(

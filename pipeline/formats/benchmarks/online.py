@@ -27,7 +27,7 @@ from goldbench.pipeline.formats.benchmarks.squad import squad_collection
 from goldbench.pipeline.formats.exported_about import About, about_export
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS, EXPORT_ABOUT
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import shown, without_users
 
 T = TypeVar("T")
 
@@ -215,7 +215,7 @@ def _asked(ask: Callable[[], Any], where: str) -> Any:  # noqa: ANN401  an optio
     try:
         return ask()
     except Exception as error:
-        problem = shown(str(error).split("\n")[0])[:200]
+        problem = shown(without_users(str(error)).split("\n")[0])[:200]
         raise InputError(where, f"cannot be fetched ({type(error).__name__}: {problem})") from error
 
 

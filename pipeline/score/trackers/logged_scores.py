@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
 
 from goldbench.pipeline.errors import InputError, OutputError
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.text.display import one_line, without_users
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -27,8 +27,6 @@ TABLE = "per_query.csv"
 LOW, HIGH = ".low", ".high"
 """What follows the name of a measure for the ends of its interval."""
 
-_USER = re.compile(r"(?<=://)[^/\s]*@")
-"""User name and password in an address."""
 _SECRETS = re.compile(r"(?:MLFLOW|WANDB|LANGFUSE)_\w*(?:KEY|PASSWORD|TOKEN|USERNAME)")
 """Names of settings of the clients whose values are never printed."""
 _SHORTEST = 6
@@ -90,7 +88,7 @@ def without_keys(said: str) -> str:
     for name, value in os.environ.items():
         if _SECRETS.fullmatch(name) and len(value) >= _SHORTEST:
             said = said.replace(value, "***")
-    return _USER.sub("", said)
+    return without_users(said)
 
 
 def logged(gold: Gold, name: str, run: Run, result: Result, *, texts: bool) -> Logged:
