@@ -215,6 +215,11 @@ def plain_file(path: Path) -> Path:
     return path
 
 
+def no_such_folder(place: Path) -> str:
+    """Return what is wrong with a file to write whose folder does not exist."""
+    return f"{place}: cannot be written (no such folder: {place.parent}); make the folder, or give another place"
+
+
 @contextlib.contextmanager
 def explained(place: Path) -> Iterator[None]:
     """Turn what the operating system says about a write to a file or folder into one line.
@@ -231,6 +236,8 @@ def explained(place: Path) -> Iterator[None]:
             raise OutputError(f"{place}: the disk is full; free space and run the same command again") from None
         if error.errno == errno.EFBIG:
             raise OutputError(f"{place}: is larger than a file may be here (ulimit -f, or the file system)") from None
+        if error.errno == errno.ENOENT:
+            raise OutputError(no_such_folder(place)) from None
         if error.errno is not None:
             raise OutputError(f"{place}: cannot be written ({os.strerror(error.errno).lower()})") from None
         raise

@@ -100,7 +100,7 @@ def load(prompt_id: str, folder: Path | None = None) -> Prompt:
     """
     file_name = f"{prompt_id}.md"
     if not _FILE_NAME.fullmatch(file_name):
-        raise PromptError(f"prompt {prompt_id}: an id looks like generate.v1")
+        raise PromptError(f"prompt {prompt_id}: not a valid id; give one that goldbench prompts list shows")
     if folder is not None and (path := folder / file_name).exists():
         if not path.is_file():
             raise PromptError(f"{path}: is not a plain file; give one, or remove it to use the built-in prompt")
@@ -110,7 +110,7 @@ def load(prompt_id: str, folder: Path | None = None) -> Prompt:
             raise PromptError(str(error).replace(f"prompt {prompt_id}", str(path), 1)) from None
         return _own(prompt, path)
     if not (FOLDER / file_name).is_file():
-        raise PromptError(f"prompt {prompt_id}: file {file_name} not found")
+        raise PromptError(f"prompt {prompt_id}: file {file_name} not found; goldbench prompts list shows the ids")
     return parse(prompt_id, (FOLDER / file_name).read_text(encoding="utf-8"))
 
 

@@ -13,6 +13,8 @@ from goldbench.schemas.set_verdict import SetVerdict
 Value = float | int | str | None
 
 _TITLES = {
+    "Gini of queries per source": "unevenness of queries over documents (Gini)",
+    "agreement of query sources": "agreement of query sources on the order of systems",
     "canaries": "judge check: planted fakes",
     "canary": "judge check",
     "evidence alone": "judge check: planted answers",
@@ -25,7 +27,11 @@ _TITLES = {
     "positives": "relevant passages",
     "positives per query": "relevant passages per query",
     "propagated labels": "labels shared by near-duplicates",
+    "separable pairs": "pairs of systems told apart",
+    "split-half tau": "agreement of two halves of the queries",
+    "split-half tau_AP": "agreement of two halves, top ranks weighted",
     "spread of the panel": "disagreement of assessors",
+    "tau by number of queries": "agreement by number of queries",
     "words against dense, by overlap": "BM25 against LSI, by overlap",
 }
 """What people read in place of a name in ``card.json``, where the name alone is not plain."""

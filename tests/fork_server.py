@@ -12,6 +12,7 @@ import selectors
 import socket
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,9 @@ class Server:
                     return job
 
     def _forked(self, out: int, err: int, status: int) -> bool:
-        pid = os.fork()
+        with warnings.catch_warnings():  # of threads that a library keeps for its own use, in Python 3.12 and later
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
         if not pid:
             for number, stream in ((1, out), (2, err)):
                 os.dup2(stream, number)

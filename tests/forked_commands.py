@@ -2,11 +2,12 @@
 
 What depends on the start of an interpreter (its seed of hashes, what libraries read when they are imported) needs a new
 one; `fits` tells by the environment. Two servers take turns, so that two runs of a command have different seeds of
-hashes, as those of two new interpreters are. Commands as users start them are run for every page of the documentation.
+hashes, as those of two new interpreters are. tests/test_docs.py starts every kind of command as users do.
 """
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import json
 import os
@@ -21,8 +22,11 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-LATE = ("COLUMNS", "COV_", "FORCE_COLOR", "GOLDBENCH_", "NO_COLOR", "OPENAI_", "PYTEST_", "PYTHONPATH", "TERM")
-"""How the variables begin that are read when a command runs, not when its modules are imported."""
+LATE = (
+    "COLUMNS", "COV_", "FORCE_COLOR", "GOLDBENCH_", "NO_COLOR", "OPENAI_", "PATH", "PYTEST_", "PYTHONPATH", "TERM",
+    "KMP_", "_RJEM_",
+)  # fmt: skip
+"""How the variables begin that are read when a command runs, or that libraries set in the process of the tests."""
 AT_THE_START = dict(os.environ)
 
 
@@ -32,22 +36,28 @@ def fits(environment: Mapping[str, str]) -> bool:
     return sys.platform == "linux" and all(name.startswith(LATE) for name in changed)
 
 
-_PROCESSES: list[subprocess.Popen[bytes]] = []
-
-
 @cache
 def _servers() -> Iterator[socket.socket]:
-    """Give the servers in turns; they end when this process ends, which closes its side."""
+    """Start the servers and give them in turns; they end with this process."""
     found = []
     for _ in range(2):
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-m", "tests.fork_server", str(there.fileno())]
         nothing = subprocess.DEVNULL
         process = subprocess.Popen(command, cwd=ROOT, stdin=nothing, stdout=nothing, pass_fds=[there.fileno()])
-        _PROCESSES.append(process)
+        atexit.register(_end, here, process)
         there.close()
         found.append(here)
     return itertools.cycle(found)
+
+
+def _end(server: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    server.close()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:  # a process that a test forked holds the other end
+        process.kill()
+        process.wait()
 
 
 class Forked:
@@ -135,3 +145,10 @@ def start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) 
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def run(*command: object) -> None:
+    """Run a command from the folder of the checkout, for a fixture that outlives a test; fail if the command does."""
+    process = start([*map(str, command)], ROOT, {**os.environ, "PYTHONPATH": str(ROOT)})
+    said = process.communicate(timeout=100)
+    assert process.returncode == 0, said

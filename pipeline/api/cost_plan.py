@@ -24,7 +24,7 @@ class CostPlan:
     """
 
     def __init__(self, stages: Sequence[PlannedStage], notes: Sequence[str]) -> None:
-        from goldbench.pipeline.report.build_text import stage_name
+        from goldbench.pipeline.text.stage_names import stage_name
 
         self.stages = tuple(replace(stage, stage=stage_name(stage.stage)) for stage in stages)
         self.notes = tuple(notes)

@@ -134,4 +134,4 @@ def first_brief(config: Config, found: Found) -> Brief:
     for chunk in cut(config, found, on_failure=lambda _: None):
         if chunk_fault(chunk, limits, ready=config.documents.no_chunk) is None:
             return brief_for(config, chunk)
-    raise GoldbenchError("no chunk of these documents may be asked about")
+    raise GoldbenchError("no chunk of these documents is long and clean enough for a question; give longer documents")

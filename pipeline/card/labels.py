@@ -81,7 +81,7 @@ def _reachability(baselines: Baselines, ranks: dict[str, dict[str, int]]) -> Ite
         any_at,
         f"For {any_at:.0%} of the queries, at least one of {len(ranks)} baselines finds a relevant passage in its top "
         f"{REACHED_WITHIN}.",
-        unit=f"share of queries, any@{REACHED_WITHIN}",
+        unit=f"share of queries, in the top {REACHED_WITHIN}",
         values=values,
         limit=(">= 0.8", any_at >= 0.8),
     )
@@ -190,7 +190,7 @@ def _positives(material: DescribedSet) -> Figure:
         mean,
         "Known relevant passages per query."
         + ("" if material.graded else " No pool was judged, so passages without a label may be relevant as well."),
-        unit="passages, mean",
+        unit="on average",
         values={
             "share with one": single,
             "share with only the source": only / len(counts),
@@ -210,7 +210,7 @@ def _holes(material: DescribedSet, baselines: Baselines) -> Figure:
         name,
         max(rates.values()),
         f"Share of unjudged results in the top {DEPTH} of the baseline with the most." + _who_judged(material),
-        unit="share of the first 10, greatest",
+        unit="share of the first 10 results, greatest of the systems",
         values=dict(rates),
         limit=("<= 0.25 for systems outside the pool", max(rates.values()) <= _UNSEEN),
     )
@@ -247,7 +247,7 @@ def _left_out(material: DescribedSet) -> Figure:
         max(known.values()),
         f"Share of results in a retriever's top {DEPTH} that would be unjudged if it had not been in the pool: expect "
         "this of a new system.",
-        unit="share of the first 10, greatest",
+        unit="share of the first 10 results, greatest of the systems",
         values=dict(known),
         limit=("<= 0.25", max(known.values()) <= _UNSEEN),
     )
@@ -267,7 +267,7 @@ def _holes_of_runs(material: DescribedSet) -> Figure:
         "the missing results with goldbench topup."
         if unsafe
         else f"Share of unjudged results in the top {DEPTH} of the run with the most.",
-        unit="share of the first 10, greatest",
+        unit="share of the first 10 results, greatest of the systems",
         values=dict(found),
         items=[f"cannot be read as a run: {run}" for run in material.unreadable],
         limit=("<= 0.10 for systems that are compared", max(found.values()) <= _COMPARED and not unsafe),

@@ -27,6 +27,8 @@ _OURS = "Between the baselines, not between your systems."
 _CHANCE = (
     " It tells how much is chance, not whether people's queries rank the baselines so: see agreement of query sources."
 )
+TAU = "(Kendall's tau, -1 to 1)"
+"""The unit of an agreement on the order of systems: 1 is the same order, -1 the opposite one."""
 _EQUAL = 1e-9
 
 
@@ -165,6 +167,7 @@ def _stability(baselines: Baselines, seed: int, reason: str | None, *, simulated
         tau.value,
         f"Two halves of the queries ({half:,} each, {SPLITS} splits) order {len(baselines.names)} systems "
         f"{'alike' if settled else 'differently, so rankings are not settled'}. {_OURS}{_CHANCE if simulated else ''}",
+        unit=TAU,
         values={"2.5 %": tau.low, "97.5 %": tau.high, "systems": len(baselines.names), "queries in a half": half},
         limit=(None, State.INFO) if simulated and settled else (">= 0.8", settled),
     )
@@ -172,7 +175,8 @@ def _stability(baselines: Baselines, seed: int, reason: str | None, *, simulated
         STABILITY,
         names[1],
         tau_ap.value,
-        f"As split-half tau, with more weight on mistakes at the top. {_OURS}",
+        f"As the agreement of two halves of the queries, with more weight on mistakes at the top. {_OURS}",
+        unit="(tau_AP, -1 to 1)",
         values={"2.5 %": tau_ap.low, "97.5 %": tau_ap.high},
     )
     curve: dict[str, Value] = {}
@@ -188,7 +192,8 @@ def _stability(baselines: Baselines, seed: int, reason: str | None, *, simulated
         STABILITY,
         names[2],
         len(curve),
-        f"Tau between two separate samples of N queries each. Where it flattens, more queries add little. {_OURS}",
-        unit="points",
+        "Kendall's tau between two separate samples of N queries each. Where it flattens, more queries add little. "
+        f"{_OURS}",
+        unit="sizes measured",
         values=curve,
     )

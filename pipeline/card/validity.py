@@ -11,7 +11,7 @@ from goldbench.pipeline.card.baselines import Baselines, ndcg
 from goldbench.pipeline.card.described_set import DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
 from goldbench.pipeline.card.fresh_rankings import fresh_scores
-from goldbench.pipeline.card.stability import FEWEST
+from goldbench.pipeline.card.stability import FEWEST, TAU
 from goldbench.pipeline.measures.statistics.agreement_limits import REFUSED, TRUSTED
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
@@ -70,7 +70,7 @@ def _query_sources(material: DescribedSet, baselines: Baselines, seed: int) -> F
         found.tau,
         f"The set's own queries and freshly simulated ones (recipe {recipe}) order {len(names)} systems {_TOLD[state]} "
         f"{_OURS}",
-        unit="tau",
+        unit=TAU,
         values=values,
         limit=(None if state is State.INFO else f">= {TRUSTED}", state),
     )
@@ -164,7 +164,7 @@ def _agreement(
         name,
         found.tau,
         f"{told} order {systems} systems with this tau. {_OURS}",
-        unit="tau",
+        unit=TAU,
         values={**_values(found), **{f"queries of {one}": len(part) for one, part in zip(sources, parts, strict=True)}},
     )
 

@@ -47,4 +47,4 @@ def add(
     screen.add(dry_run=dry_run, labelled=labelled, waiting=waiting, left_out=[one.line for one in found.repeated])
     screen.show(f"{queries(labelled)} {would}added with labels, {queries(waiting)} {would}waiting for judgments")
     if waiting and not dry_run:
-        screen.show(f"Next: goldbench grade {folder} (a model judges), or goldbench review {folder} (people judge)")
+        screen.explain(f"Next: goldbench grade {folder} (a model judges), or goldbench review {folder} (people judge)")

@@ -268,4 +268,4 @@ def _report(result: Result, out: Path, config: Config) -> None:
     if manifest.evidence_level == "smoke":
         screen.warn(warning(config))
     screen.show("", f"{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})")
-    screen.show(f"Next: goldbench validate {out}")
+    screen.explain(f"Next: goldbench validate {out}")

@@ -86,6 +86,6 @@ def _show(built: UsersBuilt, out: Path) -> None:
             raise problem
     screen.show("", f"{queries(built.manifest.queries)} in {out / DATASET}, {built.waiting:,} waiting in {UNLABELLED}")
     if built.waiting:
-        screen.show(f"Next: goldbench review {out} (people judge), or goldbench grade {out} (a model judges)")
+        screen.explain(f"Next: goldbench review {out} (people judge), or goldbench grade {out} (a model judges)")
     else:
-        screen.show(f"Next: goldbench validate {out}")
+        screen.explain(f"Next: goldbench validate {out}")

@@ -42,7 +42,7 @@ def doctor(
     from goldbench.pipeline.cli.event_loop import run
 
     if paths and not tries:
-        raise UsageError(f"{paths[0]}: documents are for --try alone; add it, or leave them out")
+        raise UsageError(f"{paths[0]}: documents are for --try alone; add --try, or leave the documents out")
     found = run(examine(settings))
     healthy = _show(found)
     screen.add(findings=[asdict(one) for one in found])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +9,12 @@ import typer
 
 from goldbench.pipeline.cli.options import beside, output_option
 from goldbench.pipeline.cli.output import screen
-from goldbench.pipeline.exports.targets import TARGETS
-
-To = StrEnum("To", {name: name for name in TARGETS})  # type: ignore[misc]  # the table says which
+from goldbench.pipeline.exports.tools import Tool
 
 
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, or a BEIR folder.")],
-    to: Annotated[To, output_option("--to", help="The tool.")],
+    to: Annotated[Tool, output_option("--to", help="The tool.")],
     out: Annotated[
         Path | None, output_option("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
     ] = None,
@@ -35,13 +32,14 @@ def export(
     from goldbench.pipeline.exports.hub_upload import check_push
     from goldbench.pipeline.exports.hub_upload import push as upload
     from goldbench.pipeline.exports.placement import counts, export_set
+    from goldbench.pipeline.exports.targets import TARGETS
     from goldbench.pipeline.goldset.gold_path import check_apart
 
     if push is not None:
         check_push(to.value, push)
-    target = TARGETS[to.value]
+    target = TARGETS[to]
     place = out or beside(folder, f"-{to.value}{next(iter(target.endings), '')}")
-    check_apart({"-o": place}, [folder])
+    check_apart({"--out": place}, [folder])
     done = export_set(read_set(folder), to.value, place, force=force)
     screen.note(*done.remarks)
     screen.add(

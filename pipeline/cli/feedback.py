@@ -55,7 +55,7 @@ def feedback(
     if clicks is not None:
         _count(clicks.passed_over, unmatched=len(found.unmatched))
     if not found.rows:
-        raise InputError(file, "holds no feedback")
+        raise InputError(file, "holds no feedback; give rows of query, chunk_id and vote")
     _name("whose query is not in the gold set", () if clicks else found.unmatched, by_query=True)
     _name("whose passage is not in the gold set", found.unknown, by_query=False)
     if not found.feedback:

@@ -114,7 +114,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run
     if (problem := graded.problem(folder)) is not None:
         raise problem
     screen.show("", f"Graded labels in {folder / DATASET} (also {folder / BEIR}, {folder / TREC})")
-    screen.show(f"Next: goldbench validate {folder}")
+    screen.explain(f"Next: goldbench validate {folder}")
     if not graded.complete:
         raise typer.Exit(DONE_IN_PART)
 

@@ -80,4 +80,4 @@ def import_(
     passages, judgments = amount(manifest.documents, "passage"), amount(labels, "judgment")
     screen.add(folder=str(out), manifest=manifest.model_dump(mode="json"))
     screen.show(f"{passages}, {count_of(manifest.queries)}, {judgments} in {out}")
-    screen.show(f"Next: goldbench validate {out}")
+    screen.explain(f"Next: goldbench validate {out}")

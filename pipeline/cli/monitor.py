@@ -128,7 +128,7 @@ def plot(
     check_apart({"--out": target}, [history])
     entries = read_history(history)
     if not entries:
-        raise InputError(history, "is missing or empty; goldbench monitor GOLD --run … --history fills it")
+        raise InputError(history, "is missing or empty; fill it with goldbench monitor GOLD --run FILE --history FILE")
     write_whole(target, page(entries, base=_from(target, history.parent) or ".").encode())
     screen.show(f"{amount(len(entries), 'entry', 'entries')} drawn in {target}")
     screen.add(entries=len(entries), written=str(target))

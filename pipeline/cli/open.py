@@ -112,7 +112,7 @@ def _at(query: str | None) -> str:
 
 def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None, against: Path | None) -> Wanted:
     """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
-    from goldbench.pipeline.score.runs import named_runs
+    from goldbench.pipeline.score.runs import named_runs, read_results
     from goldbench.pipeline.score.several_runs import DECIDING
     from goldbench.pipeline.workbench.workbench_server import Wanted
 
@@ -120,7 +120,10 @@ def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int 
     if any(one.family == "all" for one in measures):
         raise UsageError("--measure all@k: goldbench open shows measures of single passages; leave it out")
     cutoff = k or next((one.k for one in measures if one.k), None) or 10
-    runs = {name: Path(one.path) for name, one in named_runs(given).items()}
+    loaded = named_runs(given)
+    for one in loaded.values():
+        read_results(one)  # a run that cannot be read is refused before a page is served
+    runs = {name: Path(one.path) for name, one in loaded.items()}
     return Wanted(measures, cutoff, runs, against)
 
 

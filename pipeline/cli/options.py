@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -38,6 +39,8 @@ PANELS = (
     "Options",
 )
 """The titles under which help shows options, in order."""
+_WIDEST_NAME = 60
+"""Limits an option with its choices, in characters; more choices stand in the text beside it."""
 
 _option = functools.partial(typer.Option, show_default=False)
 """Defaults stand in the help text, as people write them: 0.2 = 20 %."""
@@ -209,8 +212,18 @@ def rows_by_title(command: TyperCommand, ctx: Any) -> dict[str, list[tuple[str, 
         if record is not None:
             is_argument = parameter.param_type_name == "argument"
             title = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
-            rows.setdefault(title, []).append(record)
+            rows.setdefault(title, []).append(_with_choices_beside(*record))
     return rows
+
+
+def _with_choices_beside(name: str, told: str) -> tuple[str, str]:
+    """Move choices that are too many for a line from the name of a value to what is told of it."""
+    choices = re.search(r" <([^<>|]+(?:\|[^<>|]+)+)>", name)
+    if choices is None or len(name) <= _WIDEST_NAME:
+        return name, told
+    said, space, required = told.partition("  [")
+    named = f"{said} One of {', '.join(choices[1].split('|'))}."
+    return name.replace(choices[0], " NAME" if name.startswith("-") else ""), f"{named}{space}{required}"
 
 
 def print_list(lines: Iterable[str], *, shown: int, rest: str) -> None:

@@ -20,7 +20,7 @@ from goldbench.pipeline.cli.run_options import (
     chosen,
     warn,
 )
-from goldbench.pipeline.cli.score_forms import print_both, print_form, weighted_rows, write_values
+from goldbench.pipeline.cli.score_forms import FORMS_OF_VALUES, print_both, print_form, weighted_rows, write_values
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def score(
 
 
 def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, html: Path | None) -> None:
-    """Refuse to write over what is read."""
+    """Refuse to write over what is read, and a form of values that no suffix names."""
     from goldbench.pipeline.formats.runs.scorecard_files import scorecard_beside
     from goldbench.pipeline.goldset.gold_path import check_apart
 
@@ -139,6 +139,8 @@ def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, htm
         {"--per-query": per_query, "--html, the card goes beside it": beside, "--html": html},
         [gold, *(one.path for one in runs.values())],
     )
+    if per_query is not None and per_query.suffix.lower() not in FORMS_OF_VALUES:
+        raise UsageError(f"--per-query {per_query}: not a known suffix; give a .csv, .json or .jsonl file")
 
 
 def _tracker(name: Name | None, *, texts: bool) -> Tracker | None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from goldbench.schemas.calibrated import Calibration
     from goldbench.schemas.set_verdict import SetVerdict
 
+FORMS_OF_VALUES = ("", ".csv", ".json", ".jsonl")
+"""Suffixes of a file for the values per query; without one, as of a pipe, they are CSV."""
+
 
 def print_form(
     results: Mapping[str, Result],

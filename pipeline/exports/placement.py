@@ -12,6 +12,7 @@ from pathlib import Path
 from goldbench.pipeline.errors import InputError, OutputError, UsageError, explained
 from goldbench.pipeline.exports.exported_set import ExportedSet
 from goldbench.pipeline.exports.targets import TARGETS, Target
+from goldbench.pipeline.exports.tools import Tool
 from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
 from goldbench.pipeline.text.display import amount, queries, shown
 
@@ -35,7 +36,7 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
 
     Args:
         exported: The set.
-        to: A key of ``TARGETS``.
+        to: A name of `Tool`.
         out: The new file or folder.
         force: Whether an earlier export there may be replaced.
 
@@ -46,7 +47,7 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
     """
     if to not in TARGETS:
         raise UsageError(f"to {shown(to)}: no such target; known are {', '.join(TARGETS)}")
-    target = TARGETS[to]
+    target = TARGETS[Tool(to)]
     _check_ending(target, to, out)
     _check_free(target, out, force=force)
     written = exported if target.contextless else exported.with_contexts()

@@ -20,6 +20,7 @@ from goldbench.pipeline.exports import (
 )
 from goldbench.pipeline.exports.exported_set import ExportedSet
 from goldbench.pipeline.exports.json_files import JSON_LINES
+from goldbench.pipeline.exports.tools import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +38,18 @@ class Target:
     mark: bytes = b"relevant_from"
 
 
-TARGETS: dict[str, Target] = {
-    "ragas": Target(ragas_samples.write, (JSON_LINES,)),
-    "deepeval": Target(deepeval_goldens.write, (".json", JSON_LINES), contextless=True),
-    "llama-index": Target(llamaindex_set.write, (".json",), mark=b'\n "examples": ['),
-    "langsmith": Target(tracked_examples.write_langsmith, (JSON_LINES,), contextless=True),
-    "phoenix": Target(tracked_examples.write_phoenix, (JSON_LINES, ".csv"), contextless=True),
-    "promptfoo": Target(promptfoo_tests.write, (".json", JSON_LINES, ".yaml"), contextless=True),
-    "autorag": Target(autorag_tables.write),
-    "mteb": Target(mteb_folder.write),
-    "sentence-transformers": Target(sentence_folder.write),
-    "ir_datasets": Target(ir_folder.write),
-    "hf": Target(dataset_folder.write, contextless=True),
-    "parquet": Target(dataset_folder.write, contextless=True),
+TARGETS: dict[Tool, Target] = {
+    Tool.RAGAS: Target(ragas_samples.write, (JSON_LINES,)),
+    Tool.DEEPEVAL: Target(deepeval_goldens.write, (".json", JSON_LINES), contextless=True),
+    Tool.LLAMA_INDEX: Target(llamaindex_set.write, (".json",), mark=b'\n "examples": ['),
+    Tool.LANGSMITH: Target(tracked_examples.write_langsmith, (JSON_LINES,), contextless=True),
+    Tool.PHOENIX: Target(tracked_examples.write_phoenix, (JSON_LINES, ".csv"), contextless=True),
+    Tool.PROMPTFOO: Target(promptfoo_tests.write, (".json", JSON_LINES, ".yaml"), contextless=True),
+    Tool.AUTORAG: Target(autorag_tables.write),
+    Tool.MTEB: Target(mteb_folder.write),
+    Tool.SENTENCE_TRANSFORMERS: Target(sentence_folder.write),
+    Tool.IR_DATASETS: Target(ir_folder.write),
+    Tool.HF: Target(dataset_folder.write, contextless=True),
+    Tool.PARQUET: Target(dataset_folder.write, contextless=True),
 }
 """The targets by the name that ``--to`` takes."""

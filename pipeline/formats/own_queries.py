@@ -57,10 +57,11 @@ def read_own_queries(path: Path | str) -> list[OwnQuery]:
         elif source.suffix in {".csv", ".tsv"}:
             rows = _table(source, "\t" if source.suffix == ".tsv" else ",")
         else:
+            source.size()  # a path without a file is told as such
             raise Fault("not a file of queries; give a .csv, .tsv or .jsonl file")
         found = list(read_rows(rows, own_query))
         if not found:
-            raise Fault("holds no query")
+            raise Fault("holds no query; give rows with a column query")
     return found
 
 

@@ -31,6 +31,8 @@ COLUMNS = ("user_query", "query", "question", "q", "search", "keywords", "text")
 COUNTS = ("frequency", "freq", "count", "searches")
 """The names of the column of counts (how often a query was asked) that are tried; without one a line counts once."""
 
+_NO_QUERY = "holds no query; give lines of text, or a table with a column query"
+_NO_SEARCH = "holds events and no search; give the export of ubi_queries"
 LONGEST = 2000
 """The longest query, in characters; a longer line was not typed by a user and is skipped."""
 
@@ -135,7 +137,7 @@ def read_log(path: Path | str, *, column: str | None = None, counts: str | None 
             log.add(text, number, times)
         if not log.queries:
             events = log.passed_over["event"]
-            raise Fault("holds events and no search; give the export of ubi_queries" if events else "holds no query")
+            raise Fault(_NO_SEARCH if events else _NO_QUERY)
     return log
 
 

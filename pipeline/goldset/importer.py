@@ -179,7 +179,7 @@ class _Import:
         """Write everything but the manifest."""
         judgments = self.reading.judgments()
         if not judgments:
-            raise InputError(self.collection.names[2], "holds no judgment")
+            raise InputError(self.collection.names[2], "holds no judgment; check that KIND is its format")
         seen = Counter(qrel.grade for qrel in judgments)
         grading, unknown = choose_grading(seen, told=told, relevant_from=options.relevant_from)
         if unknown is not None:

@@ -22,10 +22,14 @@ from goldbench.pipeline.ports import Progress, Retriever
 from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings, SystemSettings
 from goldbench.pipeline.score.runs import named_runs
 from goldbench.pipeline.systems import Systems, open_systems
+from goldbench.pipeline.text.display import shown
 from goldbench.schemas.judgment import Feedback
 from goldbench.schemas.manifest import Manifest, StageUsage
 
 NEEDS_A_MODEL = "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL), or --model local"
+NEEDS_A_SERVER = (
+    "no server is known for the model {name}: give --base-url (or set {key} or OPENAI_BASE_URL), or --model local"
+)
 
 
 async def judging(config: Config, *, asks: bool = True, replay: bool = False) -> Config:
@@ -43,6 +47,8 @@ async def judging(config: Config, *, asks: bool = True, replay: bool = False) ->
     """
     model = config.model
     has_server = replay or model.base_url or config.api_key() or model.needs_no_server
+    if model.name is not None and not has_server:
+        raise UsageError(NEEDS_A_SERVER.format(name=shown(model.name), key=model.api_key_env))
     if not has_server or (model.name is None and not asks):
         raise UsageError(NEEDS_A_MODEL.format(key=model.api_key_env))
     if model.name is None:

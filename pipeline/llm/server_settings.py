@@ -46,7 +46,7 @@ class Prices(NamedTuple):
 def _server(url: str) -> str:
     parts = urlsplit(url)
     if not re.fullmatch(r"https?://\S+", url) or not parts.hostname or parts.port == 0:  # .port: ValueError above 65535
-        raise ValueError("not a valid http(s) URL")
+        raise ValueError("not a valid http(s) URL; give one such as http://127.0.0.1:8000/v1")
     return url
 
 

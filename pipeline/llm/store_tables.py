@@ -33,6 +33,7 @@ _MAKE_ROOM = "make room on the disk, or end what else uses the file"
 _PASSING = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN", "PERM", "NOMEM", "PROTOCOL", "AUTH"})
 """SQLite's errors about the disk, the rights or another process; the file itself is not damaged."""
 _DAMAGED = "the answer store is damaged: move it away, or repair it with sqlite3's .recover"
+_NO_STORE = "no answer store here; give the file answers.sqlite beside a gold set"
 _FOREIGN = "not an answer store, or a damaged one: move it away or name another file"
 
 TAKE_OVER = "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)"
@@ -46,7 +47,7 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
         OutputError: It cannot be made or opened.
     """
     if not create and not path.is_file():
-        raise InputError(path, "there is no answer store here")
+        raise InputError(path, _NO_STORE)
     if path.exists() and not path.is_file():
         raise InputError(path, "is not a plain file; name another for the answer store")
     until = time.monotonic() + _BUSY_S
@@ -79,7 +80,7 @@ def connect_unchanged(path: Path) -> sqlite3.Connection:
         InputError: The file is missing or is not an answer store.
     """
     if not path.is_file():
-        raise InputError(path, "there is no answer store here")
+        raise InputError(path, _NO_STORE)
     log = path.with_name(f"{path.name}-wal")
     # Without a log no other process writes; SQLite would otherwise make a log of its own to read the store.
     how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"

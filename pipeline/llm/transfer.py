@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, ValidationError
 
-from goldbench.pipeline.errors import InputError, OutputError, UsageError, plain_file
+from goldbench.pipeline.errors import InputError, OutputError, UsageError, no_such_folder, plain_file
 from goldbench.pipeline.llm.store import KEPT_REJECTIONS
 from goldbench.pipeline.llm.store_tables import opened_store
 
@@ -120,6 +120,8 @@ def write_export(path: Path, out: Path) -> int:
                 file.write(line + "\n")
                 count += 1
         draft.replace(target)
+    except FileNotFoundError:
+        raise OutputError(no_such_folder(out)) from None
     except OSError as error:
         raise OutputError(f"{out}: cannot be written ({error.strerror or type(error).__name__})") from None
     finally:
@@ -143,7 +145,10 @@ def import_answers(path: Path, source: Path) -> int:
         OutputError: The store cannot be written now.
     """
     if not source.exists():
-        raise InputError(source, "file not found")
+        raise InputError(source, "file not found; give one that goldbench answers export wrote")
+    if not path.exists():  # or a bad file would leave an empty store behind
+        for _ in _records(source):
+            pass
     with opened_store(path, create=True) as connection:  # closed before its COMMIT it keeps nothing
         connection.execute("BEGIN IMMEDIATE")
         added = sum(_add(connection, record) for record in _records(source))

@@ -87,7 +87,7 @@ def prune(
     if rejected:
         conditions.append("outcome <> 'answer'")
     if not conditions:
-        raise UsageError("prune needs a condition: give one, or delete the file to throw everything away")
+        raise UsageError("prune needs a condition: give --stage, --prompt, --model or --rejected, or delete the file")
     with opened_store(path) as connection:
         forget_answered(connection)  # or a batch would give a pruned answer once more
         count = connection.execute(f"DELETE FROM answers WHERE {' AND '.join(conditions)}", values).rowcount  # noqa: S608 - the conditions are the constants above

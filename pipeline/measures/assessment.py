@@ -58,7 +58,7 @@ def assess(
     if not any(grade >= level for judged in qrels.values() for grade in judged.values()):
         raise InputError(names[0], f"holds no judgment of grade {level} or more, so every measure would be 0")
     if not placed and not extra:
-        raise InputError(names[1], "holds no results")
+        raise InputError(names[1], "holds no results; give a run with at least one result")
     if not placed:
         raise InputError(names[1], f"has none of the query ids of the judgments ({names[0]}); use the same ids in both")
     absent = sorted(qrels.keys() - placed.keys())

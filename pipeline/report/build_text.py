@@ -10,6 +10,7 @@ from goldbench.pipeline.goldset.file_names import MANIFEST
 from goldbench.pipeline.stages.difficulty import SOUGHT
 from goldbench.pipeline.stages.select import READY, Limits
 from goldbench.pipeline.text.display import amount, dollars, printable, queries
+from goldbench.pipeline.text.stage_names import stage_name
 from goldbench.schemas.manifest import Asked, Failure, Manifest, StageReport, StageUsage
 
 if TYPE_CHECKING:
@@ -189,14 +190,6 @@ def messages(failures: Iterable[Failure]) -> Iterator[str]:
         yield f"  {message}" + (f" ({count:,} times)" if count > 1 else "")
     if len(found) > MOST_MESSAGES:
         yield f"  and {amount(len(found) - MOST_MESSAGES, 'other message')}"
-
-
-_STAGE_NAMES = {"canary": "judge check", "escalate": "pairs in doubt", "escalate (about)": "pairs in doubt (about)"}
-
-
-def stage_name(account: str) -> str:
-    """Return what a person reads in place of the name of an account of requests."""
-    return _STAGE_NAMES.get(account, account)
 
 
 def plan_rows(stages: Sequence[PlannedStage]) -> list[tuple[str, ...]]:

@@ -73,7 +73,10 @@ def read_baseline(path: Path) -> EarlierScores:
 def _of_any(block: bytes) -> EarlierScores:
     from goldbench.schemas.scorecard import Baseline
 
-    return _scores(parsed(block, Baseline))
+    try:
+        return _scores(parsed(block, Baseline))
+    except Fault as fault:
+        raise Fault(f"{fault}; write it again with --init") from None
 
 
 def _scores(record: Baseline) -> EarlierScores:

@@ -86,7 +86,7 @@ def reviewable(folder: Path) -> ReviewableSet:
     """
     material = load_reviewable(folder)
     if not material.queries:
-        raise InputError(folder, "holds no query to show")
+        raise InputError(folder, "holds no query to show; add some with goldbench add, or give another folder")
     return material
 
 

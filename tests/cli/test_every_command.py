@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -179,6 +180,41 @@ class TestOutput:
         done = goldbench_inside(*command.split(), "--json")
         assert isinstance(json.loads(done.stdout), dict), done.stderr
 
+    @pytest.mark.parametrize(
+        "command",
+        [
+            "score gold --run a.trec", "score gold --run a.trec --wide", "gate gold --run a.trec --min ndcg@10=0.1",
+            "compare gold --run a.trec --run b.trec --permutations 100 --resamples 100 --wide",
+            "monitor gold --run a.trec --history h.jsonl", "retrieve gold -o r.trec", "diff gold gold",
+            "ask gold --no-model --system bm25 --question valve", "drift gold --queries people.txt",
+            "export gold --to ragas --out r.jsonl --force", "add set q.csv --dry-run", "validate set",
+            "import llamaindex gold/dataset.json --out set --replace",
+            "answers stats a.sqlite",
+        ],
+    )  # fmt: skip
+    def test_quiet_and_json_print_the_result_alone_and_the_warning_is_once(
+        self, sample: Path, goldbench_inside: Goldbench, command: str
+    ) -> None:
+        if " set" in command:
+            goldbench_inside("import", "llamaindex", "gold/dataset.json", "--out", "set")
+        if "a.sqlite" in command:
+            (sample / "none.jsonl").touch()
+            goldbench_inside("answers", "import", "a.sqlite", "none.jsonl")
+        (sample / "q.csv").write_text("query,passages\nHow is the valve opened?,valve-1\n", encoding="utf-8")
+        made = {path for path in sample.iterdir() if path.is_dir()}
+        for option in ("--json", "-q", "-v"):
+            for path in set(sample.iterdir()) - made:
+                if path.is_dir():
+                    shutil.rmtree(path)
+            done = goldbench_inside(*command.split(), option)
+            assert done.returncode in {0, 1}, done.stderr
+            assert (done.stdout + done.stderr).count("Queries of a rule.") <= 1
+            if option == "--json":
+                json.loads(done.stdout)
+            if option == "-q":
+                assert done.stderr == ""
+                assert "Next: " not in done.stdout
+
     def test_json_and_format_are_one(self, sample: Path, goldbench_inside: Goldbench) -> None:
         run = ("score", "gold", "--run", "a.trec")
         assert goldbench_inside(*run, "--json").stdout == goldbench_inside(*run, "--format", "json").stdout
@@ -271,25 +307,54 @@ class TestWrongValues:
             ("bench nodir", "nodir: not found; give the folder of a gold set or a file of judgments"),
             ("card nodir", "nodir: folder not found; give the folder of a gold set"),
             ("validate gold", "gold: holds no manifest.json; give the folder of a set that goldbench built"),
-            ("score gold --run empty.trec", "empty.trec: holds no results"),
+            ("score gold --run empty.trec", "empty.trec: holds no results; give a run with at least one result"),
             ("score empty.trec --run a.trec", "empty.trec: holds no judgment; give lines of query, 0, passage and"),
             ("score one.txt --run a.trec", "one.txt, line 1: 1 column, judgments have 4"),
             ("drift gold --queries gold", "gold: is a folder; give a file"),
             ("init one.odt", "one.odt: not a type of document; give one of .adoc "),
             ("doctor --config none.toml", "none.toml: file not found; correct --config, or write a file with"),
             ("rechunk gold --chunk-size 0", "--chunk-size: not a valid value: '0'; give a whole number of at"),
+            ("import beir one.txt --out x", "one.txt: not a folder; give a folder with corpus.jsonl, queries.jsonl"),
+            ("import trec none --out x", "none: folder not found; give a folder with a corpus, topics and qrels"),
+            ("import autorag one.txt --out x", "one.txt: not a folder; give a folder with qa.parquet and corpus.par"),
+            ("import squad one.txt --out x", "one.txt: holds no judgment; check that KIND is its format"),
+            ("export gold --to ragas --out gold", "gold: is one of the inputs; give another --out"),
+            ("models pull none", "not a model of the catalogue: none; give one of "),
+            ("prompts show none", "prompt none: not a valid id; give one that goldbench prompts list shows"),
+            ("prompts show none.v1", "prompt none.v1: file none.v1.md not found; goldbench prompts list shows"),
+            ("prompts render one.txt", "no chunk of these documents is long and clean enough for a question; give lo"),
+            ("answers stats none", "none: no answer store here; give the file answers.sqlite beside a gold set"),
+            ("answers prune none", "prune needs a condition: give --stage, --prompt, --model or --rejected, or delete"),
+            ("answers import x.sqlite none", "none: file not found; give one that goldbench answers export wrote"),
+            ("answers import x.sqlite one.txt", "one.txt, line 1: not a line of an export of answers"),
+            ("doctor gold", "gold: documents are for --try alone; add --try, or leave the documents out"),
+            ("doctor --base-url foo", "--base-url: not a valid http(s) URL; give one such as http://127.0.0.1:8000/v1"),
+            ("gate gold --run a.trec --baseline one.txt", "one.txt: is not a baseline: Invalid JSON: expected value"),
+            ("gate gold --run a.trec --min r@5=0 --link x --markdown -", "--link: not a valid URL: x; give one that "),
+            ("gate gold --run a.trec --min r@5=0 --link x", "--link: needs --markdown FILE"),
+            ("chunk one.txt --out no/x", "no/x: cannot be written (no such folder: no); make the folder, or give ano"),
+            ("open gold --run one.txt", "one.txt, line 1: 1 column, a run has 6: query Q0 document rank score tag"),
+            ("score gold --run a.trec --per-query x.xls", "--per-query x.xls: not a known suffix; give a .csv, .json "),
+            ("add gold none", "none: file not found"),
+            ("add gold one.txt", "one.txt: not a file of queries; give a .csv, .tsv or .jsonl file"),
+            ("add gold empty.csv", "empty.csv: holds no query; give rows with a column query"),
+            ("feedback gold empty.csv --out x", "empty.csv: holds no feedback; give rows of query, chunk_id and vote"),
+            ("drift gold --queries empty.trec", "empty.trec: holds no query; give lines of text, or a table with a"),
+            ("monitor plot empty.csv", "empty.csv: is missing or empty; fill it with goldbench monitor GOLD --run"),
         ],
     )  # fmt: skip
     def test_it_is_named_with_what_to_give(
         self, sample: Path, goldbench_inside: Goldbench, command: str, says: str
     ) -> None:
-        (sample / "empty.trec").touch()
+        for name in ("empty.trec", "empty.csv"):
+            (sample / name).touch()
         for name in ("one.txt", "one.odt"):
             (sample / name).write_text("word\n", encoding="utf-8")
+        before = set(sample.rglob("*"))
         done = goldbench_inside(*command.split())
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
         assert done.stderr.startswith(f"goldbench: {says}"), done.stderr
-        assert not (sample / "goldbench.toml").exists()
+        assert set(sample.rglob("*")) == before
 
 
 class TestCompletion:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from goldbench.pipeline.goldset.counterparts import counterparts
 from goldbench.pipeline.goldset.difference import Difference, compare_sets
 from goldbench.pipeline.goldset.set_contents import QueryFacts, SetContents, read_contents
 from goldbench.pipeline.text.similarity import wording_digest
+from tests import forked_commands
 from tests.conftest import ROOT, Goldbench
 from tests.report.hostile import ENDINGS, IMAGE, SCRIPT
 
@@ -33,8 +32,7 @@ def goldbench(goldbench_inside: Goldbench) -> Goldbench:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("diff") / "run"
-    command = [sys.executable, "-m", "goldbench", "build", EXAMPLE, "--out", folder, "--queries", "3"]
-    subprocess.run([*map(str, command)], cwd=ROOT, check=True, capture_output=True)
+    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 3)
     return folder
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.text.similarity import jaccard, shingles
+from tests import forked_commands
 from tests.conftest import ROOT, Goldbench, posix
 
 EXAMPLE = ROOT / "data" / "example" / "documents" / "manual"
@@ -31,8 +32,7 @@ def goldbench(goldbench_inside: Goldbench) -> Goldbench:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("split") / "run"
-    command = [sys.executable, "-m", "goldbench", "build", EXAMPLE, "--out", folder, "--queries", "30"]
-    subprocess.run([*map(str, command)], cwd=ROOT, check=True, capture_output=True)
+    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 30)
     return folder
 
 

@@ -6,8 +6,6 @@ import functools
 import json
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.goldset.merged_folder import merge_sets
 from goldbench.pipeline.goldset.union import Side, unite
+from tests import forked_commands
 from tests.conftest import ROOT, Goldbench, posix
 from tests.goldset.test_difference import write_beir
 from tests.goldset.test_division import content
@@ -37,8 +36,7 @@ def goldbench(goldbench_inside: Goldbench) -> Goldbench:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("merge") / "run"
-    command = [sys.executable, "-m", "goldbench", "build", EXAMPLE, "--out", folder, "--queries", "20"]
-    subprocess.run([*map(str, command)], cwd=ROOT, check=True, capture_output=True)
+    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 20)
     return folder
 
 

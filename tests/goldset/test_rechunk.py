@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.goldset.projection import rechunk, write_rechunked
 from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.relevance import Relevance
+from tests import forked_commands
 from tests.conftest import ROOT, Goldbench, posix
 
 EXAMPLE = ROOT / "data" / "example" / "documents"
@@ -52,8 +51,7 @@ def share(chunk: dict[str, Any], evidence: dict[str, Any]) -> float:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rechunk") / "run"
-    command = [sys.executable, "-m", "goldbench", "build", EXAMPLE, "--out", folder, "--queries", "40"]
-    subprocess.run([*map(str, command), "--offline-recipe", "mixed"], cwd=ROOT, check=True, capture_output=True)
+    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 40, "--offline-recipe", "mixed")
     return folder
 
 

@@ -142,7 +142,17 @@ def test_a_wrong_value_of_an_import_is_named_and_nothing_is_added(tmp_path: Path
     source.write_text(json.dumps(ANSWER) + "\n" + json.dumps({**ANSWER, "key": "ef" * 32, **wrong}) + "\n")
     with pytest.raises(InputError, match=r"x\.jsonl, line 2: not a line of an export"):
         transfer.import_answers(store, source)
-    assert list(transfer.export_answers(store)) == []
+    assert not store.exists()
+    transfer.import_answers(store, _of(tmp_path, VECTOR))
+    with pytest.raises(InputError, match="line 2"):
+        transfer.import_answers(store, source)
+    assert len(list(transfer.export_answers(store))) == 1
+
+
+def _of(folder: Path, record: dict[str, Any]) -> Path:
+    path = folder / "one.jsonl"
+    path.write_text(json.dumps(record) + "\n")
+    return path
 
 
 @pytest.mark.parametrize("vector", [b"", b"abc", b"\0\0\xc0\x7f"], ids=["empty", "no float32", "nan"])
@@ -162,7 +172,7 @@ def test_a_wrong_line_of_an_import_is_named_and_nothing_is_added(tmp_path: Path,
     (tmp_path / "x.jsonl").write_text(json.dumps(VECTOR) + "\n" + line + "\n")
     with pytest.raises(InputError, match="line 2"):
         transfer.import_answers(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
-    assert list(transfer.export_answers(tmp_path / "a.sqlite")) == []
+    assert not (tmp_path / "a.sqlite").exists()
 
 
 def _damage(path: Path) -> None:

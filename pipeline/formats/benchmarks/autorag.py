@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.benchmarks.answered_rows import cited_ids, noted_kind, quoted
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, topic_of_row
-from goldbench.pipeline.formats.benchmarks.folders import choose
+from goldbench.pipeline.formats.benchmarks.folders import choose, no_folder
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.interchange_names import AUTORAG_CORPUS, AUTORAG_QA
 from goldbench.pipeline.formats.json_maps import parse_json
@@ -41,7 +41,7 @@ def read_autorag(path: Path, chosen: Chosen) -> Collection:
         UsageError: There are several to choose from.
     """
     if not path.is_dir():
-        raise InputError(shown(path), f"is not a folder with {AUTORAG_QA} and {AUTORAG_CORPUS}")
+        raise InputError(shown(path), no_folder(path, f"{AUTORAG_QA} and {AUTORAG_CORPUS}"))
     asked = choose(path, chosen.queries, (AUTORAG_QA, "qa*.parquet"), what="queries", split=chosen.split)
     corpus = choose(path, chosen.corpus, (AUTORAG_CORPUS, "corpus*.parquet"), what="corpus")
     return Collection(

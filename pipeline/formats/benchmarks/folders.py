@@ -81,6 +81,16 @@ def choose(folder: Path, named: Path | None, patterns: Sequence[str], *, what: s
     raise InputError(shown(folder), f"holds no {' or '.join(patterns)}{missing}; name the file with --{what}")
 
 
+def no_folder(path: Path, content: str) -> str:
+    """Return what is wrong with a path that should be the folder of a benchmark.
+
+    Args:
+        path: The path, which is not a folder.
+        content: What the folder of the benchmark holds.
+    """
+    return f"{'not a folder' if path.exists() else 'folder not found'}; give a folder with {content}"
+
+
 def read_beir(folder: Path, chosen: Chosen) -> Collection:
     """Return the collection in a BEIR folder; the split is ``test`` unless named.
 
@@ -89,9 +99,7 @@ def read_beir(folder: Path, chosen: Chosen) -> Collection:
         UsageError: There are several to choose from.
     """
     if not folder.is_dir():
-        raise InputError(
-            shown(folder), f"folder not found; give one with {BEIR_CORPUS}, {BEIR_QUERIES} and {BEIR_QRELS}"
-        )
+        raise InputError(shown(folder), no_folder(folder, f"{BEIR_CORPUS}, {BEIR_QUERIES} and {BEIR_QRELS}"))
     corpus = choose(folder, chosen.corpus, (BEIR_CORPUS, f"{BEIR_CORPUS}.gz"), what="corpus")
     queries = choose(folder, chosen.queries, (BEIR_QUERIES, f"{BEIR_QUERIES}.gz"), what="queries")
     split = f"{BEIR_QRELS}/*.tsv"

@@ -7,6 +7,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -249,7 +250,7 @@ def _check_inside(datasets: Any, name: str, configurations: Sequence[str], where
     """
     roots = (os.path.normpath(Path.cwd() / name), Path(name).resolve())
     for configuration in configurations:
-        builder = _asked(lambda one=configuration: datasets.load_dataset_builder(name, one), where)
+        builder = _asked(partial(datasets.load_dataset_builder, name, configuration), where)
         for file in itertools.chain.from_iterable((builder.config.data_files or {}).values()):
             if not any(Path(os.path.normpath(file)).is_relative_to(root) for root in roots):
                 problem = f"its card names {shown(file)}, which is outside the folder; take the path out of README.md"

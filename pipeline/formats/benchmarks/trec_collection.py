@@ -13,7 +13,7 @@ from pathlib import Path
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, topics
-from goldbench.pipeline.formats.benchmarks.folders import choose, folder_collection
+from goldbench.pipeline.formats.benchmarks.folders import choose, folder_collection, no_folder
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
 from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS, TREC_QRELS, TREC_TOPICS
 from goldbench.pipeline.formats.lines import MAX_LINE, text_lines
@@ -49,7 +49,7 @@ def read_trec(folder: Path, chosen: Chosen) -> Collection:
         UsageError: There are several to choose from.
     """
     if not folder.is_dir():
-        raise InputError(shown(folder), "folder not found; give one with a corpus, topics and qrels")
+        raise InputError(shown(folder), no_folder(folder, "a corpus, topics and qrels"))
     corpus = choose(folder, chosen.corpus, _CORPUS, what="corpus")
     asked = choose(folder, chosen.queries, _TOPICS, what="queries", split=chosen.split)
     judged = choose(folder, chosen.qrels, _QRELS, what="qrels", split=chosen.split)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from goldbench.pipeline.errors import OutputError, plain_file
+from goldbench.pipeline.errors import OutputError, no_such_folder, plain_file
 from goldbench.pipeline.formats.faults import Fault, explain, in_file, reason
 from goldbench.pipeline.text.display import shown
 
@@ -97,6 +97,8 @@ def write_whole(path: Path, content: bytes) -> None:
             raise
         sync_folder(target.parent)
         _remove_left(target)
+    except FileNotFoundError:
+        raise OutputError(shown(no_such_folder(path))) from None
     except OSError as error:
         raise OutputError(f"{shown(path)}: cannot be written ({reason(error)})") from None
 

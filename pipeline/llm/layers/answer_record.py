@@ -19,6 +19,7 @@ from goldbench.pipeline.llm.reply_schema import schema_text
 from goldbench.pipeline.llm.store import KEPT_REJECTIONS, AnswerStore, StoredReply
 from goldbench.pipeline.llm.throttle import Gate
 from goldbench.pipeline.ports import ChatRequest, Completion
+from goldbench.pipeline.text.stage_names import stage_name
 
 T = TypeVar("T", bound=BaseModel)
 Below = Call[ChatRequest[T], Answered[T]]
@@ -143,14 +144,15 @@ def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
     else:
         likelihood = loaded(stored.message)
         return Completion(answer, stored.model, stored.usage, replayed=True, likelihood=likelihood)
-    message = f"{request.stage}: the stored reply does not fit {request.answer.__name__}: {problems}"
+    message = f"{stage_name(request.stage)}: the stored reply does not fit {request.answer.__name__}: {problems}"
     raise AnswerRejected("misfit", message)
 
 
 def answer_missing(stage: str, key: bytes) -> ModelUnavailable:
     """Return the error of a replay whose store lacks the answer of a key."""
     missing = key.hex()[:12]
-    return ModelUnavailable(f"{stage}: the store has no answer {missing}; run without --replay to ask the model for it")
+    told = f"the store has no answer {missing}; run without --replay to ask the model for it"
+    return ModelUnavailable(f"{stage_name(stage)}: {told}")
 
 
 def _stored(request: ChatRequest[T], reply: Reply, *, outcome: str, message: str) -> StoredReply:
