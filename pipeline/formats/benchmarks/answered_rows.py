@@ -218,7 +218,7 @@ def _topic(one: Sample) -> Topic:
 
 
 def noted_kind(known: Mapping[str, Any]) -> QueryKind | None:
-    """Return the kind that an export noted of a query that has an answer; None if it is none of ours."""
+    """Return the kind that an export noted of a query that has an answer; None for any other word."""
     return next((kind for kind in _KINDS if kind == known.get("kind")), None)
 
 
