@@ -11,7 +11,7 @@ from goldbench.pipeline.cli.options import output_option
 from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.score.trackers.tracker_choice import Name, tracker_of
-from goldbench.pipeline.text.display import printable, without_credentials
+from goldbench.pipeline.text.display import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,12 +52,14 @@ def log(tracker: Tracker, gold: Gold, runs: Mapping[str, Run], results: Mapping[
     Raises:
         OutputError: The tracker cannot log them.
     """
-    from goldbench.pipeline.score.trackers.logged_scores import logged
+    from goldbench.pipeline.score.trackers.logged_scores import logged, without_keys
 
     for name, result in results.items():
         one = logged(gold, name, runs[name], result, texts=texts)
         printed = StringIO()
-        with redirect_stdout(printed):
-            place = tracker.log(one)
-        told = without_credentials(printed.getvalue())
-        screen.note(f"Logged: {name} as {place}", *map(printable, told.splitlines()))
+        try:
+            with redirect_stdout(printed):
+                place = tracker.log(one)
+        finally:
+            screen.note(*map(printable, without_keys(printed.getvalue()).splitlines()))
+        screen.note(f"Logged: {name} as {place}")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+_USER = re.compile(r"(?<=://)[^/\s]*@")
+"""User name and password in an address."""
+
 
 def printable(text: str) -> str:
     """Return the text with a replacement character for everything that could steer a terminal, line ends included."""
@@ -28,7 +31,7 @@ def cut(text: str, most: int) -> str:
 
 def without_credentials(text: str) -> str:
     """Return the text without the user and password of every URL in it."""
-    return re.sub(r"(?<=://)[^/\s]*@", "", text)
+    return _USER.sub("", text)
 
 
 def brief(text: str, more: str = " (-v: more)") -> str:

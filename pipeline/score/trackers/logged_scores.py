@@ -5,7 +5,10 @@ No text of a document is among it, and that of queries only if it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import PurePath
@@ -24,6 +27,10 @@ TABLE = "per_query.csv"
 LOW, HIGH = ".low", ".high"
 """What follows the name of a measure for the ends of its interval."""
 
+_SECRETS = re.compile(r"(?:MLFLOW|WANDB|LANGFUSE)_\w*(?:KEY|PASSWORD|TOKEN|USERNAME)")
+"""Names of settings of the clients whose values are never printed."""
+_SHORTEST = 6
+"""Characters of a secret; what is shorter may stand in any text."""
 _REASON = 300
 """Most characters of what a client says when it fails."""
 
@@ -53,16 +60,40 @@ class Tracker(Protocol):
         """
 
 
+@contextmanager
+def logging_to(to: str, system: str) -> Iterator[None]:
+    """Tell in one line why a client failed: what it raises where a server gives nonsense is not declared anywhere.
+
+    Args:
+        to: The tracker, as ``--to`` names it.
+        system: The system whose scores are logged.
+
+    Raises:
+        OutputError: The client raised something.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise refusal(to, system, str(error) or type(error).__name__) from error
+
+
 def refusal(to: str, system: str, reason: str) -> OutputError:
-    """Return the error for scores that a tracker does not take, without the user and password of its address.
+    """Return the error for scores that a tracker does not take, without keys and passwords.
 
     Args:
         to: The tracker, as ``--to`` names it.
         system: The system.
         reason: What the tracker's client says.
     """
-    told = one_line(without_credentials(reason))[:_REASON]
-    return OutputError(f"--to {to}: {system} cannot be logged ({told})")
+    return OutputError(f"--to {to}: {system} cannot be logged ({one_line(without_keys(reason))[:_REASON]})")
+
+
+def without_keys(said: str) -> str:
+    """Return a text without user names and passwords of addresses, and without the keys that the environment holds."""
+    for name, value in os.environ.items():
+        if _SECRETS.fullmatch(name) and len(value) >= _SHORTEST:
+            said = said.replace(value, "***")
+    return without_credentials(said)
 
 
 def logged(gold: Gold, name: str, run: Run, result: Result, *, texts: bool) -> Logged:
