@@ -17,7 +17,9 @@ MADE = "`make reference` writes this page from the declarations in the code; cha
 _MEASURES = """\
 # Measures
 
-{made}
+This page says for every measure what it tells, its formula, its range and its source. It is read from the code that
+computes them.
+
 A measure is named as people write it (`recall@10`, `map@100`), as in ir_measures (`P(rel=2)@10`) or as in trec_eval
 (`ndcg_cut_10`). It is printed in one spelling, the one that heads each section below. `rel=2` sets the smallest
 relevant grade; options stand in brackets, as in `ap@10(norm=hits)`. Where no measure is named, these are computed:
@@ -72,7 +74,7 @@ _SECTIONS = ("Args", "Returns", "Raises", "Yields")
 def measures() -> str:
     """Return the page of measures: a section for each family, from the docstring of its formula."""
     default = ", ".join(f"`{name}`" for name in DEFAULT)
-    parts = [_MEASURES.format(made=MADE, default=default)]
+    parts = [_MEASURES.format(default=default)]
     for family in FAMILIES.values():
         text = _docstring(family.value)
         cutoff = {"required": "needed", "optional": "possible", "none": "none"}[family.cutoff]

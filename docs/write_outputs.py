@@ -1,7 +1,8 @@
 """Write what the commands of the pages print: ``python -m docs.write_outputs``.
 
 A block ``console`` holds commands, each on a line that begins with ``$``, and below each what it prints on standard
-output. The commands of a page run in one folder that holds the sample corpus, in the order of the page.
+output. The commands of a page run in one folder that holds the sample corpus, in the order of the page. A command that
+must fail says so: ``# exits 1``.
 """
 
 from __future__ import annotations
@@ -27,30 +28,31 @@ _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTAL
 
 
 class CommandFailed(Exception):
-    """A command of a page that did not end with exit code 0."""
+    """A command of a page that did not end with the exit code that the page says, or 0."""
 
 
 def printed(command: str, folder: Path) -> str:
     """Return what a command prints on standard output.
 
     Args:
-        command: The command line.
+        command: The command line, with ``# exits N`` behind it if the exit code is not 0.
         folder: Where it runs.
 
     Raises:
-        CommandFailed: The exit code is not 0.
+        CommandFailed: The exit code is another one.
     """
+    typed, _, code = command.partition(" # exits ")
     own = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "GOLDBENCH_"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
     done = subprocess.run(  # noqa: S603  a command of a page of this project
-        shlex.split(command),
+        shlex.split(typed),
         cwd=folder,
         env={**own, "PATH": path, "COLUMNS": COLUMNS, "NO_COLOR": "1"},
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
-    if done.returncode:
+    if done.returncode != int(code or 0):
         raise CommandFailed(f"{command}: exit code {done.returncode}: {done.stderr}")
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.strip().splitlines())
 

@@ -216,7 +216,8 @@ def test_a_table_of_figures_stands_beside_the_command_that_prints_it(section: st
 
 def test_there_is_no_other_kind_of_command() -> None:
     lines = itertools.chain.from_iterable(COMMANDS.values())
-    assert not [command for command in lines if not command.startswith(("goldbench ", "make "))]
+    known = ("goldbench ", "make ", "source .venv/bin/activate")
+    assert not [command for command in lines if not command.startswith(known)]
 
 
 PYTHON = {page: found for page in PAGES if page not in ELSEWHERE and (found := blocks(page, "python"))}

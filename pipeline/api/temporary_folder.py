@@ -15,6 +15,7 @@ from typing import Self
 
 from goldbench.pipeline.api.keywords import path_of
 from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.goldset.file_names import TEMPORARY
 from goldbench.pipeline.text.display import one_line
 
 
@@ -31,7 +32,7 @@ class TemporaryFolder:
             OutputError: No folder can be made.
         """
         try:
-            self.path = Path(tempfile.mkdtemp(prefix="goldbench-"))
+            self.path = Path(tempfile.mkdtemp(prefix=TEMPORARY))
         except OSError as error:
             reason = one_line(error.strerror or "unknown reason").lower()
             raise OutputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,4 +48,5 @@ def add(
     screen.add(dry_run=dry_run, labelled=labelled, waiting=waiting, left_out=[one.line for one in found.repeated])
     screen.show(f"{queries(labelled)} {would}added with labels, {queries(waiting)} {would}waiting for judgments")
     if waiting and not dry_run:
-        screen.explain(f"Next: goldbench grade {folder} (a model judges), or goldbench review {folder} (people judge)")
+        place = shlex.quote(str(folder))
+        screen.explain(f"Next: goldbench grade {place} (a model judges), or goldbench review {place} (people judge)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -268,4 +269,4 @@ def _report(result: Result, out: Path, config: Config) -> None:
     if manifest.evidence_level == "smoke":
         screen.warn(warning(config))
     screen.show("", f"{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})")
-    screen.explain(f"Next: goldbench validate {out}")
+    screen.explain(f"Next: goldbench validate {shlex.quote(str(out))}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,7 @@ def _show(built: UsersBuilt, out: Path) -> None:
             raise problem
     screen.show("", f"{queries(built.manifest.queries)} in {out / DATASET}, {built.waiting:,} waiting in {UNLABELLED}")
     if built.waiting:
-        screen.explain(f"Next: goldbench review {out} (people judge), or goldbench grade {out} (a model judges)")
+        place = shlex.quote(str(out))
+        screen.explain(f"Next: goldbench review {place} (people judge), or goldbench grade {place} (a model judges)")
     else:
-        screen.explain(f"Next: goldbench validate {out}")
+        screen.explain(f"Next: goldbench validate {shlex.quote(str(out))}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -114,7 +115,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run
     if (problem := graded.problem(folder)) is not None:
         raise problem
     screen.show("", f"Graded labels in {folder / DATASET} (also {folder / BEIR}, {folder / TREC})")
-    screen.explain(f"Next: goldbench validate {folder}")
+    screen.explain(f"Next: goldbench validate {shlex.quote(str(folder))}")
     if not graded.complete:
         raise typer.Exit(DONE_IN_PART)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -80,4 +81,4 @@ def import_(
     passages, judgments = amount(manifest.documents, "passage"), amount(labels, "judgment")
     screen.add(folder=str(out), manifest=manifest.model_dump(mode="json"))
     screen.show(f"{passages}, {count_of(manifest.queries)}, {judgments} in {out}")
-    screen.explain(f"Next: goldbench validate {out}")
+    screen.explain(f"Next: goldbench validate {shlex.quote(str(out))}")

@@ -96,7 +96,7 @@ def _check_free(out: Path, *, replace: bool) -> None:
         return
     if out.is_file() and sys.stdin.isatty() and typer.confirm(f"{out} exists. Replace it?", err=True):
         return
-    raise UsageError(f"--out {out}: exists already; add --replace, or give another file")
+    raise UsageError(f"{out} exists already; add --replace, or name another file with --out")
 
 
 def _asked(question: str, default: str, check: Callable[[str], object] | None = None) -> str:

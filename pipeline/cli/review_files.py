@@ -91,7 +91,7 @@ def apply(
     screen.add(**{**asdict(made), "folder": str(made.folder)})
     screen.show(f"{queries(made.queries)}: {made.accepted:,} accepted, {made.edited:,} edited; left out: {dropped}")
     screen.show(
-        f"{amount(made.people + made.model, 'judgment')}: {made.people:,} of people, {made.model:,} of the model"
+        f"{amount(made.people + made.model, 'judgment')}: {made.people:,} of people, {made.model:,} of {made.judge}"
     )
     if made.carried:
         screen.note(f"Given to an earlier wording of an edited query: {amount(made.carried, 'judgment')}")

@@ -103,14 +103,14 @@ def score(
     verdict = _verdict(loaded, results, corrected)
     method = {"gold": gold, **_measured(loaded), "missing": missing, "scores": scores, "match": match}
     earlier = earlier_version(loaded)
+    asked_for = _Asked(whole=wide, named=named is not None)
     if form == "table":
-        asked_for = _Asked(whole=wide, named=named is not None)
         _show(loaded, results, special, corrected, verdict, asked_for)
     elif corrected is not None:
         print_both(results, corrected, special, earlier, verdict, **method)
     else:
         print_form(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
-    _note(results, earlier)
+    _note(results, earlier, asked_for)
     warn(loaded)
     if html is not None:
         from goldbench.schemas.scorecard import Method
@@ -205,7 +205,7 @@ def _show(
         screen.show("", *further)
 
 
-def _note(results: Mapping[str, Result], earlier: Earlier | None) -> None:
+def _note(results: Mapping[str, Result], earlier: Earlier | None, asked: _Asked) -> None:
     """Print what a reader of the scores must know: a line for each thing, with ``--verbose`` for each run."""
     from goldbench.pipeline.report.score_text import doubts, remarks
 
@@ -214,7 +214,7 @@ def _note(results: Mapping[str, Result], earlier: Earlier | None) -> None:
     else:
         screen.note(*doubts(results))
     if earlier is not None:
-        screen.note(*(earlier.line(name, result) for name, result in results.items()))
+        screen.note(*(earlier.line(name, one, asked.of(list(one.values))) for name, one in results.items()))
 
 
 def _write_page(

@@ -52,6 +52,9 @@ REJECTED = "5-rejections.jsonl"
 
 ADD = "add"
 """The stage of the manifest that counts queries added to a set."""
+TEMPORARY = "goldbench-"
+"""How the name of the temporary folder begins that holds a set without a folder of its own."""
+
 OWN, USERS = "own", "users"
 """The names of who wrote queries that came without a label: the owner of the set, or users."""
 

@@ -108,7 +108,7 @@ def _check_row(gated: Gated, check: Check) -> Row:
 
 def _difference(change: Change, p: float | None) -> str:
     ends = "" if change.low is None or change.high is None else f" [{change.low:+.4f}, {change.high:+.4f}]"
-    return f"{change.now - change.before:+.4f}{ends}" + ("" if p is None else f", p {p_value(p)}")
+    return f"{change.now - change.before:+.4f}{ends}" + ("" if p is None else f", p (Holm) {p_value(p)}")
 
 
 def _worst(gated: Gated) -> Iterator[tuple[str, Row, list[Row]]]:

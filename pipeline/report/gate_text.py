@@ -19,7 +19,7 @@ def line(check: Check) -> str:
     mark = "passed" if check.passed else "FAILED"
     if check.kind == "min":
         return f"{mark}  {check.measure} {check.value:.4f}, required at least {check.bound:.4f}"
-    chance = "" if check.p is None else f", p {p_value(check.p)}"
+    chance = "" if check.p is None else f", p (Holm) {p_value(check.p)}"
     excuse = "; below the bound, but within chance" if check.excused else ""
     return (
         f"{mark}  {check.measure} {check.value:.4f}, baseline {check.reference:.4f}, required at least "

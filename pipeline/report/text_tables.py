@@ -34,7 +34,8 @@ def columns_of(text: str) -> int:
 def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False) -> list[str]:
     """Return a text as lines that fit; a longer word stays whole, unless it has letters beyond ASCII.
 
-    A command to type (``goldbench …``, up to a bracket or the end) stays on one line if it fits on one.
+    A command to type (``goldbench …``, up to a bracket or the end) stays on one line if it fits on one. At the start of
+    the text, behind a colon or behind ", or" it is there to be copied, and stays on one line in any case.
 
     Args:
         text: The text, one line of printable characters.
@@ -45,22 +46,30 @@ def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False
     if width is None or columns_of(text) <= width:
         return [text]
     lines: list[str] = []
-    whole = _COMMAND.sub(
-        lambda found: found[0].replace(" ", _JOINT) if columns_of(found[0]) < width else found[0], text
-    )
-    for word in _words(whole, max(1, width - len(indent)), cuts=cuts):
-        if lines and columns_of(lines[-1]) + columns_of(word.rstrip()) <= width:
+    for word in _words(_joined(text, width), max(1, width - len(indent)), cuts=cuts):
+        if lines and (lines[-1].isspace() or columns_of(lines[-1]) + columns_of(word.rstrip()) <= width):
             lines[-1] += word
         else:
             lines.append((indent if lines else "") + word)
     return [line.rstrip().replace(_JOINT, " ") for line in lines]
 
 
+def _joined(text: str, width: int) -> str:
+    """Return the text with the words of its commands joined, of those to be copied and of those that fit on a line."""
+
+    def joined(found: re.Match[str]) -> str:
+        before = text[: found.start()].strip()
+        whole = not before or before.endswith((":", ", or")) or columns_of(found[0]) < width
+        return found[0].replace(" ", _JOINT) if whole else found[0]
+
+    return _COMMAND.sub(joined, text)
+
+
 def _words(text: str, width: int, *, cuts: bool) -> Iterator[str]:
     """Yield the words with the white space behind them, those that are cut in parts that fit."""
     for word in re.findall(r"\S+\s*|^\s+", text):
         rest = word
-        while columns_of(rest.rstrip()) > width and (cuts or not word.isascii()):
+        while columns_of(rest.rstrip()) > width and _JOINT not in word and (cuts or not word.isascii()):
             most = next((end for end in range(len(rest) - 1, 1, -1) if columns_of(rest[:end]) <= width), 1)
             mark = max(rest.rfind(one, 0, most) for one in _MARKS) + 1
             cut = mark if 2 * mark > most else most

@@ -45,7 +45,10 @@ _PLACES = 6
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a review changed, in queries and in judgments; ``undecided`` queries are called bad, but not rejected."""
+    """What a review changed, in queries and in judgments; ``undecided`` queries are called bad, but not rejected.
+
+    ``model`` counts the judgments that people did not make; ``judge`` says who made these.
+    """
 
     folder: Path
     queries: int
@@ -57,6 +60,7 @@ class Applied:
     carried: int
     undecided: int
     not_applied: int
+    judge: str
 
 
 def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, reject_bad: bool = False) -> Applied:
@@ -138,7 +142,7 @@ class Application:
             place: The draft.
             target: The folder that the draft will take.
         """
-        made = _applied(target, self.reviewed, self.decided, self.grades, self.people)
+        made = _applied(target, self.start, self.reviewed, self.decided, self.grades, self.people)
         derived = _still_derived(self.home, self.decided.now(), self.grades, self.people)
         _write_records(place, self.start, self.decided)
         review = _described(place, made, self.decided, self.reviewed)
@@ -172,7 +176,12 @@ def _write_records(place: Draft, start: Unreviewed, decided: Decided) -> None:
 
 
 def _applied(
-    folder: Path, reviewed: Reviewed, decided: Decided, grades: Mapping[str, Mapping[str, Relevance]], people: Grades
+    folder: Path,
+    start: Unreviewed,
+    reviewed: Reviewed,
+    decided: Decided,
+    grades: Mapping[str, Mapping[str, Relevance]],
+    people: Grades,
 ) -> Applied:
     kept = {query_id: people.get(query_id, {}) for query_id in grades}
     by_people = sum(len(given) for given in kept.values())
@@ -187,7 +196,15 @@ def _applied(
         carried=_carried(reviewed, decided, kept),
         not_applied=len(reviewed.strays),
         undecided=len(reviewed.state.bad_queries().keys() & {query.query_id for query in decided.queries}),
+        judge=_judge(start, reviewed),
     )
+
+
+def _judge(start: Unreviewed, reviewed: Reviewed) -> str:
+    """Return who made the judgments that people did not make."""
+    if start.folder.judgments.exists():
+        return "the model"
+    return "the build" if "seed" in reviewed.material.metadata else "the imported set"
 
 
 def _still_derived(

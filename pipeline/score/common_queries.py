@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum, isnan
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.score.earlier_scores import EarlierScores
     from goldbench.pipeline.score.runs import Gold
-
-_SHOWN = 3
-"""Measures whose mean over the common queries is told in a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +46,16 @@ class Earlier:
         """Return what `line` tells, for programs."""
         return {"version": self.version, "queries": len(self.kept), "before": self.before, "means": self.means(result)}
 
-    def line(self, name: str, result: Result) -> str:
+    def line(self, name: str, result: Result, measures: Sequence[str]) -> str:
         """Return in words which part of a run's scores is comparable with those on the earlier version.
 
         Args:
             name: The name of the run.
             result: Its scores.
+            measures: The measures to name, those of the table.
         """
-        means = ", ".join(f"{measure} {mean:.4f}" for measure, mean in list(self.means(result).items())[:_SHOWN])
+        found = self.means(result)
+        means = ", ".join(f"{measure} {found[measure]:.4f}" for measure in measures if measure in found)
         many = f"{len(self.kept):,} of {queries(self.now)}"
         are = "is" if len(self.kept) == 1 else "are"
         return (

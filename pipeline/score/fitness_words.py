@@ -24,6 +24,8 @@ from goldbench.schemas.set_verdict import SetVerdict
 USUAL = 100
 """A first number of real queries to ask for: with it the card calls a set large enough."""
 
+_OF_USERS = ": goldbench build DOCUMENTS --queries-from FILE --out NEW"
+
 _MOST_NAMES, _LONGEST = 3, 40
 """Limits the systems that an improvement names, and the characters of a name."""
 
@@ -114,10 +116,18 @@ def _fault(found: Fitness, case: Case) -> str:
 
 def _weakness(found: Fitness, case: Case) -> str:
     if found.reason is Reason.SIMULATED:
-        return f"its {queries(found.queries)} {_are(found.queries)} simulated or written by a small model"
+        return _simulated(found.queries, case.makers.by_people)
     if found.reason is Reason.FEW_QUERIES:
         return f"it has {queries(found.queries)}, and anything more needs {FEWEST}"
     return f"differences of {case.measure} below {found.detectable or 0.0:.2f} are noise ({queries(found.queries)})"
+
+
+def _simulated(count: int, by_people: int) -> str:
+    """Return how many of the queries neither people nor a large model wrote; one such query keeps the level."""
+    made = count - by_people
+    if not 0 < made < count:
+        return f"its {queries(count)} {_are(count)} simulated or written by a small model"
+    return f"{made:,} of its {queries(count)} {_are(made)} simulated or written by a small model"
 
 
 def _are(count: int) -> str:
@@ -190,8 +200,11 @@ def _add(count: int, case: Case, delta: float | None = None) -> tuple[float, str
 
 
 def _ask_users(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
-    """Yield what real queries would do in place of these, whose spread stands for theirs."""
-    command = _command(case.makers, "add", " FILE")
+    """Yield what real queries would do in place of these, whose spread stands for theirs.
+
+    The command builds another set: queries that are added leave the simulated ones in this set, and its level.
+    """
+    command = "" if case.makers.place is None else _OF_USERS
     if found.detectable:
         shown = found.detectable * sqrt(found.queries / USUAL)
         text = (
@@ -231,6 +244,8 @@ def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
 
 
 def _command(makers: Makers, name: str, rest: str = "") -> str:
+    if makers.temporary:
+        return f": keep the set with out='DIR', then goldbench {name} DIR{rest}"
     return "" if makers.place is None else f": goldbench {name} {makers.place}{rest}"
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.goldset.file_names import LEDGER
+from goldbench.pipeline.formats.lines import json_objects
+from goldbench.pipeline.formats.packed_files import Source
+from goldbench.pipeline.goldset.file_names import LEDGER, OWN, QUERIES, TEMPORARY, USERS
 from goldbench.pipeline.goldset.gold_path import folder_of, metadata_of
 from goldbench.pipeline.measures.statistics.fitness import Basis
 from goldbench.pipeline.text.display import shown
@@ -33,6 +37,8 @@ class Makers:
     place: str | None = None
     per_query: float = 1.0
     reviewed: bool = False
+    by_people: int = 0
+    temporary: bool = False
 
 
 def makers_of(gold: Gold, *, agreement: float | None = None) -> Makers:
@@ -57,7 +63,22 @@ def makers_of(gold: Gold, *, agreement: float | None = None) -> Makers:
         place=None if folder is None else shlex.quote(shown(folder)),
         per_query=sum(map(len, grades)) / max(1, len(gold.qrels)),
         reviewed=folder is not None and (folder / LEDGER).is_file(),
+        by_people=0 if folder is None else _by_people(folder, gold),
+        temporary=folder is not None and _is_temporary(folder),
     )
+
+
+def _is_temporary(folder: Path) -> bool:
+    """Return whether a folder was made for a set whose caller in Python named none."""
+    above = folder.resolve().parent
+    return above.name.startswith(TEMPORARY) and above.parent == Path(tempfile.gettempdir()).resolve()
+
+
+def _by_people(folder: Path, gold: Gold) -> int:
+    """Return how many judged queries people or users wrote: they were added, or come from a log."""
+    path = folder / QUERIES
+    rows = json_objects(Source(path)) if path.is_file() else ()
+    return sum(row.get("generator") in {OWN, USERS} and row.get("query_id") in gold.qrels for _, row in rows)
 
 
 def _judges(metadata: Mapping[str, Any]) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,7 @@ nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
 TEN_LINES = next(block for block in blocks("README.md", "python") if "goldbench.build(" in block)
-PRINTED = README.partition("`print(result)` shows:\n\n```\n")[2].partition("```")[0]
+PRINTED = README.partition("`print(result)` begins with:\n\n```\n")[2].partition("```")[0]
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -64,7 +63,8 @@ def test_the_ten_lines_of_the_readme_run_in_a_notebook(environment: dict[str, st
     assert tables[0]["text/plain"].startswith("measure")
     assert "ndcg@10" in tables[0]["text/html"]
     assert "30 queries, 53 passages" in tables[1]["text/html"]
-    assert re.sub(r"(?<= add )\S+(?= FILE$)", "SET", printed[0]["text"], flags=re.MULTILINE) == PRINTED
+    assert PRINTED.startswith("measure ")
+    assert printed[0]["text"].startswith(PRINTED)
 
 
 @pytest.mark.slow

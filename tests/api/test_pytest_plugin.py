@@ -117,7 +117,7 @@ def test_failures_name_figure_interval_bound_and_queries_and_baselines_are_kept(
     assert "which evaluate() did not measure" in "".join(part(said, "test_other_measures"))
     assert "At index 1 diff: 2 != 3" in "".join(part(said, "test_of_others"))
     drop = part(said, "test_drop")
-    assert drop[0] == "Failed: FAILED  ndcg@10 0.2750, baseline 0.5250, required at least 0.4725, p 0.0072"
+    assert drop[0] == "Failed: FAILED  ndcg@10 0.2750, baseline 0.5250, required at least 0.4725, p (Holm) 0.0072"
     assert "- q11  1.0000 → 0.0000  What is thing 11?" in drop
     assert "missing: file not found" in said.split("setup of test_no_such_set")[1]
     assert "takes one folder" in said.split("setup of test_two_sets")[1]

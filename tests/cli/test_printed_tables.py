@@ -203,6 +203,12 @@ class TestLayout:
         assert folded(text, 60)[-1] == "(goldbench open runs/mine --query q1)"
         assert " ".join(folded(text, 60)) == text
 
+    def test_a_command_to_copy_stays_on_one_line_however_long_it_is(self) -> None:
+        command = f"goldbench build docs --out runs/{'long-' * 20} --config goldbench.toml"
+        assert folded(f"  {command}", 80) == [f"  {command}"]
+        lines = folded(f"Next: {command} (a model), or {command} (people)", 80)
+        assert lines == ["Next:", command, "(a model), or", command, "(people)"]
+
     def test_a_sentence_in_chinese_is_folded_between_characters(self) -> None:
         lines = folded("电源灯红闪表示水箱缺水请加水后再试一次", 20)
         assert "".join(lines) == "电源灯红闪表示水箱缺水请加水后再试一次"

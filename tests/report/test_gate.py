@@ -24,7 +24,7 @@ PASSED = Check(kind="min", measure="r@10", value=0.9, bound=0.8, passed=True)
 
 
 def test_a_failed_drop_says_what_was_found_and_what_was_wanted() -> None:
-    assert line(FAILED) == "FAILED  ndcg@10 0.7000, baseline 0.8000, required at least 0.7600, p 0.0001"
+    assert line(FAILED) == "FAILED  ndcg@10 0.7000, baseline 0.8000, required at least 0.7600, p (Holm) 0.0001"
     assert line(PASSED) == "passed  r@10 0.9000, required at least 0.8000"
 
 

@@ -67,7 +67,7 @@ def test_checks_come_with_before_after_change_and_result_and_failed_ones_first()
     checks, _ = tables(rendered(gate_markdown(gated())))
     assert checks == [
         ["measure", "result", "before", "after", "change", "required"],
-        ["ndcg@10", "❌ failed", "0.8000", "0.7000", "-0.1000 [-0.1500, -0.0600], p 0.0001", "≥ 0.7600"],
+        ["ndcg@10", "❌ failed", "0.8000", "0.7000", "-0.1000 [-0.1500, -0.0600], p (Holm) 0.0001", "≥ 0.7600"],
         ["r@10", "✅ passed", "–", "0.9000 [0.8500, 0.9500]", "–", "≥ 0.8000"],
     ]
 

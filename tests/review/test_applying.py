@@ -248,3 +248,10 @@ def test_the_command_says_what_it_did(goldbench: Goldbench, made: Made) -> None:
     ]
     assert "an earlier wording" in done.stderr
     assert json.loads((made.folder / "dataset.json").read_text())["queries"]["q002.v2"] == "Second?"
+
+
+def test_judgments_of_a_set_that_no_model_judged_are_not_called_the_models(goldbench: Goldbench, made: Made) -> None:
+    decide(made, (EventKind.JUDGE, "q002", {**GRADE, "chunk_id": "c002-1"}))
+    (made.folder / "4-judgments.jsonl").unlink()
+    done = goldbench("review", "apply", "gold")
+    assert done.stdout.splitlines()[1] == "30 judgments: 1 of people, 29 of the imported set", done.stderr

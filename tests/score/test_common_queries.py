@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,10 @@ def test_an_unchanged_run_has_the_same_values_on_the_queries_that_score_calls_co
     changed = change(folder)
     told = goldbench("score", "run", "--run", "words.trec", "--per-query", "after.json", "--measure", "ndcg@10")
     assert "words: 6 of 8 queries are as in version 1.0.0, which had 8: ndcg@10 " in told.stderr
+    shown = goldbench("score", "run", "--run", "words.trec")
+    line = next(line for line in shown.stderr.splitlines() if "as in version" in line)
+    headings = next(line for line in shown.stdout.splitlines() if line.startswith("run ")).split()
+    assert re.findall(r"\S+@10(?= \d)", line) == headings[1:-1]
     before, after = (
         json.loads((tmp_path / name).read_text("utf-8"))["words"] for name in ("before.json", "after.json")
     )

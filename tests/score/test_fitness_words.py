@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from goldbench.pipeline.goldset.file_names import QUERIES, TEMPORARY
 from goldbench.pipeline.measures.result import Counts, Result
 from goldbench.pipeline.measures.statistics.fitness import Basis, Ranking, fitness
 from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
@@ -117,7 +119,10 @@ def test_simulated_queries_are_for_smoke_tests_and_one_query_is_singular() -> No
     )
     one = told(smoke, good=[0.5])
     assert one.sentence.endswith("its 1 query is simulated or written by a small model")
-    assert one.improvements == ("replace the queries with 100 queries of users or people: goldbench add 'my set' FILE",)
+    remedy = "replace the queries with 100 queries of users or people"
+    assert one.improvements == (f"{remedy}: goldbench build DOCUMENTS --queries-from FILE --out NEW",)
+    mixed = replace(smoke, by_people=27)
+    assert told(mixed, good=GOOD).sentence.endswith("33 of its 60 queries are simulated or written by a small model")
     assert told(good=[0.5]).sentence.endswith("it has 1 query, and anything more needs 10")
 
 
@@ -232,3 +237,21 @@ def test_the_words_for_systems_end_without_a_comma_before_the_reason() -> None:
     assert (
         "does not rank the 2 built-in baselines, not your systems: up to 50%" in verdict_in_words(found, case).sentence
     )
+
+
+def test_queries_that_people_added_are_counted_apart(tmp_path: Path) -> None:
+    gold = dataset(tmp_path, evidence_level="smoke", seed=0)
+    rows = [{"query_id": one, "generator": "own"} for one in (*gold.qrels, "left out")]
+    (tmp_path / QUERIES).write_text("".join(f"{json.dumps(one)}\n" for one in rows), encoding="utf-8")
+    assert makers_of(gold).by_people == len(gold.qrels)
+
+
+def test_a_set_that_python_deletes_is_kept_before_a_command_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    folder = tmp_path / f"{TEMPORARY}x" / "set"
+    folder.mkdir(parents=True)
+    makers = makers_of(dataset(folder, evidence_level="human"))
+    first = told(makers, good=[0.5]).improvements[0]
+    assert first.endswith(": keep the set with out='DIR', then goldbench add DIR FILE")
