@@ -121,6 +121,11 @@ def interface() -> str:
     return "\n".join(parts)
 
 
+def joined(parts: Sequence[str]) -> str:
+    """Return a page of these parts, with one line end behind the last."""
+    return "\n".join(parts).rstrip() + "\n"
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table; the cells are this project's own words, with their marks."""
     lines = [headings, ("---",) * len(headings), *rows]

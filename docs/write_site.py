@@ -23,8 +23,9 @@ PROJECT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md")
 _LINK = re.compile(r"(?<=\]\()(?!\w+:|#|//)([^)#\s]+)(#[^)\s]*)?(?=\))")
 _CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
-_DIAGRAM, _AS_TEXT = "```mermaid\n", '```text title="Diagram, as Mermaid reads it"\n'
-"""Code hosts draw diagrams with a library of some megabytes; the site shows their source, which reads well, too."""
+_DIAGRAM = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_NODE = re.compile(r'(\w+)\["([^"]+)"\]')
+_GROUP = re.compile(r'^ *subgraph "([^"]+)"\n(.*?)^ *end$', re.MULTILINE | re.DOTALL)
 
 
 class BrokenLink(Exception):
@@ -75,6 +76,34 @@ def linked(page: str, text: str) -> tuple[str, set[str]]:
     return "".join(part if part.startswith("`") else _LINK.sub(moved, part) for part in parts), found
 
 
+def with_lists(text: str) -> str:
+    """Return a page with each diagram as a list, for the library that draws diagrams has some megabytes.
+
+    A diagram with groups becomes a numbered list of the groups, any other a list of its arrows.
+
+    Args:
+        text: The page, with diagrams as Mermaid reads them.
+    """
+    return _DIAGRAM.sub(lambda found: "\n".join(_items(found[1])), text)
+
+
+def _items(diagram: str) -> list[str]:
+    groups = _GROUP.findall(diagram)
+    if groups:
+        return [
+            f"1. {title}: {'; '.join(_bold(label) for _, label in _NODE.findall(inner))}" for title, inner in groups
+        ]
+    labels = {name: _bold(label) for name, label in _NODE.findall(diagram)}
+    arrows = (line.split(" --> ") for line in _NODE.sub(r"\1", diagram).splitlines() if " --> " in line)
+    return [f"- {' → '.join(labels[name.strip()] for name in arrow)}" for arrow in arrows]
+
+
+def _bold(label: str) -> str:
+    """Return what stands in a box, the name before its colon in bold."""
+    name, colon, rest = label.partition(":")
+    return f"**{name.replace('_', chr(92) + '_')}**{colon}{rest}"
+
+
 def stage(folder: Path) -> None:
     """Write the pages, and the files that they link to, into a folder.
 
@@ -89,7 +118,7 @@ def stage(folder: Path) -> None:
     for page in sources():
         text, found = linked(page, (ROOT / page).read_text(encoding="utf-8"))
         files |= found
-        _put(folder / place_of(page), text.replace(_DIAGRAM, _AS_TEXT).encode())
+        _put(folder / place_of(page), with_lists(text).encode())
     for name in files - set(sources()) - {"README.md"}:
         _put(folder / place_of(name), (ROOT / name).read_bytes())
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from bs4 import BeautifulSoup
 
-from docs.write_site import BrokenLink, linked, place_of, stage
+from docs.write_site import BrokenLink, linked, place_of, stage, with_lists
 from tests.conftest import ROOT
 from tests.report.test_page_in_a_browser import BROWSER
 
@@ -39,6 +39,18 @@ def test_links_follow_their_files_into_the_site() -> None:
     )
     assert found == {"docs/glossary.md", "CHANGELOG.md", "data/screenshots/score.png"}
     assert place_of("data/example/README.md").endswith(".txt")  # shown as it is
+
+
+def test_a_diagram_becomes_a_list_of_its_arrows_or_of_its_groups() -> None:
+    arrows = 'a\n```mermaid\nflowchart LR\n  x["load: files"] --> y["end"]\n  y --> x\n```\nb\n'
+    assert with_lists(arrows) == "a\n- **load**: files → **end**\n- **end** → **load**: files\nb\n"
+    page = with_lists((ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8"))
+    assert "mermaid" not in page
+    assert (
+        "1. Start: **\\_\\_main\\_\\_**\n1. Command line and Python: **api**: import goldbench; **cli**: one module"
+        in page
+    )
+    assert "- **load**: files to texts → **chunk**: texts to passages\n" in page
 
 
 @pytest.mark.parametrize("link", ["gone.md", "../../pyproject.tom", "../../../outside.md"])

@@ -72,7 +72,7 @@ def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
     try:
         return find_documents(paths)
     except UsageError as error:
-        raise UsageError(f"{error}; {_TEXTS}") from None
+        raise UsageError(f"{str(error).partition('; give ')[0]}; {_TEXTS}") from None  # paths or texts
 
 
 def _path(given: object, number: int) -> str:

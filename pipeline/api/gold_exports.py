@@ -28,7 +28,7 @@ class GoldExports(GoldRecords):
         Args:
             to: The tool, as ``ragas``.
             out: The new file or folder.
-            force: Replace an earlier export.
+            force: Replace a file, or an earlier export in a folder.
 
         Raises:
             InputError: The set has no texts, or no query with a relevant passage.
@@ -103,7 +103,7 @@ class GoldExports(GoldRecords):
 
         Args:
             out: The new folder, which the task reads.
-            force: Replace an earlier export.
+            force: Replace a file, or an earlier export in a folder.
 
         Raises:
             MissingPackage: mteb is not installed, or cannot be imported.
@@ -132,7 +132,7 @@ class GoldExports(GoldRecords):
 
         Args:
             out: The new folder, which the data set reads.
-            force: Replace an earlier export.
+            force: Replace a file, or an earlier export in a folder.
 
         Raises:
             MissingPackage: ir_datasets is not installed, or cannot be imported.

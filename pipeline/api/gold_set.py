@@ -399,7 +399,7 @@ class GoldSet(GoldExports):
         >>> gold = goldbench.build(texts=[pump, valve], queries=1, no_chunk=True, progress=False)
         >>> server = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "answers": "mine.sqlite"}
         >>> gold.grade(dry_run=True, progress=False, **server).to_pandas().stage.tolist()
-        ['judge check', 'grade', 'pairs in doubt (about)']
+        ['judge checks', 'grade', 'pairs in doubt (about)']
 
         Args:
             runs: Runs whose results are judged, too, by name: files, or as in memory.

@@ -18,7 +18,7 @@ from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.measures.statistics.regression import Check
 from goldbench.pipeline.report.text_tables import with_interval
 from goldbench.pipeline.score.runs import Gold
-from goldbench.pipeline.text.display import printable, queries
+from goldbench.pipeline.text.display import cut, printable, queries
 
 _FEW, _MANY = 3, 10
 """Queries that a failed comparison shows, and with ``-vv``; pytest cuts explanations of more than 8 lines."""
@@ -224,8 +224,7 @@ def _worst(figure: Figure, most: int) -> Iterator[str]:
     texts = figure.found.gold.queries if lowest else {}
     for query_id, value in lowest:
         text = printable(" ".join(texts.get(query_id, "")[: 20 * _TEXT].split()))
-        text = text if len(text) <= _TEXT else text[: _TEXT - 1] + "…"
-        yield f"  {printable(query_id)}  {value:.4f}  {text}".rstrip()
+        yield f"  {printable(query_id)}  {value:.4f}  {cut(text, _TEXT)}".rstrip()
     if lowest:
         yield from _opened(figure.found.gold.judgments(), lowest[0][0])
 

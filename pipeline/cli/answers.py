@@ -11,7 +11,7 @@ import typer
 from goldbench.pipeline.cli.options import input_option, subcommands
 from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.goldset.file_names import ANSWERS
-from goldbench.pipeline.text.display import amount, dollars, printable
+from goldbench.pipeline.text.display import amount, cut, dollars, printable
 
 app = subcommands("Manage a store of model answers.")
 
@@ -84,5 +84,4 @@ def import_answers(
 
 def _clean(name: str) -> str:
     """Return a name from a server or an export, made printable and cut to fit a terminal."""
-    shown = printable(str(name))
-    return shown if len(shown) <= _LONGEST_NAME else shown[: _LONGEST_NAME - 1] + "…"
+    return cut(printable(str(name)), _LONGEST_NAME)

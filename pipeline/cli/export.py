@@ -18,7 +18,7 @@ def export(
     out: Annotated[
         Path | None, output_option("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
     ] = None,
-    force: Annotated[bool, output_option("--force", help="Replace an earlier export.")] = False,
+    force: Annotated[bool, output_option("--force", help="Replace a file, or an earlier export in a folder.")] = False,
     push: Annotated[
         str | None, output_option("--push", metavar="USER/NAME", help="With hf: also upload it, as a private data set.")
     ] = None,

@@ -204,8 +204,8 @@ def _report(found: _Outcome, printed: _Printed) -> None:
 
     checks, gold, compared = found.checks, found.gold, found.compared
     notes = list(differences(compared, gold, found.result)) if compared else []
-    failed = any(check.fallen for check in checks)
-    texts = gold.queries() if failed or printed.markdown else {}
+    fell = any(check.fallen for check in checks)
+    texts = gold.queries() if fell or printed.markdown else {}
     screen.add(passed=all(check.passed for check in checks), checks=[asdict(check) for check in checks], notes=[*notes])
     if printed.markdown != "-":
         _show(found, texts, notes)

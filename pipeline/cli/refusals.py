@@ -75,8 +75,7 @@ def _wrong_value(error: Any) -> str:  # noqa: ANN401
     problem = problems(include_url=False)[0]
     value, told = problem.get("input"), error.param.type_descriptor
     wanted = _choice(value, told.choices) if told.choices is not None else _range(problem, told)
-    given = value if isinstance(value, str) else str(value)
-    return f"{_named(error.param)}: not a valid value: {shown(given)[:_LONGEST]!r}{wanted}"
+    return f"{_named(error.param)}: not a valid value: {shown(str(value))[:_LONGEST]!r}{wanted}"
 
 
 def _choice(value: object, choices: Iterable[object]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -21,6 +20,7 @@ from goldbench.pipeline.cli.run_options import (
     warn,
 )
 from goldbench.pipeline.cli.score_forms import FORMS_OF_VALUES, print_both, print_form, weighted_rows, write_values
+from goldbench.pipeline.cli.tracker_options import LogTextsOption, TrackerOption, log, tracker
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from goldbench.pipeline.report.text_tables import Rows
     from goldbench.pipeline.score.common_queries import Earlier
     from goldbench.pipeline.score.runs import Gold, Match, Run
-    from goldbench.pipeline.score.trackers.logged_scores import Tracker
-    from goldbench.pipeline.score.trackers.tracker_choice import Name
     from goldbench.schemas.calibrated import Calibration
     from goldbench.schemas.scorecard import Method
     from goldbench.schemas.set_verdict import SetVerdict
@@ -44,13 +42,6 @@ WeightOption = Annotated[
     Literal["frequency", "traffic"] | None,
     measure_option("--weight", help="Weigh queries by how often users asked them."),
 ]
-
-
-TrackerOption = Annotated[
-    Literal["mlflow", "wandb", "langfuse"] | None,
-    output_option("--to", help="Also log the scores to an experiment tracker."),
-]
-LogTextsOption = Annotated[bool, output_option("--log-texts", help="With --to: log the queries' texts, too.")]
 
 
 def score(
@@ -96,7 +87,7 @@ def score(
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
     _check_weight(weight, html, calibrated=calibrated)
-    tracker = _tracker(to, texts=log_texts)
+    tracked = tracker(to, texts=log_texts)
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)
@@ -126,8 +117,8 @@ def score(
         from goldbench.schemas.scorecard import Method
 
         _write_page(html, loaded, runs, named, match=match, method=Method(missing=missing, scores=scores))
-    if tracker is not None:
-        _log(tracker, loaded, runs, results, texts=log_texts)
+    if tracked is not None:
+        log(tracked, loaded, runs, results, texts=log_texts)
 
 
 def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, html: Path | None) -> None:
@@ -142,33 +133,6 @@ def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, htm
     )
     if per_query is not None and per_query.suffix.lower() not in FORMS_OF_VALUES:
         raise UsageError(f"--per-query {per_query}: not a known suffix; give a .csv, .json or .jsonl file")
-
-
-def _tracker(name: Name | None, *, texts: bool) -> Tracker | None:
-    """Return the tracker, before anything is read."""
-    if name is None:
-        if texts:
-            raise UsageError("--log-texts: needs --to, which says where scores are logged")
-        return None
-    from contextlib import redirect_stdout
-
-    from goldbench.pipeline.score.trackers.tracker_choice import tracker_of
-
-    with redirect_stdout(sys.stderr):
-        return tracker_of(name)
-
-
-def _log(tracker: Tracker, gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result], *, texts: bool) -> None:
-    """Log the scores of every system; what the tracker prints goes beside the result."""
-    from contextlib import redirect_stdout
-
-    from goldbench.pipeline.score.trackers.logged_scores import logged
-
-    for name, result in results.items():
-        one = logged(gold, name, runs[name], result, texts=texts)
-        with redirect_stdout(sys.stderr):
-            place = tracker.log(one)
-        screen.note(f"Logged: {name} as {place}")
 
 
 def _corrected(

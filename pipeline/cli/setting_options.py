@@ -1,6 +1,6 @@
 """The options of the settings of ``goldbench.toml``, for help pages and completion, which load no setting.
 
-``make reference`` writes this module from the declarations in the code; change them, not the module.
+``make reference`` writes the table from the declarations in the code; change them, not the table.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Any
 
 from goldbench.pipeline.exports.exported_set import ExportedQuery, ExportedSet
 from goldbench.pipeline.exports.json_files import write_json, write_json_lines
+from goldbench.pipeline.formats.dataset_card import is_own_scale, meaning_of
 from goldbench.pipeline.formats.interchange_names import (
     BEIR_CORPUS,
     BEIR_QUERIES,
@@ -20,7 +21,6 @@ from goldbench.pipeline.formats.interchange_names import (
     JUDGMENT_COLUMNS,
 )
 from goldbench.pipeline.text.language import main_language
-from goldbench.schemas.relevance import RELEVANT, RUBRIC, Relevance
 
 _UNFIT = re.compile(r"[^A-Za-z0-9]+")
 
@@ -65,16 +65,26 @@ def judgments(exported: ExportedSet) -> Iterator[tuple[str, str, int]]:
 def about(exported: ExportedSet) -> dict[str, Any]:
     """Return what a reader of the files must know of the set, and what `goldbench import` keeps of it."""
     seen = sorted({grade for _, _, grade in judgments(exported)})
-    own = exported.level == RELEVANT and set(seen) <= set(Relevance)
-    meanings = {grade: RUBRIC[Relevance(grade)] if own else _plain(grade, exported.level) for grade in seen}
-    kept = {name: exported.metadata[name] for name in ("evidence_level", "notice") if name in exported.metadata}
+    own = is_own_scale(seen, exported.level)
     return {
         "name": identifier(exported.name),
         "relevant_from": exported.level,
         "languages": languages(exported),
-        "grades": {str(grade): text for grade, text in meanings.items()},
-        **kept,
+        "grades": {str(grade): meaning_of(grade, exported.level, own=own) for grade in seen},
+        **exported.trust,
     }
+
+
+def write_with_module(exported: ExportedSet, place: Path, module: str) -> None:
+    """Write the files of `write_beir`, and a module that reads them.
+
+    Args:
+        exported: The set.
+        place: An empty folder.
+        module: The file's name of a module of ``standalone``.
+    """
+    write_beir(exported, place)
+    copy_module(module, place)
 
 
 def copy_module(name: str, place: Path) -> None:
@@ -85,10 +95,6 @@ def copy_module(name: str, place: Path) -> None:
         place: The folder of the export.
     """
     (place / name).write_bytes((files("goldbench.pipeline.exports.standalone") / name).read_bytes())
-
-
-def _plain(grade: int, level: int) -> str:
-    return "relevant" if grade >= level else "not relevant"
 
 
 def languages(exported: ExportedSet) -> list[str]:

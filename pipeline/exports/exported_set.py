@@ -110,8 +110,12 @@ class ExportedSet:
 
     def described(self, query: ExportedQuery) -> dict[str, Any]:
         """Return what a file of rows keeps of a query and, as such a file has no other place for it, of the set."""
-        kept = {name: self.metadata[name] for name in ("evidence_level", "notice") if self.metadata.get(name)}
-        return {**query.described(), "relevant_from": self.level, **kept}
+        return {**query.described(), "relevant_from": self.level, **self.trust}
+
+    @property
+    def trust(self) -> dict[str, Any]:
+        """Who judged the set, and its warning; only what there is."""
+        return {name: self.metadata[name] for name in ("evidence_level", "notice") if self.metadata.get(name)}
 
     @property
     def contexts(self) -> int:

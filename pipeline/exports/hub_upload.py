@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from goldbench.pipeline.errors import OutputError, UsageError, require
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import shown, without_credentials
 
 PUSHED = ("hf", "parquet")
 """The targets that are data sets of the hub."""
@@ -58,7 +58,7 @@ def push(folder: Path, name: str) -> str:
             commit_message="Gold set exported by goldbench",
         )
     except Exception as error:
-        said = shown(str(error).strip().split("\n")[0])[:_REASON]
+        said = shown(without_credentials(str(error)).strip().split("\n")[0])[:_REASON]
         told = f"cannot be uploaded ({type(error).__name__}: {said}); it stays in {shown(folder)}"
         raise OutputError(f"--push {name}: {told}") from error
-    return str(made)
+    return without_credentials(str(made))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.exports.beir_files import copy_module, write_beir
+from goldbench.pipeline.exports.beir_files import write_with_module
 from goldbench.pipeline.exports.exported_set import ExportedSet
 from goldbench.pipeline.exports.packages import package
 
@@ -19,8 +19,7 @@ def write(exported: ExportedSet, place: Path) -> None:
         exported: The set.
         place: An empty folder.
     """
-    write_beir(exported, place)
-    copy_module(_MODULE, place)
+    write_with_module(exported, place, _MODULE)
 
 
 def dataset(folder: Path) -> Any:  # noqa: ANN401  a class of ir_datasets

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, OutputError, UsageError, explained
 from goldbench.pipeline.exports.exported_set import ExportedSet
 from goldbench.pipeline.exports.targets import TARGETS, Target
 from goldbench.pipeline.exports.tools import Tool
+from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
 from goldbench.pipeline.text.display import amount, queries, shown
 
 _MADE_BY_TOOLS = frozenset({"__pycache__", "corpus.jsonl.pklz4"})
 """What Python and ir_datasets make in an exported folder when they read it; a new export takes its place, too."""
+_BLOCK = 1 << 20
+"""Bytes of a file that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,12 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
         force: Whether an earlier export there may be replaced.
 
     Raises:
-        UsageError: The target is not known, or the file's name has an ending that the tool does not read.
+        UsageError: The tool is not known, or the file's name has an ending that the tool does not read.
         InputError: No query of the set can be exported.
         OutputError: The place is taken, or cannot be written.
     """
     if to not in TARGETS:
-        raise UsageError(f"to {shown(to)}: no such target; known are {', '.join(TARGETS)}")
+        raise UsageError(f"to: no such tool: {shown(to)!r}; give {', '.join(TARGETS)}")
     target = TARGETS[Tool(to)]
     _check_ending(target, to, out)
     _check_free(target, out, force=force)
@@ -49,7 +54,7 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
     if not written.queries:
         raise InputError(exported.name, f"no query has a relevant passage, so there is nothing to export to {to}")
     with explained(out):
-        _put(target, written, out)
+        _put(target, _check_whole(written), out)
     return Exported(out, written, tuple(_remarks(exported, written)))
 
 
@@ -66,8 +71,53 @@ def _check_free(target: Target, out: Path, *, force: bool) -> None:
         return
     if not force:
         raise OutputError(f"{shown(out)}: exists already; give another --out, or --force to replace it")
-    if out.is_dir() == bool(target.endings) or not (out.is_dir() or out.is_file()):
+    with explained(out):
+        earlier = _is_earlier(target, out)
+    if not earlier:
         raise OutputError(f"{shown(out)}: is not an earlier export to this target; give another --out")
+
+
+def _is_earlier(target: Target, out: Path) -> bool:
+    """Whether a place holds what an export to this target wrote, or is an empty folder."""
+    if out.is_dir():
+        return not target.endings and ((out / EXPORT_ABOUT).is_file() or not any(out.iterdir()))
+    return bool(target.endings) and out.is_file() and _holds(out, target.mark)
+
+
+def _holds(file: Path, mark: bytes) -> bool:
+    """Whether bytes stand in a file, which may be larger than the memory."""
+    before = b""
+    with file.open("rb") as opened:
+        while block := opened.read(_BLOCK):
+            if mark in before + block:
+                return True
+            before = block[-len(mark) :]
+    return False
+
+
+def _check_whole(written: ExportedSet) -> ExportedSet:
+    """Refuse half characters (lone surrogates), which most tools cannot read; those of the corpus while it is read.
+
+    Raises:
+        InputError: A text or an id holds one.
+    """
+
+    def check(what: str, *texts: object) -> None:
+        try:
+            json.dumps(texts, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            problem = f"{what} holds half a character (a lone surrogate), so it cannot be exported"
+            raise InputError(shown(written.name), problem) from None
+
+    def corpus() -> Iterator[tuple[str, str]]:
+        for doc_id, text in written.corpus():
+            check(f"passage {shown(doc_id)!r}", doc_id, text)
+            yield doc_id, text
+
+    for query in written.queries:
+        texts = (query.text, query.alone, query.answer, [*query.contexts], query.described())
+        check(f"query {shown(query.query_id)!r}", *texts)
+    return replace(written, corpus=corpus)
 
 
 def _put(target: Target, written: ExportedSet, out: Path) -> None:

@@ -29,18 +29,19 @@ class Target:
 
     ``write`` writes the set into a new file, or into an empty folder. ``endings`` are what the name of that file may
     end with, the usual one first; empty for a folder. ``contextless`` tells whether the tool takes queries without a
-    relevant passage; to others they are not written.
+    relevant passage; to others they are not written. ``mark`` stands in every such file, and hardly in another one.
     """
 
     write: Callable[[ExportedSet, Path], None]
     endings: tuple[str, ...] = ()
     contextless: bool = False
+    mark: bytes = b"relevant_from"
 
 
 TARGETS: dict[Tool, Target] = {
     Tool.RAGAS: Target(ragas_samples.write, (JSON_LINES,)),
     Tool.DEEPEVAL: Target(deepeval_goldens.write, (".json", JSON_LINES), contextless=True),
-    Tool.LLAMA_INDEX: Target(llamaindex_set.write, (".json",)),
+    Tool.LLAMA_INDEX: Target(llamaindex_set.write, (".json",), mark=b'\n "examples": ['),
     Tool.LANGSMITH: Target(tracked_examples.write_langsmith, (JSON_LINES,), contextless=True),
     Tool.PHOENIX: Target(tracked_examples.write_phoenix, (JSON_LINES, ".csv"), contextless=True),
     Tool.PROMPTFOO: Target(promptfoo_tests.write, (".json", JSON_LINES, ".yaml"), contextless=True),

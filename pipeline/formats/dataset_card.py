@@ -257,18 +257,19 @@ def _summary(tables: Mapping[str, Contents], made: Made) -> str:
     )
 
 
-_LEVELS = {
+LEVELS = {
     "smoke": "The queries are simulated. Do not use this set to choose a retriever.",
     "model": "A model wrote the queries or judged the passages.",
     "users": "Users asked the queries, drawn from a log; a model or people judged the passages.",
     "human": "People judged the passages.",
 }
+"""What each level of evidence says of a set."""
 
 
 def _warnings(metadata: Mapping[str, Any]) -> Iterator[str]:
     level, notice, masked = (metadata.get(name) for name in ("evidence_level", "notice", "masked"))
     if level is not None:
-        yield f"**Evidence level: {escaped(str(level))}.** {_LEVELS.get(str(level), '')}".rstrip()
+        yield f"**Evidence level: {escaped(str(level))}.** {LEVELS.get(str(level), '')}".rstrip()
         yield ""
     for warning in (notice, masked):
         if isinstance(warning, str) and warning.strip():
@@ -306,12 +307,35 @@ _IN_PARQUET = (
 )
 
 
+def is_own_scale(grades: Collection[int], level: int) -> bool:
+    """Return whether grades are those of goldbench's rubric.
+
+    Args:
+        grades: The grades of a set.
+        level: The lowest relevant one.
+    """
+    return level == RELEVANT and set(grades) <= set(Relevance)
+
+
+def meaning_of(grade: int, level: int, *, own: bool) -> str:
+    """Return what a grade says of a passage.
+
+    Args:
+        grade: The grade.
+        level: The lowest relevant grade.
+        own: Whether it is one of goldbench's rubric.
+    """
+    if own:
+        return RUBRIC[Relevance(grade)]
+    return "relevant" if grade >= level else "not relevant"
+
+
 def _scores(made: Made) -> Iterator[str]:
-    own = made.level == RELEVANT and set(made.grades) <= set(Relevance)
+    own = is_own_scale(made.grades, made.level)
     yield from ("## Scores", "", "| score | the passage | judgments |", "| ---: | --- | ---: |")
     for grade in sorted(Relevance, reverse=True) if own else sorted(made.grades, reverse=True):
-        meaning = RUBRIC[Relevance(grade)] if own else "relevant" if grade >= made.level else "not relevant"
-        yield markdown_row((f"{grade:d}", meaning, f"{made.grades.get(grade, 0):,}"))
+        counted = f"{made.grades.get(grade, 0):,}"
+        yield markdown_row((f"{grade:d}", meaning_of(grade, made.level, own=own), counted))
     yield ""
     yield "A score of 0 is a judgment, too. A pair that is not listed was not judged, which does not mean irrelevant."
     counted = f"{RELEVANT:d} and 3" if own else f"{made.level:d} and more"

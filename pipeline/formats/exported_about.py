@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldbench.pipeline.formats.dataset_card import LEVELS
 from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
 from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.packed_files import Source
 
-_LEVELS = ("human", "model", "smoke", "users")
 _LONGEST = 2_000
 """Most characters of a warning; the rest is cut off."""
 
@@ -36,7 +36,7 @@ def about_of(found: object) -> About:
         return About()
     level, notice, lowest = (found.get(name) for name in ("evidence_level", "notice", "relevant_from"))
     return About(
-        level=level if level in _LEVELS else None,
+        level=level if isinstance(level, str) and level in LEVELS else None,
         notice=notice[:_LONGEST] if isinstance(notice, str) else None,
         relevant_from=lowest if isinstance(lowest, int) and lowest > 0 else None,
     )

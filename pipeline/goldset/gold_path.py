@@ -38,7 +38,7 @@ from goldbench.pipeline.goldset.file_names import (
     TREC,
     UNLABELLED,
 )
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import cut, shown
 from goldbench.schemas.earlier_name import with_present_name
 
 METADATA = '"metadata": '
@@ -275,7 +275,7 @@ def notice_of(path: Path) -> str | None:
     metadata = metadata_of(path)
     selection = metadata.get("selection")
     found = (metadata.get("notice"), selection.get("notice") if isinstance(selection, Mapping) else None)
-    return " ".join(_cut(notice) for notice in found if isinstance(notice, str)) or None
+    return " ".join(cut(notice, _LONGEST) for notice in found if isinstance(notice, str)) or None
 
 
 def state_of(path: Path) -> dict[Path, tuple[int, int] | None]:
@@ -394,11 +394,10 @@ def read_metadata(path: Path) -> dict[str, Any]:
         metadata = found.get("metadata") if isinstance(found, Mapping) else None
     if not isinstance(metadata, Mapping):
         return {}
-    return {key: _cut(value) if isinstance(value, str) else value for key, value in with_present_name(metadata).items()}
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return {
+        key: cut(value, _LONGEST) if isinstance(value, str) else value
+        for key, value in with_present_name(metadata).items()
+    }
 
 
 def _last_member(path: Path) -> object:

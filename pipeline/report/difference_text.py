@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 
 from goldbench.pipeline.goldset.difference import PASSAGES, Difference, Item, Section
 from goldbench.pipeline.report.text_tables import aligned, markdown_table
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.text.display import cut, one_line
 from goldbench.pipeline.text.markdown import code_span, escaped
 
 WIDTH = 80
@@ -56,7 +56,7 @@ def markdown(found: Difference, names: tuple[str, str], *, examples: int) -> str
         parts.append("\n".join(f"- {escaped(note)}" for note in notes))
     for section, kind, items in _lists(found) if examples else ():
         lines = [f"{section.name.capitalize()} {kind}: {len(items):,}", ""]
-        shown = (" ".join(code_span(_short(part)) for part in _parts(section, item)) for item in items[:examples])
+        shown = (" ".join(code_span(cut(part, _SHOWN)) for part in _parts(section, item)) for item in items[:examples])
         lines.extend(f"- {line}" for line in shown)
         if len(items) > examples:
             lines.append(f"- and {len(items) - examples:,} more")
@@ -113,10 +113,6 @@ def _parts(section: Section, item: Item) -> list[str]:
     if len(ids) > 1:
         return [item.change, *ids, *said[1:]]
     return [*ids, *(said[1:] if section.name in {"documents", PASSAGES} and item.change else said)]
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
 def _cut(line: str) -> str:

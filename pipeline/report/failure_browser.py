@@ -14,6 +14,7 @@ from goldbench.pipeline.measures.statistics.win_tie_loss import LEAST_WIN
 from goldbench.pipeline.report.charts import COLOURS
 from goldbench.pipeline.report.named_queries import PORT
 from goldbench.pipeline.report.rank_buckets import BUCKETS
+from goldbench.pipeline.text.display import cut
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -230,8 +231,8 @@ def _query(behind: Behind, row: int) -> dict[str, Any]:
     return {
         "id": query_id,
         "row": row,
-        "text": _cut(behind.texts.get(query_id, ""), LONGEST_QUERY),
-        "quote": _cut(behind.quotes.get(query_id, ""), LONGEST_QUERY),
+        "text": cut(behind.texts.get(query_id, ""), LONGEST_QUERY),
+        "quote": cut(behind.quotes.get(query_id, ""), LONGEST_QUERY),
         "relevant": best,
         "more": len(relevant) - len(best),
         "found": found,
@@ -240,7 +241,7 @@ def _query(behind: Behind, row: int) -> dict[str, Any]:
         "pooled": sorted(shown & set((behind.pooled or {}).get(query_id, ()))),
         "words": behind.words.get(query_id, ()),
         "reasons": {
-            doc_id: [[one.grade, one.assessor, _cut(one.text, LONGEST_QUERY)] for one in told]
+            doc_id: [[one.grade, one.assessor, cut(one.text, LONGEST_QUERY)] for one in told]
             for doc_id, told in reasons.items()
             if doc_id in shown
         },
@@ -261,10 +262,6 @@ def _numbered(labels: Sequence[str | None]) -> list[Any]:
 
 def _rounded(value: float) -> float | None:
     return round(value, 4) if abs(value) < float("inf") else None
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _bytes(value: object) -> int:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from goldbench.pipeline.report.named_queries import command_for, lowest_of
 from goldbench.pipeline.report.text_tables import p_value, with_interval
-from goldbench.pipeline.text.display import amount, queries, shown
+from goldbench.pipeline.text.display import amount, cut, queries, shown
 from goldbench.pipeline.text.markdown import escaped
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _linked(query_id: str, link: str | None) -> str:
 def _code(text: str, most: int) -> str:
     """Return untrusted text as it is: GitHub makes no mention, reference or link of what stands in ``<code>``."""
     line = " ".join(text[: 20 * most].split())
-    return f"<code>{escaped(line if len(line) <= most else line[: most - 1] + '…')}</code>"
+    return f"<code>{escaped(cut(line, most))}</code>"
 
 
 def _fenced(lines: Sequence[str]) -> list[str]:

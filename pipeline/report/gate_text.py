@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from goldbench.pipeline.measures.statistics.regression import Check
 from goldbench.pipeline.report.text_tables import p_value
-from goldbench.pipeline.text.display import amount, printable
+from goldbench.pipeline.text.display import amount, cut, printable
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHOWN = 100
@@ -34,8 +34,7 @@ def fallen(check: Check, texts: Mapping[str, str]) -> Iterator[str]:
     """
     for fall in check.fallen:
         text = printable(" ".join(texts.get(fall.query_id, "").split()))
-        text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-        yield f"- {fall.query_id}  {fall.before:.4f} → {fall.now:.4f}" + (f"  {text}" if text else "")
+        yield f"- {fall.query_id}  {fall.before:.4f} → {fall.now:.4f}" + (f"  {cut(text, _SHOWN)}" if text else "")
 
 
 def junit(checks: Sequence[Check], texts: Mapping[str, str], notes: Sequence[str]) -> bytes:

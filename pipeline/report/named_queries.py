@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import cut, shown
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -96,7 +96,7 @@ def line_of(what: str, query_ids: Sequence[str], place: str | None, *, colon: st
     """
     if not query_ids:
         return []
-    named = ", ".join(one if len(one) <= _LONGEST else f"{one[: _LONGEST - 1]}…" for one in map(shown, query_ids))
+    named = ", ".join(cut(shown(one), _LONGEST) for one in query_ids)
     command = command_for(query_ids[0], place)
     how = f" ({command})" if command else ""
     return [f"{what}{colon} {named}{how}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from goldbench.pipeline.report.text_tables import aligned, with_interval
-from goldbench.pipeline.text.display import amount, printable, queries
+from goldbench.pipeline.text.display import amount, cut, printable, queries
 from goldbench.schemas.agreement_report import Estimate, PairFigures, RaterPair
 from goldbench.schemas.review_report import Between, LikelyErrors, ReviewReport
 
@@ -125,8 +125,7 @@ def _not_applied(found: ReviewReport) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    plain = printable(" ".join(text.split()))
-    return plain if len(plain) <= _SHOWN else f"{plain[: _SHOWN - 1]}…"
+    return cut(printable(" ".join(text.split())), _SHOWN)
 
 
 def _people(found: ReviewReport) -> Iterator[str]:

@@ -18,7 +18,7 @@ from goldbench.pipeline.measures.statistics.fitness import (
     missing_of,
 )
 from goldbench.pipeline.score.set_makers import Makers
-from goldbench.pipeline.text.display import amount, one_line, queries
+from goldbench.pipeline.text.display import amount, cut, one_line, queries
 from goldbench.schemas.set_verdict import SetVerdict
 
 USUAL = 100
@@ -252,7 +252,7 @@ def _command(makers: Makers, name: str, rest: str = "") -> str:
 
 def _listed(names: Sequence[str]) -> str:
     """Return the first names, printable and short, and how many there are besides."""
-    shown = [one if len(one) <= _LONGEST else f"{one[: _LONGEST - 1]}…" for one in map(one_line, names[:_MOST_NAMES])]
+    shown = [cut(one_line(one), _LONGEST) for one in names[:_MOST_NAMES]]
     rest = len(names) - len(shown)
     listed = [*shown, f"{rest:,} more"] if rest else shown
     return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))

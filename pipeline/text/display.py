@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+_USER = re.compile(r"(?<=://)[^/\s]*@")
+"""User name and password in an address."""
+
 
 def printable(text: str) -> str:
     """Return the text with a replacement character for everything that could steer a terminal, line ends included."""
@@ -14,6 +17,21 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """Return the text as one line of printable characters, words parted by single spaces."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def cut(text: str, most: int) -> str:
+    """Return the text, or if it is longer its beginning with an ellipsis.
+
+    Args:
+        text: The text.
+        most: Characters of the result at most, 1 or more.
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def without_credentials(text: str) -> str:
+    """Return the text without the user and password of every URL in it."""
+    return _USER.sub("", text)
 
 
 def brief(text: str, more: str = " (-v: more)") -> str:

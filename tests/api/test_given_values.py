@@ -134,7 +134,7 @@ def test_the_other_calls_take_or_refuse_every_value(
         ({"texts": [Page()]}, "item 1 is of type Page; texts are strings, give its .page_content"),
         ({"texts": None, "documents": [Page()]}, "give texts=[document.page_content for ...]"),
         ({"texts": None, "documents": [{"text": "a"}]}, "item 1 is of type dict, not a path; give rows as a frame"),
-        ({"language": "english"}, "language: not a valid value: 'english'; give a code such as en"),
+        ({"language": "english"}, "language: not a valid value: 'english'; did you mean en?"),
         ({"seed": "a"}, "seed: not a valid value: 'a'; give a whole number"),
         ({"queries": "5"}, "queries: not a valid value: '5'; give a whole number of at least 1"),
         ({"critics": "x"}, "critics: not a valid value: 'x'; give a list of grounded, stand-alone or useful"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SETTINGS
-from tests.test_docs import blocks
+from tests.test_docs import README, blocks
 
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
 TEN_LINES = next(block for block in blocks("README.md", "python") if "goldbench.build(" in block)
+PRINTED = README.partition("`print(result)` shows:\n\n```\n")[2].partition("```")[0]
 
 pytestmark = [
     pytest.mark.timeout(300),
@@ -48,7 +50,7 @@ def executed(cells: list[str], folder: Path, environment: dict[str, str]) -> lis
 def test_the_ten_lines_of_the_readme_run_in_a_notebook(environment: dict[str, str]) -> None:
     assert len([line for line in TEN_LINES.splitlines() if line.strip()]) <= 10
     cells = [TEN_LINES, "result", "gold", "qrels", "gold.evaluate({'a': search, 'b': search}, 'mrr@10')"]
-    ten, *shown = executed(cells, ROOT, environment)
+    ten, *shown, printed = executed([*cells, "print(result)"], ROOT, environment)
     kinds = [output["output_type"] for output in ten]
     assert kinds == ["display_data", "display_data"], ten  # one of build, one of evaluate, each replaced as it goes on
     progress = ten[0]["data"]["text/html"]
@@ -62,6 +64,7 @@ def test_the_ten_lines_of_the_readme_run_in_a_notebook(environment: dict[str, st
     assert tables[0]["text/plain"].startswith("measure")
     assert "ndcg@10" in tables[0]["text/html"]
     assert "30 queries, 53 passages" in tables[1]["text/html"]
+    assert re.sub(r"(?<= add )\S+(?= FILE$)", "SET", printed[0]["text"], flags=re.MULTILINE) == PRINTED
 
 
 @pytest.mark.slow

@@ -121,8 +121,10 @@ except ValueError as error:
             assert goldbench(*push, "--force", **online).returncode == 0
             assert set(hub.files["user/name"]) == set(written)
             hub.refuse = True
-            done = goldbench(*push, "--force", **online)
+            named = hub.address.replace("://", "://anna:geheim@")
+            done = goldbench(*push, "--force", **{**online, "HF_ENDPOINT": named})
             assert done.returncode != 0
+            assert "geheim" not in done.stdout + done.stderr
             assert "--push user/name: cannot be uploaded (HfHubHTTPError: Client error '401" in done.stderr
             assert "stays in" in done.stderr.splitlines()[-1]
             assert (tmp_path / "x" / "README.md").is_file()

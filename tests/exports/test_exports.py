@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from goldbench import GoldSet, InputError, MissingPackage, OutputError, UsageError
 from goldbench.pipeline.exports import placement
 from goldbench.pipeline.exports.exported_set import ExportedSet, read_set
+from goldbench.pipeline.exports.hub_upload import push
 from goldbench.pipeline.exports.placement import export_set
-from goldbench.pipeline.exports.targets import TARGETS, Target
+from goldbench.pipeline.exports.targets import TARGETS
+from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
 from tests.conftest import Goldbench
 from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 
@@ -121,7 +124,8 @@ class TestThePlace:
         with pytest.raises(OutputError, match="exists already; give another --out, or --force to replace it"):
             export_set(found, to, place)
         for name in first:
-            (place / name if name else place).write_bytes(b"old")
+            file = place / name if name else place
+            file.write_bytes(file.read_bytes() + b"old")
         export_set(found, to, place, force=True)
         assert content(place) == first
         assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
@@ -137,7 +141,7 @@ class TestThePlace:
             target.write(exported, draft)
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setitem(placement.TARGETS, to, Target(fail, target.endings, target.contextless))
+        monkeypatch.setitem(placement.TARGETS, to, replace(target, write=fail))
         for options in ({"force": True}, {}):
             with pytest.raises(OutputError, match="the disk is full" if options else "exists already"):
                 export_set(read_set(sample), to, place, **options)
@@ -162,6 +166,65 @@ class TestThePlace:
             export_set(found, to, place, force=True)
         assert content(tmp_path) == before
 
+    def test_a_file_or_folder_of_that_name_by_somebody_else_is_never_replaced(
+        self, to: str, sample: Path, tmp_path: Path
+    ) -> None:
+        found, place = read_set(sample), place_for(to, tmp_path)
+        export_set(found, to, place)
+        if place.is_dir():
+            (place / EXPORT_ABOUT).unlink()
+        else:
+            place.write_bytes((sample / "dataset.json").read_bytes())
+        before = content(tmp_path)
+        with pytest.raises(OutputError, match="not an earlier export"):
+            export_set(found, to, place, force=True)
+        assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_every_export_is_known_as_one(to: str, sample: Path, tmp_path: Path) -> None:
+    found = read_set(sample)
+    for number, ending in enumerate(TARGETS[to].endings or ("",)):
+        place = tmp_path / f"place{number}{ending}"
+        export_set(found, to, place)
+        export_set(found, to, place, force=True)
+
+
+@pytest.mark.parametrize(
+    ("to", "where"),
+    [
+        ("ragas", "query"),
+        ("llama-index", "passage"),
+        ("autorag", "query"),
+        ("hf", "passage"),
+        ("ir_datasets", "passage"),
+    ],
+)
+def test_half_a_character_is_refused_with_its_place(to: str, where: str, sample: Path, tmp_path: Path) -> None:
+    found = read_set(sample)
+    if where == "query":
+        broken = replace(found, queries=(*found.queries, replace(found.queries[0], query_id="odd", text="\ud83d")))
+    else:
+        broken = replace(found, corpus=lambda: [*found.corpus(), ("odd", "\ud83d")])
+    place = place_for(to, tmp_path)
+    with pytest.raises(InputError, match=f"{where} 'odd' holds half a character"):
+        export_set(broken, to, place)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_failed_push_names_no_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    huggingface_hub = pytest.importorskip("huggingface_hub", reason="extra benchmarks is not installed")
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError("401 Unauthorized for url 'https://me:pass@mirror.example/api/repos/create'")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "create_repo", refused)
+    with pytest.raises(
+        OutputError, match=r"for url 'https://mirror\.example/api/repos/create'\); it stays in"
+    ) as failed:
+        push(tmp_path, "me/set")
+    assert "pass" not in str(failed.value)
+
 
 def test_a_wrong_target_a_wrong_ending_and_a_file_of_the_set_are_refused(
     sample: Path, tmp_path: Path, goldbench_inside: Goldbench
@@ -169,7 +232,7 @@ def test_a_wrong_target_a_wrong_ending_and_a_file_of_the_set_are_refused(
     done = goldbench_inside("export", sample, "--to", "ragaz")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     gold = GoldSet.load(sample)
-    with pytest.raises(UsageError, match="no such target; known are ragas"):
+    with pytest.raises(UsageError, match=r"no such tool: .ragaz.; give ragas"):
         gold.export("ragaz", tmp_path / "x")
     with pytest.raises(UsageError, match=r"ragas takes a file that ends with \.jsonl"):
         gold.export("ragas", tmp_path / "x.txt")

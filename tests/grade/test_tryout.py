@@ -33,7 +33,7 @@ def test_a_good_model_is_measured_and_its_replies_are_not_paid_for_twice(
     assert lines["judging"].endswith("passed: accepted 0 of 6 planted fakes, recognised 2 of 2 planted answers")
     asked = model_server.stats()["requests"]
     assert 13 <= asked <= 25
-    assert f"judge check: {8} requests" in done.stdout
+    assert "judge checks: 8 requests" in done.stdout
     again = goldbench_inside("doctor", "--try", *url)
     assert model_server.stats()["requests"] == asked + 1  # the server is always asked what it takes
     assert "every reply came from the store" in again.stdout

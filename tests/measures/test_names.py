@@ -63,8 +63,8 @@ def test_every_unknown_name_is_reported_with_the_nearest_known() -> None:
     with pytest.raises(UnknownMeasure) as caught:
         parse_measures(["ncdg@10 map@10", "recal@5", "p@0", "p"])
     assert len(caught.value.problems) == 4
-    assert "did you mean ndcg?" in caught.value.problems[0]
-    assert "did you mean recall?" in caught.value.problems[1]
+    assert "did you mean ndcg@10?" in caught.value.problems[0]
+    assert "did you mean recall@5?" in caught.value.problems[1]
 
 
 @pytest.mark.parametrize(

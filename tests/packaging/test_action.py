@@ -71,10 +71,11 @@ class TestTheComment:
     """``post_comment.py`` alone, as the last step calls it."""
 
     def post(
-        self, folder: Path, api: str, text: str = "the table\n", *, event: object = PULL_REQUEST, title: str = ""
+        self, folder: Path, api: str, text: str | None = "the table\n", *, event: object = PULL_REQUEST, title: str = ""
     ) -> str:
         (folder / "event.json").write_text(json.dumps(event), encoding="utf-8")
-        (folder / "gate.md").write_text(text, encoding="utf-8")
+        if text is not None:
+            (folder / "gate.md").write_text(text, encoding="utf-8")
         environment = {
             "AUTHOR": "github-actions[bot]", "GITHUB_API_URL": api, "GITHUB_EVENT_PATH": str(folder / "event.json"),
             "GITHUB_REPOSITORY": "owner/name", "GITHUB_RUN_ID": "42", "GITHUB_SERVER_URL": "https://github.example",
@@ -119,6 +120,28 @@ class TestTheComment:
     def test_a_server_that_is_not_there_is_one_line(self, tmp_path: Path) -> None:
         (line,) = self.post(tmp_path, "http://127.0.0.1:9").splitlines()
         assert "GitHub cannot be reached" in line
+
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            b"nonsense\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[",
+            b'HTTP/1.1 200 OK\r\nContent-Length: 16\r\n\r\n{"message": "x"}',
+            b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnull",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n<!doctype",
+        ],
+    )
+    def test_an_answer_that_is_not_githubs_is_one_line_and_no_failure(
+        self, tmp_path: Path, api: GitHub, answer: bytes
+    ) -> None:
+        api.says = answer
+        (line,) = self.post(tmp_path, api.url).splitlines()
+        assert "GitHub cannot be reached or gave no valid answer" in line
+        assert "a-token" not in line
+
+    def test_a_table_that_is_gone_is_told_as_not_checked(self, tmp_path: Path, api: GitHub) -> None:
+        assert self.post(tmp_path, api.url, None) == "Comment written.\n"
+        assert "not checked" in api.comments[0]["body"]
 
     def test_a_push_has_no_pull_request_to_comment_on(self, tmp_path: Path, api: GitHub) -> None:
         assert self.post(tmp_path, api.url, event={"ref": "refs/heads/main"}).startswith("No comment: ")

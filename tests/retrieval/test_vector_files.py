@@ -123,7 +123,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
         (tmp_path / "gone.parquet", None, "file not found"),
         (path, None, "rows have no names"),
         (path, tmp_path / "gone.ids", "file not found"),
-        (tmp_path, None, "cannot be read"),
+        (tmp_path, None, "is a folder; give a file"),
         (ids, None, "neither .npy nor Parquet"),
     ):
         with pytest.raises(InputError, match=problem):

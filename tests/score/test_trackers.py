@@ -16,8 +16,12 @@ from typing import Any
 
 import pytest
 
+from goldbench.pipeline.cli import tracker_options
+from goldbench.pipeline.cli.tracker_options import log
+from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.score.runs import load_gold, load_run, score_run
-from goldbench.pipeline.score.trackers.logged_scores import logged
+from goldbench.pipeline.score.trackers.logged_scores import Logged, logged, logging_to, refusal
 from tests.conftest import ROOT, SETTINGS, Goldbench, python_of
 
 MEASURES = ("--measure", "ndcg@10,recall@5")
@@ -42,8 +46,6 @@ def files(tmp_path: Path) -> Path:
 
 def test_figures_facts_and_table_are_logged_and_no_text(files: Path) -> None:
     gold, run = load_gold(files / "set"), load_run(files / "bm25.trec")
-    from goldbench.pipeline.measures.names import parse_measure
-
     result = score_run(gold, run, [parse_measure("ndcg@10"), parse_measure("map")])
     found = logged(gold, "bm25", run, result, texts=False)
     assert list(found.figures) == ["ndcg@10", "ndcg@10.low", "ndcg@10.high", "map", "map.low", "map.high"]
@@ -56,12 +58,75 @@ def test_figures_facts_and_table_are_logged_and_no_text(files: Path) -> None:
     assert f"{ASKED} 3?" in logged(gold, "bm25", run, result, texts=True).table
 
 
+def test_a_failure_shows_no_password_of_the_trackers_address() -> None:
+    said = (
+        f"request to http://anna:se@cret@host:5000/api failed\nwith a\tdatabase postgresql://bob:hidden@db/x{'y' * 500}"
+    )
+    told = str(refusal("mlflow", "bm25", said))
+    assert told.startswith("--to mlflow: bm25 cannot be logged (request to http://host:5000/api failed with a database")
+    assert "postgresql://db/x" in told
+    assert len(told) < 400
+    assert not [word for word in ("anna", "cret", "bob", "hidden") if word in told]
+
+
+def test_what_a_tracker_prints_is_a_note_without_a_password(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    class Chatty:
+        def log(self, one: Logged) -> str:
+            print(f"View run {one.system} at: http://anna:secret@host/run\x1b[2J")
+            return "run 7"
+
+    gold, run = load_gold(files / "set"), load_run(files / "bm25.trec")
+    result = score_run(gold, run, [parse_measure("ndcg@10")])
+    log(Chatty(), gold, {"bm25": run}, {"bm25": result}, texts=False)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "View run bm25 at: http://host/run\N{REPLACEMENT CHARACTER}[2J",
+        "Logged: bm25 as run 7",
+    ]
+
+
 def test_texts_without_a_tracker_are_refused(goldbench_inside: Goldbench, files: Path) -> None:
     done = goldbench_inside("score", "set", "--run", "bm25.trec", "--log-texts")
     assert (done.returncode, done.stderr) == (
         2,
         "goldbench: --log-texts: needs --to, which says where scores are logged\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (OSError("GET http://me:pass%40word@host:5000/api failed"), "GET http://host:5000/api failed"),
+        (KeyError("no member"), "'no member'"),
+        (ValueError("Illegal header value b'Bearer a-secret-key'"), "Illegal header value b'Bearer ***'"),
+        (RuntimeError(), "RuntimeError"),
+        (RuntimeError("two\nlines"), "two lines"),
+    ],
+)
+def test_why_a_client_fails_is_one_line_without_keys(
+    monkeypatch: pytest.MonkeyPatch, raised: Exception, told: str
+) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", "a-secret-key")
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk")  # too short to be looked for in every word
+    with pytest.raises(OutputError) as failed, logging_to("mlflow", "bm25"):
+        raise raised
+    assert str(failed.value) == f"--to mlflow: bm25 cannot be logged ({told})"
+
+
+def test_what_a_client_prints_goes_beside_the_scores_without_keys(
+    goldbench_inside: Goldbench, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Talking:
+        def log(self, one: Logged) -> str:
+            print(f"View run {one.system} at: http://me:pass@host:5000/#/runs/1")
+            return "run 1"
+
+    monkeypatch.setattr(tracker_options, "tracker_of", lambda _: Talking())
+    done = goldbench_inside("score", "set", "--run", "bm25.trec", "--to", "mlflow")
+    assert (done.returncode, "View run" in done.stdout) == (0, False)
+    assert "View run bm25 at: http://host:5000/#/runs/1\n" in done.stderr
+    assert "pass" not in done.stderr
 
 
 def python(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -236,7 +236,7 @@ def test_a_disagreement_is_shown_and_settled_by_a_third_person_only(site: Site) 
         row = list_of(judged(ben, "de3", 0, number=7), "vectors")["results"][0]
         assert (row["graded_by"], row["disputed"], row["grade"]) == ({"anna": 3, "ben": 0}, True, 0)
         refused = act(anna, 8, act="settle", passage="de3", grade=3)
-        assert "somebody else settles" in refused.json["error"]
+        assert "Nobody settles a disagreement on a passage that they judged" in refused.json["error"]
         row = list_of(act(carla, 9, act="settle", passage="de3", grade=2).json, "vectors")["results"][0]
         assert (row["disputed"], row["grade"]) == (False, 2)
     apply_review(site.folder, ledger=None)

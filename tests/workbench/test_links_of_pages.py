@@ -11,9 +11,9 @@ from goldbench.pipeline.formats.runs.trec import write_run
 from goldbench.pipeline.report.named_queries import PORT
 from goldbench.pipeline.review.apply import apply_review
 from goldbench.pipeline.review.state import fold
+from tests.conftest import Goldbench
 from tests.workbench.conftest import Site, Visitor, serving
 from tests.workbench.test_acts import act, judged
-from tests.workbench.test_whole_way import goldbench
 from tests.workbench.workbench_set import WORDS, write_workbench_set
 
 Visitors = Callable[..., Visitor]
@@ -31,14 +31,15 @@ def page_at(path: Path, site: Site) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["bench", "score"])
 def test_three_clicks_lead_from_a_figure_of_a_page_to_the_passage_that_is_judged(
-    tmp_path: Path, visitor: Visitors, command: str
+    tmp_path: Path, visitor: Visitors, command: str, goldbench: Goldbench
 ) -> None:
     gold, html = write_workbench_set(tmp_path / "set"), tmp_path / f"{command}.html"
     systems = {
         "bench": ["--system", "bm25", "--system", "ngrams"],
         "score": [f"--run=words={gold}/runs/words.trec", f"--run=vectors={gold}/runs/vectors.trec"],
     }
-    goldbench(command, str(gold), *systems[command], "--html", str(html))
+    done = goldbench(command, str(gold), *systems[command], "--html", str(html))
+    assert done.returncode == 0, done.stderr
     with serving(gold) as site:
         anna = visitor(site.links["anna"])  # let in once; the cookie stays
         anna.page.goto(page_at(html, site))

@@ -6,6 +6,7 @@ line says why, and the job goes on: its outcome is that of the gate.
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -17,6 +18,8 @@ from typing import Any
 
 PER_PAGE = 100
 """Comments of a page; fewer mean that it is the last one."""
+PAGES = 100
+"""Most pages that are read; GitHub takes 2,500 comments on a pull request."""
 SECONDS = 30
 """Longest wait for an answer."""
 NOT_CHECKED = "### Retrieval gate: ⚠️ not checked\n\nThe gate did not run to its end; the job's log says why.\n"
@@ -33,8 +36,8 @@ def main() -> None:
     except urllib.error.HTTPError as error:
         advice = "; the job needs the permission pull-requests: write" if error.code in {401, 403, 404} else ""
         warn(f"GitHub answered {error.code}{advice}")
-    except (OSError, ValueError) as error:
-        warn(f"GitHub cannot be reached or gave no JSON ({type(error).__name__})")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        warn(f"GitHub cannot be reached or gave no valid answer ({type(error).__name__})")
 
 
 def warn(reason: str) -> None:
@@ -58,7 +61,7 @@ def marker() -> str:
 def body(commit: str) -> str:
     """Return the text of the comment: the table, and the job that made it."""
     file, title = os.environ.get("MARKDOWN", ""), os.environ.get("TITLE", "")
-    text = Path(file).read_text(encoding="utf-8") if file else NOT_CHECKED
+    text = Path(file).read_text(encoding="utf-8") if file and Path(file).is_file() else NOT_CHECKED
     server, repository, run = (os.environ[f"GITHUB_{name}"] for name in ("SERVER_URL", "REPOSITORY", "RUN_ID"))
     job = f"{server}/{repository}/actions/runs/{run}"
     heading = [f"## {' '.join(title.split())}\n"] if title else []
@@ -80,13 +83,13 @@ def write(number: int, text: str) -> str:
 
 def every(path: str) -> Iterator[dict[str, Any]]:
     """Yield the comments of a pull request, page by page."""
-    page = 1
-    while True:
+    for page in range(1, PAGES + 1):
         found = call("GET", f"{path}?per_page={PER_PAGE}&page={page}")
-        yield from found
+        if not isinstance(found, list):
+            raise http.client.HTTPException("not a list of comments")
+        yield from (one for one in found if isinstance(one, dict))
         if len(found) < PER_PAGE:
             return
-        page += 1
 
 
 def call(method: str, path: str, sent: dict[str, str] | None = None) -> Any:  # noqa: ANN401  JSON

@@ -27,7 +27,7 @@ from goldbench.pipeline.text.display import shown
 from goldbench.schemas.query import QueryKind
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
-KINDS = frozenset(QueryKind) - {QueryKind.UNANSWERABLE}
+_KINDS = tuple(kind for kind in QueryKind if kind is not QueryKind.UNANSWERABLE)
 _RELEVANT = [int(grade) for grade in Relevance if grade >= RELEVANT]
 
 
@@ -158,7 +158,11 @@ def _passages(fields: Fields) -> dict[str, str]:
     named = isinstance(fields.ids, list) and all(isinstance(one, str | int) for one in fields.ids)
     if not isinstance(fields.ids, list) or not named or len(fields.ids) != len(texts):
         raise Fault(f"has {len(texts)} passages, and ids that are not a list of as many")
-    return dict(zip(map(str, fields.ids), texts, strict=True))
+    passages: dict[str, str] = {}
+    for doc_id, text in zip(map(str, fields.ids), texts, strict=True):
+        if passages.setdefault(doc_id, text) != text:
+            raise Fault(f"has two passages with the id {shown(doc_id)!r} and different texts")
+    return passages
 
 
 def _documents(samples: Iterable[Sample]) -> Iterator[Entry]:
@@ -193,7 +197,8 @@ def _grades(one: Sample) -> dict[str, int]:
 
 def _topic(one: Sample) -> Topic:
     asked, needs, source = (one.known.get(name) for name in ("asked", "needs", "source"))
-    needed = tuple(needs) if isinstance(needs, list) and all(doc_id in one.passages for doc_id in needs) else ()
+    listed = list(one.passages)  # whatever a row holds can be compared, and not everything can be hashed
+    needed = tuple(needs) if isinstance(needs, list) and all(doc_id in listed for doc_id in needs) else ()
     apart = isinstance(asked, str)
     metadata = {
         "answer": {"text": one.answer},
@@ -205,12 +210,16 @@ def _topic(one: Sample) -> Topic:
     if not one.passages:
         near = source if isinstance(source, str) else None
         return topic._replace(kind=QueryKind.UNANSWERABLE, near=near)
-    kind = one.known.get("kind")
     return topic._replace(
         answers=tuple(quoted(one.known.get("evidence"), one.passages)) if one.answer else (),
-        kind=QueryKind(kind) if kind in KINDS else None,
+        kind=noted_kind(one.known),
         needs=needed if len(needed) > 1 else (),
     )
+
+
+def noted_kind(known: Mapping[str, Any]) -> QueryKind | None:
+    """Return the kind that an export noted of a query that has an answer; None for any other word."""
+    return next((kind for kind in _KINDS if kind == known.get("kind")), None)
 
 
 def cited_ids(cited: object) -> Iterator[str]:

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.benchmarks.answered_rows import KINDS, cited_ids, quoted
+from goldbench.pipeline.formats.benchmarks.answered_rows import cited_ids, noted_kind, quoted
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, topic_of_row
 from goldbench.pipeline.formats.benchmarks.folders import choose, no_folder
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.interchange_names import AUTORAG_CORPUS, AUTORAG_QA
 from goldbench.pipeline.formats.json_maps import parse_json
+from goldbench.pipeline.formats.runs.trec import is_grade
 from goldbench.pipeline.formats.tables import open_table
+from goldbench.pipeline.measures.ranks.judged_ranks import GRADES
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.query import QueryKind
 from goldbench.schemas.relevance import Relevance
 
 T = TypeVar("T")
@@ -109,7 +110,7 @@ def _topic(place: Place, row: Mapping[str, Any], passages: Mapping[str, str]) ->
     query, known = _text(row, "query"), _known(row)
     asked = known.get("asked")
     answers = row.get("generation_gt")
-    answer = answers if isinstance(answers, str) else next(iter(answers or ()), None)
+    answer = answers if isinstance(answers, str) else next(iter(answers if isinstance(answers, Sequence) else ()), None)
     metadata = {
         "answer": {"text": answer},
         "history": known.get("history"),
@@ -118,16 +119,13 @@ def _topic(place: Place, row: Mapping[str, Any], passages: Mapping[str, str]) ->
     text = asked if isinstance(asked, str) else query
     found = topic_of_row(place, {"id": _text(row, "qid"), "text": text, "metadata": metadata})
     quotes = quoted(known.get("evidence"), passages) if found.answer else ()
-    kind = known.get("kind")
-    return found._replace(
-        kind=QueryKind(kind) if kind in KINDS else None, needs=_needed(_groups(row)), answers=tuple(quotes)
-    )
+    return found._replace(kind=noted_kind(known), needs=_needed(_groups(row)), answers=tuple(quotes))
 
 
 def _judged(place: Place, row: Mapping[str, Any]) -> list[Qrel]:
     query_id, grades = _text(row, "qid"), _known(row).get("grades")
     if not isinstance(grades, Mapping):
         grades = dict.fromkeys((doc_id for group in _groups(row) for doc_id in group), int(Relevance.ANSWERS))
-    if not all(isinstance(grade, int) for grade in grades.values()):
-        raise Fault(f"has a grade in {_OWN} that is not a whole number")
-    return [Qrel(query_id, doc_id, grade, place) for doc_id, grade in grades.items()]
+    if not all(map(is_grade, grades.values())):
+        raise Fault(f"has a grade in {_OWN} that is not {GRADES}")
+    return [Qrel(query_id, doc_id, int(grade), place) for doc_id, grade in grades.items()]

@@ -180,7 +180,7 @@ def listed_rows(source: Source) -> Iterator[tuple[Place, Any]]:
         found = read_json(source)
         if not isinstance(found, list):
             raise Fault("is not a JSON list")
-        yield from ((f"item {number}", row) for number, row in enumerate(found, 1))
+        yield from ((f"question {number}", row) for number, row in enumerate(found, 1))
     else:
         yield from json_values(source)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from goldbench.pipeline.formats.benchmarks.answered_rows import KINDS, cited_ids, quoted
+from goldbench.pipeline.formats.benchmarks.answered_rows import cited_ids, noted_kind, quoted
 from goldbench.pipeline.formats.benchmarks.collection import Topic, topic_of_row
 from goldbench.pipeline.formats.faults import Place
 from goldbench.schemas.query import QueryKind
@@ -41,8 +41,8 @@ class ExportedNotes:
         """Return the query of a row with everything that is known of it; raises as ``topic_of_row``."""
         query_id = row.get("_id", "")
         answer, notes = self.answers.get(query_id, {}), self.notes.get(query_id, {})
-        asked, kind = notes.get("asked"), notes.get("kind")
-        needs = [doc_id for doc_id in notes.get("needs") or () if isinstance(doc_id, str)]
+        asked, needed = notes.get("asked"), notes.get("needs")
+        needs = [one for one in needed if isinstance(one, str)] if isinstance(needed, list) else []
         metadata = {
             "answer": {"text": answer.get("answer")},
             "history": notes.get("history"),
@@ -52,7 +52,7 @@ class ExportedNotes:
         found = topic_of_row(place, {**row, "text": text, "metadata": metadata})
         return found._replace(
             answers=tuple(quoted(_quotes(answer), self.passages)) if found.answer else (),
-            kind=QueryKind(kind) if kind in KINDS else None,
+            kind=noted_kind(notes),
             needs=tuple(needs) if len(needs) > 1 else (),
         )
 

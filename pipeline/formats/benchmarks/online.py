@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +28,7 @@ from goldbench.pipeline.formats.benchmarks.squad import squad_collection
 from goldbench.pipeline.formats.exported_about import About, about_export
 from goldbench.pipeline.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.pipeline.formats.interchange_names import BEIR_CORPUS, EXPORT_ABOUT
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import shown, without_credentials
 
 T = TypeVar("T")
 
@@ -117,7 +119,7 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
     Raises:
         MissingExtra: The package is not installed.
         UsageError: The data set is of another kind.
-        InputError: The data set cannot be fetched.
+        InputError: The data set cannot be fetched, or the card of a folder names a file outside it.
     """
     try:
         import datasets  # type: ignore[import-not-found, unused-ignore]  # of an extra
@@ -125,6 +127,8 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
         raise MissingExtra("datasets", EXTRA) from None
     where = f"datasets {shown(name)}"
     configurations = _asked(lambda: datasets.get_dataset_config_names(name), where)
+    if _local(name):
+        _check_inside(datasets, name, configurations, where)
     if "corpus" in configurations and "queries" in configurations:
         told = _about(name)
         found = _retrieval_set(datasets, name, configurations, chosen, where, own=told is not None)
@@ -212,7 +216,7 @@ def _asked(ask: Callable[[], Any], where: str) -> Any:  # noqa: ANN401  an optio
     try:
         return ask()
     except Exception as error:
-        problem = shown(str(error).split("\n")[0])[:200]
+        problem = shown(without_credentials(str(error)).split("\n")[0])[:200]
         raise InputError(where, f"cannot be fetched ({type(error).__name__}: {problem})") from error
 
 
@@ -230,6 +234,27 @@ def _about(name: str) -> About | None:
 
     file = _asked(fetched, f"datasets {shown(name)}")
     return about_export(Path(file).parent) if file else None
+
+
+def _check_inside(datasets: Any, name: str, configurations: Sequence[str], where: str) -> None:  # noqa: ANN401
+    """Refuse a folder whose card names files elsewhere: they would come into the set, and out with it.
+
+    Args:
+        datasets: The package.
+        name: The folder.
+        configurations: Its configurations.
+        where: Its name in messages.
+
+    Raises:
+        InputError: A file lies outside the folder.
+    """
+    roots = (os.path.normpath(Path.cwd() / name), Path(name).resolve())
+    for configuration in configurations:
+        builder = _asked(partial(datasets.load_dataset_builder, name, configuration), where)
+        for file in itertools.chain.from_iterable((builder.config.data_files or {}).values()):
+            if not any(Path(os.path.normpath(file)).is_relative_to(root) for root in roots):
+                problem = f"its card names {shown(file)}, which is outside the folder; take the path out of README.md"
+                raise InputError(where, problem)
 
 
 def _local(name: str) -> tuple[Path, ...]:

@@ -44,8 +44,8 @@ def row_id(source: str, row_digest: bytes, occurrence: int) -> str:
 
 
 def digest(*parts: str) -> bytes:
-    """Return the sha256 of the parts, NUL between them."""
-    return hashlib.sha256("\0".join(parts).encode()).digest()
+    """Return the sha256 of the parts, NUL between them; lone surrogates are refused where texts are kept."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
 
 
 def slug(source: str) -> str:

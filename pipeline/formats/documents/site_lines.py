@@ -27,7 +27,7 @@ import numpy.typing as npt
 from goldbench.pipeline.formats.documents.sources import SourceFile
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.text import table
-from goldbench.pipeline.text.display import amount, one_line
+from goldbench.pipeline.text.display import amount, cut, one_line
 from goldbench.pipeline.text.words import word_count
 from goldbench.schemas.manifest import SharedLine
 
@@ -284,8 +284,7 @@ def _stamps(lines: Sequence[str], kinds: Sequence[str]) -> list[tuple[int, str]]
 
 
 def _listed(line: str) -> str:
-    plain = one_line(line)
-    return plain if len(plain) <= _LISTED_LENGTH else plain[: _LISTED_LENGTH - 1] + "…"
+    return cut(one_line(line), _LISTED_LENGTH)
 
 
 def _kinds(lines: Sequence[str]) -> list[str]:

@@ -12,9 +12,8 @@ import os
 import langfuse
 from langfuse.api.core.api_error import ApiError
 
-from goldbench.pipeline.errors import OutputError, UsageError
-from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged, logging_to, refusal
 
 _KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 _TABLE_MOST = 500_000
@@ -43,15 +42,16 @@ class Langfuse:
         loggers = [logging.getLogger(name) for name in ("langfuse", "opentelemetry")]
         for logger in loggers:
             logger.addHandler(errors)
-        try:
-            trace = self._send(one)
-        except (ApiError, OSError) as error:
-            errors.told.append(f"status {error.status_code}" if isinstance(error, ApiError) else str(error))
-        finally:
-            for logger in loggers:
-                logger.removeHandler(errors)
+        with logging_to("langfuse", one.system):
+            try:
+                trace = self._send(one)
+            except ApiError as error:
+                errors.told.append(f"status {error.status_code}")
+            finally:
+                for logger in loggers:
+                    logger.removeHandler(errors)
         if errors.told:
-            raise OutputError(f"--to langfuse: {one.system} cannot be logged ({one_line(errors.told[0])[:300]})")
+            raise refusal("langfuse", one.system, errors.told[0])
         return f"Langfuse trace {trace}"
 
     def _send(self, one: Logged) -> str:

@@ -5,13 +5,17 @@ No text of a document is among it, and that of queries only if it is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import isnan
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
 
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.text.display import one_line, without_credentials
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -22,6 +26,13 @@ TABLE = "per_query.csv"
 
 LOW, HIGH = ".low", ".high"
 """What follows the name of a measure for the ends of its interval."""
+
+_SECRETS = re.compile(r"(?:MLFLOW|WANDB|LANGFUSE)_\w*(?:KEY|PASSWORD|TOKEN|USERNAME)")
+"""Names of settings of the clients whose values are never printed."""
+_SHORTEST = 6
+"""Characters of a secret; what is shorter may stand in any text."""
+_REASON = 300
+"""Most characters of what a client says when it fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,42 @@ class Tracker(Protocol):
         Raises:
             OutputError: They cannot be kept.
         """
+
+
+@contextmanager
+def logging_to(to: str, system: str) -> Iterator[None]:
+    """Tell in one line why a client failed: what it raises where a server gives nonsense is not declared anywhere.
+
+    Args:
+        to: The tracker, as ``--to`` names it.
+        system: The system whose scores are logged.
+
+    Raises:
+        OutputError: The client raised something.
+    """
+    try:
+        yield
+    except Exception as error:
+        raise refusal(to, system, str(error) or type(error).__name__) from error
+
+
+def refusal(to: str, system: str, reason: str) -> OutputError:
+    """Return the error for scores that a tracker does not take, without keys and passwords.
+
+    Args:
+        to: The tracker, as ``--to`` names it.
+        system: The system.
+        reason: What the tracker's client says.
+    """
+    return OutputError(f"--to {to}: {system} cannot be logged ({one_line(without_keys(reason))[:_REASON]})")
+
+
+def without_keys(said: str) -> str:
+    """Return a text without user names and passwords of addresses, and without the keys that the environment holds."""
+    for name, value in os.environ.items():
+        if _SECRETS.fullmatch(name) and len(value) >= _SHORTEST:
+            said = said.replace(value, "***")
+    return without_credentials(said)
 
 
 def logged(gold: Gold, name: str, run: Run, result: Result, *, texts: bool) -> Logged:

@@ -9,9 +9,7 @@ import re
 
 import mlflow
 
-from goldbench.pipeline.errors import OutputError
-from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged, logging_to
 
 _LONGEST = 6000
 """Characters of a parameter that MLflow takes."""
@@ -22,13 +20,10 @@ class MLflow:
 
     def log(self, one: Logged) -> str:
         """Keep the scores as a run of MLflow."""
-        try:
-            with mlflow.start_run(run_name=one.system, nested=True) as run:
-                mlflow.log_params({"system": one.system[:_LONGEST], **one.facts})
-                mlflow.log_metrics({metric_name(name): value for name, value in one.figures.items()})
-                mlflow.log_text(one.table, TABLE)
-        except (mlflow.exceptions.MlflowException, OSError) as error:
-            raise OutputError(f"--to mlflow: {one.system} cannot be logged ({one_line(str(error))[:300]})") from None
+        with logging_to("mlflow", one.system), mlflow.start_run(run_name=one.system, nested=True) as run:
+            mlflow.log_params({"system": one.system[:_LONGEST], **one.facts})
+            mlflow.log_metrics({metric_name(name): value for name, value in one.figures.items()})
+            mlflow.log_text(one.table, TABLE)
         return f"MLflow run {run.info.run_id}"
 
 

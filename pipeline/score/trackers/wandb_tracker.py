@@ -10,9 +10,7 @@ import os
 
 import wandb
 
-from goldbench.pipeline.errors import OutputError
-from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged
-from goldbench.pipeline.text.display import one_line
+from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged, logging_to
 
 _PROJECT = "goldbench"
 """The project where the environment names none."""
@@ -27,7 +25,7 @@ class WeightsAndBiases:
             silent=True, console="off", disable_code=True, disable_git=True, save_code=False,
             x_disable_meta=True, x_disable_stats=True, x_save_requirements=False,
         )  # fmt: skip
-        try:
+        with logging_to("wandb", one.system):
             run = wandb.init(
                 project=os.environ.get("WANDB_PROJECT", _PROJECT),
                 name=one.system,
@@ -42,6 +40,4 @@ class WeightsAndBiases:
                 with artifact.new_file(TABLE, mode="w", encoding="utf-8") as file:
                     file.write(one.table)
                 run.log_artifact(artifact)
-        except (wandb.Error, OSError) as error:
-            raise OutputError(f"--to wandb: {one.system} cannot be logged ({one_line(str(error))[:300]})") from None
         return f"Weights & Biases run {run.id}" + (f", kept in {run.dir}" if run.offline else "")

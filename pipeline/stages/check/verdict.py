@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import regex
 
 from goldbench.pipeline.ports import Brief
+from goldbench.pipeline.text.display import cut
 from goldbench.pipeline.text.title_path import text_below, title_path, titled
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.query import Candidate, Constraints
@@ -71,4 +72,4 @@ class CheckContext:
 def quoted(wording: str) -> str:
     """Return words of a query for a one-line message: without invisible characters, at most 60 characters."""
     plain = " ".join(_HIDDEN.sub(" ", unicodedata.normalize("NFC", wording)).split())
-    return f"«{plain}»" if len(plain) <= _LONGEST_WORDING else f"«{plain[: _LONGEST_WORDING - 1]}…»"
+    return f"«{cut(plain, _LONGEST_WORDING)}»"

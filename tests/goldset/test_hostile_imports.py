@@ -1,0 +1,112 @@
+"""Sets of other tools with rows that no tool writes: named by their line, and nothing of a row is lost silently."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.benchmarks.collection import Chosen
+from goldbench.pipeline.formats.benchmarks.exported_notes import ExportedNotes
+from goldbench.pipeline.formats.benchmarks.kinds import open_collection
+from goldbench.pipeline.goldset.importer import Imported, Options, import_collection
+
+SAMPLE = {"user_input": "When?", "reference": "Now.", "reference_contexts": ["It is now."]}
+ASKED = {"qid": "q1", "query": "When?", "retrieval_gt": [["d1"]], "generation_gt": ["Now."]}
+ODD: list[Any] = [["x"], {"a": []}, 5, True, "no-such", [["x"], {}], None]
+"""Values that an export of goldbench never writes."""
+
+
+def bring(kind: str, path: Path, out: Path) -> Imported:
+    return import_collection(open_collection(kind, str(path), Chosen()), out, Options(Chosen()))
+
+
+def ragas(folder: Path, *rows: dict[str, Any]) -> Imported:
+    (folder / "set.jsonl").write_text("".join(f"{json.dumps({**SAMPLE, **row})}\n" for row in rows))
+    return bring("ragas", folder / "set.jsonl", folder / "out")
+
+
+def autorag(folder: Path, **row: Any) -> Imported:
+    pl.DataFrame([{**ASKED, **row}]).write_parquet(folder / "qa.parquet")
+    pl.DataFrame([{"doc_id": "d1", "contents": "It is now."}]).write_parquet(folder / "corpus.parquet")
+    return bring("autorag", folder, folder / "out")
+
+
+NAMES = ("kind", "needs", "evidence", "history", "asked", "source", "evidence_level", "notice", "relevant_from")
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_notes_of_a_sample_are_passed_over(tmp_path: Path, odd: Any) -> None:
+    ragas(tmp_path, {"goldbench": dict.fromkeys(NAMES, odd) | {"asked": None}})
+    assert json.loads((tmp_path / "out" / "dataset.json").read_bytes())["queries"] == {"q1": "When?"}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_notes_of_autorag_are_passed_over(tmp_path: Path, odd: Any) -> None:
+    autorag(tmp_path, goldbench=json.dumps(dict.fromkeys(NAMES, odd) | {"asked": None}))
+    assert json.loads((tmp_path / "out" / "dataset.json").read_bytes())["queries"] == {"q1": "When?"}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_notes_of_a_data_set_are_passed_over(odd: Any) -> None:
+    notes = {"query-id": "q1", "kind": odd, "needs": odd, "history": odd}
+    known = ExportedNotes.of([{"query-id": "q1", "answer": odd, "evidence": odd}], [notes], [])
+    found = known.topic("row 1", {"_id": "q1", "text": "When?"})
+    assert (found.text, found.kind, found.needs) == ("When?", None, ())
+
+
+def test_an_answer_of_autorag_that_is_no_text_is_none(tmp_path: Path) -> None:
+    autorag(tmp_path, generation_gt=5)
+    assert "answers" not in json.loads((tmp_path / "out" / "dataset.json").read_bytes())
+
+
+def test_a_grade_that_is_true_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"row 1: has a grade in goldbench that is not a whole number"):
+        autorag(tmp_path, goldbench='{"grades": {"d1": true}}')
+
+
+def test_two_passages_of_a_row_with_one_id_are_refused(tmp_path: Path) -> None:
+    row = {"reference_contexts": ["It is now.", "It was then."], "reference_context_ids": [1, "1"]}
+    with pytest.raises(InputError, match=r"line 2: has two passages with the id '1' and different texts"):
+        ragas(tmp_path, {}, row)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", ["../other/*.jsonl", "{}/other/rows.jsonl", "./corpus.jsonl"])
+def test_a_card_that_names_files_outside_its_folder_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    pytest.importorskip("datasets", reason="extra benchmarks is not installed")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    place, other = tmp_path / "set", tmp_path / "other"
+    for folder, text in ((place, "one"), (other, "a private text")):
+        folder.mkdir()
+        rows = json.dumps({"_id": "d1", "title": "T", "text": text})
+        (folder / ("corpus.jsonl" if folder is place else "rows.jsonl")).write_text(f"{rows}\n")
+    (place / "queries.jsonl").write_text('{"_id": "q1", "text": "which"}\n')
+    (place / "test.jsonl").write_text('{"query-id": "q1", "corpus-id": "d1", "score": 1}\n')
+    files = {"corpus": path.format(tmp_path), "queries": "queries.jsonl", "test": "test.jsonl"}
+    configs = "".join(
+        f"- config_name: {'default' if split == 'test' else split}\n"
+        f"  data_files:\n  - split: {split}\n    path: {file}\n"
+        for split, file in files.items()
+    )
+    (place / "README.md").write_text(f"---\nconfigs:\n{configs}---\n")
+    (tmp_path / "link").symlink_to(place)
+    monkeypatch.chdir(tmp_path)
+    for number, name in enumerate(("set", "link")):
+        if path.startswith("./"):
+            bring("hf", Path(name), tmp_path / f"out{number}")
+        else:
+            with pytest.raises(InputError, match=r"rows\.jsonl, which is outside the folder"):
+                bring("hf", Path(name), tmp_path / f"out{number}")
+
+
+def test_half_a_character_in_a_passage_is_named_by_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 2: holds half a character"):
+        ragas(tmp_path, {}, {"reference_contexts": ["\ud800"]})
