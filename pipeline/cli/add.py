@@ -21,16 +21,17 @@ SHOWN = 20
 @takes("grade.depth")
 def add(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set, built or imported.")],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Queries: CSV, TSV or JSON Lines.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Queries: CSV, TSV, JSON Lines or text.")],
     settings: Config,
     dry_run: Annotated[bool, limit_option("--dry-run", help="Show what would be added; write nothing.")] = False,
 ) -> None:
     """Add your own queries to a gold set.
 
-    FILE has a column query. A query joins the set if its row says what answers it: ids of passages (column passages,
-    separated by blanks), or words quoted from a document (column quote; column document names the file if several hold
-    the words). The others wait: they get a pool of passages for goldbench grade or goldbench review, and join the set
-    when a passage is found that answers them. A column answer is kept as the reference answer. No model is asked.
+    FILE has a column query, or as .txt a query in each line. A query joins the set if its row says what answers it:
+    ids of passages (column passages, separated by blanks), or words quoted from a document (column quote; column
+    document names the file if several hold the words). The others wait: they get a pool of passages for goldbench
+    grade or goldbench review, and join the set when a passage is found that answers them. A column answer is kept as
+    the reference answer. No model is asked.
     """
     from goldbench.pipeline.formats.own_queries import read_own_queries
     from goldbench.pipeline.grade.addition import add_queries

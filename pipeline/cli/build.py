@@ -269,4 +269,5 @@ def _report(result: Result, out: Path, config: Config) -> None:
     if manifest.evidence_level == "smoke":
         screen.warn(warning(config))
     screen.show("", f"{queries(manifest.queries)} in {out / DATASET} (also {out / BEIR}, {out / TREC})")
-    screen.explain(f"Next: goldbench validate {shlex.quote(str(out))}")
+    if manifest.queries:
+        screen.explain(f"Next: goldbench validate {shlex.quote(str(out))}")

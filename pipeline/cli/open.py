@@ -61,7 +61,7 @@ def open_(
     check_host(host, allowed=allow_network)
     wanted = _wanted(load_gold(folder), run or (), measure, k, against)
     if html is not None:
-        _write(folder, html, wanted, ledger)
+        _write(folder, html, wanted, ledger, query)
         return
     from goldbench.pipeline.report.named_queries import PORT
     from goldbench.pipeline.review.server import Place
@@ -127,7 +127,7 @@ def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int 
     return Wanted(measures, cutoff, runs, against)
 
 
-def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None) -> None:
+def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None, query: str | None) -> None:
     """Write the page of a set to a file."""
     from goldbench.pipeline.formats.runs.scorecard_files import write_whole
     from goldbench.pipeline.goldset.gold_path import check_apart, notice_of
@@ -137,6 +137,7 @@ def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None) -> None
 
     check_apart({"--html": path}, [folder, *wanted.runs.values()])
     material = reviewable(folder)
+    check_query(query, material.queries, folder)
     state = decided(folder, ledger, material)
     table = load_table(load_gold(folder), wanted, lambda: state, material)
     write_whole(path, exported(table, notice=notice_of(folder)).encode())

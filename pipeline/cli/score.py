@@ -24,7 +24,7 @@ from goldbench.pipeline.cli.tracker_options import LogTextsOption, TrackerOption
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from goldbench.pipeline.measures.names import Measure
     from goldbench.pipeline.measures.ranks.judged_ranks import Scores
@@ -111,6 +111,7 @@ def score(
     else:
         print_form(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
     _note(results, earlier, asked_for)
+    screen.note(*_too_small(loaded, list(next(iter(results.values())).values)))
     warn(loaded)
     if html is not None:
         from goldbench.schemas.scorecard import Method
@@ -215,6 +216,23 @@ def _note(results: Mapping[str, Result], earlier: Earlier | None, asked: _Asked)
         screen.note(*doubts(results))
     if earlier is not None:
         screen.note(*(earlier.line(name, one, asked.of(list(one.values))) for name, one in results.items()))
+
+
+def _too_small(gold: Gold, measures: Sequence[str]) -> Iterator[str]:
+    """Yield a line if a cutoff takes in the whole corpus, so that each passage is found by construction."""
+    from goldbench.pipeline.goldset.gold_path import passages_up_to
+    from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.pipeline.text.display import amount
+
+    cutoffs = {name: one.k for name in measures if (one := parse_measure(name)).family in {"hit", "r"} and one.k}
+    count = None if gold.in_memory or not cutoffs else passages_up_to(gold.path, max(cutoffs.values()))
+    if count is None:
+        return
+    named = " and ".join(name for name, k in cutoffs.items() if k >= count)
+    yield (
+        f"The corpus has {amount(count, 'passage')}: {named} cannot tell systems apart that return them all; "
+        "use a smaller cutoff, as hit@3."
+    )
 
 
 def _write_page(

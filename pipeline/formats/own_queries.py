@@ -1,6 +1,7 @@
-"""One's own queries: a query in each row of CSV, TSV or JSON Lines, with what answers it if that is known.
+"""One's own queries: a query in each row of CSV, TSV, JSON Lines or text, with what answers it if that is known.
 
-What answers a query is named by ids of passages, or by a quotation from a document. A row with neither has no label.
+What answers a query is named by ids of passages, or by a quotation from a document. A row with neither has no
+label, and neither has a line of text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
-from goldbench.pipeline.formats.lines import all_lines, csv_records, json_objects
+from goldbench.pipeline.formats.lines import all_lines, csv_records, json_objects, text_lines
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.query_logs import LONGEST
 from goldbench.pipeline.text.display import one_line, shown
@@ -54,11 +55,13 @@ def read_own_queries(path: Path | str) -> list[OwnQuery]:
     with in_file(source.name):
         if source.suffix in {".jsonl", ".ndjson"}:
             rows: Iterator[tuple[int, Mapping[str, Any]]] = json_objects(source)
+        elif source.suffix == ".txt":
+            rows = ((line, {QUERY[0]: text}) for line, text in text_lines(source))
         elif source.suffix in {".csv", ".tsv"}:
             rows = _table(source, "\t" if source.suffix == ".tsv" else ",")
         else:
             source.size()  # a path without a file is told as such
-            raise Fault("not a file of queries; give a .csv, .tsv or .jsonl file")
+            raise Fault("not a file of queries; give a .csv, .tsv, .jsonl or .txt file")
         found = list(read_rows(rows, own_query))
         if not found:
             raise Fault("holds no query; give rows with a column query")

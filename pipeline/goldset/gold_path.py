@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,17 @@ from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import STDIN, Source
 from goldbench.pipeline.formats.runs.judgments import Grades, level_of, read_judgments
 from goldbench.pipeline.formats.runs.trec import read_qrels
-from goldbench.pipeline.goldset.file_names import BEIR, DATASET, MANIFEST, MEMBERS, QRELS, QUERIES, TREC, UNLABELLED
+from goldbench.pipeline.goldset.file_names import (
+    BEIR,
+    CHUNKS,
+    DATASET,
+    MANIFEST,
+    MEMBERS,
+    QRELS,
+    QUERIES,
+    TREC,
+    UNLABELLED,
+)
 from goldbench.pipeline.text.display import cut, shown
 from goldbench.schemas.earlier_name import with_present_name
 
@@ -106,7 +118,8 @@ def _read_folder(folder: Path) -> tuple[Grades, int]:
         return _read_file(chosen[0])
     raise InputError(
         shown(folder),
-        f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; give the folder of a gold set or a file of judgments",
+        f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; give the folder of a gold set or a file of judgments"
+        f"; of documents a set is built first: goldbench build {shlex.quote(shown(folder))} --out runs/mine",
     )
 
 
@@ -117,6 +130,21 @@ def _judgments_in(folder: Path) -> list[Path]:
     several = (*(sorted(place.glob("*.tsv")) for place in places), [loose] if loose.is_file() else [])
     found = next(filter(None, several), [])
     return [file for file in found if file.name == Path(BEIR_TEST_QRELS).name] or found
+
+
+def passages_up_to(path: Path, most: int) -> int | None:
+    """Return the number of passages of a set; None if it is above ``most``, or no set lies at the path.
+
+    Args:
+        path: The set, as a person gave it.
+        most: How many passages are counted.
+    """
+    folder = folder_of(path)
+    if folder is None or not (folder / CHUNKS).is_file():
+        return None
+    with Source(folder / CHUNKS).open() as file:
+        count = sum(1 for _ in islice(file, most + 1))
+    return count if count <= most else None
 
 
 def holds_no_query(path: Path | str) -> str:

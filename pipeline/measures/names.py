@@ -216,7 +216,8 @@ def _family(name: str, options: dict[str, str], *, at: str) -> Family:
             options.setdefault("k", returned)
     family = _BY_SPELLING.get(spelling)
     if family is None:
-        raise _Problem(f"unknown measure{_meant(spelling, at) or '; known: ' + ', '.join(FAMILIES)}")
+        known = f"; known: {', '.join(FAMILIES)}; a cutoff is written as in ndcg@10"
+        raise _Problem(f"unknown measure{_meant(spelling, at) or known}")
     exponential = options.pop("dcg", None)
     if exponential not in {None, "log2", "exp-log2"}:
         raise _Problem(f"dcg={_shown(exponential or '')} is not offered; choose log2 or exp-log2")

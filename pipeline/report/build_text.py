@@ -130,6 +130,7 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         lost = generate.failed + _stage(manifest, "check").failed
         failed = f" {amount(lost, 'model call')} failed, listed below." if lost else ""
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
+        reserve = reserve if select.written else "no chunk is eligible"
         advice = f"Rejected by rule: {fell}; docs/reference/queries.md explains the rules." if fell else MORE
         yield f"{_reached(manifest)}: {reserve}. {advice}{failed}"
     if not target_met and (short := [kind for kind, count in manifest.kinds.items() if count.kept < count.wanted]):

@@ -48,10 +48,18 @@ class Endpoint:
         self._client.close()
 
     def ask(self, query: str, k: int) -> Any:  # noqa: ANN401  JSON
-        """Send ``{"query": ..., "k": ...}`` and return the results: a list, or ``results`` of an object."""
+        """Send ``{"query": ..., "k": ...}`` and return the results: a list, or ``results`` of an object.
+
+        Raises:
+            RetrieverFailed: The server does not answer, or with another object.
+        """
         body = json.dumps({"query": query, "k": k}, ensure_ascii=True).encode()
         answer = self.send("POST", body=body, kind="application/json")
-        return answer["results"] if isinstance(answer, dict) and "results" in answer else answer
+        if isinstance(answer, dict) and not _are_scores(answer):
+            if "results" not in answer:
+                raise self._failed('answered no key "results"; expected {"results": [{"id": ..., "score": ...}]}')
+            return answer["results"]
+        return answer
 
     def send(self, method: str, path: str = "", body: bytes | None = None, kind: str | None = None) -> Any:  # noqa: ANN401
         """Return the JSON of the answer.
@@ -91,3 +99,9 @@ class Endpoint:
 
     def _failed(self, what: str) -> RetrieverFailed:
         return RetrieverFailed(f"{self._host} {what}")
+
+
+def _are_scores(answer: Mapping[str, Any]) -> bool:
+    """Return whether an object is a score for each passage, which needs no key ``results``."""
+    scores = [value for value in answer.values() if isinstance(value, int | float) and not isinstance(value, bool)]
+    return len(scores) == len(answer)

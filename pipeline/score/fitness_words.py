@@ -108,7 +108,8 @@ def _sentence(found: Fitness, case: Case) -> str:
 
 def _fault(found: Fitness, case: Case) -> str:
     if found.reason is Reason.NO_AGREEMENT:
-        return "independent sources of queries do not agree on the order of systems"
+        tau = case.makers.basis.agreement
+        return f"freshly simulated queries order the built-in retrievers differently (tau {tau:.2f})"
     if case.strange:
         return f"no result of {_listed(case.strange)} is judged; do runs and judgments use the same ids"
     return "no query is left to score"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,7 +70,11 @@ def makers_of(gold: Gold, *, agreement: float | None = None) -> Makers:
 def _is_temporary(folder: Path) -> bool:
     """Return whether a folder was made for a set whose caller in Python named none."""
     above = folder.resolve().parent
-    return above.name.startswith(TEMPORARY) and above.parent == Path(tempfile.gettempdir()).resolve()
+    if not above.name.startswith(TEMPORARY):
+        return False
+    import tempfile
+
+    return above.parent == Path(tempfile.gettempdir()).resolve()
 
 
 def _by_people(folder: Path, gold: Gold) -> int:

@@ -59,7 +59,7 @@ class Models:
         """
         model = settings.model or self._configured().model.embedding
         if not model:
-            raise RetrieverFailed("no embedding model is named: give model, or embedding in [model]")
+            raise RetrieverFailed("no embedding model is named: give --set model=NAME, or embedding in [model]")
         dimensions = settings.dimensions or (None if settings.model else self._configured().model.dimensions)
         names: dict[str, Any] = {"name": model, "embedding": model, "dimensions": dimensions}
         path = self._path(self._server(settings.base_url, settings.api_key_env, **names))

@@ -190,6 +190,15 @@ def test_a_target_that_cannot_be_met_says_what_fell_to_which_rule(goldbench: Gol
     assert goldbench("validate", "run").returncode == 0
 
 
+def test_documents_without_an_eligible_chunk_are_told_as_such(goldbench_inside: Goldbench, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "short.txt").write_text("Too short a text.", encoding="utf-8")
+    done = goldbench_inside("build", "docs", "--out", "run", "--generator", "simulated")
+    assert done.returncode == 3
+    assert "0 queries: no chunk is eligible. " in done.stdout + done.stderr
+    assert "Next:" not in done.stdout
+
+
 def test_a_target_above_what_the_documents_give_is_met_by_more_of_them(
     goldbench_inside: Goldbench, tmp_path: Path
 ) -> None:

@@ -303,6 +303,8 @@ class TestWrongValues:
             ("build --out x", "missing argument: PATH"),
             ("score gold --run", "--run: give a value"),
             ("diff gold gold gold", "unexpected argument: gold"),
+            ("score gold --run object.trec", "object.trec, line 1: begins with {: name a run in JSON .json or .jsonl"),
+            ("score . --run a.trec", ".: holds no dataset.json and no qrels/*.tsv; give the folder of a gold set or "),
             ("score nodir --run a.trec", "nodir: not found; give the folder of a gold set or a file of judgments"),
             ("bench nodir", "nodir: not found; give the folder of a gold set or a file of judgments"),
             ("card nodir", "nodir: folder not found; give the folder of a gold set"),
@@ -336,7 +338,7 @@ class TestWrongValues:
             ("open gold --run one.txt", "one.txt, line 1: 1 column, a run has 6: query Q0 document rank score tag"),
             ("score gold --run a.trec --per-query x.xls", "--per-query x.xls: not a known suffix; give a .csv, .json "),
             ("add gold none", "none: file not found"),
-            ("add gold one.txt", "one.txt: not a file of queries; give a .csv, .tsv or .jsonl file"),
+            ("add gold a.trec", "a.trec: not a file of queries; give a .csv, .tsv, .jsonl or .txt file"),
             ("add gold empty.csv", "empty.csv: holds no query; give rows with a column query"),
             ("feedback gold empty.csv --out x", "empty.csv: holds no feedback; give rows of query, chunk_id and vote"),
             ("drift gold --queries empty.trec", "empty.trec: holds no query; give lines of text, or a table with a"),
@@ -350,6 +352,7 @@ class TestWrongValues:
             (sample / name).touch()
         for name in ("one.txt", "one.odt"):
             (sample / name).write_text("word\n", encoding="utf-8")
+        (sample / "object.trec").write_text('{"q": {"d": 1}}', encoding="utf-8")
         before = set(sample.rglob("*"))
         done = goldbench_inside(*command.split())
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr

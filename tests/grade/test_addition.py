@@ -205,6 +205,9 @@ def test_the_command_says_what_waits_and_what_to_do_next(known: KnownSet, goldbe
     done = goldbench_inside("add", str(known.folder), str(file))
     assert "1 query added with labels, 1 query waiting for judgments" in done.stdout
     assert f"goldbench review {known.folder}" in done.stdout
+    lines = file.with_suffix(".txt")
+    lines.write_text("Who, then?\n\nWho else?\n", encoding="utf-8")
+    assert "0 queries added with labels, 1 query wait" in goldbench_inside("add", str(known.folder), str(lines)).stdout
     file.write_text("frage\nWer?\n", encoding="utf-8")
     wrong = goldbench_inside("add", str(known.folder), str(file))
     assert wrong.returncode == 2

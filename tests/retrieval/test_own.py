@@ -322,6 +322,16 @@ def searched(url: str, **settings: Any) -> dict[str, float]:
         return retriever.search({"q": "pump"}, k=2)["q"]
 
 
+def test_an_endpoint_with_another_key_is_told_which_is_expected(endpoint: tuple[str, dict[str, Any]]) -> None:
+    url, said = endpoint
+    said["body"] = b'{"hits": [{"id": "c2", "score": 0.5}]}'
+    expected = r'answered no key "results"; expected \{"results": \[\{"id": \.\.\., "score": \.\.\.\}\]\}'
+    with pytest.raises(RetrieverFailed, match=expected):
+        searched(url)
+    said["body"] = b'{"c2": 0.5, "c1": 0.75}'
+    assert searched(url) == {"c1": 0.75, "c2": 0.5}
+
+
 def test_an_endpoint_takes_json_and_answers_json(
     endpoint: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,7 +353,7 @@ def test_an_endpoint_takes_json_and_answers_json(
         (401, b"SECRET", r"127.0.0.1 refuses the key \(HTTP 401\)"),
         (302, b"", "127.0.0.1 answered HTTP 302"),
         (200, b"SECRET", "127.0.0.1 did not answer with JSON"),
-        (200, b'{"answer": []}', "answered a score that is not a number but a list"),
+        (200, b'{"answer": []}', 'answered no key "results"'),
         (200, b'{"results": [{"score": 1}]}', "answered a dict with neither id nor text"),
         (200, b'{"results": [{"id": "c1", "score": NaN}]}', "not a finite number"),
     ],

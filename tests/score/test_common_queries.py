@@ -139,3 +139,12 @@ def test_a_history_marks_another_version(goldbench: Goldbench, folder: Path) -> 
     assert "measured on" not in goldbench(*monitor).stdout
     change(folder)
     assert "measured on version 1.1.0; the last entry was measured on version 1.0.0" in goldbench(*monitor).stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_cutoff_that_takes_in_the_whole_corpus_is_told(goldbench: Goldbench, tmp_path: Path) -> None:
+    size = len(gold(tmp_path / "run")["corpus"])
+    deep = goldbench("score", "run", "--run", "words.trec", "--measure", f"hit@{size},r@{size - 1},ndcg@{size}")
+    assert f"The corpus has {size} passages: hit@{size} cannot tell systems apart that" in deep.stderr
+    short = goldbench("score", "run", "--run", "words.trec", "--measure", f"hit@{size - 1}")
+    assert "The corpus has" not in short.stderr

@@ -15,6 +15,7 @@ from goldbench.pipeline.score.runs import load_gold
 from goldbench.pipeline.workbench import exported_page
 from goldbench.pipeline.workbench.exported_page import exported
 from goldbench.pipeline.workbench.workbench_server import load_table, reviewable
+from tests.conftest import Goldbench
 from tests.workbench.conftest import Visitor, wanted
 from tests.workbench.workbench_set import ARABIC, write_workbench_set
 
@@ -118,3 +119,13 @@ def _large_set(folder: Path, *, queries: int, passages: int, systems: int) -> Pa
             lines += [f"{query_id} Q0 {one} 0 {chance.random()} s{system}" for one in found]
         (folder / "runs" / f"s{system}.trec").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
+
+
+def test_a_query_that_the_set_does_not_hold_is_refused_before_a_file_is_written(
+    tmp_path: Path, goldbench_inside: Goldbench
+) -> None:
+    gold = write_workbench_set(tmp_path / "set")
+    done = goldbench_inside("open", str(gold), "--query", "q-as", "--html", "page.html")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "--query q-as: not a query of " in done.stderr
+    assert not (tmp_path / "page.html").exists()

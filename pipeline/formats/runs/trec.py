@@ -36,6 +36,10 @@ def run_rows(block: bytes, *, first_line: int = 1) -> Iterator[tuple[str, str, f
         if len(fields) != 6:
             if not fields or line.startswith(b"#"):
                 continue
+            if number == 1 and line.lstrip().startswith((b"{", b"[")):
+                raise Fault(
+                    f"begins with {line.lstrip()[:1].decode()}: name a run in JSON .json or .jsonl", line=number
+                )
             raise Fault(f"{amount(len(fields), 'column')}, {RUN_COLUMNS}", line=number)
         query_id, _, doc_id, _, text, _ = fields
         if query_id.startswith(b"#") and line.startswith(b"#"):
