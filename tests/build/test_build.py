@@ -331,7 +331,7 @@ def test_validate_sees_every_kind_of_damage(goldbench_inside: Goldbench, tmp_pat
         for damage in (whole[: len(whole) // 2], whole.replace(b"pump", b"pimp", 1), b""):
             path.write_bytes(damage)
             done = goldbench_inside("validate", "run") if damage != whole else None
-            assert done is None or done.returncode == 1, (name, done.stdout)
+            assert done is None or done.returncode in {1, 2}, (name, done.stdout)  # 2: a file cannot be read at all
             assert done is None or "Traceback" not in done.stderr
         path.write_bytes(whole)
     assert goldbench_inside("validate", "run").returncode == 0
