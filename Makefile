@@ -91,8 +91,9 @@ test: $(VENV)/.dev ## Run the tests (under 5 minutes)
 
 test-all: test test-slow ## Run all tests
 
+# Many slow tests wait for a server or a process: a third worker uses the time of two cores.
 test-slow: $(VENV)/.dev ## Run only the slow tests
-	$(BIN)/pytest -n 2 --dist worksteal -m slow
+	$(BIN)/pytest -n 3 --dist worksteal -m slow
 
 check: lint types imports test ## Run everything a commit needs: lint, types, import contracts, tests
 
