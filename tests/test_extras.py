@@ -102,6 +102,9 @@ print("done")
         f"pipeline workbench jinja2 {HINT.format('review')}",
         "pipeline api pytest_plugin pytest",  # pytest imports it, and it the other
         "pipeline api tested_set pytest",
+        "pipeline exports standalone ir_dataset ir_datasets",  # these are read by the tools, from an exported folder
+        "pipeline exports standalone mteb_task mteb",
+        "pipeline exports standalone sentence_evaluator sentence_transformers",
         "pipeline score trackers langfuse_tracker langfuse",  # imported where --to asks for it
         "pipeline score trackers mlflow_tracker mlflow",
         "pipeline score trackers wandb_tracker wandb",
@@ -231,7 +234,7 @@ def test_an_experiment_without_the_extra_for_pages_is_measured(bare: Goldbench, 
 
 def test_a_folder_that_is_missing_comes_before_an_extra_that_is_missing(bare: Goldbench) -> None:
     done = bare("review", "nope")
-    assert (done.returncode, done.stderr) == (2, "goldbench: nope: folder not found\n")
+    assert (done.returncode, done.stderr) == (2, "goldbench: nope: folder not found; give the folder of a gold set\n")
 
 
 def files_of(folder: Path) -> dict[Path, bytes]:

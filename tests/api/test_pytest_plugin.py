@@ -119,7 +119,7 @@ def test_failures_name_figure_interval_bound_and_queries_and_baselines_are_kept(
     drop = part(said, "test_drop")
     assert drop[0] == "Failed: FAILED  ndcg@10 0.2750, baseline 0.5250, required at least 0.4725, p (Holm) 0.0072"
     assert "- q11  1.0000 → 0.0000  What is thing 11?" in drop
-    assert "missing: file not found" in said.split("setup of test_no_such_set")[1]
+    assert "missing: not found; give the folder of a gold set" in said.split("setup of test_no_such_set")[1]
     assert "takes one folder" in said.split("setup of test_two_sets")[1]
 
 

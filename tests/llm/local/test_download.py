@@ -178,7 +178,10 @@ def test_what_cannot_be_downloaded_ends_in_one_line(hub: Hub, goldbench: Goldben
 def test_a_cache_that_cannot_be_written_ends_in_one_line(hub: Hub, goldbench: Goldbench, tmp_path: Path) -> None:
     done = goldbench("models", "pull", "qwen2.5-0.5b", **at(hub, tmp_path, HF_HOME="/proc/nowhere"))
     assert done.returncode == 2
-    assert re.fullmatch(r"goldbench: /proc/nowhere/hub/.*: cannot be written \(.*\)\n", done.stderr)
+    assert re.fullmatch(
+        r"goldbench: /proc/nowhere/hub/.*: cannot be written \(.*\); make the folder, or give another place\n",
+        done.stderr,
+    )
 
 
 @pytest.mark.slow
