@@ -72,7 +72,7 @@ def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
     try:
         return find_documents(paths)
     except UsageError as error:
-        raise UsageError(f"{str(error).partition('; give ')[0]}; {_TEXTS}") from None  # paths or texts
+        raise UsageError(f"{error}; a string is a path: {_TEXTS}") from None
 
 
 def _path(given: object, number: int) -> str:

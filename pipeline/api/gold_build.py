@@ -96,8 +96,8 @@ def build(
     (True, 2, True)
     >>> goldbench.build("no/such/folder")
     Traceback (most recent call last):
-    goldbench.pipeline.errors.UsageError: no/such/folder: no such file or folder; give texts as texts=[...], or by id as
-    texts={...}
+    goldbench.pipeline.errors.UsageError: no/such/folder: no such file or folder; give documents or a folder of them;
+    a string is a path: give texts as texts=[...], or by id as texts={...}
 
     Args:
         documents: A file, a folder, a glob, several of them in a list, or a frame of pandas or polars.

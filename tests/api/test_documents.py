@@ -170,7 +170,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"documents": []}, "documents: is empty"),
     ({"documents": [None]}, "documents: item 1 is of type NoneType, not a path"),
     ({"documents": ["A text that is\nno path"]}, "documents: item 1 is a text of 22 characters, not a path"),
-    ({"documents": "no/such/place"}, "no/such/place: no such file or folder; give texts as texts="),
+    (
+        {"documents": "no/such/place"},
+        "no/such/place: no such file or folder; give documents or a folder of them; a string is a path: give texts as texts=",
+    ),
     ({"documents": ""}, "documents: item 1 is empty, not a path"),
     ({"documents": pd.DataFrame({"text": []})}, "frame: has no rows"),
     ({"documents": pd.DataFrame({0: ["x"]})}, "frame: the column name 0 is not a string"),
