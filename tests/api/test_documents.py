@@ -172,7 +172,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"documents": ["A text that is\nno path"]}, "documents: item 1 is a text of 22 characters, not a path"),
     (
         {"documents": "no/such/place"},
-        "no/such/place: no such file or folder; give documents or a folder of them; a string is a path: give texts as texts=",
+        "no/such/place: no such file or folder; give documents or a folder of them; a string is a path: give texts as",
     ),
     ({"documents": ""}, "documents: item 1 is empty, not a path"),
     ({"documents": pd.DataFrame({"text": []})}, "frame: has no rows"),
