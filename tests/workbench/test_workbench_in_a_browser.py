@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Route
 
 from goldbench.pipeline.review.state import fold
 from tests.workbench.conftest import Site, Visitor, serving, wanted
@@ -185,6 +187,22 @@ def test_keys_go_from_query_to_query_but_not_while_typing(quiet_site: Site, visi
     anna.page.keyboard.press("Escape")
     anna.page.keyboard.press("Escape")
     anna.page.wait_for_function("() => !location.hash.includes('q-de')")
+
+
+@pytest.mark.slow
+def test_a_query_that_arrives_late_leaves_the_keyboard_to_whoever_types(quiet_site: Site, visitor: Visitors) -> None:
+    anna = visitor(f"{quiet_site.links['anna']}#query=q-de")
+    held: list[Route] = []
+    anna.page.route(re.compile("/api/query"), lambda route: held.append(route))
+    with anna.page.expect_request(re.compile("/api/query")):
+        anna.page.keyboard.press("j")
+    anna.page.keyboard.press("/")
+    anna.page.keyboard.type("j")
+    for route in held:
+        route.continue_()
+    anna.page.locator("#detail", has_text="q-ar").wait_for()
+    anna.page.keyboard.type("k")
+    assert anna.page.locator("#find").input_value() == "jk"
 
 
 PLAIN = """text => document.getElementById('asks').after(

@@ -262,6 +262,8 @@ function showQuery(query) {
   }
 }
 
+const typing = () => document.activeElement?.matches("input, textarea, select"); // an answer that comes late takes no one's keyboard away
+
 async function open(query, push = true) {
   state.query = query;
   writeAddress(push);
@@ -271,7 +273,7 @@ async function open(query, push = true) {
   showQuery(found);
   $("detail").scrollTop = 0;
   if (matchMedia("(max-width: 60rem)").matches) scrollTo(0, 0);
-  $("detail").focus({ preventScroll: true });
+  if (!typing()) $("detail").focus({ preventScroll: true });
   if (reached) reach(reached);
   reached = "";
 }
@@ -283,7 +285,7 @@ function close(push = true) {
   document.title = document.title.replace(/^.* · /, "");
   $("detail").replaceChildren(make("p", { class: "quiet" }, "Choose a query."));
   if (push !== false) writeAddress(true);
-  $("list").querySelector("a[aria-current]")?.focus();
+  if (!typing()) $("list").querySelector("a[aria-current]")?.focus();
   for (const link of $("list").querySelectorAll("a[aria-current]")) link.removeAttribute("aria-current");
 }
 
@@ -299,7 +301,7 @@ function reach(passage) { // show a passage of the query, ready to be judged
   const judge = found.querySelector("details.judge");
   if (judge) judge.open = true;
   found.scrollIntoView({ block: "start" });
-  judge?.querySelector("summary").focus({ preventScroll: true });
+  if (!typing()) judge?.querySelector("summary").focus({ preventScroll: true });
 }
 
 const written = () => [...$("detail").querySelectorAll("textarea")].some((one) => one.value !== one.defaultValue);
