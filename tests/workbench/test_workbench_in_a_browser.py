@@ -193,7 +193,11 @@ def test_keys_go_from_query_to_query_but_not_while_typing(quiet_site: Site, visi
 def test_a_query_that_arrives_late_leaves_the_keyboard_to_whoever_types(quiet_site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{quiet_site.links['anna']}#query=q-de")
     held: list[Route] = []
-    anna.page.route(re.compile("/api/query"), lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    anna.page.route(re.compile("/api/query"), hold)
     with anna.page.expect_request(re.compile("/api/query")):
         anna.page.keyboard.press("j")
     anna.page.keyboard.press("/")
