@@ -11,7 +11,8 @@ class SetVerdict:
 
     ``level`` is ``ranks``, ``separates``, ``regressions``, ``smoke`` or ``unusable``, ``sentence`` says it in words,
     without a full stop. ``number`` is the one that decides, ``means`` what it is; None where there is none.
-    ``improvements`` would change the verdict most, the cheapest first.
+    ``improvements`` would change the verdict most, the cheapest first. ``doubt`` says why the card
+    beside the set was left out of account, empty if it was not.
     """
 
     level: str
@@ -19,3 +20,4 @@ class SetVerdict:
     number: float | None = None
     means: str = ""
     improvements: tuple[str, ...] = ()
+    doubt: str = ""

@@ -228,10 +228,9 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
 
 
 def _verdict(gold: Gold, results: Mapping[str, Result]) -> SetVerdict:
-    from goldbench.pipeline.score.set_makers import makers_of
-    from goldbench.pipeline.score.systems_verdict import verdict_on
+    from goldbench.pipeline.score.systems_verdict import verdict_by_card
 
-    return verdict_on(results, makers_of(gold))
+    return verdict_by_card(results, gold)
 
 
 def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:

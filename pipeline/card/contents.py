@@ -13,7 +13,7 @@ from goldbench.pipeline.card.fitness_of_set import verdict_of
 from goldbench.pipeline.card.judge_trust import JUDGE
 from goldbench.pipeline.card.labels import label_figures
 from goldbench.pipeline.card.naturalness import natural_order
-from goldbench.pipeline.card.origin import CIRCULARITY, PROVENANCE, making_figures, origin_figures
+from goldbench.pipeline.card.origin import CIRCULARITY, making_figures, origin_figures
 from goldbench.pipeline.card.queries import asking_figures, overlaps
 from goldbench.pipeline.card.real_queries import worth_figure
 from goldbench.pipeline.card.stability import FEWEST, POWER, STABILITY, ordering_figures
@@ -22,6 +22,7 @@ from goldbench.pipeline.errors import InputError, OutputError, explained
 from goldbench.pipeline.formats.jsonl import write_texts
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.report.card_text import markdown
+from goldbench.pipeline.score.card_beside import PROVENANCE
 from goldbench.schemas.earlier_name import EARLIER_NAME
 from goldbench.schemas.set_card import Card, Figure, State
 

@@ -8,15 +8,16 @@ from pathlib import Path
 from goldbench.pipeline.card.baselines import Baselines, ndcg
 from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
 from goldbench.pipeline.card.figures import writable
-from goldbench.pipeline.card.validity import SOURCES
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.names import parse_measure
-from goldbench.pipeline.measures.statistics.fitness import Ranking, fitness
-from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
+from goldbench.pipeline.measures.statistics.fitness import Ranking
+from goldbench.pipeline.score.card_beside import refusal
+from goldbench.pipeline.score.fitness_words import Case
 from goldbench.pipeline.score.runs import Gold, load_run
 from goldbench.pipeline.score.set_makers import Makers, makers_of
-from goldbench.schemas.set_card import Figure, State
+from goldbench.pipeline.score.systems_verdict import decided
+from goldbench.schemas.set_card import Figure
 from goldbench.schemas.set_verdict import SetVerdict
 
 MEASURE = "ndcg@10"
@@ -35,7 +36,7 @@ def verdict_of(
         figures: The figures of the card.
     """
     gold = Gold(folder, material.qrels, material.level)
-    makers = makers_of(gold, agreement=_agreement(figures))
+    makers = makers_of(gold, agreement=refusal((one.name, one.state, one.value) for one in figures))
     runs = _scored(material)
     if not runs and not baselines.names:
         return None
@@ -58,17 +59,10 @@ def verdict_of(
         has_runs=bool(runs),
         unread=unread,
     )
-    found = fitness([[] for _ in columns] if strange else columns, makers.basis, unjudged=case.holes, ranking=ranking)
-    told = verdict_in_words(found, case)
+    told = decided(columns, case)
     return SetVerdict(
         told.level, writable(told.sentence), told.number, told.means, tuple(map(writable, told.improvements))
     )
-
-
-def _agreement(figures: Sequence[Figure]) -> float | None:
-    """Return the agreement of query sources if the card refuses the set by it, else None."""
-    found = next((one for one in figures if one.name == SOURCES and one.state is State.FAIL), None)
-    return float(found.value) if found is not None and isinstance(found.value, int | float) else None
 
 
 def _scored(material: DescribedSet) -> dict[str, list[float]]:

@@ -10,11 +10,12 @@ from goldbench.pipeline.card.figures import NO_SOURCE, absent, figure
 from goldbench.pipeline.card.vendors import overlapping, parties
 from goldbench.pipeline.goldset.file_names import DATASET
 from goldbench.pipeline.measures.statistics.shares import gini
+from goldbench.pipeline.score.card_beside import CONTENT, JUDGMENTS, PROVENANCE
 from goldbench.pipeline.text.display import amount
 from goldbench.schemas.manifest import StageReport
 from goldbench.schemas.set_card import Figure, Value
 
-FUNNEL, COVERAGE, CIRCULARITY, PROVENANCE = "funnel", "coverage", "circularity", "provenance"
+FUNNEL, COVERAGE, CIRCULARITY = "funnel", "coverage", "circularity"
 
 
 def making_figures(material: DescribedSet) -> Iterator[Figure]:
@@ -146,7 +147,7 @@ def _circularity(material: DescribedSet) -> Figure:
 
 def _provenance(material: DescribedSet) -> Iterator[Figure]:
     manifest = material.manifest
-    values: dict[str, Value] = {"judgments sha256": material.fingerprint}
+    values: dict[str, Value] = {JUDGMENTS: material.fingerprint}
     if manifest is not None:
         values |= {
             f"{DATASET} sha256": manifest.files.get(DATASET),
@@ -158,9 +159,9 @@ def _provenance(material: DescribedSet) -> Iterator[Figure]:
         }
         values |= {f"prompt {name}": digest for name, digest in sorted(manifest.prompts.items())}
         values |= {f"package {name}": version for name, version in sorted(manifest.packages.items())}
-    for name in ("version", "content_sha256"):
-        if isinstance(material.metadata.get(name), str):
-            values[name.replace("_", " ")] = material.metadata[name]
+    for name, key in (("version", "version"), (CONTENT, "content_sha256")):
+        if isinstance(material.metadata.get(key), str):
+            values[name] = material.metadata[key]
     seed = material.metadata.get("seed")
     if isinstance(seed, int) and not isinstance(seed, bool):
         values["seed"] = seed

@@ -17,11 +17,11 @@ from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.pipeline.measures.statistics.source_agreement import RankingAgreement, ranking_agreement
 from goldbench.pipeline.offline.generator import RecipeName
+from goldbench.pipeline.score.card_beside import SOURCES
 from goldbench.schemas.query import Recipe
 from goldbench.schemas.set_card import Figure, State, Value
 
 VALIDITY = "validity"
-SOURCES = "agreement of query sources"
 GENERATORS = "agreement of generators"
 JUDGES = "agreement of judges on the ranking"
 _OURS = "Between the baselines, not between your systems."

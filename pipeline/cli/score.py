@@ -151,16 +151,15 @@ def _corrected(
 
 
 def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
-    from goldbench.pipeline.score.set_makers import makers_of
-    from goldbench.pipeline.score.systems_verdict import deciding, verdict_on
+    from goldbench.pipeline.score.systems_verdict import deciding, verdict_by_card
 
     measure = deciding(list(next(iter(results.values())).values))
     found = None if corrected is None else corrected.ranking.get(measure)
     if found is None:
-        return verdict_on(results, makers_of(gold), measure=measure)
+        return verdict_by_card(results, gold, measure=measure)
     from goldbench.pipeline.measures.statistics.fitness import Ranking
 
-    return verdict_on(results, makers_of(gold), measure=measure, ranking=Ranking(**found.model_dump()))
+    return verdict_by_card(results, gold, measure=measure, ranking=Ranking(**found.model_dump()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,9 +63,16 @@ def first_screen(
         improvements=card.verdict.improvements if card.verdict else (),
         best=[best] if isinstance(best, str) else list(best or ()),
         numbers=list(_numbers(card, behind)),
-        doubts=[*(one.doubt for one in known if one.doubt), *card.warnings, *([notice] if notice else [])],
+        doubts=[*_doubts(card, known), *([notice] if notice else [])],
         facts=[one for one in known if not one.doubt],
     )
+
+
+def _doubts(card: Scorecard, known: Sequence[Fact]) -> Iterator[str]:
+    if card.verdict is not None and card.verdict.doubt:
+        yield card.verdict.doubt
+    yield from (one.doubt for one in known if one.doubt)
+    yield from card.warnings
 
 
 def _numbers(card: Scorecard, behind: Behind | None) -> Iterator[Number]:

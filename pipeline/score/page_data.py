@@ -18,6 +18,7 @@ from goldbench.pipeline.report.charts import Points, address
 from goldbench.pipeline.report.scorecard_page import Details, page
 from goldbench.pipeline.report.special_text import tables, unanswerable_lines
 from goldbench.pipeline.report.trust import Trust
+from goldbench.pipeline.score.card_beside import PROVENANCE, is_of, of_another_state
 from goldbench.pipeline.score.queries_behind import Sources, behind_of, first_relevant_measure, with_source
 from goldbench.pipeline.score.runs import Gold, Match, Run, top_documents
 from goldbench.pipeline.score.scorecards import card_of, notice_of
@@ -147,9 +148,9 @@ def trust_in(gold: Gold) -> Trust:
     card = _beside(home.card_json, Card, remarks)
     agreement = _beside(home.agreement, Agreement, remarks)
     if card is not None:
-        provenance = next((one for one in card.figures if one.name == "provenance"), None)
-        if provenance is None or provenance.values.get("judgments sha256") != gold.fingerprint():
-            remarks.append(f"{home.card_json.name} belongs to other judgments; make it again with goldbench card.")
+        provenance = next((one for one in card.figures if one.name == PROVENANCE), None)
+        if provenance is None or not is_of(provenance.values, gold):
+            remarks.append(f"{of_another_state(home.path)}.")
             card = None
     return Trust(card, agreement, tuple(remarks))
 

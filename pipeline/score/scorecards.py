@@ -19,8 +19,7 @@ from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of, weighted_intervals
 from goldbench.pipeline.score.common_queries import query_digests
 from goldbench.pipeline.score.runs import Gold
-from goldbench.pipeline.score.set_makers import makers_of
-from goldbench.pipeline.score.systems_verdict import verdict_on
+from goldbench.pipeline.score.systems_verdict import verdict_by_card
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.scorecard import (
     Baseline,
@@ -108,7 +107,7 @@ def with_verdict(card: Scorecard, gold: Gold, results: Mapping[str, Result]) -> 
     tested = [one.verdict for one in card.comparisons if one.measure == measure]
     whole = len(tested) == len(results) * (len(results) - 1) // 2
     separated = sum(one in {Verdict.FIRST, Verdict.SECOND} for one in tested) if whole else None
-    verdict = verdict_on(results, makers_of(gold), measure=measure, separated=separated)
+    verdict = verdict_by_card(results, gold, measure=measure, separated=separated)
     return card.model_copy(update={"verdict": verdict})
 
 

@@ -8,10 +8,13 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from goldbench.pipeline.measures.statistics.fitness import Fitness, Level, Ranking, Reason, fitness
+from goldbench.pipeline.score.card_beside import finding_of
 from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
+from goldbench.pipeline.score.set_makers import makers_of
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.score.runs import Gold
     from goldbench.pipeline.score.set_makers import Makers
     from goldbench.schemas.set_verdict import SetVerdict
 
@@ -27,6 +30,29 @@ def deciding(measures: Sequence[str]) -> str:
     """
     quality = [name for name in measures if not name.startswith(("judged", "all"))] or list(measures)
     return next((name for name in quality if name.startswith("ndcg")), quality[0])
+
+
+def verdict_by_card(
+    results: Mapping[str, Result],
+    gold: Gold,
+    *,
+    measure: str | None = None,
+    separated: int | None = None,
+    ranking: Ranking | None = None,
+) -> SetVerdict:
+    """Return what a set is good for, for these systems, by its files and by the card in its folder.
+
+    Args:
+        results: As in `verdict_on`.
+        gold: The judgments.
+        measure: As in `verdict_on`.
+        separated: As in `verdict_on`.
+        ranking: As in `verdict_on`.
+    """
+    found = finding_of(gold)
+    makers = makers_of(gold, agreement=found.agreement)
+    told = verdict_on(results, makers, measure=measure, separated=separated, ranking=ranking)
+    return replace(told, doubt=found.doubt)
 
 
 def verdict_on(
@@ -55,13 +81,22 @@ def verdict_on(
         ranking=ranking,
         strange=[name for name, one in results.items() if one.strange],
     )
-    columns = columns_of(results, measure)
+    return decided(columns_of(results, measure), case, separated=separated)
+
+
+def decided(columns: Sequence[Sequence[float]], case: Case, *, separated: int | None = None) -> SetVerdict:
+    """Return what a set is good for: every command and the card decide by this function.
+
+    Args:
+        columns: Scores by system, finite, over the same queries in the same order; 1 system or more.
+        case: What the verdict is about.
+        separated: As in `verdict_on`.
+    """
     if case.strange or not columns[0]:
-        found = Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(results))
-    else:
-        found = fitness(columns, makers.basis, unjudged=case.holes, ranking=ranking, separated=separated)
-        if measure.startswith("judged") and found.level in _ORDERED and found.systems > 1:
-            found = replace(found, level=Level.REGRESSIONS, reason=Reason.NO_QUALITY)
+        return verdict_in_words(Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(columns)), case)
+    found = fitness(columns, case.makers.basis, unjudged=case.holes, ranking=case.ranking, separated=separated)
+    if case.measure.startswith("judged") and found.level in _ORDERED and found.systems > 1:
+        found = replace(found, level=Level.REGRESSIONS, reason=Reason.NO_QUALITY)
     return verdict_in_words(found, case)
 
 
