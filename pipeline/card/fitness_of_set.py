@@ -58,6 +58,7 @@ def verdict_of(
         strange=strange,
         has_runs=bool(runs),
         unread=unread,
+        counted=len(runs) > 1,
     )
     told = decided(columns, case)
     return SetVerdict(

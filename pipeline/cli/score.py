@@ -156,7 +156,7 @@ def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration |
     measure = deciding(list(next(iter(results.values())).values))
     found = None if corrected is None else corrected.ranking.get(measure)
     if found is None:
-        return verdict_by_card(results, gold, measure=measure)
+        return verdict_by_card(results, gold, measure=measure, counted=corrected is not None)
     from goldbench.pipeline.measures.statistics.fitness import Ranking
 
     return verdict_by_card(results, gold, measure=measure, ranking=Ranking(**found.model_dump()))

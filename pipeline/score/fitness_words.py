@@ -37,7 +37,8 @@ class Case:
     ``systems`` are what people read for the systems, with ``{n}`` for their number in the plural. ``unjudged`` is the
     number of unjudged top results of each system, ``top`` of how many; ``strange`` are the systems without any judged
     result. ``has_runs`` says that the user has the results of the systems in files, and can have them judged.
-    ``unread`` is why people's judgments could not be read, empty if they could.
+    ``unread`` is why people's judgments could not be read, empty if they could; ``counted`` says that those in the
+    set's ledger were looked at.
     """
 
     measure: str
@@ -49,12 +50,18 @@ class Case:
     strange: Sequence[str] = ()
     has_runs: bool = True
     unread: str = ""
+    counted: bool = False
 
     @property
     def holes(self) -> list[float]:
         """The share of each system's top results that has no judgment."""
         unjudged, top = self.unjudged or {}, self.top or {}
         return [count / top[name] for name, count in unjudged.items() if top.get(name)]
+
+    @property
+    def leaves_people_out(self) -> bool:
+        """Whether the set has a ledger of people's judgments that nobody looked at."""
+        return self.makers.reviewed and self.ranking is None and not self.counted
 
 
 def verdict_in_words(found: Fitness, case: Case) -> SetVerdict:
@@ -157,6 +164,8 @@ def _against(found: Fitness, case: Case, systems: str) -> str:
 def _by_people(case: Case) -> str:
     if case.unread:
         return f"people's judgments cannot be read ({case.unread})"
+    if case.leaves_people_out:
+        return "people's judgments in its ledger are not counted here"
     return f"people judged fewer than {queries(FEWEST)} completely"
 
 
@@ -230,7 +239,7 @@ def _judge_the_rest(case: Case) -> tuple[float, str]:
 
 def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     makers, ranking = case.makers, case.ranking
-    if makers.reviewed and ranking is None:
+    if case.leaves_people_out:
         yield 0.0, f"use the judgments of people so far{_command(makers, 'score', ' --calibrated --run NAME=FILE')}"
     done = ranking.complete if ranking is not None else 0
     wanted = FEWEST - done if ranking is None or done < FEWEST else ranking.judged_more or 0

@@ -39,6 +39,7 @@ def verdict_by_card(
     measure: str | None = None,
     separated: int | None = None,
     ranking: Ranking | None = None,
+    counted: bool = False,
 ) -> SetVerdict:
     """Return what a set is good for, for these systems, by its files and by the card in its folder.
 
@@ -48,10 +49,11 @@ def verdict_by_card(
         measure: As in `verdict_on`.
         separated: As in `verdict_on`.
         ranking: As in `verdict_on`.
+        counted: As in `verdict_on`.
     """
     found = finding_of(gold)
     makers = makers_of(gold, agreement=found.agreement)
-    told = verdict_on(results, makers, measure=measure, separated=separated, ranking=ranking)
+    told = verdict_on(results, makers, measure=measure, separated=separated, ranking=ranking, counted=counted)
     return replace(told, doubt=found.doubt)
 
 
@@ -62,6 +64,7 @@ def verdict_on(
     measure: str | None = None,
     separated: int | None = None,
     ranking: Ranking | None = None,
+    counted: bool = False,
 ) -> SetVerdict:
     """Return what the set is good for, for these systems.
 
@@ -71,6 +74,7 @@ def verdict_on(
         measure: The measure that the order of systems is by; None for the one of `deciding`.
         separated: Pairs that a test separated, if one was made.
         ranking: What people's complete judgments tell of the order, if a model judged.
+        counted: Whether people's judgments in the set's ledger were looked at; a few tell nothing of the order.
     """
     measure = measure or deciding(list(next(iter(results.values())).values))
     case = Case(
@@ -80,6 +84,7 @@ def verdict_on(
         top={name: one.top for name, one in results.items()},
         ranking=ranking,
         strange=[name for name, one in results.items() if one.strange],
+        counted=counted,
     )
     return decided(columns_of(results, measure), case, separated=separated)
 

@@ -65,7 +65,8 @@ def test_a_card_of_other_judgments_is_not_shown(folder: Path) -> None:
     (folder / "card.json").write_text(card_for("0" * 64).model_dump_json())
     found = trust_in(load_gold(folder))
     assert found.card is None
-    assert found.remarks == ("card.json belongs to other judgments; make it again with goldbench card.",)
+    told = f"card.json was made for another state of this set; make it again: goldbench card {folder}."
+    assert found.remarks == (told,)
 
 
 def test_damaged_files_are_said_to_be_so(folder: Path) -> None:

@@ -79,9 +79,18 @@ def test_a_model_s_labels_ask_for_people_first_then_for_queries() -> None:
 
 def test_judgments_of_people_that_wait_cost_nothing() -> None:
     reviewed = Makers(MODEL.basis, "gold", 24.0, reviewed=True)
-    first, second = told(reviewed, good=GOOD, fair=FAIR).improvements
+    found = told(reviewed, good=GOOD, fair=FAIR)
+    first, second = found.improvements
+    assert found.sentence.endswith("a model judged, and people's judgments in its ledger are not counted here")
     assert first == "use the judgments of people so far: goldbench score gold --calibrated --run NAME=FILE"
     assert second.startswith("let people judge 10 queries")
+
+
+def test_judgments_of_people_that_were_counted_and_are_too_few_are_not_asked_for_again() -> None:
+    reviewed = Makers(MODEL.basis, "gold", 24.0, reviewed=True)
+    found = verdict_on({"good": result(GOOD), "fair": result(FAIR)}, reviewed, counted=True)
+    assert found.sentence.endswith("a model judged, and people judged fewer than 10 queries completely")
+    assert found.improvements == ("let people judge 10 queries completely (about 240 pairs): goldbench review gold",)
 
 
 def test_judged_queries_that_are_missing_are_counted_from_those_there_are() -> None:
