@@ -112,7 +112,10 @@ class Evaluation(Mapping[str, float]):
 
     @cached_property
     def verdict(self) -> SetVerdict:
-        """What the set is good for with this one system: ``level``, ``sentence``, ``number``, ``improvements``."""
+        """What the set is good for with this one system.
+
+        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why the card beside the set was left out).
+        """
         return self.verdict_on({self.system: self.result})
 
     @property
@@ -284,7 +287,10 @@ class Evaluations(Mapping[str, Evaluation]):
 
     @cached_property
     def verdict(self) -> SetVerdict:
-        """What the set is good for with these systems: ``level``, ``sentence``, ``number``, ``improvements``."""
+        """What the set is good for with these systems.
+
+        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why the card beside the set was left out).
+        """
         first = next(iter(self.values()))
         return first.verdict_on({name: one.result for name, one in self.items()})
 

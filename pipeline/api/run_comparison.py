@@ -55,7 +55,10 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
 
     @property
     def verdict(self) -> SetVerdict | None:
-        """What the set is good for with these systems: ``level``, ``sentence``, ``number``, ``improvements``."""
+        """What the set is good for with these systems.
+
+        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why the card beside the set was left out).
+        """
         return self.card.verdict
 
     def __getitem__(self, measure: str) -> list[Comparison]:
