@@ -114,7 +114,7 @@ class Evaluation(Mapping[str, float]):
     def verdict(self) -> SetVerdict:
         """What the set is good for with this one system.
 
-        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why the card beside the set was left out).
+        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why a card was left out).
         """
         return self.verdict_on({self.system: self.result})
 
@@ -289,7 +289,7 @@ class Evaluations(Mapping[str, Evaluation]):
     def verdict(self) -> SetVerdict:
         """What the set is good for with these systems.
 
-        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why the card beside the set was left out).
+        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why a card was left out).
         """
         first = next(iter(self.values()))
         return first.verdict_on({name: one.result for name, one in self.items()})

@@ -57,7 +57,7 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
     def verdict(self) -> SetVerdict | None:
         """What the set is good for with these systems.
 
-        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why the card beside the set was left out).
+        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why a card was left out).
         """
         return self.card.verdict
 
