@@ -139,7 +139,7 @@ def test_the_chinese_readme_keeps_step_with_the_english_one() -> None:
 
 
 def test_the_readme_fits_two_screens() -> None:
-    assert len(PAGES["README.md"].splitlines()) <= 90
+    assert len(PAGES["README.md"].splitlines()) <= 85
 
 
 def printed_again(name: str) -> str:
@@ -156,7 +156,7 @@ def test_the_tutorial_shows_what_its_commands_print() -> None:
     assert printed_again("docs/tutorial.md") == PAGES["docs/tutorial.md"], "run make outputs"
 
 
-CHOSEN = re.compile(r"^(drawn|candidates|queries|generate|bm25|Worst|To improve|of about|\(goldbench open|[\d,]+ results)")
+CHOSEN = re.compile(r"^(drawn|candidates|queries|generate|bm25|Worst|To improve|of about|\(goldbench|[\d,]+ results)")
 """Lines that depend on what the model chose."""
 
 

@@ -50,7 +50,7 @@ REPORTS = {
     "score": ("score.html", "", {"color_scheme": "light", "viewport": {"width": 1100, "height": 232}}),
     "score-query": (
         "score.html",
-        "#first=ngrams&second=bm25&find=where+should",
+        "#first=2&second=0&cause=just-below&find=where",
         {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}},
     ),
     "score-dark-360": ("score.html", "", {"color_scheme": "dark", "viewport": {"width": 360, "height": 760}}),
@@ -95,6 +95,7 @@ def take_reports(out: Path) -> None:
             page.wait_for_selector("#forest .main-svg")
             if link:
                 page.locator("#list > details > summary").first.click()
+                page.get_by_text("whole text").first.click()
             page.wait_for_timeout(500)
             if link:
                 page.locator("#browser").evaluate("heading => heading.scrollIntoView()")
