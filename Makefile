@@ -129,7 +129,7 @@ wheel: $(VENV)/.runtime ## Use the wheel in an environment of its own
 bench: $(VENV)/.dev ## Measure speed, memory and throughput
 	$(BIN)/python -m tests.benchmarks
 
-screenshots: $(VENV)/.dev ## Take the README's pictures of the pages again
+screenshots: $(VENV)/.dev dataset ## Take the README's pictures of the pages again
 	$(BIN)/python -m tests.review.screenshots
 	$(BIN)/python -m tests.workbench.screenshots
 

@@ -17,12 +17,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", "docs/tutorial.md")
-"""The pages with such blocks."""
+PAGES = {"README.md": 96, "docs/tutorial.md": 86}
+"""The pages with such blocks, and the width of the terminal, in characters, so that a line fits the page."""
 TRANSLATED = {"docs/README.zh.md": "README.md"}
 """Pages that show the blocks of another one."""
-COLUMNS = "86"
-"""The width of the terminal, so that a line fits the page."""
 
 _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 
@@ -31,12 +29,13 @@ class CommandFailed(Exception):
     """A command of a page that did not end with the exit code that the page says, or 0."""
 
 
-def printed(command: str, folder: Path) -> str:
+def printed(command: str, folder: Path, columns: int) -> str:
     """Return what a command prints on standard output.
 
     Args:
         command: The command line, with ``# exits N`` behind it if the exit code is not 0.
         folder: Where it runs.
+        columns: The width of the terminal.
 
     Raises:
         CommandFailed: The exit code is another one.
@@ -47,7 +46,7 @@ def printed(command: str, folder: Path) -> str:
     done = subprocess.run(  # noqa: S603  a command of a page of this project
         shlex.split(typed),
         cwd=folder,
-        env={**own, "PATH": path, "COLUMNS": COLUMNS, "NO_COLOR": "1"},
+        env={**own, "PATH": path, "COLUMNS": str(columns), "NO_COLOR": "1"},
         capture_output=True,
         encoding="utf-8",
         check=False,
@@ -57,12 +56,13 @@ def printed(command: str, folder: Path) -> str:
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.strip().splitlines())
 
 
-def with_outputs(page: str, folder: Path) -> str:
+def with_outputs(page: str, folder: Path, columns: int) -> str:
     """Return the text of a page in which each command stands above what it prints now.
 
     Args:
         page: The text of the page.
         folder: A folder with the sample corpus.
+        columns: The width of the terminal.
 
     Raises:
         CommandFailed: A command fails.
@@ -70,7 +70,7 @@ def with_outputs(page: str, folder: Path) -> str:
 
     def run(block: re.Match[str]) -> str:
         commands = [line.removeprefix("$ ") for line in block[0].splitlines() if line.startswith("$ ")]
-        return "\n".join(f"$ {command}\n{printed(command, folder)}" for command in commands)
+        return "\n".join(f"$ {command}\n{printed(command, folder, columns)}" for command in commands)
 
     return _BLOCK.sub(run, page)
 
@@ -94,10 +94,10 @@ def with_sample(folder: Path) -> Path:
 
 def main() -> None:
     """Write the pages."""
-    for name in PAGES:
+    for name, columns in PAGES.items():
         path = ROOT / name
         with tempfile.TemporaryDirectory() as folder:
-            text = with_outputs(path.read_text(encoding="utf-8"), with_sample(Path(folder)))
+            text = with_outputs(path.read_text(encoding="utf-8"), with_sample(Path(folder)), columns)
         path.write_text(text, encoding="utf-8", newline="\n")
     for name, original in TRANSLATED.items():
         text = with_blocks_of((ROOT / name).read_text("utf-8"), (ROOT / original).read_text("utf-8"))

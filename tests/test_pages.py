@@ -15,6 +15,7 @@ from goldbench.pipeline.cli.app import built
 from goldbench.pipeline.cli.command_list import COMMANDS
 from goldbench.pipeline.score.demands import TARGETS
 from tests.conftest import ROOT
+from tests.llm.local.installed import needs_local_model
 from tests.test_docs import BLOCK, ELSEWHERE, PAGES
 
 TEXTS = {**PAGES, **{name: (ROOT / name).read_text(encoding="utf-8") for name in ("CHANGELOG.md", "CONTRIBUTING.md")}}
@@ -134,20 +135,59 @@ def test_the_chinese_readme_keeps_step_with_the_english_one() -> None:
     english, chinese = skeleton(PAGES["README.md"]), skeleton(PAGES["docs/README.zh.md"])
     for part, found in english.items():
         assert chinese[part] == found, part
-    assert len(re.findall(r"[\u4e00-\u9fff]", PAGES["docs/README.zh.md"])) > 500
+    assert len(re.findall(r"[\u4e00-\u9fff]", PAGES["docs/README.zh.md"])) > 400
 
 
 def test_the_readme_fits_two_screens() -> None:
-    assert len(PAGES["README.md"].splitlines()) <= 125
+    assert len(PAGES["README.md"].splitlines()) <= 88
+
+
+def printed_again(name: str) -> str:
+    """The page with what its commands print here and now."""
+    from docs import write_outputs
+
+    with tempfile.TemporaryDirectory() as folder:
+        columns = write_outputs.PAGES[name]
+        return write_outputs.with_outputs(PAGES[name], write_outputs.with_sample(Path(folder)), columns)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["README.md", "docs/tutorial.md"])
-def test_a_page_shows_what_its_commands_print(name: str) -> None:
-    from docs.write_outputs import with_outputs, with_sample
+def test_the_tutorial_shows_what_its_commands_print() -> None:
+    assert printed_again("docs/tutorial.md") == PAGES["docs/tutorial.md"], "run make outputs"
 
-    with tempfile.TemporaryDirectory() as folder:
-        assert with_outputs(PAGES[name], with_sample(Path(folder))) == PAGES[name], "run make outputs"
+
+CHOSEN = re.compile(r"^(drawn|candidates|queries|generate|bm25|Worst|To improve|of about|\(goldbench|[\d,]+ results)")
+"""Lines that depend on what the model chose."""
+
+
+def sure(page: str) -> list[str]:
+    """The console of a page without what the local model may choose otherwise on another processor."""
+    lines = "".join(body for kind, _, body in BLOCK.findall(page) if kind == "console").splitlines()
+    masked = [re.sub(r"q[0-9a-f]{12}|\d[\d,.]*", "#", line) if CHOSEN.match(line) else line for line in lines]
+    return " ".join(re.sub(r" − (skipped|surplus) #", "", line) for line in masked).split()
+
+
+def test_what_is_compared_of_the_readme_holds_its_commands_its_verdict_and_its_documents() -> None:
+    words = " ".join(sure(PAGES["README.md"]))
+    for part in ("--model local --queries 20 documents 13 chunks 70", "drawn # # more in", "queries # generate: #"):
+        assert part in words
+    assert "Verdict: good for smoke tests of one system only: its 20 queries are simulated" in words
+
+
+def scores(page: str) -> list[float]:
+    """The figures of bm25 in the table of a page."""
+    [row] = re.findall(r"^bm25 +(.+)$", page, re.MULTILINE)
+    return [float(figure) for figure in row.split()]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_the_readme_shows_what_its_commands_print() -> None:
+    """Processors round differently, so the local model may choose a little otherwise on this one."""
+    needs_local_model()
+    page = printed_again("README.md")
+    assert sure(page) == sure(PAGES["README.md"]), "run make outputs"
+    assert scores(page) == pytest.approx(scores(PAGES["README.md"]), abs=0.15)
 
 
 def test_the_citation_names_this_project() -> None:

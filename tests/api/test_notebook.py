@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT, SETTINGS
-from tests.test_docs import README, blocks
+from tests.test_docs import blocks
 
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
 pytest.importorskip("ipykernel", reason="ipykernel is not installed")
 
 TEN_LINES = next(block for block in blocks("README.md", "python") if "goldbench.build(" in block)
-PRINTED = README.partition("`print(result)` begins with:\n\n```\n")[2].partition("```")[0]
+[PRINTED] = [block for block in blocks("docs/reference/python.md", "") if block.startswith("measure ")]
 
 pytestmark = [
     pytest.mark.timeout(300),

@@ -1,14 +1,15 @@
 """``make screenshots``: the pages as people see them, light, dark and on a telephone, for the README.
 
 Run as ``python -m tests.review.screenshots [FOLDER]``; FOLDER is data/screenshots where none is named. The review page
-shows chunks of the sample documents and a question that a person wrote, the pages of scores and of an experiment a set
-that is built from the sample documents without a model.
+shows chunks of the sample documents and a question that a person wrote, the pages of scores and of an experiment the
+set of ``make dataset``, whose queries the local model writes.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,10 +47,10 @@ TEAM = ("--annotator", "anna", "--annotator", "bob", "--annotator", "carl", "--l
 
 
 REPORTS = {
-    "score": ("mine.html", "", {"color_scheme": "light", "viewport": {"width": 760, "height": 288}}),
+    "score": ("score.html", "", {"color_scheme": "light", "viewport": {"width": 1100, "height": 232}}),
     "score-query": (
         "score.html",
-        "#cause=just-below",
+        "#first=2&second=0&cause=just-below&find=where",
         {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}},
     ),
     "score-dark-360": ("score.html", "", {"color_scheme": "dark", "viewport": {"width": 360, "height": 760}}),
@@ -59,36 +60,28 @@ REPORTS = {
 """Pictures of report pages: the page, the part of its address behind the file, and the options of the browser."""
 
 
-def write_reports(folder: Path) -> None:
-    """Build two sets from the sample documents, search them, and write the pages of both commands.
+def example(folder: Path) -> None:
+    """Copy the set of ``make dataset`` into a folder, as ``example``."""
+    shutil.copytree(ROOT / "data" / "runs" / "example", folder / "example")
+    if '"ask.v1"' not in (folder / "example" / "3-queries.jsonl").read_text(encoding="utf-8"):
+        sys.exit(
+            "data/runs/example: its queries are simulated; run make dataset where the local model can be installed"
+        )
 
-    The set ``mine`` and its runs are those of the tutorial; the picture of its page stands in the README.
-    """
+
+def write_reports(folder: Path) -> None:
+    """Search the set of ``make dataset``, and write the pages of both commands."""
 
     def run(*command: str) -> None:
         subprocess.run([sys.executable, "-m", "goldbench", *command], cwd=folder, check=True, capture_output=True)
 
-    example = ROOT / "data" / "example"
-    run(
-        "build",
-        str(DOCUMENTS),
-        "--out",
-        "example",
-        "--config",
-        str(example / "goldbench.toml"),
-        "--generator",
-        "simulated",
-    )
+    example(folder)
     runs = []
     for system in ("bm25", "ngrams", "lsi"):
         run("retrieve", "example", "--system", system, "-o", f"{system}.trec")
         runs += ["--run", f"{system}={system}.trec"]
     run("score", "example", *runs, "--html", "score.html")
-    run("bench", "example", "-c", str(example / "bench.toml"), "--html", "bench.html")
-    run("build", str(DOCUMENTS), "--out", "mine", "--generator", "simulated", "--queries", "50")
-    run("retrieve", "mine", "--system", "bm25", "-o", "bm25.trec")
-    run("retrieve", "mine", "--system", "bm25", "--language", "en", "-o", "stems.trec")
-    run("score", "mine", "--run", "bm25=bm25.trec", "--run", "stems=stems.trec", "--html", "mine.html")
+    run("bench", "example", "-c", str(ROOT / "data" / "example" / "bench.toml"), "--html", "bench.html")
 
 
 def take_reports(out: Path) -> None:
@@ -106,11 +99,12 @@ def take_reports(out: Path) -> None:
             page.wait_for_selector("#forest .main-svg")
             if link:
                 page.locator("#list > details > summary").first.click()
+                page.get_by_text("whole text").first.click()
             page.wait_for_timeout(500)
             if link:
                 page.locator("#browser").evaluate("heading => heading.scrollIntoView()")
             page.screenshot(path=out / f"{name}.png")
-            _smaller(out / f"{name}.png")
+            smaller(out / f"{name}.png")
         browser.close()
 
 
@@ -151,7 +145,7 @@ def take(out: Path) -> None:
                     page.keyboard.press("Escape")  # the first minute is read
                     page.wait_for_timeout(300)
                     page.screenshot(path=out / f"{name}.png")
-                    _smaller(out / f"{name}.png")
+                    smaller(out / f"{name}.png")
                 _judge(browser, served, kept)
                 for name, (who, path, options) in PAGES.items():
                     state = kept if who == "anna" else _entered(browser, served.links[who])
@@ -159,7 +153,7 @@ def take(out: Path) -> None:
                     page.goto(served.links[who].partition("?")[0] + path)
                     page.wait_for_timeout(500)
                     page.screenshot(path=out / f"{name}.png")
-                    _smaller(out / f"{name}.png")
+                    smaller(out / f"{name}.png")
                 browser.close()
         finally:
             served.process.kill()
@@ -195,7 +189,7 @@ def _line(chunk: Chunk) -> str:
     return chunk.model_dump_json() + "\n"
 
 
-def _smaller(path: Path) -> None:
+def smaller(path: Path) -> None:
     """Keep a picture in 256 colours: the page needs no more, and the repository stays small."""
     with Image.open(path) as picture:
         picture.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE).save(path, optimize=True)

@@ -1,7 +1,8 @@
-"""``python -m tests.workbench.screenshots``: pictures of the workbench with the sample documents."""
+"""``python -m tests.workbench.screenshots``: pictures of the workbench with the set of ``make dataset``."""
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from pathlib import Path
 
@@ -9,24 +10,27 @@ from playwright.sync_api import sync_playwright
 
 from goldbench.pipeline.measures.names import parse_measures
 from goldbench.pipeline.workbench.workbench_server import Wanted
-from tests.benchmarks.card_speed import GOLDBENCH, example
+from tests.benchmarks.card_speed import GOLDBENCH
 from tests.benchmarks.rows import process
 from tests.conftest import ROOT
 from tests.review.conftest import BROWSER
+from tests.review.screenshots import example, smaller
 from tests.workbench.conftest import serving
 
 PICTURES = {
-    "workbench-light": {"viewport": {"width": 1400, "height": 1000}},
-    "workbench-dark": {"viewport": {"width": 1400, "height": 1000}, "color_scheme": "dark"},
+    "workbench-light": {"viewport": {"width": 1400, "height": 1240}},
+    "workbench-dark": {"viewport": {"width": 1400, "height": 1240}, "color_scheme": "dark"},
     "workbench-360": {"viewport": {"width": 360, "height": 740}},
 }
-AT = "#first=ngrams&second=bm25&sort=difference&where=set"
+AT = "#first=ngrams&second=bm25&sort=difference&where=set&language=en"
+"""Where the pictures are taken. The local model writes the English queries, the others are simulated."""
 
 
 def main() -> None:
-    """Build the set of the sample documents, search it twice, and take the pictures."""
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as driver:
-        gold = example(Path(place))
+    """Search the set of ``make dataset`` twice, and take the pictures from inside the folder that holds it."""
+    with tempfile.TemporaryDirectory() as place, contextlib.chdir(place), sync_playwright() as driver:
+        example(Path(place))
+        gold = Path("example")
         for system in ("bm25", "ngrams"):
             process([GOLDBENCH, "retrieve", str(gold), "--system", system, "-o", str(gold / "runs" / f"{system}.trec")])
         browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
@@ -38,7 +42,9 @@ def main() -> None:
                 page.locator("#list a").first.click()
                 page.locator("#asks").wait_for()
                 page.evaluate("scrollTo(0, 0)")
-                page.screenshot(path=ROOT / "data" / "screenshots" / f"{name}.png")
+                picture = ROOT / "data" / "screenshots" / f"{name}.png"
+                page.screenshot(path=picture)
+                smaller(picture)
         browser.close()
 
 
