@@ -42,7 +42,8 @@ Kind = Literal[
 Level = Literal["human", "model", "smoke"]
 
 _SIMULATED = (
-    "the queries are simulated: compare versions of one system with them, and do not choose a retriever by them."
+    "the queries are simulated or written by a small model: compare versions of one system with them, and do not "
+    "choose a retriever by them."
 )
 
 _QUERIES_SHOWN, _CHARACTERS_SHOWN = 3, 100

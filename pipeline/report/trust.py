@@ -117,9 +117,9 @@ class Trust:
 def facts(card: Scorecard) -> Iterator[Fact]:
     """Yield the facts that say how far the scores of a card can be trusted."""
     level, count, measure = card.gold.evidence_level, card.gold.queries, card.measures[0]
-    said = {SMOKE: "simulated queries", "users": "users' queries", None: "not stated"}
-    doubt = "The queries are simulated: nothing follows from them about these systems" if level == SMOKE else ""
-    yield Fact("evidence", said.get(level, level or ""), doubt)
+    said = {SMOKE: "simulated queries or those of a small model", "users": "users' queries", None: "not stated"}
+    doubt = "The queries are simulated or written by a small model: nothing follows from them about these systems"
+    yield Fact("evidence", said.get(level, level or ""), doubt if level == SMOKE else "")
     doubt = f"Only {queries(count)}: small differences cannot be seen" if count < FEW_QUERIES else ""
     yield Fact("judged queries", f"{count:,}", doubt)
     holes = max(1 - share for system in card.systems for share in system.judged.values())
