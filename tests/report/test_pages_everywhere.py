@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from goldbench.pipeline.report import experiment_page, score_history
+from goldbench.pipeline.report.scorecard_page import page
 from goldbench.schemas.scorecard import GoldReference, HistoryEntry, RunCounts, Score
-from tests.report.hostile import SCRIPT, hostile_details
+from tests.report.hostile import QUERIES, SCRIPT, hostile_card, hostile_details
 from tests.report.test_experiment_page import experiment
 from tests.report.test_page_in_a_browser import BROWSER
 from tests.report.world_set import ARABIC_PASSAGE, ARABIC_QUERY, ARABIC_SYSTEM, LONG, SYSTEMS, world_page
@@ -166,6 +168,22 @@ def test_chinese_words_are_marked_and_a_long_passage_is_whole_on_demand(shown: A
     before = long.bounding_box()["height"]
     long.get_by_role("button", name="whole text").click()
     assert long.bounding_box()["height"] > 3 * before
+
+
+def test_a_folded_passage_shows_its_evidence_however_far_down_it_stands(driver: Any, tmp_path: Path) -> None:
+    quote, details = "The pump runs at noon.", hostile_details()
+    passage = f"# Pumps\n\n{'Other words. ' * 90}\n\n## Hours\n\n{quote} And at night."
+    behind = replace(details.behind, passages={**details.behind.passages, "d0": passage}, quotes={QUERIES[0]: quote})
+    (tmp_path / "page.html").write_text(page(hostile_card(), replace(details, behind=behind)), encoding="utf-8")
+    shown = opened(driver, tmp_path / "page.html", viewport={"width": 800, "height": 900})
+    shown.locator("#list > details > summary").first.click()
+    folded = shown.locator(".passage.clipped").first
+    for _ in ("as it comes", "folded again"):
+        shown.wait_for_function("box => box.scrollTop > 0", arg=folded.element_handle())
+        box, mark = folded.bounding_box(), folded.locator("mark.evidence").first.bounding_box()
+        assert box["y"] <= mark["y"] + 1
+        assert mark["y"] + mark["height"] <= box["y"] + box["height"] + 1
+        shown.get_by_role("button", name="whole text").first.dblclick()
 
 
 def test_a_figure_leads_to_its_queries_and_a_query_to_its_results(shown: Any) -> None:

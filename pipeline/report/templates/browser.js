@@ -190,10 +190,15 @@
     if (text === null) return node("div", { class: "dim" }, data.lacking ? "The text is left out of this page, which would be too large." : "no text of this passage is known");
     const body = node("div", { class: "passage clipped" });
     const marks = marksOf(text, query.quote, words);
+    const showEvidence = () => { // a clipped passage shows its evidence first
+      const first = body.classList.contains("clipped") && body.querySelector("mark.evidence");
+      if (first) body.scrollTop += first.getBoundingClientRect().top - body.getBoundingClientRect().top;
+    };
     const place = (raw) => {
       if (raw || !html) placeRaw(body, text);
       else placePassage(body, html);
       markPassage(body, marks);
+      requestAnimationFrame(showEvidence);
     };
     place(false);
     const box = node("div", {}, body);
@@ -204,6 +209,7 @@
         ...(data.home ? [" The rest: ", node("code", {}, command(query.id))] : [])) : "";
       const whole = toggle(node("button", { type: "button", class: "plain" }, cut ? "more text" : "whole text"), false, (now) => {
         body.classList.toggle("clipped", !now);
+        showEvidence();
         if (note) note.hidden = !now;
       });
       if (!cut) whole.dataset.fits = "";
