@@ -38,7 +38,7 @@ def overview(table: SetTable, *, notice: str | None) -> dict[str, Any]:
         "systems": [run.name for run in table.systems.runs],
         "measures": [measure.name for measure in table.systems.measures],
         "k": table.systems.k,
-        "level": table.gold.level,
+        "level": table.labels.level,
         "pending": table.state.seq > 0 and any(table.labels.is_pending(one) for one in table.material.queries),
         "means": table.means(),
         "causes": table.causes(),

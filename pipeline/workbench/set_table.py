@@ -140,8 +140,9 @@ class SetTable:
         values = run.values.get(query_id)
         if not self.labels.relevant(query_id):
             values = None
-        elif self.labels.is_pending(query_id):
-            values = run.values_by(query_id, self.labels.grades(query_id), self.systems.measures)
+        elif self.labels.is_pending(query_id) or self.labels.level != self.gold.level:
+            measures = self.labels.at_level(self.systems.measures)
+            values = run.values_by(query_id, self.labels.grades(query_id), measures)
         return [_rounded(values[at]) if values else None for at in self._places]
 
     def names(self, query_id: str) -> list[str]:
