@@ -80,7 +80,7 @@ def score(
     """
     import gc
 
-    from goldbench.pipeline.score.common_queries import earlier_version
+    from goldbench.pipeline.score.common_queries import earlier_version, outdated_lines
     from goldbench.pipeline.score.runs import load_gold, named_runs, score_run, weighted
     from goldbench.pipeline.score.special_queries import special_of
 
@@ -111,6 +111,7 @@ def score(
     else:
         print_form(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
     _note(results, earlier, asked_for)
+    screen.note(*(outdated_lines(loaded, runs) if match == "id" else ()), style="yellow")
     screen.note(*_too_small(loaded, list(next(iter(results.values())).values)))
     warn(loaded)
     if html is not None:
