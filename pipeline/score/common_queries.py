@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum, isnan
@@ -87,11 +87,20 @@ def outdated_lines(gold: Gold, runs: Mapping[str, Run]) -> Iterator[str]:
         gold: The set.
         runs: The runs by name, whose results are recognised by their ids.
     """
+    yield from outdated_among(gold, ((name, documents_of(run)) for name, run in runs.items()))
+
+
+def outdated_among(gold: Gold, retrieved: Iterable[tuple[str, set[str]]]) -> Iterator[str]:
+    """Yield the lines of `outdated_lines`.
+
+    Args:
+        gold: The set.
+        retrieved: The name of each run and the ids that it retrieved, which are taken only if a passage ever changed.
+    """
     version = gold.version()[0]
     if version is None or _numbers(version)[0] == 1:  # a change of a passage raises the first number
         return
-    for name, run in runs.items():
-        found = documents_of(run)
+    for name, found in retrieved:
         gone = len(found - gold.corpus(found).keys())
         if 0 < gone < len(found):
             are = "is" if gone == 1 else "are"

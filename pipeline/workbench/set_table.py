@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Systems:
-    """What a set is shown with: runs of systems, their measures, and one line for each run that cannot be read."""
+    """What a set is shown with: runs of systems, their measures, a line on each run that cannot be read or is old."""
 
     runs: Sequence[HeldRun]
     measures: Sequence[Measure]
@@ -87,6 +87,12 @@ class SetTable:
         own = ({**self._row(one), "verdict": told.get(one, UNDECIDED)} for one in self.material.queries)
         gone = (self._removed_row(key, one) for key, one in self.removed.items())
         return [*own, *(self._left_out_row(one) for one in self.left_out.by_key.values()), *gone]
+
+    def prepare(self, query_ids: Iterable[str]) -> None:
+        """Make the lines of these queries, which `rows` then has at hand."""
+        self.renew()
+        for query_id in query_ids:
+            self._row(query_id)
 
     @cached_property
     def removed(self) -> dict[str, QueryChange]:

@@ -19,10 +19,11 @@ from goldbench.pipeline.review.settled_decisions import settled_decisions
 from goldbench.pipeline.review.state import fold
 from goldbench.pipeline.review.team import team_of
 from goldbench.pipeline.score.runs import load_gold, load_run, score_run
-from goldbench.pipeline.workbench.workbench_server import Wanted
+from goldbench.pipeline.workbench.set_table import SetTable
+from goldbench.pipeline.workbench.workbench_server import Wanted, Workbench, opened
 from tests.review.test_http import Client
 from tests.workbench import workbench_set
-from tests.workbench.conftest import Site, serving
+from tests.workbench.conftest import Site, serving, wanted
 
 
 def act(client: Client, number: int = 0, **more: Any) -> Any:
@@ -134,6 +135,16 @@ def test_the_first_passage_that_is_no_help_does_not_count_as_relevant(
         run = load_run(folder / "runs" / f"{system}.trec")
         (values,) = score_run(gold, run, parse_measures(["mrr@3"], rel=gold.level)).values.values()
         assert round(fmean(values), 4) == applied
+
+
+def test_lines_made_ahead_are_those_that_the_list_shows(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(site.folder, None) as (material, ledger):
+        made = Workbench.of(material, ledger, wanted(site.folder)).answers
+        judged(site.client(), "de3", 3)
+        made.prepare(lambda: False)
+        shown = site.client().get("/api/list").json["rows"]
+        monkeypatch.delattr(SetTable, "_made")
+        assert made.list("anna", {})["rows"] == shown
 
 
 def test_a_query_whose_only_answer_is_graded_down_has_no_figures(site: Site) -> None:
