@@ -22,6 +22,7 @@ from goldbench.pipeline.cli.run_options import (
     Seed,
     check_alpha,
     chosen,
+    note_old_runs,
 )
 from goldbench.pipeline.errors import UsageError
 
@@ -58,7 +59,6 @@ def compare(
     """
     from goldbench.pipeline.formats.runs.scorecard_files import write_record
     from goldbench.pipeline.goldset.gold_path import check_apart
-    from goldbench.pipeline.score.common_queries import outdated_lines
     from goldbench.pipeline.score.runs import load_gold, named_runs
     from goldbench.pipeline.score.scorecards import card_of, notice_of, to_compare
     from goldbench.pipeline.score.set_makers import makers_of
@@ -87,7 +87,7 @@ def compare(
     if out:
         write_record(out, card)
     show(card, form, notice_of(loaded), results, makers_of(loaded).place, wide=wide)
-    screen.note(*(outdated_lines(loaded, runs) if match == "id" else ()), style="yellow")
+    note_old_runs(loaded, runs, match)
 
 
 def show(

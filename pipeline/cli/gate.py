@@ -22,6 +22,7 @@ from goldbench.pipeline.cli.run_options import (
     Seed,
     check_alpha,
     chosen,
+    note_old_runs,
     warn,
 )
 from goldbench.pipeline.errors import NEGATIVE, UsageError
@@ -80,7 +81,7 @@ def gate(
     baseline of another version of the set is refused. --across-versions compares the queries whose text, labels and
     labelled passages are the same in both versions.
     """
-    from goldbench.pipeline.score.common_queries import comparable, outdated_lines
+    from goldbench.pipeline.score.common_queries import comparable
     from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of, lowest_means
     from goldbench.pipeline.score.runs import load_gold, named_runs
     from goldbench.pipeline.score.several_runs import score_all
@@ -106,7 +107,7 @@ def gate(
     ((system, result),) = results.items()
     checks = checks_of(result, compared, demands)
     _report(_Outcome(loaded, system, result, checks, compared), printed)
-    screen.note(*(outdated_lines(loaded, runs) if match == "id" else ()), style="yellow")
+    note_old_runs(loaded, runs, match)
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):

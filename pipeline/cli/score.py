@@ -17,6 +17,7 @@ from goldbench.pipeline.cli.run_options import (
     RunOption,
     ScoresOption,
     chosen,
+    note_old_runs,
     warn,
 )
 from goldbench.pipeline.cli.score_forms import FORMS_OF_VALUES, print_both, print_form, weighted_rows, write_values
@@ -80,7 +81,7 @@ def score(
     """
     import gc
 
-    from goldbench.pipeline.score.common_queries import earlier_version, outdated_lines
+    from goldbench.pipeline.score.common_queries import earlier_version
     from goldbench.pipeline.score.runs import load_gold, named_runs, score_run, weighted
     from goldbench.pipeline.score.special_queries import special_of
 
@@ -111,7 +112,7 @@ def score(
     else:
         print_form(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
     _note(results, earlier, asked_for)
-    screen.note(*(outdated_lines(loaded, runs) if match == "id" else ()), style="yellow")
+    note_old_runs(loaded, runs, match)
     screen.note(*_too_small(loaded, list(next(iter(results.values())).values)))
     warn(loaded)
     if html is not None:

@@ -127,6 +127,7 @@ def test_a_run_from_before_a_passage_changed_is_told(goldbench: Goldbench, tmp_p
         ("score", "set", "--run", "old.trec"),
         ("compare", "set", "--run", "old.trec", "--run", "same=old.trec"),
         ("gate", "set", "--run", "old.trec", "--min", "ndcg@10=0"),
+        ("monitor", "set", "--run", "old.trec", "--history", "old.jsonl"),
         ("open", "set", "--run", "old.trec", "--html", "page.html"),
     )
     assert "not in this version" not in goldbench(*scored[0]).stderr
