@@ -111,8 +111,8 @@ def score(
         print_both(results, corrected, special, earlier, verdict, **method)
     else:
         print_form(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
-    _note(results, earlier, asked_for)
     note_old_runs(loaded, runs, match)
+    _note(results, earlier, asked_for)
     screen.note(*_too_small(loaded, list(next(iter(results.values())).values)))
     warn(loaded)
     if html is not None:
