@@ -211,13 +211,7 @@ def _file(given: str | PathLike[str]) -> RunFile:
 
     if not str(given):
         raise unfit(given, "systems", "the path of a run, a run or a retriever")
-    try:
-        return load_run(str(given))
-    except InputError as error:
-        if error.problem == "file not found" and str(given).isidentifier():
-            more = "a built-in system such as bm25 is run by 'goldbench retrieve', which writes the file of its run"
-            raise InputError(error.path, f"{error.problem}; {more}") from None
-        raise
+    return load_run(str(given))
 
 
 def _held(given: object, name: str) -> Run:

@@ -31,7 +31,7 @@ async def examine(config: Config) -> list[Finding]:
         Finding("model", config.model.name or "not named"),
         Finding(
             "queries would be written by",
-            "the model" if config.uses_model() else f"the offline generator ({config.generate.recipe}), no model",
+            "the model" if config.uses_model() else f"no model (simulated, recipe {config.generate.recipe})",
         ),
     ]
     if config.uses_model():

@@ -48,6 +48,10 @@ def add(
     labelled, waiting = len(found.labelled), len(found.waiting)
     screen.add(dry_run=dry_run, labelled=labelled, waiting=waiting, left_out=[one.line for one in found.repeated])
     screen.show(f"{queries(labelled)} {would}added with labels, {queries(waiting)} {would}waiting for judgments")
-    if waiting and not dry_run:
-        place = shlex.quote(str(folder))
+    if dry_run:
+        return
+    place = shlex.quote(str(folder))
+    if waiting:
         screen.explain(f"Next: goldbench grade {place} (a model judges), or goldbench review {place} (people judge)")
+    elif labelled:
+        screen.explain(f"Next: goldbench validate {place}")

@@ -22,6 +22,7 @@ from goldbench.pipeline.cli.run_options import (
     Seed,
     check_alpha,
     chosen,
+    note_old_runs,
 )
 from goldbench.pipeline.errors import UsageError
 
@@ -86,6 +87,7 @@ def compare(
     if out:
         write_record(out, card)
     show(card, form, notice_of(loaded), results, makers_of(loaded).place, wide=wide)
+    note_old_runs(loaded, runs, match)
 
 
 def show(

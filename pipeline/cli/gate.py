@@ -22,6 +22,7 @@ from goldbench.pipeline.cli.run_options import (
     Seed,
     check_alpha,
     chosen,
+    note_old_runs,
     warn,
 )
 from goldbench.pipeline.errors import NEGATIVE, UsageError
@@ -76,9 +77,9 @@ def gate(
 ) -> None:
     """Check a run for regressions; for CI.
 
-    Compares the run with lowest means and with a baseline; exits 1 and names the queries that fell most. A baseline of
-    another version of the set is refused; with --across-versions the queries are compared that are the same in both:
-    by their text, and by the grades and texts of their labelled passages.
+    Compares the run with lowest means and with a baseline; a failure exits 1 and names the queries that fell most. A
+    baseline of another version of the set is refused. --across-versions compares the queries whose text, labels and
+    labelled passages are the same in both versions.
     """
     from goldbench.pipeline.score.common_queries import comparable
     from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of, lowest_means
@@ -106,6 +107,7 @@ def gate(
     ((system, result),) = results.items()
     checks = checks_of(result, compared, demands)
     _report(_Outcome(loaded, system, result, checks, compared), printed)
+    note_old_runs(loaded, runs, match)
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):

@@ -48,7 +48,7 @@ def merge(
     found = merge_sets(first, second, out, prefer=prefer)
     screen.add(**_record(found, swapped=prefer == "second"))
     lines = (_line(one, swapped=prefer == "second") for one in found.conflicts)
-    print_list(lines, shown=SHOWN, rest="more conflicts, listed by --json")
+    print_list(lines, shown=SHOWN, rest="more; --json lists all")
     if found.manifest is None:
         many = amount(len(found.conflicts), "conflict")
         typer.echo(f"goldbench: {many}; nothing was written; give --prefer first or --prefer second", err=True)

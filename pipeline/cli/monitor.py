@@ -20,6 +20,7 @@ from goldbench.pipeline.cli.run_options import (
     RunOption,
     ScoresOption,
     chosen,
+    note_old_runs,
     warn,
 )
 from goldbench.pipeline.errors import NEGATIVE, UsageError, explained
@@ -98,6 +99,7 @@ def record(
             html.parent.mkdir(parents=True, exist_ok=True)
         write_whole(html, scored_page(loaded, runs, list(asked.values()), match=match, method=method)[0].encode())
     append_history(history, entries)
+    note_old_runs(loaded, runs, match)
     warn(loaded)
     screen.add(entries=[entry.model_dump(mode="json") for entry in entries])
     place = makers_of(loaded).place

@@ -13,7 +13,7 @@ from goldbench.pipeline.cli.options import output_option
 from goldbench.pipeline.cli.review_files import decisions_kept
 from goldbench.pipeline.errors import UsageError
 
-Yes = Annotated[bool, output_option("--yes", help="Replace a set that people judged without asking.")]
+Yes = Annotated[bool, output_option("--yes", help="Do not ask before replacing a set people judged.")]
 
 
 def ask_before_replacing(folder: Path, *, replace: bool, yes: bool) -> None:

@@ -66,7 +66,7 @@ def decisions_kept(
         return None
     from goldbench.pipeline.review.kept_decisions import kept_decisions
 
-    return kept_decisions(folder, ledger, strict=strict)
+    return kept_decisions(folder, ledger, strict=strict, say=screen.note)
 
 
 def apply(
@@ -98,8 +98,9 @@ def apply(
     if made.undecided:
         screen.note(f"Called bad, still in the set: {queries(made.undecided)}; decide, or give --reject-bad")
     if made.not_applied:
-        told = amount(made.not_applied, "decision")
-        screen.note(f"No longer applies: {told}; goldbench review report lists what, with its texts")
+        from goldbench.pipeline.report.review_text import no_longer_applies
+
+        screen.note(no_longer_applies(made.not_applied))
     screen.show(f"Written: {made.folder}")
 
 

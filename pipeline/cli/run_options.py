@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,7 +17,7 @@ from goldbench.pipeline.goldset.file_names import DATASET, answers_beside
 if TYPE_CHECKING:
     from goldbench.pipeline.config import Engine
     from goldbench.pipeline.measures.names import Measure
-    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.score.runs import Gold, Run
     from goldbench.pipeline.systems import Systems
 
 GoldPath = Annotated[
@@ -111,6 +111,19 @@ def warn(gold: Gold) -> None:
     notice = notice_of(gold.path)
     if notice:
         screen.warn(notice)
+
+
+def note_old_runs(gold: Gold, runs: Mapping[str, Run], match: str) -> None:
+    """Print a line on each run with passages that the set no longer holds.
+
+    Args:
+        gold: The set.
+        runs: The runs by name.
+        match: How retrieved passages are recognised; by their texts, nothing is printed.
+    """
+    from goldbench.pipeline.score.common_queries import outdated_lines
+
+    screen.note(*(outdated_lines(gold, runs) if match == "id" else ()), style="yellow")
 
 
 def answers_of(gold: Path) -> Path:

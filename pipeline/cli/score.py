@@ -17,6 +17,7 @@ from goldbench.pipeline.cli.run_options import (
     RunOption,
     ScoresOption,
     chosen,
+    note_old_runs,
     warn,
 )
 from goldbench.pipeline.cli.score_forms import FORMS_OF_VALUES, print_both, print_form, weighted_rows, write_values
@@ -110,9 +111,8 @@ def score(
         print_both(results, corrected, special, earlier, verdict, **method)
     else:
         print_form(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
-    _note(results, earlier, asked_for)
-    screen.note(*_too_small(loaded, list(next(iter(results.values())).values)))
-    warn(loaded)
+    note_old_runs(loaded, runs, match)
+    _note(loaded, results, earlier, asked_for)
     if html is not None:
         from goldbench.schemas.scorecard import Method
 
@@ -205,7 +205,7 @@ def _show(
         screen.show("", *further)
 
 
-def _note(results: Mapping[str, Result], earlier: Earlier | None, asked: _Asked) -> None:
+def _note(gold: Gold, results: Mapping[str, Result], earlier: Earlier | None, asked: _Asked) -> None:
     """Print what a reader of the scores must know: a line for each thing, with ``--verbose`` for each run."""
     from goldbench.pipeline.report.score_text import doubts, remarks
 
@@ -215,6 +215,8 @@ def _note(results: Mapping[str, Result], earlier: Earlier | None, asked: _Asked)
         screen.note(*doubts(results))
     if earlier is not None:
         screen.note(*(earlier.line(name, one, asked.of(list(one.values))) for name, one in results.items()))
+    screen.note(*_too_small(gold, list(next(iter(results.values())).values)))
+    warn(gold)
 
 
 def _too_small(gold: Gold, measures: Sequence[str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -39,3 +40,5 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder 
     )
     if found.problems:
         raise typer.Exit(NEGATIVE)
+    if found.queries:
+        screen.explain(f"Next: goldbench bench {shlex.quote(str(folder))} --system bm25")

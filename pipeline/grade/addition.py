@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from goldbench.pipeline.config import Config
@@ -24,6 +24,7 @@ from goldbench.pipeline.grade.retriever_pool import Pools, waiting_pool
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.stages.check.single_checks import query_id
 from goldbench.pipeline.stages.pool import language_of
+from goldbench.pipeline.text.display import shown
 from goldbench.pipeline.text.evidence import find_quote
 from goldbench.schemas.corpus import Document, Evidence
 from goldbench.schemas.manifest import StageReport
@@ -127,6 +128,7 @@ def _evidence_of(home: GoldFolder, asked: Iterable[OwnQuery], name: str) -> dict
     wanted = [one for one in asked if one.quote]
     places: dict[int, list[Evidence]] = {one.line: [] for one in wanted}
     named = {one.line: False for one in wanted}
+    alike: dict[int, str] = {}
     for document in home.documents.read() if wanted else ():
         for one in wanted:
             if one.document is None or _is_named(document, one.document):
@@ -135,9 +137,14 @@ def _evidence_of(home: GoldFolder, asked: Iterable[OwnQuery], name: str) -> dict
                 if span is not None:
                     quote = document.text[slice(*span)]
                     places[one.line].append(Evidence(doc_id=document.doc_id, start=span[0], end=span[1], quote=quote))
+            elif PurePath(document.source).name == PurePath(one.document).name:
+                alike[one.line] = document.source
     for one in wanted:
         if not named[one.line]:
-            raise Fault("names a document that is not in the set", line=one.line).of(name)
+            meant = alike.get(one.line)
+            advice = f"did you mean {shown(meant)}?" if meant else "0-documents.jsonl holds the name of each (source)"
+            problem = f"column document: {shown(one.document or '')} is not in the set; {advice}"
+            raise Fault(problem, line=one.line).of(name)
         if not places[one.line]:
             where = "that document" if one.document else "any document of the set"
             raise Fault(f"its quotation does not stand in {where}", line=one.line).of(name)
@@ -168,8 +175,10 @@ def _holders(
         if chunk.chunk_id in ids:
             known.add(chunk.chunk_id)
     for one in asked:
-        if any(chunk_id not in known for chunk_id in one.passages):
-            raise Fault("names a passage that is not in the set", line=one.line).of(name)
+        unknown = next((chunk_id for chunk_id in one.passages if chunk_id not in known), None)
+        if unknown is not None:
+            problem = f"column passages: {shown(unknown)} is not in the set; 1-chunks.jsonl holds the id of each"
+            raise Fault(problem, line=one.line).of(name)
         if one.quote and not holders[one.line]:
             problem = "its quotation stands in no single passage; give fewer words of it"
             raise Fault(problem, line=one.line).of(name)

@@ -72,8 +72,8 @@ def writers_of(manifest: Manifest) -> Iterator[str]:
     if manifest.model is not None and any(name.startswith("offline") for name in manifest.generators):
         counts = ", ".join(f"{name} {count:,}" for name, count in manifest.generators.items())
         yield (
-            f"queries by generator: {counts} (offline: simulated, because the small model is asked about English "
-            "sentences alone, and not about collections of abstracts)"
+            f"queries by generator: {counts} (offline = simulated; the small model writes about English sentences "
+            "only, and not for collections of abstracts)"
         )
 
 
@@ -258,5 +258,6 @@ def users_queries_lines(found: UsersQueries) -> Iterator[str]:
     parts = (
         f"{name} {band.drawn:,} of {queries(band.queries)} ({band.searches / searches:.0%} of the searches)"
         for name, band in found.bands.items()
+        if band.queries
     )
     yield f"drawn: {', '.join(parts)}"

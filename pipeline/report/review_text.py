@@ -106,6 +106,13 @@ def _between(found: Between) -> Iterator[str]:
     yield from _table("Each two people", ["", *_KAPPAS], rows)
 
 
+def no_longer_applies(count: int) -> str:
+    """Return the line on decisions of people that do not apply to a set any more."""
+    return (
+        f"No longer applies: {amount(count, 'decision')} of people; goldbench review report lists them with their texts"
+    )
+
+
 def _not_applied(found: ReviewReport) -> Iterator[str]:
     """Yield how many decisions on earlier sets apply and do not apply, and the first of those that do not."""
     if found.carried:

@@ -16,7 +16,7 @@ Rows = Sequence[Sequence[str]]
 
 _GAP, _TIGHT = 3, 2
 """Columns of a terminal between two columns of a table, and the fewest, before the table is folded."""
-_COMMAND, _JOINT = re.compile(r"\(?goldbench [a-z]+(?: [^\s()]+)*\)?"), "\0"
+_COMMAND, _JOINT = re.compile(r"\(?goldbench [a-z]+(?: [^\s()`]+)*\)?"), "\0"
 """A command in a text, and what stands between its words while the text is folded."""
 _MARKS = "-_/.:,+"
 """Characters behind which a word is cut rather than elsewhere."""
@@ -34,8 +34,8 @@ def columns_of(text: str) -> int:
 def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False) -> list[str]:
     """Return a text as lines that fit; a longer word stays whole, unless it has letters beyond ASCII.
 
-    A command to type (``goldbench …``, up to a bracket or the end) stays on one line if it fits on one. At the start of
-    the text, behind a colon or behind ", or" it is there to be copied, and stays on one line in any case.
+    A command to type (``goldbench …``, up to a bracket, a backtick or the end) stays on one line if it fits on one. At
+    the start of the text, behind a colon or ", or" it is there to be copied, and stays on one line in any case.
 
     Args:
         text: The text, one line of printable characters.

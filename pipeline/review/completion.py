@@ -190,7 +190,7 @@ def counts(state: State, items: Sequence[Item], tally: Tally, annotator: str) ->
 def stop_rules(
     state: State, items: Sequence[Item], judge: Mapping[Pair, Relevance], figures: PairFigures | None
 ) -> list[StopRule]:
-    """Return the conditions under which people may stop.
+    """Return the conditions under which people may stop; those about the judge only if it graded a pair.
 
     Args:
         state: The decisions so far.
@@ -201,7 +201,8 @@ def stop_rules(
     drawn = [item for item in items if item.lane is Lane.CALIBRATION]
     judged = sum(bool(state.deciders(item.pair)) or state.parked(item.query_id) for item in drawn)
     changed = _changes(state, items, judge)
-    return [sample_rule(judged, len(drawn)), kappa_rule(figures), errors_rule(sum(changed), len(changed))]
+    of_the_judge = [kappa_rule(figures), errors_rule(sum(changed), len(changed))] if judge else []
+    return [sample_rule(judged, len(drawn)), *of_the_judge]
 
 
 def sample_rule(judged: int, drawn: int) -> StopRule:

@@ -72,7 +72,7 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
         by=_slices(reviewed, drawn, weights, resamples=resamples, seed=seed),
         between=_between(reviews, resamples=resamples, seed=seed),
         annotators=list(_annotators(reviewed, reviews)),
-        stop=[_sample_done(reviewed, reviews), kappa_rule(sample), _errors_dried_up(reviewed, now)],
+        stop=[_sample_done(reviewed, reviews), *_of_the_judge(reviewed, sample, now)],
         likely_errors=_order(reviewed, reviews),
         carried=reviewed.carried,
         not_applied=list(map(not_applied, reviewed.strays)),
@@ -167,6 +167,11 @@ def _sample_done(reviewed: Reviewed, reviews: Sequence[Review]) -> StopRule:
     return sample_rule(len(pairs), round(sum(inclusion * sizes[stratum] for stratum, inclusion in chance.items())))
 
 
+def _of_the_judge(reviewed: Reviewed, sample: PairFigures | None, now: Mapping[str, str]) -> list[StopRule]:
+    """Return the rules about the judge; none if nothing was graded before people judged."""
+    return [kappa_rule(sample), _errors_dried_up(reviewed, now)] if reviewed.judge else []
+
+
 def _errors_dried_up(reviewed: Reviewed, now: Mapping[str, str]) -> StopRule:
     """Return whether looking for errors still finds any, by the latest judgment of each likely error."""
     last: dict[Pair, int] = {}
@@ -204,15 +209,16 @@ def _between(reviews: Sequence[Review], *, resamples: int, seed: int) -> Between
     place = {query_id: position for position, query_id in enumerate(query_ids)}
     counts = np.zeros((len(shared), _SIZE))
     tables = np.zeros((len(query_ids), _SIZE, _SIZE))
+    names = sorted({name for given in shared.values() for name in given})
     for row, ((query_id, _), given) in enumerate(shared.items()):
         for grade in given.values():
             counts[row, grade] += 1
-        for one, other in combinations(given.values(), 2):
+        for one, other in combinations([given[name] for name in names if name in given], 2):
             tables[place[query_id], one, other] += 0.5
-            tables[place[query_id], other, one] += 0.5
+            swapped = (other, one) if len(names) > 2 else (one, other)  # two people keep their sides
+            tables[place[query_id], *swapped] += 0.5
     found = estimates(tables, _KAPPAS, resamples=resamples, seed=seed)
     alpha = raters_alpha(counts, [place[q] for q, _ in shared], len(query_ids), resamples=resamples, seed=seed)
-    names = sorted({name for given in shared.values() for name in given})
     two_by_two = [_pair_of(shared, pair, resamples=resamples, seed=seed) for pair in combinations(names, 2)]
     return Between(pairs=len(shared), alpha=alpha, two_by_two=[one for one in two_by_two if one.pairs], **found)
 

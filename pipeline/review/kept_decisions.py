@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from goldbench.pipeline.errors import InputError, OutputError
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, REJECTED, TREC, UNREVIEWED
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder
+from goldbench.pipeline.report.review_text import no_longer_applies
 from goldbench.pipeline.review.apply import Application, copy_set
 from goldbench.pipeline.review.ledger import open_ledger
 from goldbench.pipeline.review.meanings import SetMeanings
@@ -31,6 +32,8 @@ class KeptDecisions:
 
     home: GoldFolder
     ledger: str
+    say: Callable[[str], None] = lambda _: None
+    """Takes a line about decisions that do not apply to the new set."""
 
     @property
     def _review(self) -> Mapping[str, Any]:
@@ -77,6 +80,8 @@ class KeptDecisions:
             InputError: The ledger is damaged.
         """
         reviewed = load_reviewed(place.path, self.ledger)
+        if reviewed.strays:
+            self.say(no_longer_applies(len(reviewed.strays)))
         reject_bad = bool(self._review.get("reject_bad"))
         start = unreviewed_set(place, {})
         work = Application.of(place, start, reviewed, reject_bad=reject_bad)
@@ -109,13 +114,16 @@ def record_texts(folder: Path, ledger: str | None = None) -> None:
         open_ledger(ledger or path, data_sha=own.data_sha, meanings=own, create=False).close()
 
 
-def kept_decisions(folder: Path, ledger: str | None = None, *, strict: bool = True) -> KeptDecisions | None:
+def kept_decisions(
+    folder: Path, ledger: str | None = None, *, strict: bool = True, say: Callable[[str], None] = lambda _: None
+) -> KeptDecisions | None:
     """Return the decisions applied to the set in a folder, None if there are none.
 
     Args:
         folder: The folder, which need not exist.
         ledger: The address of the ledger; None for the file in the folder.
         strict: Whether decisions whose ledger is elsewhere are an error; otherwise they count as none.
+        say: As in `KeptDecisions`.
 
     Raises:
         OutputError: The ledger is not in the folder, and no address was given, so that a new set would lose the
@@ -125,7 +133,7 @@ def kept_decisions(folder: Path, ledger: str | None = None, *, strict: bool = Tr
     if not home.is_finished() or not home.has_reviews_applied():
         return None
     if ledger is not None or home.ledger.is_file():
-        return KeptDecisions(home, ledger or str(home.ledger))
+        return KeptDecisions(home, ledger or str(home.ledger), say)
     if not strict:
         return None
     raise OutputError(

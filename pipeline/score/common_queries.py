@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum, isnan
@@ -15,12 +15,13 @@ from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, QUERY_VERSIONS
 from goldbench.pipeline.goldset.gold_path import folder_of
-from goldbench.pipeline.text.display import printable, queries
+from goldbench.pipeline.score.runs import documents_of
+from goldbench.pipeline.text.display import amount, printable, queries
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.score.earlier_scores import EarlierScores
-    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.score.runs import Gold, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Earlier:
 
 
 def earlier_version(gold: Gold) -> Earlier | None:
-    """Return what the set has in common with its last version that asked something else; None if there is none."""
+    """Return what the set has in common with its last version that asked something else, None if there is none."""
     folder = None if gold.in_memory else folder_of(gold.path)
     if folder is None or not (folder / QUERY_VERSIONS).is_file() or not (folder / MANIFEST).is_file():
         return None
@@ -74,9 +75,39 @@ def earlier_version(gold: Gold) -> Earlier | None:
     for _, before in pairwise(manifest.get("versions", ())):
         number = _numbers(before["version"])
         kept = frozenset(query_id for query_id, version in since.items() if _numbers(version) <= number)
-        if not len(kept) == len(since) == before["queries"]:
+        if before["queries"] and not len(kept) == len(since) == before["queries"]:
             return Earlier(before["version"], before["queries"], len(since), kept)
     return None
+
+
+def outdated_lines(gold: Gold, runs: Mapping[str, Run]) -> Iterator[str]:
+    """Yield a line for each run with passages that the set no longer holds; none if its passages never changed.
+
+    Args:
+        gold: The set.
+        runs: The runs by name, whose results are recognised by their ids.
+    """
+    yield from outdated_among(gold, ((name, documents_of(run)) for name, run in runs.items()))
+
+
+def outdated_among(gold: Gold, retrieved: Iterable[tuple[str, set[str]]]) -> Iterator[str]:
+    """Yield the lines of `outdated_lines`.
+
+    Args:
+        gold: The set.
+        retrieved: The name of each run and the ids that it retrieved, which are taken only if a passage ever changed.
+    """
+    version = gold.version()[0]
+    if version is None or _numbers(version)[0] == 1:  # a change of a passage raises the first number
+        return
+    for name, found in retrieved:
+        gone = len(found - gold.corpus(found).keys())
+        if 0 < gone < len(found):
+            are = "is" if gone == 1 else "are"
+            yield (
+                f"{printable(name)}: {gone:,} of {amount(len(found), 'passage')} in the run {are} not in this version "
+                "of the set; search again, and score the new run."
+            )
 
 
 def query_digests(gold: Gold) -> dict[str, str]:

@@ -183,7 +183,13 @@ def load_run(path: Path | str) -> Run:
     source = Source(path)
     if os.path.isdir(source.path) and str(path) != STDIN:  # noqa: PTH112  Path's own raises on a name too long
         raise InputError(source.name, "is a folder; give the file of a run")
-    source.size()
+    try:
+        source.size()
+    except InputError as error:
+        if error.problem == "file not found" and str(path).isidentifier():
+            more = "a built-in system such as bm25 is run by 'goldbench retrieve', which writes the file of its run"
+            raise InputError(error.path, f"{error.problem}; {more}") from None
+        raise
     return Run(source)
 
 
@@ -443,6 +449,17 @@ def _query_ids(run: Run, match: Match) -> set[str]:
     if _is_columnar(run):
         return {query_id for frame in _columns(run)[0]() for query_id in frame["query"].unique()}
     return set(_read(run))
+
+
+def documents_of(run: Run) -> set[str]:
+    """Return the ids of all documents that a run retrieves.
+
+    Raises:
+        InputError: The run is not valid.
+    """
+    if _is_columnar(run):
+        return {doc_id for frame in _columns(run)[0]() for doc_id in frame["doc"].unique()}
+    return {doc_id for documents in _read(run).values() for doc_id in documents}
 
 
 def _mapping(gold: Gold, run: Run, match: Match) -> Mapping[str, Mapping[str, float]]:

@@ -55,8 +55,12 @@ def did_you_mean(name: str, known: Iterable[str], *, most: int = 1, likeness: fl
     """
     from difflib import get_close_matches  # slow to import
 
-    near = get_close_matches(name, sorted(known), n=most, cutoff=likeness)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    names = sorted(known)
+    letters = sorted(name)  # the same letters in another order: ngcd for ndcg
+    near = get_close_matches(name, names, n=most, cutoff=likeness) or [
+        one for one in names if len(one) == len(name) > 2 and sorted(one) == letters
+    ]
+    return f"; did you mean {' or '.join(near[:most])}?" if near else ""
 
 
 def language_meant(name: str) -> str:

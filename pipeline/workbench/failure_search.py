@@ -44,7 +44,7 @@ class FailureSearch:
             self.listed(results, query_id),
             relevant,
             self.k,
-            level=self._labels.gold.level,
+            level=self._labels.level,
             shares_words=lambda doc_id: self._shares(query_id, doc_id),
             alike=self._alike,
         )

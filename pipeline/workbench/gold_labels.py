@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
+from goldbench.pipeline.formats.runs.judgments import level_of
 from goldbench.pipeline.review.people import Grades, lineage, people_of
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import State
 from goldbench.pipeline.score.runs import Gold
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.names import Measure
 
 
 @dataclass
@@ -19,12 +24,17 @@ class GoldLabels:
     material: ReviewableSet
     _people: Grades = field(default_factory=dict, init=False)
     _seq: int = field(default=-1, init=False)
+    level: int = field(init=False)
+    """The smallest relevant grade when people's decisions are applied."""
+
+    def __post_init__(self) -> None:
+        self.level = self.gold.level
 
     def renew(self, state: State) -> set[str]:
         """Take in people's decisions, and return the queries whose grades changed by it."""
         if state.seq == self._seq:
             return set()
-        before, self._seq = self._people, state.seq
+        before, level, self._seq = self._people, self.level, state.seq
         self._people = people_of(
             state,
             self.material.queries,
@@ -32,7 +42,11 @@ class GoldLabels:
             pool=self.material.pool,
             earlier=lineage(self.material.metadata),
         )
-        return {one for one in before.keys() | self._people.keys() if before.get(one) != self._people.get(one)}
+        known = before.keys() | self._people.keys()
+        self.level = level_of({one: self.grades(one) for one in self.gold.qrels.keys() | known})
+        if self.level != level:
+            return {*self.material.queries}
+        return {one for one in known if before.get(one) != self._people.get(one)}
 
     def people(self, query_id: str) -> Mapping[str, int]:
         """Return the grades that people settled for a query."""
@@ -47,8 +61,12 @@ class GoldLabels:
         applied = self.gold.qrels.get(query_id, {})
         return any(applied.get(doc_id) != grade for doc_id, grade in self.people(query_id).items())
 
+    def at_level(self, measures: Sequence[Measure]) -> list[Measure]:
+        """Return the measures as they are computed when people's decisions are applied."""
+        return [replace(one, rel=self.level) if one.rel == self.gold.level else one for one in measures]
+
     def relevant(self, query_id: str) -> list[str]:
         """Return the relevant passages of a query, the highest grade first."""
         grades = self.grades(query_id)
-        found = [doc_id for doc_id, grade in grades.items() if grade >= self.gold.level]
+        found = [doc_id for doc_id, grade in grades.items() if grade >= self.level]
         return sorted(found, key=lambda doc_id: (-grades[doc_id], doc_id))

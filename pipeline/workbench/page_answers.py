@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.review.overview import Refused
 from goldbench.pipeline.review.payload import clean
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import brief, shown
 from goldbench.pipeline.workbench.acts import Recorder
 from goldbench.pipeline.workbench.query_detail import QueryDetail
 from goldbench.pipeline.workbench.set_table import SetTable
 
 MOST_RANK = 1_000_000
 """A result below this rank is not asked for."""
+_AT_ONCE, _PAUSE_S = 20, 0.001
+"""Queries whose lines are computed ahead without a pause, and seconds of each pause, the turn of a request."""
 
 
 def overview(table: SetTable, *, notice: str | None) -> dict[str, Any]:
@@ -34,11 +38,12 @@ def overview(table: SetTable, *, notice: str | None) -> dict[str, Any]:
         "queries": len(table.material.queries),
         "passages": len(table.material.corpus),
         "notice": notice,
+        "brief": brief(notice, "") if notice else None,
         "problems": list(table.systems.problems),
         "systems": [run.name for run in table.systems.runs],
         "measures": [measure.name for measure in table.systems.measures],
         "k": table.systems.k,
-        "level": table.gold.level,
+        "level": table.labels.level,
         "pending": table.state.seq > 0 and any(table.labels.is_pending(one) for one in table.material.queries),
         "means": table.means(),
         "causes": table.causes(),
@@ -113,6 +118,21 @@ class PageAnswers:
 
     def _told(self) -> dict[str, Any]:
         return {"read": self._times, "problem": clean(self._problem)}
+
+    def prepare(self, ended: Callable[[], bool]) -> None:
+        """Compute the lines of all queries, so that the first list is there at once; requests come in between.
+
+        Args:
+            ended: Returns whether the page is not served any more.
+        """
+        table = self.table
+        query_ids = list(table.material.queries)
+        for first in range(0, len(query_ids), _AT_ONCE):
+            if ended() or self.table is not table:
+                return
+            with self._turn, contextlib.suppress(GoldbenchError):  # the request for the list tells it
+                table.prepare(query_ids[first : first + _AT_ONCE])
+            time.sleep(_PAUSE_S)
 
     def list(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
         """Return the list of queries."""

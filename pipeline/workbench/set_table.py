@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Systems:
-    """What a set is shown with: runs of systems, their measures, and one line for each run that cannot be read."""
+    """What a set is shown with: runs of systems, their measures, a line on each run that cannot be read or is old."""
 
     runs: Sequence[HeldRun]
     measures: Sequence[Measure]
@@ -87,6 +87,12 @@ class SetTable:
         own = ({**self._row(one), "verdict": told.get(one, UNDECIDED)} for one in self.material.queries)
         gone = (self._removed_row(key, one) for key, one in self.removed.items())
         return [*own, *(self._left_out_row(one) for one in self.left_out.by_key.values()), *gone]
+
+    def prepare(self, query_ids: Iterable[str]) -> None:
+        """Make the lines of these queries, which `rows` then has at hand."""
+        self.renew()
+        for query_id in query_ids:
+            self._row(query_id)
 
     @cached_property
     def removed(self) -> dict[str, QueryChange]:
@@ -140,8 +146,9 @@ class SetTable:
         values = run.values.get(query_id)
         if not self.labels.relevant(query_id):
             values = None
-        elif self.labels.is_pending(query_id):
-            values = run.values_by(query_id, self.labels.grades(query_id), self.systems.measures)
+        elif self.labels.is_pending(query_id) or self.labels.level != self.gold.level:
+            measures = self.labels.at_level(self.systems.measures)
+            values = run.values_by(query_id, self.labels.grades(query_id), measures)
         return [_rounded(values[at]) if values else None for at in self._places]
 
     def names(self, query_id: str) -> list[str]:

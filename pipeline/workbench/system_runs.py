@@ -55,6 +55,10 @@ class HeldRun:
         """Return the results of a query, none if the run lacks it."""
         return self.results.get(query_id, NOTHING)
 
+    def documents(self) -> set[str]:
+        """Return the ids of all documents that the run retrieves."""
+        return {doc_id for found in self.results.values() for doc_id in found.doc_ids}
+
     def values_by(self, query_id: str, grades: Mapping[str, int], measures: Sequence[Measure]) -> list[float]:
         """Return the value of each measure for one query by other judgments than those of the set.
 

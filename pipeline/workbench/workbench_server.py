@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewa
 from goldbench.pipeline.review.server import PATIENCE_S, Place, listening
 from goldbench.pipeline.review.state import State, fold
 from goldbench.pipeline.review.team import Team
+from goldbench.pipeline.score.common_queries import outdated_among
 from goldbench.pipeline.score.runs import Gold, load_gold
 from goldbench.pipeline.workbench.acts import Recorder
 from goldbench.pipeline.workbench.earlier_version import earlier_version
@@ -56,6 +58,7 @@ def load_table(gold: Gold, wanted: Wanted, state: Callable[[], State], material:
         material: The set.
     """
     runs, problems = held_runs(gold, run_paths(material.folder, wanted.runs), wanted.measures)
+    problems += outdated_among(gold, ((run.name, run.documents()) for run in runs))
     earlier = earlier_version(wanted.against, material.folder) if wanted.against else None
     return SetTable(material, gold, Systems(runs, wanted.measures, wanted.k, problems, earlier), state)
 
@@ -166,6 +169,19 @@ class _Files:
             self._ledger.close()
 
 
+@contextlib.contextmanager
+def _ahead(answers: PageAnswers) -> Iterator[None]:
+    """Compute the list of queries in a thread, while somebody opens the link."""
+    ended = threading.Event()
+    thread = threading.Thread(target=answers.prepare, args=(ended.is_set,), name="list of queries")
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
 @dataclass(frozen=True, slots=True)
 class Workbench:
     """A workbench that is ready to be served: its answers, and the file of the key that signs cookies."""
@@ -252,5 +268,5 @@ class Workbench:
         """
         with listening(place, complain=complain) as sock:
             server = self.server(place, sock, at=at, tell=tell, complain=complain)
-            with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly end
+            with _ahead(self.answers), contextlib.suppress(KeyboardInterrupt):  # raised again after an orderly end
                 server.run(sockets=[sock])

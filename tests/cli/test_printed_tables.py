@@ -205,6 +205,8 @@ class TestLayout:
 
     def test_a_command_to_copy_stays_on_one_line_however_long_it_is(self) -> None:
         command = f"goldbench build docs --out runs/{'long-' * 20} --config goldbench.toml"
+        told = folded("Made by `goldbench review apply`. Content `d704847b51d8`. 55 queries.", 60)
+        assert told == ["Made by `goldbench review apply`. Content `d704847b51d8`. 55", "queries."]
         assert folded(f"  {command}", 80) == [f"  {command}"]
         lines = folded(f"Next: {command} (a model), or {command} (people)", 80)
         assert lines == ["Next:", command, "(a model), or", command, "(people)"]

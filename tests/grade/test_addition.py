@@ -156,8 +156,14 @@ def test_queries_added_after_a_review_leave_what_people_decided(known: KnownSet)
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"query": "Who?", "passages": "nobody:0-9"}, "names a passage that is not in the set"),
-        ({"query": "Who?", "quote": "greased", "document": "nobody"}, "names a document that is not in the set"),
+        (
+            {"query": "Who?", "passages": "nobody:0-9"},
+            "column passages: nobody:0-9 is not in the set; 1-chunks.jsonl holds",
+        ),
+        (
+            {"query": "Who?", "quote": "greased", "document": "nobody"},
+            "column document: nobody is not in the set; 0-documents.jsonl holds",
+        ),
         ({"query": "Who?", "quote": "deck crew."}, "its quotation stands in 4 documents"),
         ({"query": "Who?", "quote": "words that nobody wrote"}, "does not stand in any document"),
         ({"query": "Who?", "quote": "greased", "passages": "a"}, "names passages and a quotation"),

@@ -101,8 +101,11 @@ def test_what_no_longer_applies_is_listed_and_a_lost_set_is_no_lost_ledger(
     build = ("build", "docs", "--out", "run", "--queries", 4, "--generator", "simulated")
     assert goldbench_inside(*build).returncode in {0, 3}
     count = judge(tmp_path / "run", goldbench_inside, 0)
+    assert goldbench_inside("review", "apply", "run").returncode == 0
     (docs / "s00.txt").write_text("Nothing of what stood here is left.\n" + "Other words follow now. " * 30)
-    assert goldbench_inside(*build).returncode in {0, 3}
+    done = goldbench_inside(*build)
+    assert done.returncode in {0, 3}
+    assert "No longer applies: 1 decision of people; goldbench review report lists them" in done.stderr
     shown = goldbench_inside("review", "report", "run")
     assert "No longer applies: 1 decision" in shown.stdout
     assert "anna, judge 3: " in shown.stdout

@@ -114,6 +114,41 @@ def test_an_unchanged_run_has_the_same_values_on_the_queries_that_score_calls_co
     assert part["means"]["ndcg@10"] == pytest.approx(sum(before[one]["ndcg@10"] for one in kept) / 6)
 
 
+def test_a_run_from_before_a_passage_changed_is_told(goldbench: Goldbench, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name in ("pump", "valve", "rotor"):
+        text = f"The {name} of the station is cleaned with warm water every morning before the crew starts it. "
+        (docs / f"{name}.txt").write_text(text * 2 + f"A worn {name} is sent to the depot of the northern district.")
+    build = ("build", "docs", "--out", "set", "--queries", 3, "--generator", "simulated")
+    assert goldbench(*build).returncode in {0, 3}
+    assert goldbench("retrieve", "set", "--system", "bm25", "-o", "old.trec").returncode == 0
+    scored = (
+        ("score", "set", "--run", "old.trec"),
+        ("compare", "set", "--run", "old.trec", "--run", "same=old.trec"),
+        ("gate", "set", "--run", "old.trec", "--min", "ndcg@10=0"),
+        ("monitor", "set", "--run", "old.trec", "--history", "old.jsonl"),
+        ("open", "set", "--run", "old.trec", "--html", "page.html"),
+    )
+    assert "not in this version" not in goldbench(*scored[0]).stderr
+    with (docs / "pump.txt").open("a") as file:
+        file.write(" The depot is closed in winter.")
+    assert goldbench("refresh", "set").returncode in {0, 3}
+    for command in scored:
+        told = goldbench(*command)
+        assert told.returncode == 0, told.stderr
+        assert "old: 1 of 3 passages in the run is not in this version of the set; search again" in told.stderr
+
+
+def test_a_version_without_a_query_is_no_earlier_version(goldbench: Goldbench, folder: Path) -> None:
+    change(folder)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for one in manifest["versions"][1:]:
+        one["queries"] = 0
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert "as in version" not in goldbench("score", "run", "--run", "words.trec").stderr
+
+
 def test_a_baseline_from_before_sets_had_versions_stands_while_the_judgments_do(
     goldbench: Goldbench, folder: Path, tmp_path: Path
 ) -> None:

@@ -99,6 +99,8 @@ WRONG = {
     "k = 0": (["--k", "0"], 2, "not a valid cutoff: '0'"),
     "k is no number": (["--k", "1,x"], 2, "not a valid cutoff: 'x'"),
     "unknown measures": (["--measure", "ncdg@10,recal@5"], 2, "did you mean ndcg@10?; --measure: 'recal@5'"),
+    "a measure with swapped letters": (["--measure", "ngcd@10"], 2, "did you mean ndcg@10?"),
+    "a system for a file": (["--run", "bm25"], 2, "run by 'goldbench retrieve'"),
     "a missing query": (["--missing", "error"], 2, "lacks the judged query 'q3'"),
     "an unknown format": (["--format", "xml"], 2, ""),
     "the same name twice": (["--run", "A=a.trec"], 2, "called A already"),

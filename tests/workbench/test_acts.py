@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -9,14 +11,19 @@ import pytest
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels, write_run
 from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.measures.names import parse_measures
 from goldbench.pipeline.review.apply import apply_review
 from goldbench.pipeline.review.queue import QueueSettings
 from goldbench.pipeline.review.server import opened as review_opened
 from goldbench.pipeline.review.settled_decisions import settled_decisions
 from goldbench.pipeline.review.state import fold
 from goldbench.pipeline.review.team import team_of
+from goldbench.pipeline.score.runs import load_gold, load_run, score_run
+from goldbench.pipeline.workbench.set_table import SetTable
+from goldbench.pipeline.workbench.workbench_server import Wanted, Workbench, opened
 from tests.review.test_http import Client
-from tests.workbench.conftest import Site, serving
+from tests.workbench import workbench_set
+from tests.workbench.conftest import Site, serving, wanted
 
 
 def act(client: Client, number: int = 0, **more: Any) -> Any:
@@ -107,6 +114,37 @@ def test_the_means_show_what_applying_would_change(site: Site) -> None:
     means = {one["system"]: one for one in found["means"]}
     assert found["pending"]
     assert means["vectors"]["applied"][1] > means["vectors"]["now"][1]
+
+
+def test_the_first_passage_that_is_no_help_does_not_count_as_relevant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(workbench_set.GRADES, "q-x", {"en1": 2, "en2": 0})
+    folder = workbench_set.write_workbench_set(tmp_path / "set")
+    measures = parse_measures(["mrr@3"])
+    with serving(folder, asked=Wanted(measures, 3, {})) as site:
+        anna = site.client()
+        found = act(anna, query="q-x", passage="en2", grade=1).json
+        assert list_of(found, "words")["scores"] == [0.5]  # en1 stands behind en2
+        judged(anna, "de3", 1, 1)
+        told = {one["system"]: one["applied"] for one in anna.get("/api/list").json["means"]}
+    apply_review(folder, ledger=None)
+    gold = load_gold(folder)
+    assert gold.level == 2
+    for system, (applied,) in told.items():
+        run = load_run(folder / "runs" / f"{system}.trec")
+        (values,) = score_run(gold, run, parse_measures(["mrr@3"], rel=gold.level)).values.values()
+        assert round(fmean(values), 4) == applied
+
+
+def test_lines_made_ahead_are_those_that_the_list_shows(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(site.folder, None) as (material, ledger):
+        made = Workbench.of(material, ledger, wanted(site.folder)).answers
+        judged(site.client(), "de3", 3)
+        made.prepare(lambda: False)
+        shown = site.client().get("/api/list").json["rows"]
+        monkeypatch.delattr(SetTable, "_made")
+        assert made.list("anna", {})["rows"] == shown
 
 
 def test_a_query_whose_only_answer_is_graded_down_has_no_figures(site: Site) -> None:

@@ -151,7 +151,8 @@ def _walk_argument(given: str, is_run: Callable[[Path], bool]) -> _Walk:
         walk = _Walk(path, is_run)
         _walk_folder(walk)
         if not walk.files:
-            raise InputError(shown(given), f"holds no document that can be read{_passed_over(walk)}")
+            kinds = " ".join(sorted(KINDS))
+            raise InputError(shown(given), f"holds no document that can be read{_passed_over(walk)}; give {kinds}")
         return walk
     if not path.is_file():
         raise InputError(shown(given), "is neither a file nor a folder (a broken link, a pipe or a device)")

@@ -41,7 +41,7 @@ function show(found) {
   $("counts").replaceChildren(
     table(["Part", "judged", "by you", "total"], lanes, "Pairs"),
     make("p", `Judged twice: ${found.twice} of ${amount(found.wanted_twice, "pair")} for two people. Disagreements: ${found.disputed}. Bad queries: ${found.bad_queries}.`),
-    make("p", `You judged ${amount(found.judged, "pair")}; median time ${found.median_s === null ? "not known" : `${found.median_s} s`}; ${found.too_fast} in under 0.7 s.`),
+    make("p", `You gave ${amount(found.judged, "judgment")}, repeated pairs included; median time ${found.median_s === null ? "not known" : `${found.median_s} s`}; ${found.too_fast} in under 0.7 s.`),
     make("p", found.again.pairs ? `Repeated pairs: you gave the same grade to ${found.again.same} of ${found.again.pairs}.` : "No repeated pairs yet."),
   );
   $("people").replaceChildren(table(["Name", "judged", "target", "left"], found.people.map(someone), "Passages by person"));

@@ -219,7 +219,7 @@ function actions(page) {
 }
 
 function about(query) {
-  const told = Object.entries(query.about || {}).map(([key, value]) => [LABELS[key] || key, typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value)]);
+  const told = Object.entries(query.about || {}).map(([key, value]) => [LABELS[key] || key, key === "overlap" ? `${Math.round(value * 100)} %` : typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value)]);
   return told.length ? make("dl", { class: "about" }, ...told.flatMap(([key, value]) => [make("dt", {}, key), said(value, "dd")])) : null;
 }
 

@@ -323,6 +323,10 @@ async function look() { // read everything again if the files of the set changed
   else if (query.id === state.query) showAgain(query);
 }
 
+function folded(brief, whole) { // a long warning: what it begins and ends with, and all of it on a click
+  return make("details", {}, make("summary", { dir: "auto" }, brief), said(whole));
+}
+
 async function load() {
   const found = await ask(() => source.list());
   if (!found) return false;
@@ -330,7 +334,7 @@ async function load() {
   const told = [data.notice, ...data.problems, meant && meant !== data.name ? `The link that led here is about the set ${meant}; this page shows ${data.name}. Start goldbench open with the other set.` : ""];
   $("set").replaceChildren(name(data.set));
   $("about").textContent = `${amount(data.queries, "query", "queries")}, ${amount(data.passages, "passage")}, ${amount(data.systems.length, "system")}`;
-  $("warnings").replaceChildren(...told.filter(Boolean).map((text) => said(text)));
+  $("warnings").replaceChildren(...told.filter(Boolean).map((text) => (text === data.notice && data.brief !== text ? folded(data.brief, text) : said(text))));
   showFigures();
   fillFilters();
   await search();
