@@ -100,6 +100,5 @@ def test_an_opened_query_shows_grades_and_what_is_unjudged(shown: Any) -> None:
 
 def test_it_fits_a_narrow_screen(shown: Any) -> None:
     shown.set_viewport_size({"width": 360, "height": 800})
-    shown.wait_for_timeout(500)  # figures follow the window a little later
-    assert shown.evaluate("document.documentElement.scrollWidth") <= 360
+    shown.wait_for_function("document.documentElement.scrollWidth <= 360")  # figures follow the window a little later
     shown.set_viewport_size({"width": 1000, "height": 900})

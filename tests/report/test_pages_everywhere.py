@@ -225,8 +225,8 @@ def test_every_page_fits_asks_for_nothing_and_has_no_barrier(
         for number in range(2):
             shown.locator("#list > details > summary").nth(number).click()
     shown.evaluate("for (const one of document.querySelectorAll('main details:not(#list *)')) one.open = true")
-    shown.wait_for_timeout(500)  # figures follow the window a little later
-    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    fits = "width => document.documentElement.scrollWidth <= width"
+    shown.wait_for_function(fits, arg=width)  # figures follow the window a little later
     found = Axe().run(shown).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
     assert (shown.asked, shown.said, shown.evaluate("window.broken")) == ([pages[name].as_uri()], [], None)

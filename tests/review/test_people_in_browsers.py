@@ -59,7 +59,7 @@ def test_while_the_server_is_away_decisions_wait_and_are_sent_once(
     anna = person(served.links["anna"])
     anna.press("3")
     anna.saved()
-    anna.page.wait_for_timeout(300)
+    anna.page.wait_for_function("() => items.length === 12 && !fetching")
     served.process.kill()
     served.process.wait()
     anna.offline = True
@@ -74,7 +74,7 @@ def test_while_the_server_is_away_decisions_wait_and_are_sent_once(
         "() => { const e = new Event('beforeunload', {cancelable: true}); dispatchEvent(e); return e.defaultPrevented }"
     ), "leaving is asked about"
     process("--annotator", "anna", port=served.port)
-    anna.page.wait_for_function("() => document.getElementById('alarm').hidden", timeout=20_000)
+    anna.page.wait_for_function("() => document.getElementById('alarm').hidden")
     anna.saved()
     anna.offline = False
     assert [event.grade for event in events_of(tmp_path / "set")] == [3, 1, 2]
@@ -100,7 +100,7 @@ def test_while_its_ledger_is_gone_decisions_wait_and_are_sent_once(
     assert not list(home.glob("review.sqlite*")), "a new ledger was made in its place"
     for name in ledger:
         (away / name).rename(home / name)
-    anna.page.wait_for_function("() => document.getElementById('alarm').hidden", timeout=20_000)
+    anna.page.wait_for_function("() => document.getElementById('alarm').hidden")
     anna.saved()
     anna.offline = False
     assert [event.grade for event in events_of(home)] == [3, 1]
@@ -194,8 +194,7 @@ def test_every_screen_fits_and_has_no_serious_barrier(site: Sites, person: Peopl
     anna.saved()
     for path in ("", "progress", "adjudicate"):
         if path:
-            anna.page.goto(served.base + path)
-            anna.page.wait_for_timeout(200)
+            anna.visit(served.base + path)
         assert anna.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
         found = Axe().run(anna.page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in {"serious", "critical"}] == []
@@ -285,8 +284,8 @@ def test_a_page_at_another_port_can_neither_read_nor_write(site: Sites, person: 
         page.set_content(
             f"<form method=post action='{served.base}api/event' enctype='text/plain'><input name=x></form>"
         )
-        page.evaluate("document.forms[0].submit()")
-        page.wait_for_timeout(300)
+        with page.expect_response("**/api/event"):
+            page.evaluate("document.forms[0].submit()")
         other.shutdown()
         thread.join()
     assert set(tried) <= {"refused", "opaque"}
