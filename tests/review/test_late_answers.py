@@ -120,11 +120,12 @@ def test_an_overview_or_a_passage_of_it_that_comes_late_interrupts_nobody(site: 
 def test_a_count_from_before_a_decision_does_not_take_it_back(site: Sites, person: People) -> None:
     anna = person(site(queries=2, passages=4).links["anna"])
     anna.page.wait_for_function("() => items.length === 8 && !fetching")
-    late = Late(anna.page, "/api/next")
+    late = Late(anna.page, "/api/next", first=1)
     anna.page.evaluate("() => { stayInTouch() }")
     late.wait()
     anna.press("2")
     anna.saved()
+    anna.page.wait_for_function("() => !fetching")
     late.let_go()
     assert anna.text("count") == "You: 1 · Everyone: 1 of 8 · Left: 7"
 
@@ -155,13 +156,13 @@ def test_a_new_wording_that_is_typed_while_a_disagreement_is_settled_stays(site:
     assert wording.input_value() == "0 1 2 3"
     assert carl.text("left") == "1 disagreement left"
     late = Late(carl.page, "/api/event")
-    reject = carl.page.get_by_role("button", name="Reject it")
-    reject.dblclick()
+    anyway = carl.page.get_by_role("button", name="Judge it anyway")
+    anyway.dblclick()
     late.wait()
     late.let_go()
     carl.page.locator("#bad-queries", has_text="None.").wait_for()
     own = [event.kind.value for event in served.events() if event.annotator == "carl"]
-    assert own == ["adjudicate", "reject_query"]
+    assert own == ["adjudicate", "reopen"]
     assert len(fold(served.events()).adjudicated()) == 1
 
 

@@ -122,6 +122,7 @@ def visitor(browser: Any) -> Iterator[Callable[..., Visitor]]:
 
     yield come
     for one in people:
+        one.page.unroute_all(behavior="ignoreErrors")  # else what is under way fails in the next test
         one.page.context.close()
     for one in people:
         assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,", "file:"))] == []

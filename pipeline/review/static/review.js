@@ -141,6 +141,7 @@ async function pump() {
   if (queue.length) return;
   $("alarm").hidden = true;
   if (!dry && (!current() || missing())) fill();
+  else if (!current()) show(); // only now it is known that nothing is left
 }
 
 function stuck(why) {
@@ -281,9 +282,10 @@ function show() {
 
 function nothing() {
   const waits = queue.length ? "You judged all passages in reserve. The next ones come when the server is back." : "Loading …";
-  $("asks").textContent = dry ? "Nothing is left to judge." : waits;
+  const done = dry && !queue.length; // the answer to a decision may bring passages
+  $("asks").textContent = done ? "Nothing is left to judge." : dry ? "Saving …" : waits;
   $("state").textContent = "";
-  $("text").textContent = dry ? "You have judged all your passages. The progress page shows how far people and the judge agree." : "";
+  $("text").textContent = done ? "You have judged all your passages. The progress page shows how far people and the judge agree." : "";
   if (!dry) fill();
 }
 
