@@ -177,9 +177,9 @@ async def test_a_server_that_accepts_calls_and_answers_none_is_said_to_be_slow_n
 
 async def test_a_time_out_that_the_user_fixed_is_kept(open_path: Opener, model_server: ServerHandle):
     model_server.script({"when": {"nth": [2, 3, 4, 5]}, "do": {"hang": True}})
-    async with open_path(timeout_seconds=0.2) as path:
+    async with open_path(timeout_seconds=0.4) as path:
         await path.complete(verdict_request(0))
-        with pytest.raises(CallFailed, match=r"within 0.2 s \(4 attempts\)"):
+        with pytest.raises(CallFailed, match=r"within 0.4 s \(4 attempts\)"):
             await path.complete(verdict_request(1))
         await path.complete(verdict_request(2))
 

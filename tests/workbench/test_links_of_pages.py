@@ -45,6 +45,7 @@ def test_three_clicks_lead_from_a_figure_of_a_page_to_the_passage_that_is_judged
         anna.page.goto(page_at(html, site))
         anna.page.wait_for_selector(".main-svg", state="attached")
         anna.page.locator("#leaderboard a.figure").first.click()  # 1: the figure
+        anna.page.wait_for_function("() => document.getElementById('sort').value === 'first'")
         anna.page.locator("#list > details > summary").first.click()  # 2: the worst query
         item = anna.page.locator("#list > details[open] ol > li.result", has_text="unjudged").first
         passage = item.locator("bdi").first.inner_text()
