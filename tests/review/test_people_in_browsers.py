@@ -65,8 +65,7 @@ def test_while_the_server_is_away_decisions_wait_and_are_sent_once(
     anna.offline = True
     anna.press("1")
     anna.press("2")
-    anna.page.wait_for_function("() => !document.getElementById('alarm').hidden")
-    assert "2 not saved yet" in anna.text("alarm")
+    anna.page.locator("#alarm", has_text="2 not saved yet").wait_for()
     assert (
         anna.page.evaluate("getComputedStyle(document.getElementById('alarm')).backgroundColor") == "rgb(165, 18, 18)"
     )
