@@ -47,6 +47,7 @@ def test_a_server_killed_after_an_acknowledged_key_has_lost_nothing(
     for grade in "312":
         anna.press(grade)
     anna.saved()
+    anna.offline = True
     served.process.kill()
     served.process.wait()
     assert [event.grade for event in events_of(tmp_path / "set")] == [3, 1, 2]

@@ -48,7 +48,6 @@ def test_fifty_passages_judged_while_the_server_is_away_arrive_once_each(person:
     assert anna.text("count") == "You: 51 · Everyone: 51 of 72 · Left: 21"
     again = start_process(folder, *options, port=served.port)
     anna.saved()
-    anna.offline = False
     events = events_of(folder)
     assert [event.grade for event in events] == [3, *(i % 4 for i in range(50))]
     assert set(Counter((event.query_id, event.chunk_id) for event in events).values()) == {1}

@@ -122,7 +122,8 @@ def visitor(browser: Any) -> Iterator[Callable[..., Visitor]]:
 
     yield come
     for one in people:
-        one.page.unroute_all(behavior="ignoreErrors")  # else what is under way fails in the next test
+        if not one.page.is_closed():
+            one.page.unroute_all(behavior="ignoreErrors")  # else what is under way fails in the next test
         one.page.context.close()
     for one in people:
         assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,", "file:"))] == []
