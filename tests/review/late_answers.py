@@ -35,7 +35,7 @@ class Late:
             self._page.wait_for_timeout(5)  # the browser's events are heard meanwhile
 
     def let_go(self) -> None:
-        """Let all answers reach the page, and those of later questions at once; return when it has taken them."""
+        """Let all answers reach the page, and those of later questions at once; return when they are there."""
         held, self._held, self._first = self._held, [], 0
         for route, answer in held:
             route.fulfill(response=answer)
