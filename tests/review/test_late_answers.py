@@ -131,6 +131,15 @@ def test_a_count_from_before_a_decision_does_not_take_it_back(site: Sites, perso
     assert anna.text("count") == "You: 1 · Everyone: 1 of 8 · Left: 7"
 
 
+def test_a_query_reported_as_bad_does_not_come_back_with_a_late_answer(site: Sites, person: People) -> None:
+    anna = person(site(queries=1, passages=1).links["anna"])
+    anna.page.wait_for_function("() => !fetching")
+    anna.page.evaluate("() => { dry = false }")  # as if the last answer were still on its way
+    anna.press("b", moves=False)
+    anna.press("1")
+    assert "Nothing is left" in anna.text("asks")
+
+
 def test_a_new_wording_that_is_typed_while_a_disagreement_is_settled_stays(site: Sites, person: People) -> None:
     names = ("anna", "bob", "carl")
     served = site(queries=3, passages=1, annotators=names, queue=only("A", overlap=1.0))

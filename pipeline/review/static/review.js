@@ -207,7 +207,7 @@ async function fill() {
     drop(lost);
     append(more);
     count();
-    const passed = items.findIndex((item) => !item.said);
+    const passed = items.findIndex((item) => !item.said && !item.bad); // a query reported as bad does not come again
     if (!current()) {
       if (dry && passed >= 0) at = passed; // passages skipped without judging are shown again
       show();
@@ -374,7 +374,8 @@ function badQuery(reason) {
   if (!item) return;
   const text = $("wording").value.trim();
   const id = send({ kind: "bad_query", pair: item.pair, reason });
-  acts.push({ id, item, was: { said: item.said, grade: item.grade }, is: { said: item.said, grade: item.grade } });
+  acts.push({ id, item, was: { said: item.said, grade: item.grade, bad: false }, is: { said: item.said, grade: item.grade, bad: true } });
+  item.bad = true;
   if (text) acts.push({ id: send({ kind: "edit_query", query: item.query, text }), item, was: {}, is: {} });
   undone = [];
   say("Query reported as bad.");
