@@ -104,7 +104,7 @@ class Nursery:
     ) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(30)
+        self._process.wait(100)
         assert self._process.stdout is not None
         self._process.stdout.close()
 

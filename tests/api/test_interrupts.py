@@ -57,7 +57,7 @@ def test_an_interrupt_during_calls_leaves_nothing_and_loses_no_answer(
     while process.poll() is None and model_server.stats()["answered"] < 2:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=100)
     assert out.startswith("interrupted ['MainThread'"), err
     assert "asyncio-portal" not in out
     assert not (tmp_path / "run").exists()
@@ -79,7 +79,7 @@ def test_an_interrupt_during_a_stage_without_calls_ends_it(tmp_path: Path) -> No
         time.sleep(0.05)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=100)
     left = out.replace(", 'goldbench preload'", "")  # a thread that imports ends by itself, and holds up nobody's end
     assert left == "interrupted ['MainThread']\n", err
     assert not (tmp_path / "run").exists()

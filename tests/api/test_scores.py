@@ -679,11 +679,11 @@ def test_a_time_limit_holds_for_every_kind_of_retriever(gold: GoldSet) -> None:
             time.sleep(60)
             return {}
 
-    with pytest.raises(goldbench.RetrieverFailed, match=r"did not answer in 0\.1 s"):
-        gold.evaluate(sleeps, timeout=0.1, progress=False)
+    with pytest.raises(goldbench.RetrieverFailed, match=r"did not answer in 0\.5 s"):
+        gold.evaluate(sleeps, timeout=0.5, progress=False)
     with pytest.raises(goldbench.RetrieverFailed, match=r"did not answer in 0\.12 s while searching"):
         gold.evaluate(Native(), timeout=0.02, progress=False)
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not ended and time.monotonic() < deadline:
         time.sleep(0.01)
     assert ended == [next(iter(gold.queries.values()))], "what is left behind is cancelled"
@@ -725,7 +725,7 @@ def test_an_interrupt_ends_a_retriever_inside_a_running_loop(gold: GoldSet) -> N
             asyncio.run(outside())
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 50
 
 
 @pytest.mark.parametrize("score", ["high", math.nan, None])

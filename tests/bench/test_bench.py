@@ -250,7 +250,7 @@ def test_what_is_finished_survives_an_end_in_the_middle(
         while len(asked(tmp_path)) < 4 and time.monotonic() < until:
             time.sleep(0.02)
         process.send_signal(signal.Signals[sent])
-        process.communicate(timeout=30)
+        process.communicate(timeout=100)
     assert process.returncode == code
     assert not (gold / "bench" / "experiment.json").exists()
     done = goldbench("bench", "gold", "-c", "bench.toml", "--system", "words", "--system", "flat")

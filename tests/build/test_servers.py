@@ -77,7 +77,7 @@ def litellm(tmp_path: Path, model_server: ServerHandle) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(20)
+        process.wait(60)
 
 
 def test_a_build_through_the_real_proxy_of_litellm(

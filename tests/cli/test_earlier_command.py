@@ -26,7 +26,7 @@ def goldset(folder: Path, *arguments: str | bytes, python: tuple[str, ...] = ())
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=100,
         check=False,
     )
     return done.returncode, done.stdout, done.stderr

@@ -139,7 +139,7 @@ def test_at_a_terminal_it_asks_what_no_option_says(documents: Path, tmp_path: Pa
         cwd=tmp_path,
         env=environment,
         encoding="utf-8",
-        timeout=30,
+        timeout=100,
     )
     for question, answer in (("Folder of documents", documents.name), ("Model", ""), ("Retriever", "lsi")):
         child.expect(question)
@@ -160,7 +160,7 @@ def test_at_a_terminal_a_wrong_answer_is_asked_again(documents: Path, tmp_path: 
     pexpect = pytest.importorskip("pexpect")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
     child = pexpect.spawn(
-        sys.executable, ["-m", "goldbench", "init"], cwd=tmp_path, env=environment, encoding="utf-8", timeout=30
+        sys.executable, ["-m", "goldbench", "init"], cwd=tmp_path, env=environment, encoding="utf-8", timeout=100
     )
     for question, wrong, told, right in (
         ("Folder of documents", "nowhere", "not found", documents.name),

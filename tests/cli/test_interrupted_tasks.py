@@ -47,7 +47,7 @@ def test_an_interrupt_in_a_task_prints_one_line(tmp_path: Path) -> None:
         env={"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=100,
         check=False,
     )
     assert done.stderr == "goldbench: interrupted; run the same command again to continue\n"

@@ -30,7 +30,7 @@ from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.scorecard import Baseline
 from tests.conftest import posix
 
-pytestmark = [posix, pytest.mark.timeout(20)]
+pytestmark = [posix, pytest.mark.timeout(100)]
 
 
 def _exchanged(path: Path) -> str:

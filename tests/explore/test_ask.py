@@ -196,7 +196,7 @@ def test_on_a_terminal_questions_are_asked_for_at_a_prompt(gold: Path) -> None:
             break
         seen += piece
     os.close(ours)
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
     assert b"? " in seen
     assert b" 1. pump" in seen
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -34,6 +35,15 @@ def verdict_request(number: int = 0, **changes: Any) -> ChatRequest[Verdict]:
         "max_tokens": 100,
     }
     return ChatRequest(**{**values, **changes})
+
+
+async def comes_about(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, while other tasks go on."""
+    for _ in range(3000):
+        if holds():
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("it did not come about")
 
 
 Opener = Callable[..., contextlib.AbstractAsyncContextManager[ModelPath]]

@@ -54,7 +54,7 @@ async def ask(path: ModelPath, *numbers: int) -> list[Any]:
 
 def sent(server: ServerHandle) -> tuple[int, int]:
     """Return how many batches the server has had since its start and how many lines since the last reset."""
-    with urllib.request.urlopen(f"{server.base_url}/batches", timeout=5) as response:
+    with urllib.request.urlopen(f"{server.base_url}/batches", timeout=60) as response:
         count = response.read().count(b'"object": "batch"')
     return count, server.stats()["by_kind"].get("batch-line", 0)
 
@@ -251,17 +251,17 @@ def test_another_process_picks_up_the_batch_of_one_that_is_gone(how: str, model_
     first = started(tmp_path, *command, "--out", "run", "--batch")
     until_sent(first)
     first.send_signal(signal.Signals[how])
-    _, messages = first.communicate(timeout=30)
+    _, messages = first.communicate(timeout=100)
     if how == "SIGINT":
         assert first.returncode == 130
         assert "the same command fetches them" in messages
     assert not (tmp_path / "run" / "dataset.json").exists()
     time.sleep(1)
     second = started(tmp_path, *command, "--out", "run", "--batch")
-    _, messages = second.communicate(timeout=60)
+    _, messages = second.communicate(timeout=100)
     assert second.returncode == 0, messages
     assert "of an earlier run" in messages
     assert model_server.stats()["by_kind"]["batch-line"] == 8
     third = started(tmp_path, *command, "--out", "single", "--answers", "other.sqlite")
-    third.communicate(timeout=60)
+    third.communicate(timeout=100)
     assert artifacts(tmp_path / "run") == artifacts(tmp_path / "single")

@@ -191,7 +191,7 @@ async def test_each_call_ends_soon_with_an_answer_or_an_error_of_ours(
             began = time.monotonic()
             ended = await asyncio.gather(*(_outcomes(url, numbers) for numbers in shares))
             before = before or psutil.Process().memory_info().rss  # after the first calls have set everything up
-            assert time.monotonic() - began < 40, f"seed {SEED}, numbers {2 * first + 1} to {2 * last}"
+            assert time.monotonic() - began < 150, f"seed {SEED}, numbers {2 * first + 1} to {2 * last}"
             for number, outcome in zip(itertools.chain(*shares), itertools.chain(*ended), strict=True):
                 told = f"seed {SEED}, number {number}: {outcome!r}"
                 assert isinstance(outcome, Verdict | GoldbenchError), told

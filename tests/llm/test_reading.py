@@ -121,10 +121,10 @@ def test_a_misfit_says_where_and_why_without_content(reply: str, problem: str):
     ],
 )
 def test_hostile_replies_are_turned_down_quickly(reply: str):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(Misfit):
         read_answer(reply, Verdict)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @given(st.text())

@@ -48,7 +48,7 @@ class ServerHandle:
     def stop(self) -> None:
         """End the process."""
         self.process.terminate()
-        self.process.wait(10)
+        self.process.wait(60)
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
                 pipe.close()
@@ -56,7 +56,7 @@ class ServerHandle:
     def _call(self, path: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self._control_url}/{path}", data, {"content-type": "application/json"})
-        with urllib.request.urlopen(request, timeout=10) as response:
+        with urllib.request.urlopen(request, timeout=60) as response:
             return json.loads(response.read())
 
 
@@ -67,7 +67,7 @@ def start_server(*arguments: str) -> ServerHandle:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        raise RuntimeError(f"the model server did not start: exit code {process.wait(5)}")
+        raise RuntimeError(f"the model server did not start: exit code {process.wait(60)}")
     said = json.loads(line)
     return ServerHandle(process, said["base_url"], said["control_url"])
 

@@ -25,7 +25,7 @@ SCHEMA = {"type": "object", "properties": {"skip_reason": {"type": "null"}, "can
 def _post(server: ServerHandle, path: str, body: dict[str, Any]) -> dict[str, Any]:
     data = json.dumps(body).encode()
     request = urllib.request.Request(f"{server.base_url}{path}", data, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         return json.loads(response.read())
 
 
@@ -126,17 +126,17 @@ def test_a_batch_is_answered_in_any_order_with_its_errors_apart(model_server: Se
     upload = urllib.request.Request(
         f"{model_server.base_url}/files", form.encode(), {"content-type": "multipart/form-data; boundary=b"}
     )
-    with urllib.request.urlopen(upload, timeout=5) as response:
+    with urllib.request.urlopen(upload, timeout=60) as response:
         file = json.loads(response.read())
     order = {"input_file_id": file["id"], "endpoint": "/v1/chat/completions", "completion_window": "24h"}
     batch = _post(model_server, "/batches", order)
     time.sleep(0.3)
-    with urllib.request.urlopen(f"{model_server.base_url}/batches/{batch['id']}", timeout=5) as response:
+    with urllib.request.urlopen(f"{model_server.base_url}/batches/{batch['id']}", timeout=60) as response:
         batch = json.loads(response.read())
     assert batch["status"] == "completed"
     assert batch["request_counts"] == {"total": 3, "completed": 2, "failed": 1}
     with urllib.request.urlopen(
-        f"{model_server.base_url}/files/{batch['output_file_id']}/content", timeout=5
+        f"{model_server.base_url}/files/{batch['output_file_id']}/content", timeout=60
     ) as response:
         rows = [json.loads(line) for line in response.read().splitlines()]
     assert [row["custom_id"] for row in rows] == ["2", "0"]
@@ -148,7 +148,7 @@ def test_the_server_ends_with_whoever_started_it():
         "import os; from tests.model_server.fixture import start_server; "
         "print(start_server().process.pid, flush=True); os._exit(1)"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30).stdout
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=100).stdout
     from psutil import pid_exists
 
     for _ in range(100):
@@ -184,7 +184,7 @@ def test_its_reranker_puts_the_passage_with_the_querys_words_first(model_server:
     body = {"model": "r", "query": "start the pump", "documents": documents, "top_n": 2}
     url = model_server.base_url.removesuffix("v1") + f"{version}/rerank"
     request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=10) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         rows = json.loads(response.read())["results"]
     assert [row["index"] for row in rows] == [2, 1]
     assert model_server.stats()["texts"] == 3

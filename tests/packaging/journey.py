@@ -225,7 +225,7 @@ def judge(link: str) -> None:
         request = urllib.request.Request(
             urllib.request.urljoin(link, path), json.dumps(sent).encode() if sent else None, headers
         )
-        with opener.open(request, timeout=30) as answer:
+        with opener.open(request, timeout=100) as answer:
             return str(answer.read().decode())
 
     page = ask(link)
@@ -257,7 +257,7 @@ def served(here: Installed) -> Iterator[str]:
             if found := re.search(r"anna: (http://\S+)", line):
                 yield found[1]
                 process.send_signal(signal.SIGINT)
-                assert "Stopped" in process.communicate(timeout=30)[0]
+                assert "Stopped" in process.communicate(timeout=100)[0]
                 return
         raise AssertionError("".join(said))
     finally:

@@ -111,5 +111,5 @@ def test_the_commands_of_the_image_build_it_show_help_and_tell_a_healthy_page(pr
             assert run(*health).returncode == 0, (tmp_path / "log").read_text(encoding="utf-8")
         finally:
             page.terminate()
-            page.wait(30)
+            page.wait(100)
     assert (tmp_path / "ledger.sqlite").is_file()

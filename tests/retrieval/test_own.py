@@ -257,7 +257,7 @@ def test_a_function_that_closes_everything_is_one_line(tmp_path: Path, capfd: py
 def test_threads_that_a_function_leaves_behind_do_not_keep_the_command(tmp_path: Path) -> None:
     started = time.monotonic()
     assert list(functions(tmp_path, "left_behind")) == ["c1"]
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 50
 
 
 @posix
@@ -272,11 +272,11 @@ def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-m", "goldbench", "retrieve", "gold.json", "-o", "r.trec", "--system", "python:stuck:f"]
     with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
-        assert _soon((tmp_path / "asked").exists, 30)
+        assert _soon((tmp_path / "asked").exists, 60)
         process.send_signal(signal.SIGTERM)
-        process.wait(10)
+        process.wait(60)
     child = int((tmp_path / "pid").read_text())
-    assert _soon(lambda: not psutil.pid_exists(child), 10)
+    assert _soon(lambda: not psutil.pid_exists(child), 60)
 
 
 def _soon(happens: Any, seconds: float) -> bool:

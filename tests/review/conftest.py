@@ -26,8 +26,13 @@ BROWSER = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.
 CHANGED = """pair => {
     const {pair: now, painted} = document.getElementById('text').dataset;
     const ended = document.getElementById('asks').textContent.startsWith('Nothing');
-    return now !== undefined && now !== pair && now === painted && (now || ended);
+    if (now === undefined || now === pair || now !== painted) return false;
+    return now ? performance.now() - shownAt > TOO_SOON_MS : ended; // sooner, a key is half of a double press
 }"""
+ANSWERED = """() => ['left', 'found', 'counts'].some(id => document.getElementById(id)?.textContent)"""
+"""Whether the page of disagreements, the history or the progress has its data."""
+LIMIT_MS = 30_000
+"""How long a browser's page may take: a limit for what hangs, not for what is slow."""
 SAVED = "() => document.getElementById('saved').textContent === 'saved ✓'"
 
 
@@ -105,7 +110,7 @@ def serving(place: Path) -> Iterator[Callable[..., Site]]:
 
         def stop() -> None:
             server.should_exit = True
-            thread.join(20)
+            thread.join(60)
             sock_context.__exit__(None, None, None)
             review_context.__exit__(None, None, None)
 
@@ -180,7 +185,6 @@ class Person:
 
     def wait_for_passage(self, other_than: str | None) -> None:
         self.page.wait_for_function(CHANGED, arg=other_than)
-        self.page.wait_for_timeout(60)  # sooner, a key is taken for the second half of a double press
 
     @property
     def pair(self) -> str:
@@ -191,6 +195,12 @@ class Person:
         self.page.keyboard.press(key)
         if moves:
             self.wait_for_passage(before)
+
+    def visit(self, link: str) -> Person:
+        """Open a page beside that of the passages, and wait for what it shows of the server's answer."""
+        self.page.goto(link)
+        self.page.wait_for_function(ANSWERED)
+        return self
 
     def saved(self) -> Person:
         self.page.wait_for_function(SAVED)
@@ -207,13 +217,15 @@ def person(browser: Any) -> Iterator[Callable[..., Person]]:
 
     def come(link: str | None = None, **options: Any) -> Person:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        context.set_default_timeout(8000)
+        context.set_default_timeout(LIMIT_MS)
         found = Person(context.new_page())
         people.append(found)
         return found.open(link) if link else found
 
     yield come
     for one in people:
+        if not one.page.is_closed():
+            one.page.unroute_all(behavior="ignoreErrors")  # else what is under way fails in the next test
         one.page.context.close()
     for one in people:
         assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,"))] == []

@@ -39,12 +39,8 @@ def postgres(programs: Path | None = None) -> Iterator[str]:
     data = Path(tempfile.mkdtemp(prefix="goldbench-postgres-"))  # pytest closes its own folders to other users
     if user:
         shutil.chown(data, user)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=80 -c shared_buffers=32MB -c fsync=off"
     _run(user, programs / "initdb", "-D", data, "-U", "goldbench", "-A", "trust", "-E", "UTF8", "--locale=C")
-    _run(user, programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
+    port, options = _started(user, programs, data)
     address = f"postgresql://goldbench@127.0.0.1:{port}/postgres"
     _RESTART[address] = lambda: _run(
         user, programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "-o", options, "-l", data / "log", "restart"
@@ -55,6 +51,21 @@ def postgres(programs: Path | None = None) -> Iterator[str]:
         del _RESTART[address]
         _run(user, programs / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
         shutil.rmtree(data, ignore_errors=True)
+
+
+def _started(user: str | None, programs: Path, data: Path, tries: int = 3) -> tuple[int, str]:
+    """Start a database at a free port, and at another one if somebody takes that meanwhile."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = f"-h 127.0.0.1 -p {port} -k {data} -c max_connections=80 -c shared_buffers=32MB -c fsync=off"
+    try:
+        _run(user, programs / "pg_ctl", "-D", data, "-w", "-l", data / "log", "-o", options, "start")
+    except subprocess.CalledProcessError:
+        if tries == 1:
+            raise
+        return _started(user, programs, data, tries - 1)
+    return port, options
 
 
 def restart(address: str) -> None:
@@ -74,5 +85,5 @@ def _user() -> str | None:
 
 def _run(user: str | None, *command: object) -> None:
     subprocess.run(
-        [str(part) for part in command], user=user, check=True, stdout=subprocess.DEVNULL, cwd="/", timeout=60
+        [str(part) for part in command], user=user, check=True, stdout=subprocess.DEVNULL, cwd="/", timeout=200
     )

@@ -217,7 +217,7 @@ def test_a_conflict_in_a_file_of_events_is_told_with_its_line(tmp_path: Path) ->
 def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_head(site: Sites) -> None:
     served = site(queries=1, passages=2)
     anna = client_of(served)
-    connection = http.client.HTTPConnection("127.0.0.1", anna.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", anna.port, timeout=60)
     times = []
     for _ in range(40):
         started = time.perf_counter()

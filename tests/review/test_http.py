@@ -47,7 +47,7 @@ class Client:
             sent |= {"Origin": f"http://{here}", "Content-Type": "application/json"}
             data = body if isinstance(body, bytes) else json.dumps(body).encode()
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, data, {k: v for k, v in sent.items() if v is not None})
             found = connection.getresponse()
@@ -175,7 +175,7 @@ def test_every_answer_is_kept_to_itself(quiet: Client) -> None:
 def test_an_oversize_body_is_refused_with_and_without_its_length(shared_site: Site, quiet: Client) -> None:
     large = {**judgment(quiet), "note": "x" * 300_000}
     assert quiet.post("/api/event", large).status == 413
-    connection = http.client.HTTPConnection("127.0.0.1", quiet.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", quiet.port, timeout=60)
     headers = {
         "Host": f"127.0.0.1:{quiet.port}",
         "Origin": f"http://127.0.0.1:{quiet.port}",

@@ -71,9 +71,11 @@ def test_nothing_of_the_judge_is_in_any_answer_before_the_judgment(site: Sites, 
 
     anna.page.route("**/*", keep)
     anna.open(served.links["anna"])
-    for key in ("g", "Escape", "c"):
-        anna.press(key, moves=False)
-        anna.page.wait_for_timeout(100)
+    anna.press("g", moves=False)
+    anna.page.locator("#overview[open]").wait_for()
+    anna.press("Escape", moves=False)
+    anna.press("c", moves=False)
+    anna.page.locator("[data-act=context][aria-pressed=true]").wait_for()
     for path in ("/api/session", "/api/next", "/api/query", "/api/context"):
         assert [body for body in bodies if path in body.partition("{")[0]], path
     for word in (
@@ -110,8 +112,9 @@ def test_what_is_said_after_the_judge_was_seen_is_marked_and_the_first_answer_st
     first = anna.pair
     anna.press("0")
     anna.page.locator("#revealed").wait_for()
+    second = anna.pair
     anna.page.locator("#change").click()
-    anna.page.wait_for_timeout(80)
+    anna.wait_for_passage(second)
     assert anna.pair == first
     anna.press("3")
     anna.saved()

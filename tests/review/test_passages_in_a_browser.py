@@ -308,8 +308,7 @@ def test_questions_of_people_in_other_scripts_have_no_barrier_on_any_page(
     carl = person(viewport={"width": 360, "height": 740}, color_scheme="dark")
     carl.page.goto(served.links["carl"])
     for who, path in ((one, ""), (one, "history"), (one, "progress"), (carl, "adjudicate")):
-        who.page.goto(served.base + path)
-        who.page.wait_for_timeout(300)
+        who.visit(served.base + path) if path else who.open(served.base)
         assert who.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
         assert [(path, found["id"]) for found in Axe().run(who.page).response["violations"]] == []
     assert carl.text("asks") == asked

@@ -44,11 +44,10 @@ def test_fifty_passages_judged_while_the_server_is_away_arrive_once_each(person:
         seen.append(anna.pair)
         anna.press(str(i % 4))
     assert len(set(seen)) == 50
-    assert "50 not saved yet" in anna.text("alarm")
+    anna.page.locator("#alarm", has_text="50 not saved yet").wait_for()
     assert anna.text("count") == "You: 51 · Everyone: 51 of 72 · Left: 21"
     again = start_process(folder, *options, port=served.port)
-    anna.page.wait_for_function("() => document.getElementById('saved').textContent === 'saved ✓'", timeout=30_000)
-    anna.offline = False
+    anna.saved()
     events = events_of(folder)
     assert [event.grade for event in events] == [3, *(i % 4 for i in range(50))]
     assert set(Counter((event.query_id, event.chunk_id) for event in events).values()) == {1}
@@ -224,7 +223,7 @@ def test_no_page_has_a_barrier(site: Sites, person: People, options: dict[str, A
     anna.press("Enter", moves=False)
     anna.press("h", moves=False)
     anna.press("c", moves=False)
-    anna.page.locator("#after, #before").first.wait_for(state="attached")
+    anna.page.locator("[data-act=context][aria-pressed=true]").wait_for()
     check("judging")
     anna.press("3")
     anna.saved()
@@ -232,6 +231,5 @@ def test_no_page_has_a_barrier(site: Sites, person: People, options: dict[str, A
     anna.press("?", moves=False)
     check("help")
     for path in ("history", "progress", "adjudicate"):
-        anna.page.goto(served.base + path)
-        anna.page.wait_for_timeout(300)
+        anna.visit(served.base + path)
         check(path)

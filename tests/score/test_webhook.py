@@ -120,7 +120,7 @@ def test_a_server_that_never_comes_to_an_end_is_given_up(answer: bytes) -> None:
         started = time.monotonic()
         url = f"http://127.0.0.1:{server.getsockname()[1]}/{SECRET}"
         assert "did not answer in" in str(tell(url, {}, first_wait=0.001, patience=0.2))
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 60
         stop.set()
 
 

@@ -179,6 +179,6 @@ def test_any_text_gets_an_answer_of_one_line(text: str, language: str | None):
 @pytest.mark.parametrize("language", POINTING)
 @pytest.mark.parametrize("piece", ["this ", "how much ", ", ", "这", "該", "a", " ", "if when ", "dieses "])
 def test_no_pattern_takes_long(language: str, piece: str):
-    started = time.perf_counter()
+    started = time.process_time()
     deixis((piece * 500)[:500], language)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

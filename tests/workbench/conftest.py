@@ -16,7 +16,7 @@ from goldbench.pipeline.review.server import Place, bound
 from goldbench.pipeline.review.team import Team
 from goldbench.pipeline.workbench.workbench_server import Wanted, Workbench, opened
 from goldbench.schemas.review_event import Event
-from tests.review.conftest import browser, events_of
+from tests.review.conftest import LIMIT_MS, browser, events_of
 from tests.review.test_http import Client
 from tests.workbench.workbench_set import write_workbench_set
 
@@ -66,7 +66,7 @@ def serving(folder: Path, *names: str, asked: Wanted | None = None, team: Team |
             yield site
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(60)
     assert site.complaints == []
 
 
@@ -112,7 +112,7 @@ def visitor(browser: Any) -> Iterator[Callable[..., Visitor]]:
 
     def come(address: str | None = None, **options: Any) -> Visitor:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        context.set_default_timeout(8000)
+        context.set_default_timeout(LIMIT_MS)
         found = Visitor(context.new_page())
         found.page.on("request", lambda one: found.asked.append(one.url))
         found.page.on("console", lambda one: found.said.append(one.text) if one.type == "error" else None)
@@ -122,6 +122,8 @@ def visitor(browser: Any) -> Iterator[Callable[..., Visitor]]:
 
     yield come
     for one in people:
+        if not one.page.is_closed():
+            one.page.unroute_all(behavior="ignoreErrors")  # else what is under way fails in the next test
         one.page.context.close()
     for one in people:
         assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,", "file:"))] == []

@@ -45,6 +45,7 @@ def test_three_clicks_lead_from_a_figure_of_a_page_to_the_passage_that_is_judged
         anna.page.goto(page_at(html, site))
         anna.page.wait_for_selector(".main-svg", state="attached")
         anna.page.locator("#leaderboard a.figure").first.click()  # 1: the figure
+        anna.page.wait_for_function("() => document.getElementById('sort').value === 'first'")
         anna.page.locator("#list > details > summary").first.click()  # 2: the worst query
         item = anna.page.locator("#list > details[open] ol > li.result", has_text="unjudged").first
         passage = item.locator("bdi").first.inner_text()
@@ -84,7 +85,7 @@ def test_an_open_page_follows_its_set_and_keeps_what_is_being_written(site: Site
     anna.page.locator("#actions summary").click()
     anna.page.locator("#actions textarea").fill("Halb geschrieben")
     apply_review(site.folder, ledger=None)
-    anna.page.locator("#renewed", has_text="The set was changed and read again at").wait_for(timeout=15000)
+    anna.page.locator("#renewed", has_text="The set was changed and read again at").wait_for()
     assert anna.page.locator("#actions textarea").input_value() == "Halb geschrieben"
     assert not anna.page.locator("#pending").is_visible()
     anna.page.locator("#actions textarea").fill("")
@@ -92,10 +93,10 @@ def test_an_open_page_follows_its_set_and_keeps_what_is_being_written(site: Site
         "document.querySelector('#actions textarea').value = document.querySelector('#asks').textContent"
     )
     write_run(site.folder / "runs" / "third.trec", WORDS, tag="third")
-    anna.page.locator("#figures tr", has_text="third").wait_for(timeout=15000)
+    anna.page.locator("#figures tr", has_text="third").wait_for()
     act(client, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
     apply_review(site.folder, ledger=None)
-    anna.page.locator("#detail", has_text="Choose a query.").wait_for(timeout=15000)  # the query has another id now
+    anna.page.locator("#detail", has_text="Choose a query.").wait_for()  # the query has another id now
 
 
 @pytest.mark.slow

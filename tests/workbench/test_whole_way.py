@@ -45,7 +45,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., str]]:
     yield start
     for process in running:
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=30)
+        said, _ = process.communicate(timeout=100)
         assert said.rstrip().endswith("Stopped.")
 
 

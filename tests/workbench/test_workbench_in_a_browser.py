@@ -31,7 +31,6 @@ def listed(visitor: Visitor) -> list[str]:
 
 def choose(visitor: Visitor, field: str, value: str) -> None:
     visitor.page.locator(f"#{field}").select_option(value)
-    visitor.page.wait_for_timeout(60)
 
 
 def open_all(visitor: Visitor) -> None:
@@ -157,20 +156,20 @@ def test_a_passage_is_judged_and_the_figures_change(site: Site, visitor: Visitor
 @pytest.mark.slow
 def test_a_query_is_edited_rejected_and_sent_to_review(site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{site.links['anna']}#query=q-de")
-    for name, said in (
-        ("save-wording", "Edited by anna"),
-        ("reject", "Rejected by anna"),
-        ("send", "Rejected by anna"),
+    for name, said, done in (
+        ("save-wording", "Edited by anna", "New wording saved."),
+        ("reject", "Rejected by anna", "Query rejected."),
+        ("send", "Rejected by anna", "Sent to review."),
     ):
         if anna.page.locator("#actions").get_attribute("open") is None:
             anna.page.locator("#actions summary").click()
         if name == "save-wording":
             anna.page.locator("#actions textarea").fill("Welcher Druck gilt?")
         anna.page.locator(f"#{name}").click()
-        anna.page.locator("#detail p", has_text=said).first.wait_for()
-        anna.page.wait_for_timeout(100)
+        anna.page.locator("#live", has_text=done).wait_for(state="attached")
+        assert anna.page.locator("#detail p", has_text=said).count() > 0
     assert [event.kind for event in site.events()] == ["edit_query", "reject_query", "bad_query"]
-    assert "rejected" in anna.page.locator("#list a[data-query=q-de]").inner_text()
+    anna.page.locator("#list a[data-query=q-de]", has_text="rejected").wait_for()
 
 
 @pytest.mark.slow

@@ -80,12 +80,14 @@ async function decide(grade) {
   $("alarm").hidden = false;
 }
 
-async function undo() {
-  if (busy || !last) return;
+async function store(body) { // one act after another: a second click is not a second act
+  if (busy) return;
   busy = true;
-  if (await call("/api/event", { kind: "undo", undoes: last })) await load();
+  if (await call("/api/event", body)) await load();
   busy = false;
 }
+
+const undo = () => last && store({ kind: "undo", undoes: last });
 
 function bad(query) {
   const before = query.turns.slice(0, -1).map(({ who, says }) => `${who}: ${says}`).join(" ");
@@ -95,21 +97,28 @@ function bad(query) {
   const row = make("span", "", { className: "row" });
   for (const [kind, name] of [["reopen", "Judge it anyway"], ["reject_query", "Reject it"]]) {
     const button = make("button", name, { type: "button" });
-    button.addEventListener("click", async () => {
-      if (await call("/api/event", { kind, query: query.query })) load();
-    });
+    button.addEventListener("click", () => store({ kind, query: query.query }));
     row.append(button);
   }
   const label = make("label", "New wording ");
   const wording = make("input", "", { maxLength: 2000, value: query.asks, dir: "auto" });
   const keep = make("button", "Use this wording", { type: "button" });
-  keep.addEventListener("click", async () => {
-    if (wording.value.trim() && (await call("/api/event", { kind: "edit_query", query: query.query, text: wording.value.trim() }))) load();
-  });
+  keep.addEventListener("click", () => wording.value.trim() && store({ kind: "edit_query", query: query.query, text: wording.value.trim() }));
   label.append(wording);
   row.append(label, keep);
   entry.append(row);
   return entry;
+}
+
+function showBad(queries) { // an entry that has not changed stays, with what is typed in it
+  const list = $("bad-queries"), wanted = new Map(queries.map((one) => [JSON.stringify(one), one]));
+  for (const entry of [...list.children]) if (!wanted.delete(entry.dataset.query)) entry.remove();
+  for (const [key, one] of wanted) {
+    const entry = bad(one);
+    entry.dataset.query = key;
+    list.append(entry);
+  }
+  if (!queries.length) list.append(make("li", "None."));
 }
 
 async function load() {
@@ -122,8 +131,7 @@ async function load() {
   others = found.others.length;
   $("others").replaceChildren(...found.others.map(({ why, pairs }) => make("li", `${disagreements(pairs, "more ")}: ${why}.`, { dir: "auto" })));
   show();
-  $("bad-queries").replaceChildren(...found.bad.map(bad));
-  if (!found.bad.length) $("bad-queries").append(make("li", "None."));
+  showBad(found.bad);
 }
 
 document.addEventListener("keydown", (event) => {

@@ -61,6 +61,7 @@ async function load(more) {
     $("found").textContent = `${body.total} ${body.total === 1 ? "passage" : "passages"}`;
     $("more").hidden = shown >= body.total;
   } catch (error) {
+    if (mine !== asked) return;
     $("alarm").textContent = error instanceof TypeError ? "The server does not answer." : error.message;
     $("alarm").hidden = false;
   }

@@ -4,6 +4,7 @@
 const $ = (id) => document.getElementById(id);
 const LANES = { A: "random sample", B: "likely judge errors", C: "queries judged completely" };
 let shown = ""; // the counts on the page
+let cells = 0; // how often pairs were asked for: the last answer is shown
 const amount = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
 const figure = (x) => (x.value === null ? `– (${x.reason})` : x.value.toFixed(2) + (x.low === null ? "" : ` [${x.low.toFixed(2)}, ${x.high.toFixed(2)}]`));
 
@@ -85,8 +86,9 @@ function drill(n, human, judge) {
   const button = make("button", `${n}`, { type: "button" });
   button.setAttribute("aria-label", `${amount(n, "pair")}: people ${human}, judge ${judge}`);
   button.addEventListener("click", async () => {
+    const mine = (cells += 1);
     const body = await ask(`/api/cell?human=${human}&judge=${judge}`);
-    if (!body) return;
+    if (!body || mine !== cells) return;
     $("cell").replaceChildren(make("h2", `People ${human}, judge ${judge}`), ...body.items.map(pair));
     $("cell").scrollIntoView();
   });

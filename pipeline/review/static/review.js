@@ -20,7 +20,10 @@ let queue = []; // events that the server has not confirmed yet
 let store = ""; // the storage key of the queue
 let keeps = true; // whether the browser's storage takes the queue
 const aside = new Set(); // the ids of decisions that this set has no place for
-let pumping = false, retry = null, fetching = false, dry = false;
+let pumping = false, retry = null, dry = false;
+let fetching = true; // the start ends it: what the address names comes before the queue
+let stepping = false; // whether the server is taking back or repeating a decision from before this page was opened
+let made = 0; // events so far: a count from before one of them is old
 let shownAt = 0, painted = false, started = Date.now(), times = [];
 let told = { total: 0, done: 0, mine: 0 }; // the server's counts of decided passages: by anybody, by this person
 let notice = ""; // what the next passage's line of state says first
@@ -94,6 +97,7 @@ function setAside(event) { // the set that is served lacks the passage: the deci
 }
 
 function send(event) {
+  made += 1;
   queue.push({ client_id: fresh(), set: me.set, ...event });
   keep();
   pump();
@@ -137,6 +141,7 @@ async function pump() {
   if (queue.length) return;
   $("alarm").hidden = true;
   if (!dry && (!current() || missing())) fill();
+  else if (!current()) show(); // only now it is known that nothing is left
 }
 
 function stuck(why) {
@@ -193,15 +198,16 @@ async function fill() {
   if (fetching || !wanted || queue.length) return;
   fetching = true;
   let again = false;
+  const before = made;
   try {
     const { items: more, lost, count: known } = await ask(`/api/next?n=${wanted}&have=${waiting().join(",")}`);
-    if (!queue.length) told = known;
+    if (!queue.length && before === made) told = known;
     dry = !more.length;
     again = more.length === wanted;
     drop(lost);
     append(more);
     count();
-    const passed = items.findIndex((item) => !item.said);
+    const passed = items.findIndex((item) => !item.said && !item.bad); // a query reported as bad does not come again
     if (!current()) {
       if (dry && passed >= 0) at = passed; // passages skipped without judging are shown again
       show();
@@ -231,6 +237,16 @@ function goTo(item) {
   const place = items.indexOf(item);
   if (place < 0) items.splice(at, 0, item);
   go(place < 0 ? at : place);
+}
+
+const occupied = () => document.querySelector("dialog[open]") || document.activeElement?.matches("textarea, input, select"); // an answer that comes late takes no one's keyboard away
+
+function comesNext(item) {
+  const here = current();
+  if (item === here) return;
+  items = items.filter((one) => one !== item);
+  at = items.indexOf(here);
+  items.splice(at + 1, 0, item);
 }
 
 // --- the screen ----------------------------------------------------------------------------------------------------
@@ -266,9 +282,10 @@ function show() {
 
 function nothing() {
   const waits = queue.length ? "You judged all passages in reserve. The next ones come when the server is back." : "Loading …";
-  $("asks").textContent = dry ? "Nothing is left to judge." : waits;
+  const done = dry && !queue.length; // the answer to a decision may bring passages
+  $("asks").textContent = done ? "Nothing is left to judge." : dry ? "Saving …" : waits;
   $("state").textContent = "";
-  $("text").textContent = dry ? "You have judged all your passages. The progress page shows how far people and the judge agree." : "";
+  $("text").textContent = done ? "You have judged all your passages. The progress page shows how far people and the judge agree." : "";
   if (!dry) fill();
 }
 
@@ -302,9 +319,10 @@ function count() { // each passage counts once, by all its judgments: mine ≤ e
 
 async function stayInTouch() { // others judge too; and passages stay lent to a page that somebody uses
   if (queue.length || fetching || Date.now() - touched > IDLE_MS) return;
+  const before = made;
   const found = await ask(`/api/next?n=${current() ? 0 : 3}&have=${waiting().join(",")}`).catch(() => null);
   if (!found || queue.length) return;
-  told = found.count;
+  if (before === made) told = found.count;
   drop(found.lost);
   append(found.items);
   count();
@@ -337,7 +355,7 @@ function quoted(item) {
 
 function decide(kind, more = {}) {
   const item = current();
-  if (!item || !painted || now() - shownAt < TOO_SOON_MS) return;
+  if (!item || stepping || !painted || now() - shownAt < TOO_SOON_MS) return;
   const ms = Math.round(now() - shownAt);
   const step = Number(kind !== "later") - Number(Boolean(item.said) && item.said !== "later");
   const was = { said: item.said, grade: item.grade };
@@ -356,7 +374,8 @@ function badQuery(reason) {
   if (!item) return;
   const text = $("wording").value.trim();
   const id = send({ kind: "bad_query", pair: item.pair, reason });
-  acts.push({ id, item, was: { said: item.said, grade: item.grade }, is: { said: item.said, grade: item.grade } });
+  acts.push({ id, item, was: { said: item.said, grade: item.grade, bad: false }, is: { said: item.said, grade: item.grade, bad: true } });
+  item.bad = true;
   if (text) acts.push({ id: send({ kind: "edit_query", query: item.query, text }), item, was: {}, is: {} });
   undone = [];
   say("Query reported as bad.");
@@ -366,6 +385,7 @@ function badQuery(reason) {
 }
 
 function undo() {
+  if (stepping) return;
   const act = acts.pop();
   if (!act) return older("undo");
   undone.push(act);
@@ -376,6 +396,7 @@ function undo() {
 }
 
 function redo() {
+  if (stepping) return;
   const act = undone.pop();
   if (!act) return older("redo");
   acts.push(act);
@@ -388,20 +409,28 @@ function redo() {
 
 async function older(kind) { // decisions from before this page was opened: only the server knows them
   if (queue.length) return tell("Wait: not everything is saved yet.");
+  stepping = true;
   try {
     const answer = await post(`/api/${kind}`, { client_id: fresh() });
     const body = await answer.json();
     if (!answer.ok) return tell(sentence(body.error));
     const item = body.item;
-    if (!item) return say(kind === "undo" ? "Undone." : "Redone.");
+    const done = kind === "undo" ? "Undone." : "Redone.";
+    if (!item) return say(done);
     const old = items.find((one) => one.pair === item.pair);
     if (old) Object.assign(old, item);
     stayInTouch();
-    say(kind === "undo" ? "Undone." : "Redone.");
+    if (current() && occupied()) {
+      if (kind === "undo") comesNext(old || item);
+      return tell(kind === "undo" ? "Undone. Its passage comes next." : done);
+    }
+    say(done);
     goTo(old || item);
     if (kind === "redo") advance();
   } catch {
     tell("The server does not answer.");
+  } finally {
+    stepping = false;
   }
 }
 
@@ -460,6 +489,7 @@ async function overview() {
   if (!item) return;
   try {
     const { items: rows } = await ask(`/api/query?query=${item.query}`);
+    if (item !== current() || occupied()) return;
     $("rows").textContent = "";
     for (const row of rows) $("rows").append(line(row));
     $("overview").showModal();
@@ -482,8 +512,12 @@ function line(row) {
   button.append(state, begins);
   button.addEventListener("click", async () => {
     $("overview").close();
+    if (here) return goTo(here);
+    const before = current();
     try {
-      goTo(here || (await ask(`/api/item?pair=${row.pair}`)));
+      const item = await ask(`/api/item?pair=${row.pair}`);
+      if (before !== current() || occupied()) return tell("You went on before the passage was here: choose it again.");
+      goTo(item);
     } catch (error) {
       tell(reason(error));
     }
@@ -544,15 +578,16 @@ function begin() {
   } catch { /* it is shown once more */ }
 }
 
-async function open() { // a passage that another page names, such as the history
+async function named() { // a passage that another page names, such as the history
   const key = new URLSearchParams(location.hash.slice(1)).get("pair");
-  if (!key) return;
+  if (!key) return null;
   history.replaceState(null, "", "/");
   try {
-    goTo(await ask(`/api/item?pair=${encodeURIComponent(key)}`));
+    return await ask(`/api/item?pair=${encodeURIComponent(key)}`);
   } catch (error) {
     notice = reason(error);
     say(notice);
+    return null;
   }
 }
 
@@ -570,6 +605,7 @@ async function start() {
   adopt();
   keep();
   await pump();
+  const first = await named();
   document.addEventListener("keydown", key);
   for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", () => DO[button.dataset.act]());
   for (const button of document.querySelectorAll("[data-grade]")) button.addEventListener("click", (event) => event.detail < 2 && decide("judge", { grade: Number(button.dataset.grade) }));
@@ -586,8 +622,10 @@ async function start() {
   });
   setInterval(() => { $("clock").textContent = `${Math.floor((Date.now() - started) / 60000)} min`; }, 5000);
   setInterval(stayInTouch, 30000);
-  await open();
-  if (!current()) show();
+  fetching = false;
+  if (first) goTo(first);
+  else if (current()) fill();
+  else show();
 }
 
 start();

@@ -116,7 +116,7 @@ function resultRow(page, result, other, second) {
     begins.hidden = whole.open;
     if (!whole.open || whole.children.length > 1) return;
     const passage = await page.ask(() => source.passage(page.query.id, result.id));
-    if (passage) whole.append(opened(page, passage, forms));
+    if (passage && whole.children.length === 1) whole.append(opened(page, passage, forms)); // once, however often it was unfolded meanwhile
   });
   row.append(begins, whole, make("details", {}, make("summary", {}, "Judgments and their reasons"), judgments(result)), judging(page, result) || "");
   return row;
@@ -130,11 +130,12 @@ function systemList(page, at, other, second) {
   const list = make("ol", { class: "results" }, ...one.results.map((result) => resultRow(page, result, other, second)));
   box.append(list);
   if (!one.found) box.append(make("p", { class: "quiet" }, "This system returned nothing for the query."));
-  const rest = () => one.found - (list.querySelectorAll("li").length);
+  const rest = () => one.found - list.children.length;
   if (source.canAct && rest() > 0) {
     const more = button("More results", async () => {
-      const found = await page.ask(() => source.results(page.query.id, at, list.querySelectorAll("li").length + 1));
-      if (!found) return;
+      const shown = list.children.length;
+      const found = await page.ask(() => source.results(page.query.id, at, shown + 1));
+      if (!found || shown !== list.children.length) return; // a second click asked for the same
       list.append(...found.results.map((result) => resultRow(page, result, other, second)));
       more.hidden = rest() <= 0;
     });

@@ -24,12 +24,15 @@ function alarm(text) {
   $("alarm").hidden = !text;
 }
 
+let questions = 0, alarmed = 0; // how many were asked, and before the last alarm
 async function ask(question) {
+  const mine = (questions += 1);
   try {
     const found = await question();
-    alarm("");
+    if (mine > alarmed) alarm(""); // the answer to an earlier question leaves the alarm of a later one
     return found;
   } catch (error) {
+    alarmed = questions;
     alarm(error.message);
     return null;
   }
@@ -184,7 +187,7 @@ function showFields() {
     Object.assign(told, { first: data.systems[first], second: data.systems[second], measure: data.measures[measured()] });
   }
   if (["cause", "where", "kind", "language", "verdict", "rule", "since", "document"].some((key) => state[key])) $("filters-box").open = true;
-  for (const key of FIELDS) if (document.activeElement !== $(key)) $(key).value = told[key] ?? "";
+  for (const key of FIELDS) if (document.activeElement !== $(key) || $(key).matches("select")) $(key).value = told[key] ?? "";
 }
 
 function picker() { // the two systems, beside their lists
@@ -204,7 +207,7 @@ async function set(changes) {
   await search();
   showFields();
   showList();
-  if (current && ("first" in changes || "second" in changes)) showQuery(current);
+  if (current && ("first" in changes || "second" in changes)) showAgain(current);
 }
 
 let searched = "";
@@ -218,6 +221,9 @@ async function search() {
   if (wanted === state.find) holding = found;
 }
 
+let acts = Promise.resolve(); // they go to the server one after another, in the order in which a person did them
+const underway = new Set(); // acts without an answer: a second click is not a second act
+
 const page = {
   chosen, title, meaning, ask, picker,
   get query() { return current; },
@@ -227,9 +233,15 @@ const page = {
   get measures() { return data.measures; },
   get annotator() { return data.annotator; },
   async act(body, done) {
-    const found = await ask(() => source.act({ query: current.id, ...body }));
+    const act = { query: current.id, ...body }, words = JSON.stringify(act);
+    if (underway.has(words)) return;
+    underway.add(words);
+    const answer = acts.then(() => ask(() => source.act(act)));
+    acts = answer;
+    const found = await answer;
+    underway.delete(words);
     if (!found) return;
-    showAgain(found);
+    if (state.query === act.query && current?.id === act.query) showAgain(found, body.note ?? body.text); // who went on to another query stays there
     $("live").textContent = done;
     await load();
   },
@@ -243,10 +255,28 @@ function reopen([id, system, text]) {
   }
 }
 
-function showAgain(query) { // with whatever was unfolded
-  const unfolded = [...$("detail").querySelectorAll("details[open]")].map(pathOf);
+const fields = () => { // what a person fills in, by its place in the query
+  const found = new Map(), places = new Map();
+  for (const node of $("detail").querySelectorAll("textarea, #actions select")) {
+    const place = [node.closest("[data-id]")?.dataset.id, node.closest(".system")?.getAttribute("aria-label")].join("\n");
+    places.set(place, (places.get(place) ?? 0) + 1);
+    found.set(`${place}\n${places.get(place)}`, node);
+  }
+  return found;
+};
+
+function showAgain(query, sent) { // with whatever was unfolded or filled in; not the text that was sent
+  const unfolded = [...$("detail").querySelectorAll("details[open]")].map(pathOf), before = fields(), held = document.activeElement;
   showQuery(query);
   for (const path of unfolded) reopen(path);
+  for (const [place, node] of fields()) {
+    const old = before.get(place);
+    if (!old) continue;
+    if (old.value !== old.defaultValue && old.value.trim() !== sent) node.value = old.value;
+    if (old !== held) continue;
+    node.focus({ preventScroll: true });
+    node.setSelectionRange?.(old.selectionStart, old.selectionEnd);
+  }
 }
 
 function showQuery(query) {
@@ -265,6 +295,8 @@ function showQuery(query) {
 const typing = () => document.activeElement?.matches("input, textarea, select"); // an answer that comes late takes no one's keyboard away
 
 async function open(query, push = true) {
+  const passage = reached;
+  reached = "";
   state.query = query;
   writeAddress(push);
   const found = await ask(() => source.query(query));
@@ -274,8 +306,7 @@ async function open(query, push = true) {
   $("detail").scrollTop = 0;
   if (matchMedia("(max-width: 60rem)").matches) scrollTo(0, 0);
   if (!typing()) $("detail").focus({ preventScroll: true });
-  if (reached) reach(reached);
-  reached = "";
+  if (passage) reach(passage);
 }
 
 function close(push = true) {
@@ -314,22 +345,33 @@ async function look() { // read everything again if the files of the set changed
     return; // the next question tells that the server does not answer
   }
   if (found.read === data.read) return;
+  searched = ""; // the passages may hold other words now
   await load();
   $("renewed").textContent = found.problem || `The set was changed and read again at ${new Date().toLocaleTimeString("en-GB")}.`;
   $("renewed").hidden = false;
   if (!current || written()) return;
-  const query = data.rows.some((row) => row.id === state.query) ? await ask(() => source.query(state.query)) : null;
-  if (!query) close();
-  else if (query.id === state.query) showAgain(query);
+  const wanted = state.query;
+  const query = data.rows.some((row) => row.id === wanted) ? await ask(() => source.query(wanted)) : null;
+  if (wanted !== state.query) return;
+  if (query) showAgain(query);
+  else close();
 }
 
 function folded(brief, whole) { // a long warning: what it begins and ends with, and all of it on a click
   return make("details", {}, make("summary", { dir: "auto" }, brief), said(whole));
 }
 
+async function looks() { // one after another, however slow the server is
+  await look();
+  setTimeout(looks, LOOK_MS);
+}
+
+let lists = 0, listed = 0; // how often the list was asked for, and which answer is shown
 async function load() {
+  const mine = (lists += 1);
   const found = await ask(() => source.list());
-  if (!found) return false;
+  if (!found || mine < listed) return false;
+  listed = mine;
   data = found;
   const told = [data.notice, ...data.problems, meant && meant !== data.name ? `The link that led here is about the set ${meant}; this page shows ${data.name}. Start goldbench open with the other set.` : ""];
   $("set").replaceChildren(name(data.set));
@@ -365,12 +407,12 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "j") go(1);
   else if (event.key === "k") go(-1);
   else if (event.key === "/") { event.preventDefault(); $("find").focus(); }
-  else if (event.key === "Escape" && current) close();
+  else if (event.key === "Escape" && state.query) close(); // also one that is on its way
 });
 
 readAddress();
-load().then((loaded) => {
-  if (loaded && state.query) open(state.query, false);
+load().then(async (loaded) => {
+  if (loaded && source.look) setTimeout(looks, LOOK_MS);
+  if (loaded && state.query) await open(state.query, false);
   document.body.dataset.ready = "true";
-  if (loaded && source.look) setInterval(look, LOOK_MS);
 });

@@ -197,7 +197,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     archive(tmp_path / "a.docx", {"word/document.xml": b" " * (400 * 2**20)})
     started = time.monotonic()
     assert "bytes, more than 314,572,800: split it" in problem_of(tmp_path / "a.docx")
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
 
 
 def test_a_bomb_by_its_ratio_is_not_unpacked(tmp_path: Path) -> None:

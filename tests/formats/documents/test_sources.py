@@ -224,7 +224,7 @@ def test_a_folder_given_as_a_link_is_read(folder: Path, tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(100)
 def test_pipes_and_sockets_block_nothing_and_are_named(folder: Path) -> None:
     os.mkfifo(folder / "pipe.txt")
     with socket.socket(socket.AF_UNIX) as listener:
@@ -235,7 +235,7 @@ def test_pipes_and_sockets_block_nothing_and_are_named(folder: Path) -> None:
 
 
 @posix
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(100)
 def test_a_pipe_given_by_name_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(InputError, match="neither a file nor a folder"):

@@ -130,7 +130,7 @@ def test_a_file_that_takes_too_long_is_named_with_its_limit_and_the_next_one_is_
     assert outcome.failures == [
         f"{tmp_path / 'a.pdf'}: took more than 2 s: raise documents.seconds, or leave the file out"
     ]
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
 
 
 @posix
@@ -321,12 +321,12 @@ def reading_that_spins(tmp_path: Path) -> tuple[subprocess.Popen[bytes], psutil.
     pdf(tmp_path / "a.pdf", SPINNING)
     script = "import sys; from tests.formats.documents.reading import read; read(sys.argv[1])"
     run = subprocess.Popen([sys.executable, "-c", script, tmp_path], stderr=subprocess.DEVNULL, start_new_session=True)
-    for _ in range(200):
-        if found := psutil.Process(run.pid).children():
-            time.sleep(1)
-            return run, found[0]
+    for _ in range(1200):
+        for worker in psutil.Process(run.pid).children():
+            if worker.cpu_times().user > 1:
+                return run, worker
         time.sleep(0.05)
-    raise AssertionError("no worker was started")
+    raise AssertionError("no worker spins")
 
 
 @posix
@@ -334,18 +334,17 @@ def reading_that_spins(tmp_path: Path) -> tuple[subprocess.Popen[bytes], psutil.
 def test_no_worker_outlives_a_run_that_is_interrupted(tmp_path: Path, number: int) -> None:
     run, worker = reading_that_spins(tmp_path)
     os.killpg(run.pid, number)
-    assert run.wait(10) != 0
-    assert psutil.wait_procs([worker], timeout=5)[1] == []
+    assert run.wait(60) != 0
+    assert psutil.wait_procs([worker], timeout=60)[1] == []
 
 
 @posix
 @pytest.mark.slow
 def test_no_worker_outlives_a_run_that_is_killed(tmp_path: Path) -> None:
     run, worker = reading_that_spins(tmp_path)
-    assert worker.cpu_times().user > 0.2
     run.kill()
     run.wait()
-    assert psutil.wait_procs([worker], timeout=2)[1] == []
+    assert psutil.wait_procs([worker], timeout=60)[1] == []
 
 
 def test_the_worker_sees_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
