@@ -116,13 +116,14 @@ def test_a_data_set_in_a_folder_is_read_anew_and_a_damaged_one_is_one_line(
     monkeypatch.chdir(tmp_path / "set")
     rows = {"queries": {"_id": "q1", "text": "which"}, "qrels": {"query-id": "q1", "corpus-id": "d1", "score": 1}}
     card = "".join(f"- config_name: {name}\n  data_files: {name}.jsonl\n" for name in ("corpus", *rows))
-    Path("README.md").write_text(f"---\nconfigs:\n{card}---\n")
+    Path("README.md").write_text(f"---\nconfigs:\n{card}---\n", encoding="utf-8")
     for name, row in rows.items():
-        Path(f"{name}.jsonl").write_text(json.dumps(row) + "\n")
+        Path(f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     chosen = Options(Chosen(split="train"))
     for number, text in enumerate(("one", "two")):  # of one length, as nobody looks at the size
-        Path("set/corpus.jsonl").write_text(json.dumps({"_id": "d1", "title": "", "text": text}) + "\n")
+        row = {"_id": "d1", "title": "", "text": text}
+        Path("set/corpus.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
         import_benchmark("hf", "set", Path(f"out{number}"), chosen)
         found = json.loads(Path(f"out{number}/dataset.json").read_text(encoding="utf-8"))
         assert found["corpus"] == {"d1": text}
