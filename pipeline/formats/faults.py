@@ -77,7 +77,7 @@ def unreadable(error: OSError | ValueError) -> Fault:
 
 def explain(error: ValidationError) -> str:
     """Return the first problem of a record, without the value."""
-    from goldbench.schemas.record import ID_PATTERN  # loads pydantic, which whoever has this error has loaded
+    from goldbench.schemas.record import ID_PATTERN  # loads pydantic, as the error itself has
 
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"][:3] if part != "[key]")
