@@ -96,14 +96,21 @@ _VALUE = r"simulated\b|local\b|zero\b|skip\b|text\b|-?\d(?:[\w.=,-]*\w)?"
 """Values that messages put behind an option: ``--missing zero``, ``--relevant-from 1``, ``--grades 0=0,1..2=1``."""
 _OPTION = re.compile(rf"(?<![\w/.-])--([a-z][a-z0-9-]*)(?: ({_VALUE}))?(?=((?:, --[a-z0-9-]+)*:)?)")
 
+_COMMAND = re.compile(r"\bgoldbench [a-z]+ [^;,)]*")
+"""A command line in a message: it is for a shell, also in Python."""
+
 
 def named_in_python(message: str) -> str:
     """Return a message with keywords of Python in place of options of the command line.
 
     ``give another --out, or --replace to replace it`` becomes ``give another out=, or replace=True to replace it``.
+    Command lines stay as they are.
     """
+    commands = [found.span() for found in _COMMAND.finditer(message)]
 
     def keyword(found: re.Match[str]) -> str:
+        if any(start <= found.start() < end for start, end in commands):
+            return found[0]
         name = found[1].replace("-", "_")
         name = _RENAMED.get(name, name)
         if name not in _KEYWORDS:

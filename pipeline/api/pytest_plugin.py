@@ -7,6 +7,7 @@ a test asks for the fixture.
 from __future__ import annotations
 
 import sys
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,8 @@ def _place(request: pytest.FixtureRequest) -> Path:
     for marker in request.node.iter_markers("goldbench"):
         given = [*marker.args, *marker.kwargs.values()]
         if len(given) > 1 or set(marker.kwargs) - {"folder"}:
+            pytest.fail(_ONE_FOLDER, pytrace=False)
+        if given and not (isinstance(given[0], str | PathLike) and str(given[0])):
             pytest.fail(_ONE_FOLDER, pytrace=False)
         if given:
             return config.rootpath / str(given[0])

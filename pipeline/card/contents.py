@@ -22,7 +22,11 @@ from goldbench.pipeline.errors import InputError, OutputError, explained
 from goldbench.pipeline.formats.jsonl import write_texts
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.report.card_text import markdown
+<<<<<<< HEAD
 from goldbench.pipeline.score.card_beside import PROVENANCE
+=======
+from goldbench.pipeline.text.display import queries as count_of
+>>>>>>> h22/attack
 from goldbench.schemas.earlier_name import EARLIER_NAME
 from goldbench.schemas.set_card import Card, Figure, State
 
@@ -78,7 +82,7 @@ def _of_few(one: Figure, count: int) -> Figure:
     """Return a figure without its verdict: shares of very few queries tell nothing about the set."""
     if one.section in _WHATEVER_THE_NUMBER or one.state not in {State.OK, State.WARN}:
         return one
-    meaning = f"{one.meaning} {count} queries are too few for a verdict."
+    meaning = f"{one.meaning} The set has {count_of(count)}, too few for a verdict."
     return one.model_copy(update={"state": State.INFO, "threshold": None, "meaning": meaning})
 
 

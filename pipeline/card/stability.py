@@ -15,6 +15,7 @@ from goldbench.pipeline.measures.statistics.detectable import queries_needed
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.pipeline.measures.statistics.significance import Power, power
+from goldbench.pipeline.text.display import queries as count_of
 from goldbench.schemas.set_card import Figure, State, Value
 
 ADVANTAGE, POWER, STABILITY = "lexical advantage", "power", "stability"
@@ -55,7 +56,7 @@ def ordering_figures(
 
 def _too_few(baselines: Baselines) -> str | None:
     if len(baselines.query_ids) < FEWEST:
-        return f"{len(baselines.query_ids)} queries are too few to compare systems, at least {FEWEST} are needed"
+        return f"{count_of(len(baselines.query_ids))}: too few to compare systems, at least {FEWEST} are needed"
     return "fewer than two baselines could be run" if len(baselines.names) < 2 else None
 
 
@@ -66,7 +67,7 @@ def _size(material: DescribedSet) -> Figure:
         "number of queries",
         count,
         "The minimum detectable difference says what they show; to halve it takes four times the queries.",
-        unit="queries with a relevant passage",
+        unit=f"{'query' if count == 1 else 'queries'} with a relevant passage",
         limit=(">= 100, better 300", count >= 100),
     )
 
@@ -77,7 +78,7 @@ def _advantage(baselines: Baselines, shares: Mapping[str, float]) -> Figure:
     if not {WORDS, DENSE} <= set(baselines.names):
         return absent(ADVANTAGE, name, f"{WORDS} or {DENSE} could not be run")
     if len(asked) < 2 * FEWEST:
-        reason = f"{len(asked)} queries are too few to be halved by overlap, at least {2 * FEWEST} are needed"
+        reason = f"{count_of(len(asked))}: too few to be halved by overlap, at least {2 * FEWEST} are needed"
         return absent(ADVANTAGE, name, reason)
     place = {query_id: row for row, query_id in enumerate(baselines.query_ids)}
     ordered = sorted(asked, key=lambda query_id: (shares[query_id], query_id))

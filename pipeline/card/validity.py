@@ -17,7 +17,11 @@ from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.pipeline.measures.statistics.source_agreement import RankingAgreement, ranking_agreement
 from goldbench.pipeline.offline.generator import RecipeName
+<<<<<<< HEAD
 from goldbench.pipeline.score.card_beside import SOURCES
+=======
+from goldbench.pipeline.text.display import queries as count_of
+>>>>>>> h22/attack
 from goldbench.schemas.query import Recipe
 from goldbench.schemas.set_card import Figure, State, Value
 
@@ -49,7 +53,7 @@ def validity_figures(material: DescribedSet, baselines: Baselines, *, seed: int)
 def _query_sources(material: DescribedSet, baselines: Baselines, seed: int) -> Figure:
     if len(baselines.query_ids) < FEWEST:
         count = len(baselines.query_ids)
-        return absent(VALIDITY, SOURCES, f"{count} queries are too few to rank systems, at least {FEWEST} are needed")
+        return absent(VALIDITY, SOURCES, f"{count_of(count)}: too few to rank systems, at least {FEWEST} are needed")
     recipe = other_recipe(material)
     fresh = fresh_scores(material.corpus, recipe, language=material.main_language(), seed=seed)
     if sum(len(one.query_ids) for one in fresh) < FEWEST:

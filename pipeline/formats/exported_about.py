@@ -11,6 +11,7 @@ from goldbench.pipeline.formats.dataset_card import LEVELS
 from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
 from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.packed_files import Source
+from goldbench.schemas.relevance import RELEVANT
 
 _LONGEST = 2_000
 """Most characters of a warning; the rest is cut off."""
@@ -18,7 +19,10 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The level of evidence of a set, its warning, and its lowest relevant grade; None if it says nothing."""
+    """The level of evidence of a set, its warning, and its lowest relevant grade; None if it says nothing.
+
+    A set without a grade below 2 that counts as relevant has grades of goldbench's scale, so that 2 stays 2.
+    """
 
     level: str | None = None
     notice: str | None = None
@@ -38,8 +42,15 @@ def about_of(found: object) -> About:
     return About(
         level=level if isinstance(level, str) and level in LEVELS else None,
         notice=notice[:_LONGEST] if isinstance(notice, str) else None,
-        relevant_from=lowest if isinstance(lowest, int) and lowest > 0 else None,
+        relevant_from=_lowest(lowest, found.get("grades")) if isinstance(lowest, int) and lowest > 0 else None,
     )
+
+
+def _lowest(told: int, grades: object) -> int:
+    """Return the lowest relevant grade; see `About`."""
+    if not isinstance(grades, Mapping) or any(str(grade) in grades for grade in range(told, RELEVANT)):
+        return told
+    return max(told, RELEVANT)
 
 
 def about_export(path: Path) -> About:

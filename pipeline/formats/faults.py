@@ -77,9 +77,14 @@ def unreadable(error: OSError | ValueError) -> Fault:
 
 def explain(error: ValidationError) -> str:
     """Return the first problem of a record, without the value."""
+    from goldbench.schemas.record import ID_PATTERN  # loads pydantic, as the error itself has
+
     first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"][:3])
-    return f"{where}: {first['msg']}" if where else first["msg"]
+    where = ".".join(str(part) for part in first["loc"][:3] if part != "[key]")
+    told = first["msg"].removeprefix("Value error, ")
+    if first.get("ctx", {}).get("pattern") == ID_PATTERN:
+        told = "not a valid id: it holds white space, a control or an invisible character, or begins with #"
+    return f"{where}: {told}" if where else told
 
 
 def reason(error: OSError | ValueError) -> str:

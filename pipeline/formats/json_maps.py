@@ -43,7 +43,9 @@ def parse_json(block: bytes) -> Any:  # noqa: ANN401  what it holds
     try:
         return json.loads(text, object_pairs_hook=members, parse_constant=constant)
     except json.JSONDecodeError as error:
-        raise Fault(f"is not valid JSON: {error.msg.lower()} at column {error.colno}", line=error.lineno) from None
+        raise Fault(
+            f"is not valid JSON: {error.msg.lower().removesuffix(' at')} at column {error.colno}", line=error.lineno
+        ) from None
     except (RecursionError, ValueError):
         raise Fault("is JSON with too many levels or too long a number") from None
 

@@ -182,4 +182,6 @@ def checked_link(link: str) -> str | None:
         return f"not a valid URL: {shown(link)}; give one that begins with https://"
     if not link.isascii() or any(c.isspace() or c in '<>()[]|`"\\' or not c.isprintable() for c in link):
         return "holds a blank, a bracket, a quote or a letter beyond ASCII; write it as %20, %28 and so on"
+    if "@" in link.partition("://")[2].partition("/")[0]:
+        return "holds a user or a password, which all readers of the table would see; leave it out"
     return None

@@ -138,7 +138,7 @@ def _remarks(result: Result) -> Iterator[tuple[str, int, str]]:
     if result.weighted_by is not None:
         yield "weights", counts.queries, said_of_weights(result)
     if result.strange:
-        told = "no retrieved document is judged, so every score is 0: do run and judgments use the same ids?"
+        told = "no retrieved document is judged, so every score is 0; use the same ids in run and judgments."
         yield "strange", counts.queries, told
     if result.empty:
         yield "empty", result.empty, f"{queries(result.empty)} answered with no results; scored 0."

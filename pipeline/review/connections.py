@@ -62,7 +62,7 @@ def page_server(app: ASGIApp) -> PageServer:
         app,
         access_log=False,
         log_config=None,
-        log_level="error",  # not a line for each request that is no HTTP
+        log_level="critical",  # requests that are no HTTP; the door reports internal errors, without content
         server_header=False,
         lifespan="off",
         ws="none",

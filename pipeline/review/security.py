@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -215,6 +215,8 @@ class Guard:
             return
         try:
             await self._app(scope, _bounded(receive), sending)
+        except ClientDisconnect:  # nobody waits for an answer, and half a request stores nothing
+            return
         except Exception as error:  # noqa: BLE001  its message may hold people's text: only its type is reported
             last = traceback.extract_tb(error.__traceback__)[-1]
             self._complain(f"internal error, {type(error).__name__} at {Path(last.filename).name}:{last.lineno}")

@@ -118,7 +118,7 @@ def _fault(found: Fitness, case: Case) -> str:
         tau = case.makers.basis.agreement
         return f"freshly simulated queries order the built-in retrievers differently (tau {tau:.2f})"
     if case.strange:
-        return f"no result of {_listed(case.strange)} is judged; do runs and judgments use the same ids"
+        return f"no result of {_listed(case.strange)} is judged; use the same ids in runs and judgments"
     return "no query is left to score"
 
 

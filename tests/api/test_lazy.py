@@ -85,6 +85,7 @@ def test_messages_name_keywords_and_leave_everything_else() -> None:
         ("--queries: not a valid value: 0", "queries: not a valid value: 0"),
         ("give --base-url or --generator simulated", "give base_url= or generator='simulated'"),
         ("see goldbench build --help", "see goldbench build --help"),
+        ("first: goldbench build a --out b; or --replace", "first: goldbench build a --out b; or replace=True"),
         ("my--out.txt and dir/--out: not found", "my--out.txt and dir/--out: not found"),
         ("use --missing zero or --missing skip", "use missing='zero' or missing='skip'"),
         ("--relevant-from 1 counts grade 1.", "relevant_from=1 counts grade 1."),

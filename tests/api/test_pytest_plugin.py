@@ -57,6 +57,10 @@ def test_no_such_set(gold):
 def test_two_sets(gold):
     pass
 
+@pytest.mark.goldbench(None)
+def test_nothing_named(gold):
+    pass
+
 def test_of_others():
     assert [1, 2] == [1, 3]
 """
@@ -121,6 +125,7 @@ def test_failures_name_figure_interval_bound_and_queries_and_baselines_are_kept(
     assert "- q11  1.0000 → 0.0000  What is thing 11?" in drop
     assert "missing: not found; give the folder of a gold set" in said.split("setup of test_no_such_set")[1]
     assert "takes one folder" in said.split("setup of test_two_sets")[1]
+    assert "takes one folder" in said.split("setup of test_nothing_named")[1]
 
 
 @pytest.mark.slow

@@ -47,6 +47,21 @@ def test_llama_index_gives_back_the_whole_corpus_and_every_grade(sample: Path, t
     assert back.metadata["notice"] == "Written by a test."
 
 
+@pytest.mark.parametrize("grades", [{"d1": 2}, {"d1": 2, "d2": 0}, {"d1": 2, "d2": 3}, {"d1": 2, "d2": 1}])
+def test_grades_and_blanks_at_the_ends_of_a_text_stay_as_they_are(tmp_path: Path, grades: dict[str, int]) -> None:
+    data: dict[str, Any] = {
+        "queries": {"q1": "which"},
+        "corpus": {"d1": "\tone \n", "d2": "two"},
+        "relevant_docs": {"q1": [doc_id for doc_id, grade in grades.items() if grade > 1]},
+        "relevance_scores": {"q1": grades},
+    }
+    (tmp_path / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
+    gold = GoldSet.load(tmp_path)
+    for to in ("ir_datasets", "autorag"):
+        back = GoldSet.load(gold.export(to, tmp_path / to), kind=to)
+        assert (back.qrels, back.corpus) == ({"q1": grades}, data["corpus"])
+
+
 def test_sets_of_others_come_in_with_ids_made_of_their_texts(tmp_path: Path) -> None:
     ragas = [
         {"user_input": "Who?", "reference_contexts": ["Ann built it.", "In May."], "reference": "Ann.", "x": 1},

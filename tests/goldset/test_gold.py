@@ -129,6 +129,8 @@ def test_any_text_and_any_legal_id_comes_back_as_it_was(
         (lambda data: data.update(standalone={"q9": "who"}), "standalone names query 'q9'"),
         (lambda data: data.update(originals={"q1": "q9"}), "originals names query 'q9'"),
         (lambda data: data.update(derived={"q1": ["c2"]}), "not among its relevant_docs"),
+        (lambda data: data["queries"].update({"": "who"}), r"json: queries\.: not a valid id: it holds white space"),
+        (lambda data: data["queries"].update(q1=" "), r"json: query 'q1' is empty$"),
     ],
 )
 def test_a_reference_that_does_not_resolve_is_named(tmp_path: Path, change: object, says: str) -> None:

@@ -13,7 +13,7 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.benchmarks.collection import Chosen
 from goldbench.pipeline.formats.benchmarks.exported_notes import ExportedNotes
 from goldbench.pipeline.formats.benchmarks.kinds import open_collection
-from goldbench.pipeline.goldset.importer import Imported, Options, import_collection
+from goldbench.pipeline.goldset.importer import Imported, Options, import_benchmark, import_collection
 
 SAMPLE = {"user_input": "When?", "reference": "Now.", "reference_contexts": ["It is now."]}
 ASKED = {"qid": "q1", "query": "When?", "retrieval_gt": [["d1"]], "generation_gt": ["Now."]}
@@ -105,6 +105,39 @@ def test_a_card_that_names_files_outside_its_folder_is_refused(
         else:
             with pytest.raises(InputError, match=r"rows\.jsonl, which is outside the folder"):
                 bring("hf", Path(name), tmp_path / f"out{number}")
+
+
+def test_a_data_set_in_a_folder_is_read_anew_and_a_damaged_one_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("datasets", reason="extra benchmarks is not installed")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "set").mkdir()
+    monkeypatch.chdir(tmp_path / "set")
+    rows = {"queries": {"_id": "q1", "text": "which"}, "qrels": {"query-id": "q1", "corpus-id": "d1", "score": 1}}
+    card = "".join(f"- config_name: {name}\n  data_files: {name}.jsonl\n" for name in ("corpus", *rows))
+    Path("README.md").write_text(f"---\nconfigs:\n{card}---\n", encoding="utf-8")
+    for name, row in rows.items():
+        Path(f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    chosen = Options(Chosen(split="train"))
+    for number, text in enumerate(("one", "two")):  # of one length, as nobody looks at the size
+        row = {"_id": "d1", "title": "", "text": text}
+        Path("set/corpus.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+        import_benchmark("hf", "set", Path(f"out{number}"), chosen)
+        found = json.loads(Path(f"out{number}/dataset.json").read_text(encoding="utf-8"))
+        assert found["corpus"] == {"d1": text}
+    Path("set/qrels.jsonl").write_bytes(b"\xff\x00")
+    with pytest.raises(InputError, match=r"^datasets set qrels, split train: cannot be loaded \(\w+: [^\n]+\)$"):
+        import_benchmark("hf", "set", Path("out"), chosen)
+    assert capfd.readouterr().err == ""
+
+
+def test_an_export_that_lost_its_corpus_is_not_taken_for_an_id(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "goldbench.json").write_text("{}")
+    with pytest.raises(InputError, match=r"holds no corpus\.jsonl or"):
+        bring("ir_datasets", tmp_path / "x", tmp_path / "out")
 
 
 def test_half_a_character_in_a_passage_is_named_by_its_line(tmp_path: Path) -> None:

@@ -144,9 +144,18 @@ def test_without_a_baseline_the_lowest_queries_are_shown() -> None:
 
 @pytest.mark.parametrize(
     "link",
-    ["javascript:alert(1)", "//host", "https://h/a b", "https://h/)x", "https://h/<x>", "https://h/\n", "https://é"],
+    [
+        "javascript:alert(1)",
+        "//host",
+        "https://h/a b",
+        "https://h/)x",
+        "https://h/<x>",
+        "https://h/\n",
+        "https://é",
+        "https://me:key@h/x",
+    ],
 )
-def test_an_address_that_breaks_out_of_a_link_is_refused(link: str) -> None:
+def test_an_address_that_breaks_out_of_a_link_or_holds_a_password_is_refused(link: str) -> None:
     assert checked_link(link)
 
 

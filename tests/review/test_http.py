@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,6 +187,22 @@ def test_an_oversize_body_is_refused_with_and_without_its_length(shared_site: Si
     answer = connection.getresponse()
     assert (answer.status, b"bytes" in answer.read()) == (413, True)
     connection.close()
+    assert shared_site.events() == []
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_body_that_breaks_off_against_the_protocol_is_answered_and_leaves_no_traceback(
+    shared_site: Site, quiet: Client, caplog: pytest.LogCaptureFixture, known: bool
+) -> None:
+    here = f"127.0.0.1:{quiet.port}"
+    lines = [f"Host: {here}", f"Origin: http://{here}", "Content-Type: application/json", "Transfer-Encoding: chunked"]
+    head = "\r\n".join(["POST /api/event HTTP/1.1", *lines, f"Cookie: {quiet.cookie if known else ''}"])
+    with socket.create_connection(("127.0.0.1", quiet.port), timeout=20) as connection:
+        connection.sendall(f"{head}\r\n\r\nno length\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert quiet.get("/api/session").status == 200
+    assert caplog.records == []
     assert shared_site.events() == []
 
 

@@ -151,7 +151,7 @@ def test_runs_with_other_ids_make_a_set_unusable() -> None:
     found = verdict_on({"a": result(GOOD), "b": result([0.0] * 60, strange=True)}, PEOPLE)
     assert (found.level, found.sentence) == (
         "unusable",
-        "unusable: no result of b is judged; do runs and judgments use the same ids",
+        "unusable: no result of b is judged; use the same ids in runs and judgments",
     )
 
 

@@ -135,7 +135,7 @@ def test_a_run_of_other_document_ids_is_not_taken_for_a_bad_one(goldbench: Goldb
     (tmp_path / "gold.qrels").write_text("q1 0 d1 1\n")
     (tmp_path / "other.trec").write_text("q1 Q0 Xd1 1 2.0 t\n")
     done = goldbench("score", "gold.qrels", "--run", "other.trec")
-    assert "do run and judgments use the same ids?" in done.stderr
+    assert "so every score is 0; use the same ids in run and judgments." in done.stderr
 
 
 def test_a_build_is_scored_by_its_folder(goldbench: Goldbench, tmp_path: Path) -> None:

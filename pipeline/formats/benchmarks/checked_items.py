@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic
+from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, joined
 from goldbench.pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
 from goldbench.pipeline.formats.documents.titles import short_title
 from goldbench.pipeline.formats.faults import Fault, Place
@@ -77,8 +77,8 @@ class Reading:
                 )
 
     def _indexed(self, entry: Entry) -> str:
-        """Return the indexed text of a passage: title, a space and text, stripped, as BEIR does."""
-        return f"{entry.title} {entry.text}".strip() if self.collection.joins_titles else entry.text
+        """Return the indexed text of a passage: with its title, as BEIR does, if the collection joins them."""
+        return joined(entry.title, entry.text) if self.collection.joins_titles else entry.text
 
     def file(self, which: int) -> str:
         """Return the name of the file of passages (0), queries (1) or judgments (2)."""

@@ -121,6 +121,16 @@ class Chosen:
     qrels: Path | None = None
 
 
+def joined(title: str, text: str) -> str:
+    """Return a passage as BEIR indexes it, title and text; a text without a title stays as it is.
+
+    Args:
+        title: The title, or nothing.
+        text: The text.
+    """
+    return f"{title} {text}".strip() if title.strip() else text
+
+
 def member(row: Mapping[str, Any], what: str) -> str:
     """Return the id or the text of a row, under any of its usual names.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldbench.pipeline.formats.benchmarks.answered_rows import cited_ids, noted_kind, quoted
-from goldbench.pipeline.formats.benchmarks.collection import Topic, topic_of_row
+from goldbench.pipeline.formats.benchmarks.collection import Topic, joined, topic_of_row
 from goldbench.pipeline.formats.faults import Place
 from goldbench.schemas.query import QueryKind
 
@@ -34,7 +34,7 @@ class ExportedNotes:
         found = _by_query(answers)
         cited = {doc_id for row in found.values() for doc_id in cited_ids(_quotes(row))}
         rows = (row for row in corpus if row.get("_id") in cited) if cited else ()
-        passages = {row["_id"]: f"{row.get('title') or ''} {row.get('text') or ''}".strip() for row in rows}
+        passages = {row["_id"]: joined(row.get("title") or "", row.get("text") or "") for row in rows}
         return cls(found, _by_query(notes), passages)
 
     def topic(self, place: Place, row: Mapping[str, Any]) -> Topic:

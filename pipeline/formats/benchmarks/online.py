@@ -47,7 +47,7 @@ def read_ir_datasets(name: str, chosen: Chosen) -> Collection:
         UsageError: The collection does not exist, or it lacks documents, queries or judgments.
         InputError: The collection cannot be fetched.
     """
-    if (Path(name) / BEIR_CORPUS).is_file():
+    if any((Path(name) / file).is_file() for file in (BEIR_CORPUS, EXPORT_ABOUT)):
         return replace(read_beir(Path(name), chosen), kind="ir_datasets")
     try:
         import ir_datasets  # type: ignore[import-not-found, unused-ignore]  # of an extra
@@ -134,7 +134,7 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
         found = _retrieval_set(datasets, name, configurations, chosen, where, own=told is not None)
         return replace(found, level=told.level or found.level, notes=told.notes) if told else found
     split = chosen.split or "validation"
-    rows = _asked(lambda: datasets.load_dataset(name, configurations[0], split=split), where)
+    rows = _loaded(datasets, name, configurations[0], where, split)
     columns = set(rows.column_names)
     if {"query", "query_id", "passages"} <= columns:
         return rows_collection("hf", lambda: _numbered("row", rows), where, _local(name))
@@ -158,13 +158,8 @@ def _retrieval_set(
     corpus, queries = (_only_split(datasets, name, part, where) for part in ("corpus", "queries"))
     split = chosen.split or "test"
     inside = next((part for part in ("qrels", "default") if part in configurations), None)
-    judged = _asked(
-        lambda: (
-            datasets.load_dataset(name, inside, split=split)
-            if inside
-            else datasets.load_dataset(f"{name}-qrels", split=split)
-        ),
-        f"{where} qrels, split {shown(split)}",
+    judged = _loaded(
+        datasets, name if inside else f"{name}-qrels", inside, f"{where} qrels, split {shown(split)}", split
     )
     parts = {
         part: _only_split(datasets, name, part, where) if own and part in configurations else ()
@@ -208,16 +203,48 @@ def _qrel(place: Place, row: Mapping[str, Any]) -> Qrel:
 
 
 def _only_split(datasets: Any, name: str, part: str, where: str) -> Any:  # noqa: ANN401  an optional package
-    found = _asked(lambda: datasets.load_dataset(name, part), f"{where} {part}")
+    found = _loaded(datasets, name, part, f"{where} {part}")
     return found[next(iter(found))]
+
+
+def _loaded(datasets: Any, name: str, part: str | None, where: str, split: str | None = None) -> Any:  # noqa: ANN401
+    """Return a configuration of a data set. A folder is read anew: the cache does not notice that its files changed.
+
+    Args:
+        datasets: The package.
+        name: The id or the folder.
+        part: The configuration, or None for the only one.
+        where: The name in messages.
+        split: The split, or None for all.
+    """
+    if not _local(name):
+        return _asked(lambda: datasets.load_dataset(name, part, split=split), where)
+    anew = datasets.DownloadMode.FORCE_REDOWNLOAD
+    with _quiet(datasets):
+        return _asked(lambda: datasets.load_dataset(name, part, split=split, download_mode=anew), where)
+
+
+@contextlib.contextmanager
+def _quiet(datasets: Any) -> Iterator[None]:  # noqa: ANN401  an optional package
+    """Keep the package's progress bars and logs off the terminal: a fault is one line."""
+    bars, level = not datasets.are_progress_bars_disabled(), datasets.logging.get_verbosity()
+    datasets.disable_progress_bars()
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)
+    try:
+        yield
+    finally:
+        datasets.logging.set_verbosity(level)
+        if bars:
+            datasets.enable_progress_bars()
 
 
 def _asked(ask: Callable[[], Any], where: str) -> Any:  # noqa: ANN401  an optional package
     try:
         return ask()
     except Exception as error:
-        problem = shown(without_credentials(str(error)).split("\n")[0])[:200]
-        raise InputError(where, f"cannot be fetched ({type(error).__name__}: {problem})") from error
+        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error  # names the fault, not the step
+        problem = shown(without_credentials(str(cause)).split("\n")[0])[:200]
+        raise InputError(where, f"cannot be loaded ({type(cause).__name__}: {problem})") from error
 
 
 def _about(name: str) -> About | None:
