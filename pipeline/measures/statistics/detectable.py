@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import ceil, exp, inf, log, sqrt
 from statistics import NormalDist
 
-from goldbench.pipeline.measures.statistics.sign_flip_limit import critical_t, drawn_level, finds_equal_signs
+from goldbench.pipeline.measures.statistics.sign_flip_limit import chance_to_find, critical_t, drawn_level
 
 POWER = 0.8
 """The probability with which a detectable difference is found."""
@@ -60,7 +60,7 @@ def detectable_difference(
     if queries < 2 or pairs < 1 or deviation < 0 or not 0 < alpha < power < 1:
         raise ValueError("takes 2 queries and 1 pair or more, a deviation not below 0, and 0 < alpha < power < 1")
     level = alpha / pairs
-    if finds_equal_signs(queries, level, permutations) < power:
+    if chance_to_find(2.0 ** (1 - queries), level, permutations) < power:
         return inf
     critical = critical_t(queries, drawn_level(level, permutations))
     return inf if critical is None else _multiplier(queries, critical, power) * deviation / sqrt(queries)

@@ -40,22 +40,21 @@ def drawn_level(level: float, permutations: int) -> float:
     return (most + 2 / 3) / permutations if most >= 0 else level
 
 
-def finds_equal_signs(queries: int, level: float, permutations: int) -> float:
-    """Return about the probability that a sign-flip test finds differences of equal signs on all queries.
-
-    No sample has more evidence. Its exact p-value is ``2 ** (1 - queries)``, that of random signs is near it.
+def chance_to_find(exact: float, level: float, permutations: int) -> float:
+    """Return about the probability that random signs find a sample significant.
 
     Args:
-        queries: Number of differences, at least 2.
+        exact: The sample's p-value over all signs, above 0. Equal signs on all queries have the least one,
+            ``2 ** (1 - queries)``.
         level: As in `drawn_level`.
         permutations: As in `drawn_level`.
     """
-    least, most = 2.0 ** (1 - queries), _most_reaching(level, permutations)
+    most = _most_reaching(level, permutations)
     if most < 0:
-        return float(least <= level)
-    expected = permutations * least
-    spread = sqrt(expected * (1 - least))
-    return _NORMAL.cdf((most + 0.5 - expected) / spread) if spread else 1.0
+        return float(exact <= level)
+    expected = permutations * exact
+    spread = sqrt(expected * max(0.0, 1 - exact))
+    return _NORMAL.cdf((most + 0.5 - expected) / spread) if spread else float(expected <= most)
 
 
 def _most_reaching(level: float, permutations: int) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from goldbench.pipeline.measures.result import ROUNDING
 from goldbench.pipeline.measures.statistics.detectable import detectable_difference
+from goldbench.pipeline.measures.statistics.detectable_hits import detectable_hits
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
@@ -89,7 +90,10 @@ def _uplift(difference: float, baseline: float, ends: Intervals, row: int, colum
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Figures of the differences of two systems. ``deviation`` is their standard deviation (n - 1)."""
+    """Figures of the differences of two systems.
+
+    ``deviation`` is their standard deviation (n - 1), ``hits`` tells whether they are all -1, 0 or 1.
+    """
 
     queries: int
     mean: float
@@ -98,6 +102,7 @@ class Paired:
     ties: int
     losses: int
     same: bool
+    hits: bool
 
     @classmethod
     def of(cls, differences: Floats) -> Paired:
@@ -112,6 +117,7 @@ class Paired:
             ties=outcome.ties,
             losses=outcome.losses,
             same=bool((np.abs(differences) <= ROUNDING).all()),
+            hits=bool(np.isin(differences, (-1, 0, 1)).all()),
         )
 
     def effect_size(self) -> float | None:
@@ -122,8 +128,8 @@ class Paired:
         return self.mean / self.deviation if self.deviation else None
 
     def detectable(self, method: Method, *, pairs: int = 1) -> float | None:
-        """Return `detectable_difference` for this deviation and number of queries, or None if they can show none."""
-        shown = detectable_difference(
+        """Return the detectable difference for this deviation and number of queries, or None if they can show none."""
+        shown = (detectable_hits if self.hits else detectable_difference)(
             self.deviation, self.queries, pairs=pairs, alpha=method.alpha, permutations=method.permutations
         )
         return shown if isfinite(shown) else None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.sign_flip_limit import critical_t, drawn_level, finds_equal_signs
+from goldbench.pipeline.measures.statistics.sign_flip_limit import chance_to_find, critical_t, drawn_level
 
 
 @pytest.mark.parametrize("level", [0.05, 0.05 / 28, 0.05 / 600])
@@ -51,5 +51,5 @@ def test_too_few_draws_leave_the_level_as_it_is() -> None:
 def test_the_chance_to_find_equal_signs_is_about_that_of_the_binomial_distribution(queries: int, pairs: int) -> None:
     reached = np.floor(0.05 / pairs * 10_001) - 1
     chance = stats.binom.cdf(reached, 10_000, 2.0 ** (1 - queries))
-    assert finds_equal_signs(queries, 0.05 / pairs, 10_000) == pytest.approx(chance, abs=0.02)
-    assert finds_equal_signs(100_000, 0.05 / pairs, 10_000) == 1
+    assert chance_to_find(2.0 ** (1 - queries), 0.05 / pairs, 10_000) == pytest.approx(chance, abs=0.02)
+    assert chance_to_find(2.0**-100_000, 0.05 / pairs, 10_000) == 1
