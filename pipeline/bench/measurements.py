@@ -187,17 +187,19 @@ def comparisons_of(bench: Bench, ranked: Mapping[str, Result], method: Method) -
     for pair in combinations(range(len(names)), 2):
         if bench.baseline is None or bench.baseline in {names[pair[0]], names[pair[1]]}:
             found += compare(scores[:, pair], [names[one] for one in pair], measures, method).comparisons
-    return list(_corrected(found, method.alpha))
+    return list(_corrected(found, method))
 
 
-def _corrected(found: Sequence[Comparison], alpha: float) -> Iterator[Comparison]:
+def _corrected(found: Sequence[Comparison], method: Method) -> Iterator[Comparison]:
     """Yield the comparisons with p-values and detectable differences adjusted for all, and the verdict by those."""
     for one, p_holm in zip(found, holm([one.p for one in found]), strict=True):
         verdict = one.verdict
         if verdict is not Verdict.SAME:
             better = Verdict.FIRST if one.difference > 0 else Verdict.SECOND
-            verdict = better if p_holm <= alpha else Verdict.NOT_SEPARABLE
-        shown = adjusted_difference(one.detectable, one.queries, pairs=len(found), alpha=alpha)
+            verdict = better if p_holm <= method.alpha else Verdict.NOT_SEPARABLE
+        shown = adjusted_difference(
+            one.detectable, one.queries, pairs=len(found), alpha=method.alpha, permutations=method.permutations
+        )
         yield one.model_copy(update={"p_holm": p_holm, "verdict": verdict, "detectable_holm": shown})
 
 

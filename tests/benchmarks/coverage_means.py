@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from goldbench.pipeline.measures.statistics.detectable import detectable_difference
+from goldbench.pipeline.measures.statistics.detectable_hits import detectable_hits, hit_shares
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, weighted_intervals
 from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
 from goldbench.pipeline.measures.statistics.ppi import estimate
@@ -152,20 +153,30 @@ def powers(times: int) -> Iterator[Row]:
     One given pair differs by the detectable difference, the others are equal: then Holm's first step decides.
     """
     for name, population in pairs_of_systems():
-        apart = population[:, 0] - population[:, 1]
-        apart = apart - apart.mean()
-        for queries in (10, 15, 30, 100, 300):
-            for pairs in (1, 28):
-                shift = detectable_difference(float(apart.std()), queries, pairs=pairs)
+        for queries in (10, 15, 20, 30, 100, 300):
+            for pairs in (1, 6, 28):
+                apart, shift = _at_the_difference(population, queries, pairs)
                 if not np.isfinite(shift):
                     continue
-                found = _found(apart + shift, queries, times, level=0.05 / pairs)
+                found = _found(apart, queries, times, level=0.05 / pairs)
                 yield Row(
                     f"{name}, {queries} queries, {'1 pair' if pairs == 1 else f'{pairs} pairs'}",
                     found,
                     shift,
                     power=True,
                 )
+
+
+def _at_the_difference(population: Floats, queries: int, pairs: int) -> tuple[Floats, float]:
+    """Return differences by query whose mean is the detectable difference, and that; hits stay -1, 0 and 1."""
+    apart = population[:, 0] - population[:, 1]
+    deviation = float(apart.std())
+    if not np.isin(apart, (-1, 0, 1)).all():
+        shift = detectable_difference(deviation, queries, pairs=pairs)
+        return apart - apart.mean() + shift, shift
+    shift = detectable_hits(deviation, queries, pairs=pairs)
+    counts = [round(len(apart) * share) for share in hit_shares(deviation, min(shift, 1.0))]
+    return np.repeat([1.0, -1.0, 0.0], [*counts, len(apart) - sum(counts)]), shift
 
 
 def _found(apart: Floats, queries: int, times: int, *, level: float) -> float:

@@ -9,10 +9,13 @@ from functools import lru_cache
 from math import ceil, exp, inf, log, sqrt
 from statistics import NormalDist
 
-from goldbench.pipeline.measures.statistics.student import upper_quantile
+from goldbench.pipeline.measures.statistics.sign_flip_limit import chance_to_find, critical_t, drawn_level
 
 POWER = 0.8
 """The probability with which a detectable difference is found."""
+
+PERMUTATIONS = 10_000
+"""Random signs of `compare` unless told otherwise."""
 
 _POINTS, _REACH = 160, 7.0
 """Points and half width, in standard deviations, of the integral over the estimated standard deviation."""
@@ -21,14 +24,22 @@ _NORMAL = NormalDist()
 
 
 def detectable_difference(
-    deviation: float, queries: int, *, pairs: int = 1, power: float = POWER, alpha: float = 0.05
+    deviation: float,
+    queries: int,
+    *,
+    pairs: int = 1,
+    power: float = POWER,
+    alpha: float = 0.05,
+    permutations: int = PERMUTATIONS,
 ) -> float:
-    """Return the smallest true mean difference of a pair of systems that a two-sided paired test finds with ``power``.
+    """Return the smallest true mean difference of a pair of systems that the sign-flip test finds with ``power``.
+
+    The power is that of Student's test with the critical value that the sign-flip test of so few queries has.
 
     With ``pairs`` above 1 the test is the first step of Holm's correction, which compares the smallest p-value with
     ``alpha / pairs``: one given pair differs, the others are equal. The later steps, with other pairs that differ too,
-    find a little more. The result is ``inf`` if even equal signs on all queries, ``p = 2 ** (1 - queries)``, are no
-    evidence at that level.
+    find a little more. The result is ``inf`` if even equal signs on all queries, ``p = 2 ** (1 - queries)``, are not
+    found at that level with ``power``.
 
     Args:
         deviation: Standard deviation of the per-query differences, not negative.
@@ -36,6 +47,8 @@ def detectable_difference(
         pairs: Number of comparisons that are corrected together: pairs of systems times measures.
         power: Probability to find the difference, in (0, 1), above ``alpha``.
         alpha: Probability of any false claim among the ``pairs``, in (0, 1).
+        permutations: Random signs of the test, at least 1. Where they are too few to find anything (`compare` says so),
+            the result is that of as many as it takes.
 
     Raises:
         ValueError: An argument is out of its range.
@@ -47,12 +60,15 @@ def detectable_difference(
     if queries < 2 or pairs < 1 or deviation < 0 or not 0 < alpha < power < 1:
         raise ValueError("takes 2 queries and 1 pair or more, a deviation not below 0, and 0 < alpha < power < 1")
     level = alpha / pairs
-    if (queries - 1) * log(2) < -log(level):
+    if chance_to_find(2.0 ** (1 - queries), level, permutations) < power:
         return inf
-    return _multiplier(queries, level, power) * deviation / sqrt(queries)
+    critical = critical_t(queries, drawn_level(level, permutations))
+    return inf if critical is None else _multiplier(queries, critical, power) * deviation / sqrt(queries)
 
 
-def adjusted_difference(alone: float | None, queries: int, *, pairs: int, alpha: float) -> float | None:
+def adjusted_difference(
+    alone: float | None, queries: int, *, pairs: int, alpha: float, permutations: int = PERMUTATIONS
+) -> float | None:
     """Return the detectable difference after Holm from that of one comparison; None if the queries can show none.
 
     Args:
@@ -60,11 +76,12 @@ def adjusted_difference(alone: float | None, queries: int, *, pairs: int, alpha:
         queries: As in `detectable_difference`.
         pairs: As in `detectable_difference`.
         alpha: As in `detectable_difference`.
+        permutations: As in `detectable_difference`.
     """
-    adjusted = detectable_difference(1.0, queries, pairs=pairs, alpha=alpha)
+    adjusted = detectable_difference(1.0, queries, pairs=pairs, alpha=alpha, permutations=permutations)
     if alone is None or adjusted == inf:
         return None
-    return alone * adjusted / detectable_difference(1.0, queries, alpha=alpha)
+    return alone * adjusted / detectable_difference(1.0, queries, alpha=alpha, permutations=permutations)
 
 
 def queries_needed(
@@ -97,23 +114,24 @@ def queries_needed(
     return queries
 
 
-def errors_apart(*, pairs: int = 1, power: float = POWER, alpha: float = 0.05) -> float:
+def errors_apart(
+    *, pairs: int = 1, power: float = POWER, alpha: float = 0.05, permutations: int = PERMUTATIONS
+) -> float:
     """Return the detectable difference in standard errors where these are known, as from very many queries.
 
     Args:
         pairs: As in `detectable_difference`.
         power: As in `detectable_difference`.
         alpha: As in `detectable_difference`.
+        permutations: As in `detectable_difference`.
     """
-    return _NORMAL.inv_cdf(1 - alpha / pairs / 2) + _NORMAL.inv_cdf(power)
+    return _NORMAL.inv_cdf(1 - drawn_level(alpha / pairs, permutations) / 2) + _NORMAL.inv_cdf(power)
 
 
 @lru_cache(maxsize=1024)
-def _multiplier(queries: int, level: float, power: float) -> float:
-    """Return the true mean difference, in standard errors, that a t test of this level finds with ``power``."""
-    freedom = queries - 1
-    critical = upper_quantile(level / 2, freedom)
-    scales = _scales(freedom)
+def _multiplier(queries: int, critical: float, power: float) -> float:
+    """Return the true mean difference, in standard errors, whose t is above ``critical`` with probability ``power``."""
+    scales = _scales(queries - 1)
     shift = critical + _NORMAL.inv_cdf(power)
     for _ in range(50):
         found = slope = 0.0

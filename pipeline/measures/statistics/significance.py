@@ -11,6 +11,7 @@ import numpy as np
 
 from goldbench.pipeline.measures.result import ROUNDING
 from goldbench.pipeline.measures.statistics.detectable import detectable_difference
+from goldbench.pipeline.measures.statistics.detectable_hits import detectable_hits
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
@@ -70,8 +71,8 @@ def compare(scores: Floats, systems: Sequence[str], measures: Sequence[str], met
                     ties=found.ties,
                     losses=found.losses,
                     effect_size=found.effect_size(),
-                    detectable=found.detectable(alpha=method.alpha),
-                    detectable_holm=found.detectable(alpha=method.alpha, pairs=p.size),
+                    detectable=found.detectable(method),
+                    detectable_holm=found.detectable(method, pairs=p.size),
                     **_uplift(found.mean, float(scores[:, second, column].mean()), intervals, row, column),
                     verdict=_verdict(found, float(adjusted[row, column]), method.alpha),
                 )
@@ -89,7 +90,10 @@ def _uplift(difference: float, baseline: float, ends: Intervals, row: int, colum
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Figures of the differences of two systems. ``deviation`` is their standard deviation (n - 1)."""
+    """Figures of the differences of two systems.
+
+    ``deviation`` is their standard deviation (n - 1), ``hits`` tells whether they are all -1, 0 or 1.
+    """
 
     queries: int
     mean: float
@@ -98,6 +102,7 @@ class Paired:
     ties: int
     losses: int
     same: bool
+    hits: bool
 
     @classmethod
     def of(cls, differences: Floats) -> Paired:
@@ -112,6 +117,7 @@ class Paired:
             ties=outcome.ties,
             losses=outcome.losses,
             same=bool((np.abs(differences) <= ROUNDING).all()),
+            hits=bool(np.isin(differences, (-1, 0, 1)).all()),
         )
 
     def effect_size(self) -> float | None:
@@ -121,9 +127,11 @@ class Paired:
         """
         return self.mean / self.deviation if self.deviation else None
 
-    def detectable(self, *, alpha: float = _ALPHA, pairs: int = 1) -> float | None:
-        """Return `detectable_difference` for this deviation and number of queries, or None if they can show none."""
-        shown = detectable_difference(self.deviation, self.queries, pairs=pairs, alpha=alpha)
+    def detectable(self, method: Method, *, pairs: int = 1) -> float | None:
+        """Return the detectable difference for this deviation and number of queries, or None if they can show none."""
+        shown = (detectable_hits if self.hits else detectable_difference)(
+            self.deviation, self.queries, pairs=pairs, alpha=method.alpha, permutations=method.permutations
+        )
         return shown if isfinite(shown) else None
 
     def t_test(self) -> float | None:
@@ -210,12 +218,16 @@ def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power
     deviations = [float((scores[:, a] - scores[:, b]).std(ddof=1)) for a, b in pairs]
     deviation = float(np.median(deviations))
     deviation = deviation if deviation > ROUNDING else 0.0
+    alone, adjusted = (
+        detectable_difference(deviation, len(scores), pairs=count, alpha=_ALPHA, permutations=permutations)
+        for count in (1, len(pairs))
+    )
     return Power(
         pairs=len(pairs),
         separated=sum(value <= _ALPHA for value in holm(p)),
         unadjusted=sum(value <= _ALPHA for value in p),
         p_values=tuple(sorted(p)),
         deviation=deviation,
-        detectable=detectable_difference(deviation, len(scores), alpha=_ALPHA),
-        detectable_holm=detectable_difference(deviation, len(scores), pairs=len(pairs), alpha=_ALPHA),
+        detectable=alone,
+        detectable_holm=adjusted,
     )

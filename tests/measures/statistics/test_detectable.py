@@ -6,12 +6,14 @@ import subprocess
 import sys
 from math import inf
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from goldbench.pipeline.measures.statistics.detectable import adjusted_difference, detectable_difference, queries_needed
+from goldbench.pipeline.measures.statistics.sign_flip_limit import critical_t, drawn_level
 
 
 @pytest.mark.parametrize("queries", [8, 25, 147, 5000])
@@ -21,8 +23,29 @@ def test_the_power_at_the_difference_is_that_of_the_noncentral_t(queries: int, p
     if shown == inf:
         assert 2 ** (1 - queries) > 0.05 / pairs
         return
-    critical = stats.t.isf(0.05 / pairs / 2, queries - 1)
+    critical = critical_t(queries, drawn_level(0.05 / pairs, 10_000))
+    assert critical is not None
     assert stats.nct.sf(critical, queries - 1, shown / 0.3 * queries**0.5) == pytest.approx(0.8, abs=1e-4)
+
+
+@pytest.mark.parametrize(("queries", "pairs"), [(10, 1), (10, 6), (15, 28), (20, 6), (30, 28)])
+def test_scipys_permutation_test_finds_the_difference_in_four_of_five_samples(queries: int, pairs: int) -> None:
+    draws, samples = 2_000, 800
+    shown = detectable_difference(1.0, queries, pairs=pairs, permutations=draws)
+    draw = np.random.default_rng(queries * pairs)
+    differences = shown + draw.standard_normal((samples, queries))
+    found = stats.permutation_test(
+        (differences,),
+        lambda sample, axis: np.abs(sample.mean(axis=axis)),
+        permutation_type="samples",
+        alternative="greater",
+        n_resamples=draws,
+        vectorized=True,
+        axis=1,
+        batch=100,
+        random_state=draw,
+    )
+    assert (found.pvalue <= 0.05 / pairs).mean() == pytest.approx(0.8, abs=0.045)
 
 
 def test_the_figures_of_power_tables() -> None:

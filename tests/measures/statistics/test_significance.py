@@ -119,8 +119,8 @@ def test_the_detectable_difference_after_holm_is_that_of_all_comparisons() -> No
     found = compare(made(50, systems=3, measures=2), ["a", "b", "c"], ["x", "y"], QUICK).comparisons[0]
     assert found.effect_size is not None
     deviation = found.difference / found.effect_size
-    assert found.detectable == pytest.approx(detectable_difference(deviation, 50))
-    assert found.detectable_holm == pytest.approx(detectable_difference(deviation, 50, pairs=6))
+    assert found.detectable == pytest.approx(detectable_difference(deviation, 50, permutations=999))
+    assert found.detectable_holm == pytest.approx(detectable_difference(deviation, 50, pairs=6, permutations=999))
 
 
 @pytest.mark.parametrize("scores", [made(1), made(5, systems=1), made(5, measures=0), np.full((5, 2, 1), np.nan)])
