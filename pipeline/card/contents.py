@@ -22,11 +22,8 @@ from goldbench.pipeline.errors import InputError, OutputError, explained
 from goldbench.pipeline.formats.jsonl import write_texts
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.report.card_text import markdown
-<<<<<<< HEAD
 from goldbench.pipeline.score.card_beside import PROVENANCE
-=======
 from goldbench.pipeline.text.display import queries as count_of
->>>>>>> h22/attack
 from goldbench.schemas.earlier_name import EARLIER_NAME
 from goldbench.schemas.set_card import Card, Figure, State
 

@@ -17,11 +17,8 @@ from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.pipeline.measures.statistics.source_agreement import RankingAgreement, ranking_agreement
 from goldbench.pipeline.offline.generator import RecipeName
-<<<<<<< HEAD
 from goldbench.pipeline.score.card_beside import SOURCES
-=======
 from goldbench.pipeline.text.display import queries as count_of
->>>>>>> h22/attack
 from goldbench.schemas.query import Recipe
 from goldbench.schemas.set_card import Figure, State, Value
 
