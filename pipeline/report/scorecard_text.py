@@ -186,7 +186,7 @@ def _uplift(found: Comparison) -> str:
 def _shows(found: Comparison) -> str:
     """Return which differences the queries can show after Holm over all comparisons."""
     if found.detectable_holm is None:
-        return f"{queries(found.queries)} are too few to show any difference in this many comparisons"
+        return f"{queries(found.queries)}: too few to show any difference in this many comparisons"
     return f"{queries(found.queries)} can show differences of about {found.detectable_holm:.4f} or more"
 
 

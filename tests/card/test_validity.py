@@ -83,7 +83,7 @@ def test_few_queries_and_a_corpus_without_words_leave_the_figure_out(
     few = replace(baselines, query_ids=baselines.query_ids[:5], scores=baselines.scores[:5])
     found = figures(material, few)["agreement of query sources"]
     assert found.state is State.ABSENT
-    assert found.meaning.startswith("5 queries are too few")
+    assert found.meaning.startswith("5 queries: too few")
     numbers = replace(material, corpus=dict.fromkeys(material.corpus, "12 34"))
     assert figures(numbers, baselines)["agreement of query sources"].meaning.startswith("fewer than 10 queries")
 
