@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
@@ -31,7 +32,7 @@ def refusal(error: Any) -> str:  # noqa: ANN401  typer keeps its classes to itse
     elif found := re.match(r"Option '(.*?)' requires", message):
         said = f"{found[1]}: give a value"
     elif found := re.match(r"Got unexpected extra argument\S* \((.*)\)", message, re.DOTALL):
-        said = f"unexpected argument: {shown(found[1])}"
+        said = f"unexpected argument: {shown(found[1])}{_question(found[1], getattr(command, 'params', ()))}"
     else:
         said = message.rstrip(".")
     return f"{said} (see {path} --help)"
@@ -41,6 +42,12 @@ def _unknown_command(name: str, known: Iterable[str]) -> str:
     from goldbench.pipeline.text.suggestion import did_you_mean
 
     return f"no such command: {shown(name)}{did_you_mean(name, known)}"
+
+
+def _question(asked: str, parameters: Iterable[Any]) -> str:
+    """Return how words that are no option's are asked as a question, empty if the command takes none."""
+    takes = any("--question" in one.opts for one in parameters)
+    return f"; did you mean --question {shown(shlex.quote(asked))}?" if takes else ""
 
 
 def _unknown_option(option: str, parameters: Iterable[Any]) -> str:

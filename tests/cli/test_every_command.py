@@ -303,6 +303,7 @@ class TestWrongValues:
             ("build --out x", "missing argument: PATH"),
             ("score gold --run", "--run: give a value"),
             ("diff gold gold gold", "unexpected argument: gold"),
+            ("ask gold why so", "unexpected argument: why so; did you mean --question 'why so'?"),
             ("score gold --run object.trec", "object.trec, line 1: begins with {: name a run in JSON .json or .jsonl"),
             ("score . --run a.trec", ".: holds no dataset.json and no qrels/*.tsv; give the folder of a gold set or "),
             ("score nodir --run a.trec", "nodir: not found; give the folder of a gold set or a file of judgments"),
