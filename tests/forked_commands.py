@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 LATE = (
     "COLUMNS", "COV_", "FORCE_COLOR", "GOLDBENCH_", "NO_COLOR", "OPENAI_", "PATH", "PYTEST_", "PYTHONPATH", "TERM",
-    "KMP_", "_RJEM_",
+    "KMP_", "RAY_CLIENT_MODE", "TORCHINDUCTOR_", "_RJEM_",
 )  # fmt: skip
 """How the variables begin that are read when a command runs, or that libraries set in the process of the tests."""
 AT_THE_START = dict(os.environ)
