@@ -27,10 +27,13 @@ class LearntOrder:
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
         self._sample = _first(queue.items)
+        self._orders = any(item.lane is Lane.ERRORS for item in queue.items)
         self._basis: tuple[Checked, ...] = ()
 
     def __call__(self, state: State) -> tuple[Item, ...] | None:
         """Return the items in the order of what is learnt by now, or None if the order has not changed."""
+        if not self._orders:  # nobody sees likely errors
+            return None
         basis = tuple(Checked(one.pair, one.people, one.inclusion) for one in basis_of(state, self._sample))
         if basis == self._basis:
             return None
