@@ -33,7 +33,6 @@ define install
 endef
 
 $(VENV)/.runtime: $(VENV)/.uv .ci/requirements.lock pyproject.toml
-	@if ls $(VENV)/lib/python3*/site-packages/goldset-*.dist-info >/dev/null 2>&1; then $(PIP) uninstall --yes goldset; fi # goldbench's earlier name
 	$(call install,INSTALL --require-hashes -r .ci/requirements.lock && INSTALL --no-deps --no-build-isolation --editable .)
 	@touch $@
 
@@ -73,11 +72,11 @@ tools: $(TOOLS:%=.venv-tools/%/.done) ## Also install the tools that goldbench w
 	@touch $@
 
 # The small model writes the queries if it can be installed; with GENERATOR=simulated it is not even tried.
-SIMULATED = $(filter simulated offline,$(GENERATOR))
+SIMULATED = $(filter simulated,$(GENERATOR))
 WRITER = $(if $(SIMULATED),--generator simulated,$(shell test -e $(VENV)/.local-model && echo --model local || echo --generator simulated))
 
 dataset: $(VENV)/.runtime $(if $(SIMULATED),,$(VENV)/.local-model) ## Build a gold set from the sample documents and score BM25 with it (OUT=data/runs/example)
-	@$(if $(filter-out simulated offline model,$(GENERATOR)),echo "GENERATOR: not a valid value: $(GENERATOR); give model or simulated" >&2; exit 2)
+	@$(if $(filter-out simulated model,$(GENERATOR)),echo "GENERATOR: not a valid value: $(GENERATOR); give model or simulated" >&2; exit 2)
 	$(BIN)/goldbench build data/example/documents --out $(OUT) --config data/example/goldbench.toml $(WRITER)
 	$(BIN)/goldbench retrieve $(OUT) --system bm25 -o $(OUT)/runs/bm25.trec
 	$(BIN)/goldbench score $(OUT) --run bm25=$(OUT)/runs/bm25.trec

@@ -31,7 +31,6 @@ class Generator(StrEnum):
     AUTO = "auto"
     MODEL = "model"
     SIMULATED = "simulated"
-    OFFLINE = "offline"  # the earlier word for ``simulated``; sets on disk record it
 
 
 class OfflineRecipe(StrEnum):
@@ -240,12 +239,6 @@ class Generation(Record):
         """Whether the kinds are exact shares of the set: as soon as one beyond a single passage is asked for."""
         return any(self.kinds.get(kind, 0) > 0 for kind in SHARED)
 
-    @field_validator("generator")
-    @classmethod
-    def _recorded(cls, generator: Generator) -> Generator:
-        """Return the word that is recorded for a generator."""
-        return Generator.OFFLINE if generator is Generator.SIMULATED else generator
-
     @field_validator("kinds", "styles", "difficulty")
     @classmethod
     def _weights(cls, weights: dict[K, float] | None) -> dict[K, float] | None:
@@ -354,7 +347,7 @@ class Config(Record):
         data["model"] = {
             key: data["model"][key] for key in ("name", "temperature", "max_answer_tokens") if key in data["model"]
         }
-        if self.generate.generator is Generator.OFFLINE:
+        if self.generate.generator is Generator.SIMULATED:
             del data["model"], data["critics"]
         for key in ("strict", "seconds", "memory_megabytes", "jobs"):
             data["documents"].pop(key, None)

@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from goldbench.schemas.guardrail import Guardrail
-from goldbench.schemas.record import Record, VersionedRecord
+from goldbench.schemas.record import Record
 
 
 class Estimate(Record):
@@ -115,7 +115,7 @@ class Ranking(Record):
     splits: int
 
 
-class Agreement(VersionedRecord):
+class Agreement(Record):
     """Two sets of labels compared; a function of the input, the seed and the number of resamples.
 
     ``only_reference`` and ``only_judge`` count pairs that the other side did not grade, ``clipped`` grades beyond the

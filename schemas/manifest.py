@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from goldbench.schemas.guardrail import Guardrail
-from goldbench.schemas.record import Id, Record, VersionedRecord
+from goldbench.schemas.record import Id, Record
 
 
 class Failure(Record):
@@ -253,10 +253,10 @@ class Renewed(Record):
     new_passages: int = Field(default=0, ge=0)
 
 
-class Manifest(VersionedRecord):
+class Manifest(Record):
     """The record of one run. Everything else in the folder is a function of input, configuration and answers.
 
-    ``versions`` are those of the set, the newest first; empty in a set from before sets had versions.
+    ``versions`` are those of the set, the newest first.
     ``paths`` are the paths of the documents as they were given; empty for documents that were given in memory.
     ``renewed`` is None unless the set took over queries of an earlier one whose documents changed.
     """

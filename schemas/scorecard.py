@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from goldbench.schemas.record import Record, VersionedRecord
+from goldbench.schemas.record import Record
 from goldbench.schemas.set_verdict import SetVerdict
 
 
@@ -110,10 +110,10 @@ class Method(Record):
     confidence: float = Field(default=0.95, gt=0, lt=1)
 
 
-class Scorecard(VersionedRecord):
+class Scorecard(Record):
     """Systems, best first by the first measure, and a comparison of every pair; a function of the input alone.
 
-    ``verdict`` says what the gold set is good for, for these systems; None in a file of an earlier version.
+    ``verdict`` says what the gold set is good for, for these systems.
     """
 
     format: int = 1
@@ -127,7 +127,7 @@ class Scorecard(VersionedRecord):
     method: Method
 
 
-class Baseline(VersionedRecord):
+class Baseline(Record):
     """The reference of a gate: the values of one system, one per query, in the order of ``query_ids``.
 
     ``query_sha256`` holds a digest of the text and the labels of each query, by which queries are found again in
@@ -158,7 +158,7 @@ class Baseline(VersionedRecord):
         return {measure: fsum(values) / len(values) for measure, values in self.values.items()}
 
 
-class HistoryEntry(VersionedRecord):
+class HistoryEntry(Record):
     """One line of ``history.jsonl``: the means of one system at one time.
 
     ``at`` is ISO 8601 with its offset. ``run`` is the file of the run and ``page`` its page of scores, as paths from

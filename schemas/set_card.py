@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from goldbench.schemas.record import Record, VersionedRecord
+from goldbench.schemas.record import Record
 from goldbench.schemas.set_verdict import SetVerdict
 
 Value = float | int | str | None
@@ -79,7 +79,7 @@ class Figure(Record):
         return self
 
 
-class Card(VersionedRecord):
+class Card(Record):
     """Every figure of one gold set; a function of its files and of the seed.
 
     ``baselines`` are the built-in retrievers behind the figures on rankings, not the user's systems. ``evidence_level``

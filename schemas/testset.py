@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from goldbench.schemas.earlier_name import with_present_name
 from goldbench.schemas.query import Turn
 from goldbench.schemas.record import Id, Record
 from goldbench.schemas.relevance import RELEVANT, Relevance
@@ -60,11 +59,6 @@ class TestSet(Record):
     derived: dict[Id, list[Id]] = Field(default_factory=dict)
     frequency: dict[Id, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     traffic: dict[Id, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
-
-    @field_validator("metadata")
-    @classmethod
-    def _read_earlier_name(cls, found: dict[str, Any]) -> dict[str, Any]:
-        return with_present_name(found)
 
     @model_validator(mode="after")
     def _every_reference_resolves(self) -> Self:

@@ -83,7 +83,6 @@ def test_a_key_or_a_base_url_chooses_the_model(monkeypatch: pytest.MonkeyPatch) 
     assert load_config(None, {"generate": {"generator": "model"}}).uses_model()
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     assert load_config(None, {}).uses_model()
-    assert not load_config(None, {"generate": {"generator": Generator.OFFLINE}}).uses_model()
     assert not load_config(None, {"generate": {"generator": Generator.SIMULATED}}).uses_model()
 
 

@@ -264,19 +264,6 @@ def test_texts_name_the_thing() -> None:
     assert found == []
 
 
-def test_the_earlier_name_stands_only_where_it_is_read_or_explained() -> None:
-    allowed = {
-        "CHANGELOG.md",
-        "Makefile",
-        "docs/explanation/architecture.md",  # the room of the run folder
-        "pipeline/cli/earlier_command.py",
-        "pipeline/review/static/review.js",
-        "schemas/earlier_name.py",
-    }
-    found = {name for name, text in texts() if re.search(r"(?<!pipeline[./])\bgoldset\b|GOLDSET", text)}
-    assert found - allowed == set()
-
-
 def functions(tree: ast.AST, *, public: bool = True) -> Iterator[tuple[ast.FunctionDef | ast.AsyncFunctionDef, bool]]:
     """Every function, and whether others call it: neither private, nor inside a function or a private class.
 

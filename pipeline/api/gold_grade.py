@@ -15,7 +15,7 @@ from goldbench.pipeline.api.loop_thread import run_apart
 from goldbench.pipeline.api.shown_progress import progress_for
 from goldbench.pipeline.api.temporary_folder import temporary_folder
 from goldbench.pipeline.build.writers import check_replay
-from goldbench.pipeline.errors import InputError, MissingExtra, UsageError
+from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.goldset.file_names import answers_beside
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.grade.graded_folder import How, grade_as, plan_as
@@ -116,8 +116,6 @@ def _how(order: GradeOrder) -> Iterator[How]:
 def decisions_of(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
     """Return the decisions applied to the set in a folder, None if there are none; the extra is asked for only then.
 
-    What the decisions in the folder's ledger are about is stored before the set is replaced; see ``record_texts``.
-
     Args:
         folder: The folder, which need not exist.
         strict: As in ``kept_decisions``.
@@ -125,13 +123,7 @@ def decisions_of(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
     Raises:
         OutputError: As ``kept_decisions``.
     """
-    home = GoldFolder(folder)
-    if home.ledger.is_file():
-        with contextlib.suppress(MissingExtra):
-            from goldbench.pipeline.review.kept_decisions import record_texts
-
-            record_texts(folder)
-    if not home.has_reviews_applied():
+    if not GoldFolder(folder).has_reviews_applied():
         return None
     from goldbench.pipeline.review.kept_decisions import kept_decisions
 

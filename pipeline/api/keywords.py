@@ -58,7 +58,7 @@ class BuildOptions(MachineOptions, total=False):
     strict: bool | None
     chunk_size: int | None
     chunk_overlap: int | None
-    generator: Literal["auto", "model", "simulated", "offline"] | None
+    generator: Literal["auto", "model", "simulated"] | None
     offline_recipe: Literal["terms", "held-out", "mixed"] | None
     prompt_style: Literal["auto", "full", "small"] | None
     queries: int | None

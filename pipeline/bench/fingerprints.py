@@ -17,7 +17,6 @@ from goldbench.pipeline.errors import InputError, ModelUnavailable
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.retrieval.system_settings import REVISIONS
 from goldbench.pipeline.systems.resolution import reached
-from goldbench.schemas.earlier_name import EARLIER_NAME
 
 if TYPE_CHECKING:
     from goldbench.pipeline.bench.bench_file import Bench
@@ -43,7 +42,7 @@ def fingerprint_of(
         config = with_local_models(config, runs=False)
     model = config.model.model_dump(mode="json")
     shaping = {
-        EARLIER_NAME: version("goldbench"),  # so that runs from before are used again
+        "goldbench": version("goldbench"),
         "settings": own,
         "files": [_contents(one, bench.folder) for one in own.values()],
         "model": {key: model[key] for key in ("name", "base_url", "embedding", "dimensions")},

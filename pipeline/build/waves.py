@@ -70,8 +70,8 @@ class Drawing:
     checks: SetChecks | None = None
     levels: LevelShares | None = None
     fills: bool = False
-    _asked: dict[str, QueryKind] = field(default_factory=dict)
-    _levels_asked: dict[str, Level] = field(default_factory=dict)
+    _asked: dict[str, QueryKind] = field(default_factory=dict, init=False)
+    _levels_asked: dict[str, Level] = field(default_factory=dict, init=False)
 
     async def draw(self, order: npt.NDArray[np.integer[Any]], *, target: int, per_chunk: int) -> Drawn:
         """Return at most ``target`` queries, drawn from the chunks at ``order``, first ones first.

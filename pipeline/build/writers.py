@@ -318,10 +318,10 @@ async def writer_for(
             and the price is not known.
     """
     asked = config.generate.generator
-    chosen = Generator.MODEL if replay or config.uses_model() else Generator.OFFLINE
+    chosen = Generator.MODEL if replay or config.uses_model() else Generator.SIMULATED
     reason = "" if replay or chosen is asked else _reason(config, chosen)
     config = config.model_copy(update={"generate": config.generate.model_copy(update={"generator": chosen})})
-    if chosen is Generator.OFFLINE:
+    if chosen is Generator.SIMULATED:
         if config.model.name is not None and asked is not chosen:
             key = config.model.api_key_env
             raise UsageError(
@@ -405,7 +405,7 @@ def parameters(model: str) -> float | None:
 def _reason(config: Config, chosen: Generator) -> str:
     if config.model.needs_no_server:
         return ""
-    if chosen is Generator.OFFLINE:
+    if chosen is Generator.SIMULATED:
         return f" (neither {config.model.api_key_env} nor a base URL is set)"
     return f" ({'a base URL' if config.model.base_url else config.model.api_key_env} is set)"
 

@@ -24,7 +24,6 @@ from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.report.card_text import markdown
 from goldbench.pipeline.score.card_beside import PROVENANCE
 from goldbench.pipeline.text.display import queries as count_of
-from goldbench.schemas.earlier_name import EARLIER_NAME
 from goldbench.schemas.set_card import Card, Figure, State
 
 _WHATEVER_THE_NUMBER = frozenset({POWER, JUDGE, CIRCULARITY, PROVENANCE})
@@ -90,8 +89,7 @@ def write_card(folder: Path, card: Card) -> tuple[Path, Path]:
         OutputError: The folder cannot be written, or holds a file of that name that is not a card.
     """
     home = GoldFolder(folder)
-    names = ("goldbench", EARLIER_NAME)
-    _check_replaceable(home.card_json, *(f'{{\n "format": 1,\n "{name}": '.encode() for name in names))
+    _check_replaceable(home.card_json, b'{\n "format": 1,\n "goldbench": ')
     _check_replaceable(home.card_markdown, b"# Card of ")
     with explained(folder):
         write_texts(home.card_json, card.model_dump_json(indent=1).split("\n"))
@@ -99,10 +97,10 @@ def write_card(folder: Path, card: Card) -> tuple[Path, Path]:
     return home.card_json, home.card_markdown
 
 
-def _check_replaceable(path: Path, *beginnings: bytes) -> None:
+def _check_replaceable(path: Path, beginning: bytes) -> None:
     if not path.exists():
         return
     with explained(path):
         found = path.read_bytes()[:100] if path.is_file() else b""
-    if not found.startswith(beginnings):
+    if not found.startswith(beginning):
         raise OutputError(f"{path}: not a card that goldbench wrote; move it away")

@@ -138,15 +138,10 @@ def _sample(material: DescribedSet) -> dict[int, _Sampled]:
 
 
 def _sampled(given: object) -> _Sampled | None:
-    """Return what `review apply` recorded of a grade, or None if it is something else.
-
-    Two numbers, of earlier versions, are equally weighted pairs, and how many of them are relevant.
-    """
+    """Return what `review apply` recorded of a grade, or None if it is something else."""
     if not isinstance(given, list):
         return None
     numbers = [one for one in given if isinstance(one, int | float) and abs(one) <= _MOST]
-    if len(numbers) == 2 and 0 <= numbers[1] <= numbers[0] and numbers[0]:
-        return _Sampled(int(numbers[0]), numbers[0], numbers[1] / numbers[0])
     if len(numbers) == 4 and 0 < numbers[2] <= numbers[0] and 0 <= numbers[3] <= 1:
         return _Sampled(int(numbers[0]), numbers[2], numbers[3])
     return None

@@ -82,7 +82,7 @@ def build(
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     store = answers or answers_beside(out)
     flags = {"replace": replace, "batch": batch, "replay": replay, "grade": grade}
-    order = order_of(settings, paths, out, store, ledger=ledger, dry_run=dry_run, **flags)
+    order = order_of(settings, paths, out, store, ledger=ledger, **flags)
     given = {"--column": column, "--count-column": count_column, "--names": names, "--shares": shares}
     if queries_from is not None:
         users = users_order(order, queries_from, column, count_column, names, shares)
@@ -125,7 +125,6 @@ def order_of(
     answers: Path,
     *,
     ledger: str | None = None,
-    dry_run: bool = False,
     **flags: Any,  # noqa: ANN401
 ) -> BuildOrder:
     """Return what is to be built.
@@ -136,13 +135,12 @@ def order_of(
         out: The run folder.
         answers: The store of answers.
         ledger: The address of people's decisions; None for the file in the folder.
-        dry_run: Whether nothing is to be written, also not the texts that the ledger in the folder lacks.
         flags: The other fields of the order.
     """
     from goldbench.pipeline.build.inputs import find_documents
     from goldbench.pipeline.grade.build_order import BuildOrder
 
-    kept = None if flags.get("replace") else decisions_kept(out, ledger, records=not dry_run)
+    kept = None if flags.get("replace") else decisions_kept(out, ledger)
     return BuildOrder(
         config=config,
         found=find_documents(paths),

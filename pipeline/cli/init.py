@@ -250,7 +250,7 @@ def _show_cost(config: Config, documents: str, place: Path) -> None:
     from goldbench.pipeline.report.terminal import TerminalProgress
 
     try:
-        order = order_of(config, [documents], place, answers_beside(place), dry_run=True)
+        order = order_of(config, [documents], place, answers_beside(place))
         planned = run(plan(order, progress=TerminalProgress(progress_console())))
     except GoldbenchError as error:
         screen.note(f"The cost of the build is not known: {error}", style="yellow")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 from goldbench.pipeline.cli.options import input_option, judging_option, output_option, people_option, statistics_option
 from goldbench.pipeline.cli.output import screen
 from goldbench.pipeline.cli.run_options import Seed
-from goldbench.pipeline.errors import InputError, MissingExtra, UsageError
+from goldbench.pipeline.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.review.kept_decisions import KeptDecisions
@@ -38,31 +37,20 @@ FormatOption = Annotated[
 ]
 
 
-def decisions_kept(
-    folder: Path, ledger: str | None = None, *, strict: bool = True, records: bool = True
-) -> KeptDecisions | None:
+def decisions_kept(folder: Path, ledger: str | None = None, *, strict: bool = True) -> KeptDecisions | None:
     """Return the decisions applied to the set in a folder, None if there are none; the extra is asked for only then.
-
-    What the decisions in the folder's ledger are about is stored before the set is replaced; see `record_texts`.
 
     Args:
         folder: The folder, which need not exist.
         ledger: The address of the ledger; None for the file in the folder.
         strict: As in `kept_decisions`.
-        records: Whether these texts are stored; a dry run writes nothing.
 
     Raises:
         OutputError: As `kept_decisions`.
     """
     from goldbench.pipeline.goldset.folder import GoldFolder
 
-    home = GoldFolder(folder)
-    if records and (ledger is not None or home.ledger.is_file()):
-        with contextlib.suppress(MissingExtra):
-            from goldbench.pipeline.review.kept_decisions import record_texts
-
-            record_texts(folder, ledger)
-    if not home.has_reviews_applied():
+    if not GoldFolder(folder).has_reviews_applied():
         return None
     from goldbench.pipeline.review.kept_decisions import kept_decisions
 

@@ -68,7 +68,7 @@ OPTIONS = (
         "Characters shared by neighbours (default: size / 10).", "Chunks",
     ),
     SettingOption(
-        "generate.generator", "--generator", ("auto", "model", "simulated", "offline"), None,
+        "generate.generator", "--generator", ("auto", "model", "simulated"), None,
         "Who writes; auto: model where one is set up (default: auto).", "Queries",
     ),
     SettingOption(

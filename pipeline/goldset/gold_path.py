@@ -39,7 +39,6 @@ from goldbench.pipeline.goldset.file_names import (
     UNLABELLED,
 )
 from goldbench.pipeline.text.display import cut, shown
-from goldbench.schemas.earlier_name import with_present_name
 
 METADATA = '"metadata": '
 """How the line of the metadata in a ``dataset.json`` begins, the last but one."""
@@ -394,10 +393,7 @@ def read_metadata(path: Path) -> dict[str, Any]:
         metadata = found.get("metadata") if isinstance(found, Mapping) else None
     if not isinstance(metadata, Mapping):
         return {}
-    return {
-        key: cut(value, _LONGEST) if isinstance(value, str) else value
-        for key, value in with_present_name(metadata).items()
-    }
+    return {key: cut(value, _LONGEST) if isinstance(value, str) else value for key, value in metadata.items()}
 
 
 def _last_member(path: Path) -> object:

@@ -14,7 +14,6 @@ from goldbench.pipeline.llm.bodies import MOST_BYTES as MOST_REPLY_BYTES
 from goldbench.pipeline.llm.bodies import beside
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused
 from goldbench.pipeline.llm.wire import Wire
-from goldbench.schemas.earlier_name import by_either_name
 
 MOST_LINES, MOST_BYTES = 50_000, 200_000_000
 """The most lines and bytes that OpenAI takes in one batch."""
@@ -86,7 +85,7 @@ class BatchFiles:
                 return None
             rows = [row for row in page.get("data") or [] if isinstance(row, dict)]
             for row in rows:
-                named = by_either_name(row.get("metadata") or {}) == sent.token
+                named = (row.get("metadata") or {}).get("goldbench") == sent.token
                 if named or (sent.file_id is not None and row.get("input_file_id") == sent.file_id):
                     return _id(row)
             if not page.get("has_more") or not rows:

@@ -25,7 +25,6 @@ _STREAM = re.compile(r"(?=.*\bstream)(?=.*(?:\bonly|must|requires?|enable|set to
 """A refusal of a request that asks for no stream."""
 _ROLES = ("user", "assistant")
 FORMATS = ("json_schema", "json_object", "text")
-_LIMITS_KNOWN = '"limits"'
 _ERRORS_BORNE = {502: 3, 503: 3, 504: 3, 529: 3}
 """How many of the same errors of a server that has answered nothing yet teach a simpler dialect; two of another 5xx."""
 _NO_DOUBT = frozenset({0, 401, 402, 403, 408, 409, 413, 425, 429})
@@ -244,8 +243,7 @@ class Lessons:
         """
         self._settings, self._store = settings, store
         self.dialect = dialect_for(settings, remembered, cautious=cautious)
-        # What an earlier version remembered says nothing about limits.
-        self.settled = remembered is not None and _LIMITS_KNOWN in remembered
+        self.settled = remembered is not None
         self._errors: Counter[int] = Counter()
         self._first, self._stepped, self._doubted, self._unsure = self.dialect, False, False, False
         self.heard: Mapping[str, Any] | None = None

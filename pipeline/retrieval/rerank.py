@@ -47,13 +47,15 @@ class Reranker:
         """Return for each query at most ``k`` passages, best first.
 
         Raises:
-            RetrieverFailed: The model did not give one finite score for each passage.
+            RetrieverFailed: The model did not give one list for each query with one finite score for each passage.
         """
         found = self._of.search(queries, k=max(k, self._depth))
         heads = {query_id: list(found[query_id])[: self._depth] for query_id in queries if found[query_id]}
         pairs = [(queries[query_id], [self._passages[doc_id] for doc_id in head]) for query_id, head in heads.items()]
         with self._stopwatch.timing("rerank"):
             rates = self._rate_all(pairs) if pairs else []
+        if len(rates) != len(pairs):
+            raise RetrieverFailed(f"the reranker returned scores for {len(rates)} of {len(pairs)} queries")
         rated = {query_id: _rated(head, scores) for (query_id, head), scores in zip(heads.items(), rates, strict=True)}
         return {
             query_id: above_the_rest(rated.get(query_id, {}), list(found[query_id])[self._depth :], k=k)
@@ -83,7 +85,7 @@ def by_rank(order: Sequence[str], *, k: int) -> dict[str, float]:
 
 def _rated(head: Sequence[str], scores: Sequence[float]) -> dict[str, float]:
     if len(scores) != len(head):
-        raise RetrieverFailed(f"the reranker rated {len(scores)} of {len(head)} passages")
+        raise RetrieverFailed(f"the reranker returned {len(scores)} scores for {len(head)} passages of a query")
     numbers = [float(score) for score in scores]
     if not all(map(math.isfinite, numbers)):
         raise RetrieverFailed("the reranker gave a score that is not a finite number")

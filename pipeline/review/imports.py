@@ -71,7 +71,7 @@ def _native(
 ) -> tuple[list[Event], Meanings]:
     """Return the events of a file and what their ids mean, checked against the data set and the events before them."""
     queries, known = current_ids(material), {event.client_id: event for event in before}
-    texts, found = ledger_lines.read(path, data_sha=ledger.data_sha, rubric_sha=RUBRIC_SHA)
+    texts, found = ledger_lines.read(path, data_sha=ledger.data_sha)
     try:
         meanings = Meanings.from_rows(texts)
     except ValueError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import shutil
 from collections.abc import Callable, Mapping
@@ -10,17 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.errors import OutputError
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import BEIR, DATASET, REJECTED, TREC, UNREVIEWED
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder
 from goldbench.pipeline.report.review_text import no_longer_applies
 from goldbench.pipeline.review.apply import Application, copy_set
-from goldbench.pipeline.review.ledger import open_ledger
-from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.people import load_reviewed
-from goldbench.pipeline.review.reviewable_set import load_reviewable
-from goldbench.pipeline.review.settled_decisions import lacks_texts
 from goldbench.pipeline.review.unreviewed import BY_QUERY, keep, unreviewed_set
 from goldbench.schemas.manifest import Manifest
 from goldbench.schemas.relevance import Relevance
@@ -92,26 +87,6 @@ class KeptDecisions:
         work = replace(work, start=start)
         work.write(place, self.home.path)
         return work.told(manifest)
-
-
-def record_texts(folder: Path, ledger: str | None = None) -> None:
-    """Store in the ledger of a folder what its decisions on the set there are about, before the set is replaced.
-
-    Only a ledger that an earlier goldbench wrote lacks it. Nothing is done without a ledger or if the set is damaged.
-
-    Args:
-        folder: The folder, which need not exist.
-        ledger: The address of the ledger; None for the file in the folder.
-
-    Raises:
-        LedgerFailed: The ledger cannot be written.
-    """
-    path = GoldFolder(folder).ledger
-    if ledger is None and (not path.is_file() or not lacks_texts(path)):
-        return
-    with contextlib.suppress(InputError):
-        own = SetMeanings(load_reviewable(folder))
-        open_ledger(ledger or path, data_sha=own.data_sha, meanings=own, create=False).close()
 
 
 def kept_decisions(

@@ -17,14 +17,7 @@ from goldbench.pipeline.errors import GoldbenchError, InputError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.review import ledger_tables
 from goldbench.pipeline.review.meanings import Meanings, SetMeanings
-from goldbench.pipeline.review.recorded_meanings import (
-    UNSTORABLE,
-    add_meanings,
-    read_meanings,
-    record,
-    record_missing,
-    record_rubric,
-)
+from goldbench.pipeline.review.recorded_meanings import UNSTORABLE, add_meanings, read_meanings, record, record_rubric
 from goldbench.pipeline.review.translation import Translation, is_about, translate
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.relevance import RUBRIC
@@ -102,8 +95,6 @@ def open_ledger(
     try:
         with _told(name), engine.begin() as connection:
             _prepare(connection, data_sha, rubric_sha, create=create, name=name)
-            if meanings is not None:
-                record_missing(connection, meanings)
     except GoldbenchError:
         engine.dispose()
         raise
@@ -122,18 +113,14 @@ def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: 
     about = ledger_tables.about
     _refuse_other_columns(connection, known & {about.name}, name)
     row = connection.execute(sa.select(about)).one_or_none() if about.name in known else None
-    if row is not None and not 1 <= row.format <= ledger_tables.FORMAT:
+    if row is not None and row.format != ledger_tables.FORMAT:
         raise InputError(name, f"has ledger format {row.format}; this goldbench reads format {ledger_tables.FORMAT}")
-    if ledger_tables.event.name in known:
-        ledger_tables.add_column_of_guidelines(connection)
     _refuse_other_columns(connection, known, name)
     ledger_tables.metadata.create_all(connection)
     if row is None:
         values = {"one": 1, "format": ledger_tables.FORMAT, "data_sha": data_sha, "rubric_sha": rubric_sha}
         connection.execute(sa.insert(about).values(values))
     connection.execute(_HOLD).one()
-    if row is not None and row.format < ledger_tables.FORMAT:
-        connection.execute(sa.update(about).values(format=ledger_tables.FORMAT))
     if rubric_sha == RUBRIC_SHA:
         record_rubric(connection, rubric_sha, _RUBRIC_TEXT)
 

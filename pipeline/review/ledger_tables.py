@@ -11,11 +11,10 @@ from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 
 from goldbench.pipeline.errors import MissingExtra, UsageError
-from goldbench.schemas.earlier_name import EARLIER_NAME
 from goldbench.schemas.review_event import EventKind, Lane
 
-FORMAT = 2
-"""The version of these tables. A ledger of version 1 lacks the last four; it gets them when it is opened."""
+FORMAT = 1
+"""The version of these tables; a ledger of another version is refused."""
 
 metadata = sa.MetaData()
 
@@ -27,19 +26,17 @@ def _one_of(column: str, values: Any) -> sa.CheckConstraint:  # noqa: ANN401  an
 _BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 about = sa.Table(
-    f"{EARLIER_NAME}_ledger",
+    "goldbench_ledger",
     metadata,
     sa.Column("one", sa.Integer, sa.CheckConstraint("one = 1"), primary_key=True),
     sa.Column("format", sa.Integer, nullable=False),
     sa.Column("data_sha", sa.Text, nullable=False),
     sa.Column("rubric_sha", sa.Text, nullable=False),
 )
-"""One row with the data set and rubric of the ledger. All tables keep their first names, so that every ledger opens.
-
- A writer locks it, so that events are numbered as they commit."""
+"""One row with the data set and rubric of the ledger. A writer locks it, so that events are numbered as they commit."""
 
 event = sa.Table(
-    f"{EARLIER_NAME}_event",
+    "goldbench_event",
     metadata,
     sa.Column("seq", _BIG, primary_key=True, autoincrement=True),
     sa.Column("client_id", sa.Text, nullable=False, unique=True),
@@ -60,35 +57,32 @@ event = sa.Table(
     sa.Column("highlights", sa.Boolean, nullable=False),
     sa.Column("rubric_sha", sa.Text, nullable=False),
     sa.Column("data_sha", sa.Text, nullable=False),
-    sa.Column("undoes", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_event.client_id")),
+    sa.Column("undoes", sa.Text, sa.ForeignKey("goldbench_event.client_id")),
     sa.Column("repeat", sa.Boolean, nullable=False),
     sa.Column("guidelines_sha", sa.Text),
 )
 
 text = sa.Table(
-    f"{EARLIER_NAME}_text",
-    metadata,
-    sa.Column("sha", sa.Text, primary_key=True),
-    sa.Column("text", sa.Text, nullable=False),
+    "goldbench_text", metadata, sa.Column("sha", sa.Text, primary_key=True), sa.Column("text", sa.Text, nullable=False)
 )
 """Texts of judged queries and passages and of rubrics, each once, by their SHA-256."""
 
 query = sa.Table(
-    f"{EARLIER_NAME}_query",
+    "goldbench_query",
     metadata,
     sa.Column("data_sha", sa.Text, primary_key=True),
     sa.Column("query_id", sa.Text, primary_key=True),
-    sa.Column("text_sha", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_text.sha"), nullable=False),
+    sa.Column("text_sha", sa.Text, sa.ForeignKey("goldbench_text.sha"), nullable=False),
     sa.Column("evidence", sa.Text, nullable=False),
 )
 """What the id of a judged query means in a set: its text, and where its evidence stood, as a JSON list."""
 
 passage = sa.Table(
-    f"{EARLIER_NAME}_passage",
+    "goldbench_passage",
     metadata,
     sa.Column("data_sha", sa.Text, primary_key=True),
     sa.Column("chunk_id", sa.Text, primary_key=True),
-    sa.Column("text_sha", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_text.sha"), nullable=False),
+    sa.Column("text_sha", sa.Text, sa.ForeignKey("goldbench_text.sha"), nullable=False),
     sa.Column("title", sa.Text, nullable=False),
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("doc_id", sa.Text, nullable=False),
@@ -97,15 +91,15 @@ passage = sa.Table(
 """What the id of a judged passage means in a set: its text, and where it stood in which document."""
 
 rubric = sa.Table(
-    f"{EARLIER_NAME}_rubric",
+    "goldbench_rubric",
     metadata,
     sa.Column("rubric_sha", sa.Text, primary_key=True),
-    sa.Column("text_sha", sa.Text, sa.ForeignKey(f"{EARLIER_NAME}_text.sha"), nullable=False),
+    sa.Column("text_sha", sa.Text, sa.ForeignKey("goldbench_text.sha"), nullable=False),
 )
 """The text of the rubric that people saw."""
 
 lease = sa.Table(
-    f"{EARLIER_NAME}_lease",
+    "goldbench_lease",
     metadata,
     sa.Column("query_id", sa.Text, primary_key=True),
     sa.Column("chunk_id", sa.Text, primary_key=True),
@@ -223,13 +217,6 @@ class LedgerFile:
         except OSError:
             return None
         return found.st_dev, found.st_ino
-
-
-def add_column_of_guidelines(connection: sa.Connection) -> None:
-    """Add the column for guidelines to events stored before there were any; earlier versions ignore it."""
-    there = {column["name"] for column in sa.inspect(connection).get_columns(event.name)}
-    if event.c.guidelines_sha.name not in there:
-        connection.execute(sa.text(f"ALTER TABLE {event.name} ADD COLUMN {event.c.guidelines_sha.name} TEXT"))
 
 
 def lacking(connection: sa.Connection, known: Collection[str]) -> str | None:

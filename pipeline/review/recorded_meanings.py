@@ -39,17 +39,6 @@ def record(connection: Connection, own: SetMeanings, query_ids: Iterable[str], c
                 _add_passage(connection, own.data_sha, chunk_id, judged)
 
 
-def record_missing(connection: Connection, own: SetMeanings) -> None:
-    """Store what the ids in the events of a set mean, as far as the ledger does not know it yet."""
-    event = tables.event
-    record(
-        connection,
-        own,
-        _missing(connection, event.c.query_id, tables.query.c.query_id, tables.query.c.data_sha, own.data_sha),
-        _missing(connection, event.c.chunk_id, tables.passage.c.chunk_id, tables.passage.c.data_sha, own.data_sha),
-    )
-
-
 def record_rubric(connection: Connection, rubric_sha: str, text: str) -> None:
     """Store the text of a rubric, or of guidelines beside it, unless it is known.
 
@@ -91,14 +80,6 @@ def add_meanings(connection: Connection, found: Meanings) -> None:
     for (data_sha, chunk_id), judged in found.passages.items():
         if not _is_known(connection, tables.passage, data_sha, chunk_id):
             _add_passage(connection, data_sha, chunk_id, judged)
-
-
-def _missing(
-    connection: Connection, named: sa.Column[str], known: sa.Column[str], known_sha: sa.Column[str], data_sha: str
-) -> list[str]:
-    stored = sa.select(known).where(known_sha == data_sha)
-    wanted = sa.select(named).distinct().where(tables.event.c.data_sha == data_sha, named.is_not(None))
-    return list(connection.execute(wanted.where(named.not_in(stored)).order_by(named)).scalars())
 
 
 def _is_known(connection: Connection, table: sa.Table, data_sha: str, name: str) -> bool:

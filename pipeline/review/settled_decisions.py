@@ -49,37 +49,20 @@ def settled_decisions(folder: Path, *, of_the_set: bool = False) -> Decisions | 
     )
 
 
-def lacks_texts(path: Path) -> bool:
-    """Return whether a ledger file holds events without the texts that they are about; False if it is damaged."""
-    try:
-        events, known = _read(path)
-    except InputError:
-        return False
-    asked = {(event.data_sha, event.query_id) for event in events}
-    judged = {(event.data_sha, event.chunk_id) for event in events if event.chunk_id is not None}
-    return not (asked <= known.queries.keys() and judged <= known.passages.keys())
-
-
 def _applying(events: Sequence[Event], known: Meanings, folder: Path) -> Sequence[Event]:
     own = SetMeanings(load_reviewable(folder))
     return translate(events, known, own, rubric_sha=RUBRIC_SHA).events
 
 
 def _read(path: Path) -> tuple[list[Event], Meanings]:
-    """Return the events of a ledger file of any set, and what their ids mean, also if it lacks newer columns or tables.
-
-    No file is made beside it.
-    """
+    """Return the events of a ledger file of any set, and what their ids mean; no file is made beside it."""
     alone = not path.with_name(f"{path.name}-wal").exists()  # nobody is writing: the file holds everything
     address = f"{path.resolve().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
     engine = sa.create_engine(sa.URL.create("sqlite", database=address, query={"uri": "true"}))
     try:
         with engine.connect() as reading:
-            present = [one["name"] for one in sa.inspect(reading).get_columns(ledger_tables.event.name)]
-            known = [column for column in ledger_tables.event.c if column.name in present]
-            rows = reading.execute(sa.select(*known).order_by(ledger_tables.event.c.seq)).all()
-            has_texts = sa.inspect(reading).has_table(ledger_tables.passage.name)
-            meanings = read_meanings(reading) if has_texts else Meanings()
+            rows = reading.execute(sa.select(ledger_tables.event).order_by(ledger_tables.event.c.seq)).all()
+            meanings = read_meanings(reading)
         events = [Event.model_validate(dict(row._mapping)) for row in rows]  # noqa: SLF001  SQLAlchemy's public name
     except (SQLAlchemyError, ValueError):
         raise InputError(

@@ -25,7 +25,7 @@ _VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUER
 _DECISIONS = _GRADES | _VERDICTS | {EventKind.CANNOT, EventKind.BAD_QUERY}
 
 OTHER_RUBRIC = "was graded by another rubric"
-NO_TEXT = "the ledger does not know its text; open the ledger with the set it was judged in"
+NO_TEXT = "the ledger does not know its text"
 NO_QUERY = "no query has this text"
 SEVERAL_QUERIES = "several queries have this text"
 NO_PASSAGE = "no passage has this text, and its evidence does not stand in exactly one"

@@ -71,7 +71,7 @@ def test_build_takes_or_refuses_every_value(name: str, folder: Path, monkeypatch
     monkeypatch.chdir(folder)
     before = artifacts(folder / "set")
     for value in NASTY:
-        given = {"texts": TEXTS, "queries": 1, "no_chunk": True, "dry_run": True, "generator": "offline"} | {
+        given = {"texts": TEXTS, "queries": 1, "no_chunk": True, "dry_run": True, "generator": "simulated"} | {
             name: value
         }
         if name == "documents":

@@ -122,9 +122,9 @@ def test_a_ledger_with_other_columns_says_so(tmp_path: Path, table: str) -> None
     open_ledger(path, data_sha="0" * 64).close()
     column = {"event": "note", "ledger": "data_sha", "lease": "until"}[table]
     ledger = sqlite3.connect(path)
-    ledger.execute(f"ALTER TABLE goldset_{table} RENAME COLUMN {column} TO other")
+    ledger.execute(f"ALTER TABLE goldbench_{table} RENAME COLUMN {column} TO other")
     ledger.commit()
     ledger.close()
-    says = f"is a ledger whose table goldset_{table} lacks the column {column}: put a copy of it back"
+    says = f"is a ledger whose table goldbench_{table} lacks the column {column}: put a copy of it back"
     with pytest.raises(GoldbenchError, match=says):
         open_ledger(path, data_sha="0" * 64)

@@ -22,8 +22,6 @@ from goldbench.pipeline.llm.batch import BatchLimits
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.llm.wire import Wire
-from goldbench.schemas.earlier_name import EARLIER_NAME
 from tests.build.test_build import artifacts, corpus
 from tests.conftest import ROOT, SETTINGS, posix
 from tests.llm.conftest import verdict_request
@@ -179,17 +177,9 @@ async def test_a_cap_on_tokens_lets_the_rest_follow_when_less_was_spent(model_se
     assert sent(model_server)[0] > before + 1
 
 
-@pytest.mark.parametrize("name", ["goldbench", EARLIER_NAME])
 async def test_a_batch_whose_id_was_never_written_down_is_found_by_its_token(
-    model_server: ServerHandle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    model_server: ServerHandle, tmp_path: Path
 ):
-    post = Wire.post
-
-    async def posted(wire: Wire, path: str, body: dict[str, Any]) -> Any:
-        named = {**body, "metadata": {name: body["metadata"]["goldbench"]}} if path == "/batches" else body
-        return await post(wire, path, named)
-
-    monkeypatch.setattr(Wire, "post", posted)
     model_server.script(batch_s=1)
     said: asyncio.Queue[str] = asyncio.Queue()
     async with batches(model_server, tmp_path, said=said) as path:

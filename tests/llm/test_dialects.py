@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from goldbench.pipeline.errors import CallFailed, ModelUnavailable
 from goldbench.pipeline.llm.dialect import Dialect, learn
-from goldbench.pipeline.llm.store import AnswerStore
 from tests.llm.conftest import Opener, Verdict, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -172,20 +170,6 @@ async def test_a_server_that_fails_over_limits_is_asked_without_them(open_path: 
     async with open_path() as path:
         await path.complete(verdict_request())
     assert model_server.stats()["statuses"] == {"500": 2, "200": 1}
-
-
-async def test_a_dialect_that_an_earlier_version_remembered_is_tried_with_limits(
-    open_path: Opener, model_server: ServerHandle, tmp_path: Path
-):
-    earlier = '{"format": "json_schema", "length": "max_tokens", "system": true, "temperature": true}'
-    with AnswerStore(tmp_path / "answers.sqlite") as store:
-        await store.remember_dialect(model_server.base_url, "test-model", earlier)
-    model_server.script({"when": {"contains": "minLength"}, "do": {"status": 400, "body": {"error": "Bad Request"}}})
-    async with open_path() as path:
-        await path.complete(verdict_request())
-    first, second = _sent(model_server)
-    assert "minLength" in first["reason"]
-    assert "minLength" not in second["reason"]
 
 
 async def test_a_format_that_the_user_fixes_is_not_given_up(open_path: Opener, model_server: ServerHandle):

@@ -50,13 +50,18 @@ def test_from_dicts(judgments, run, scores) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(qrels(), runs(), st.sampled_from(["float64", "float32"]))
-def test_from_dicts_in_plain_python(judgments, run, scores) -> None:
+def test_plain_python_and_arrays_rank_alike(judgments, run, scores) -> None:
     if met(judgments, run):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.delitem(sys.modules, "numpy")
-            placed = place_mapping(judgments, run, scores=scores)
+        placed = place_mapping(judgments, run, scores=scores)
         assert placed == place_by_arrays(judgments, run, single=scores == "float32")
-        check(judgments, run, evaluate(judgments, run, ASKED, scores=scores), single=scores == "float32")
+
+
+def test_a_small_run_is_ranked_without_arrays_also_where_numpy_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = "goldbench.pipeline.measures.ranks.score_arrays"
+    monkeypatch.delitem(sys.modules, arrays)
+    assert "numpy" in sys.modules
+    place_mapping({"q": {"d": 1}}, {"q": {"d": 1.0}}, scores="float64")
+    assert arrays not in sys.modules
 
 
 @settings(max_examples=200, deadline=None)

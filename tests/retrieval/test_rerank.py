@@ -190,12 +190,24 @@ def test_texts_of_any_kind_are_rated(model_server: ServerHandle, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("scores", "problem"),
-    [([0.5], "rated 1 of 2"), ([0.5, math.nan], "not a finite number"), ([math.inf, 1], "not a finite")],
+    [
+        ([0.5], "1 scores for 2"),
+        ([0.5, 1.0, 2.0], "3 scores for 2"),
+        ([0.5, math.nan], "not a finite number"),
+        ([math.inf, 1], "not a finite"),
+    ],
 )
 def test_scores_that_are_none_are_refused(scores: list[float], problem: str) -> None:
     reranker = system(lambda pairs: [scores for _ in pairs], depth=2)
     with pytest.raises(RetrieverFailed, match=problem):
         reranker.search({"q": "pump"}, k=2)
+
+
+@pytest.mark.parametrize("lists", [1, 3])
+def test_a_reranker_that_returns_another_number_of_lists_is_refused_with_the_counts(lists: int) -> None:
+    reranker = system(lambda pairs: [[0.5, 1.0]] * lists, depth=2)
+    with pytest.raises(RetrieverFailed, match=f"for {lists} of 2 queries"):
+        reranker.search({"q": "pump", "r": "start"}, k=2)
 
 
 @given(

@@ -40,7 +40,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def decisions(folder: Path) -> list[tuple[object, ...]]:
     with sqlite3.connect(folder / "review.sqlite") as ledger:
-        return ledger.execute("SELECT * FROM goldset_event ORDER BY seq").fetchall()
+        return ledger.execute("SELECT * FROM goldbench_event ORDER BY seq").fetchall()
 
 
 def commands(folder: Path, tmp_path: Path) -> list[list[str]]:

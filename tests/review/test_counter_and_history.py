@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.review.desk import Desk
-from goldbench.pipeline.review.ledger import open_ledger
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.state import fold
 from goldbench.pipeline.review.tally import Tally
 from goldbench.pipeline.review.team import Team
 from goldbench.schemas.review_event import Lane
 from tests.review.conftest import Person, Site, only
-from tests.review.events import DATA, event, judge
+from tests.review.events import event, judge
 from tests.review.test_http import client_of, judgment
 
 Sites = Callable[..., Site]
@@ -203,20 +201,3 @@ def test_with_a_lead_nobody_else_settles_and_the_lead_not_their_own(site: Sites)
     (other,) = client_of(served, "carl").get("/api/adjudicate").json["others"]
     assert other["why"] == "only the lead settles disagreements: bob, dora"
     assert third(served, "dora") == 200
-
-
-def test_a_ledger_from_before_guidelines_gets_their_column(tmp_path: Any) -> None:
-    import sqlite3
-
-    from goldbench.pipeline.review import ledger_tables
-
-    path = tmp_path / "review.sqlite"
-    with open_ledger(path, data_sha=DATA) as ledger:
-        ledger.append(judge(2))
-    with sqlite3.connect(path) as database:
-        database.execute(f"ALTER TABLE {ledger_tables.event.name} DROP COLUMN guidelines_sha")
-    database.close()
-    with open_ledger(path, data_sha=DATA) as ledger:
-        ledger.append(judge(3, "bob", guidelines_sha="a" * 64))
-        assert [one.guidelines_sha for one in ledger.events()] == [None, "a" * 64]
-        assert Desk(ledger, []).refresh().seq == 2

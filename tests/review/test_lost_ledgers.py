@@ -26,7 +26,7 @@ Sites = Callable[..., Site]
 
 def rows(file: Path) -> int:
     with sqlite3.connect(file) as opened:
-        return int(opened.execute("SELECT count(*) FROM goldset_event").fetchone()[0])
+        return int(opened.execute("SELECT count(*) FROM goldbench_event").fetchone()[0])
 
 
 def key(anna: Client, number: int, pair: str) -> tuple[int, str]:
@@ -119,7 +119,7 @@ def test_the_command_says_at_its_end_that_the_ledger_is_gone_and_counts_what_is_
     with opened(folder, None, QueueSettings(lanes=frozenset("A"), overlap=0)) as review:
         review.ledger.append(judge(2).model_copy(update={"data_sha": review.material.data_sha}))
     with sqlite3.connect(folder / "review.sqlite") as ledger:
-        ledger.execute("UPDATE goldset_event SET seq = 40")
+        ledger.execute("UPDATE goldbench_event SET seq = 40")
     ended = _stopped(folder, before=lambda: None)
     assert "holds 1 event." in ended
     ended = _stopped(folder, before=lambda: removed(folder))

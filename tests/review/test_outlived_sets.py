@@ -50,7 +50,7 @@ def judge(gold: Path, given: Goldbench, extra: int) -> int:
 
 def events(gold: Path) -> int:
     with sqlite3.connect(gold / "review.sqlite") as database:
-        return int(database.execute("SELECT count(*) FROM goldset_event").fetchone()[0])
+        return int(database.execute("SELECT count(*) FROM goldbench_event").fetchone()[0])
 
 
 def report(given: Goldbench) -> dict[str, object]:
@@ -117,24 +117,6 @@ def test_what_no_longer_applies_is_listed_and_a_lost_set_is_no_lost_ledger(
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert sum("client_id" in line for line in lines) == count
     assert sum("query_id" in line.get("texts", {}) for line in lines) == count
-
-
-def test_a_ledger_of_before_gets_its_texts_before_its_set_is_built_anew(
-    goldbench_inside: Goldbench, tmp_path: Path
-) -> None:
-    docs = write_documents(tmp_path / "docs", 4)
-    build = ("build", "docs", "--out", "run", "--queries", 4, "--generator", "simulated")
-    assert goldbench_inside(*build).returncode in {0, 3}
-    count = judge(tmp_path / "run", goldbench_inside, 0)
-    with sqlite3.connect(tmp_path / "run" / "review.sqlite") as database:
-        for table in ("query", "passage", "rubric", "text"):
-            database.execute(f"DROP TABLE goldset_{table}")
-        database.execute("UPDATE goldset_ledger SET format = 1")
-    with (docs / "s01.txt").open("a") as file:
-        file.write(LINE)
-    assert goldbench_inside(*build).returncode in {0, 3}
-    found = report(goldbench_inside)
-    assert (found["carried"], found["not_applied"]) == (count, [])
 
 
 @pytest.mark.slow

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.review.state import fold
-from goldbench.schemas.earlier_name import EARLIER_NAME
 from tests.review.conftest import Person, Process, Site, events_of, only, start_process
 from tests.review.review_set import write_set
 
@@ -106,23 +105,13 @@ def test_while_its_ledger_is_gone_decisions_wait_and_are_sent_once(
     assert [event.grade for event in events_of(home)] == [3, 1]
 
 
-RENAME = """name => {
-    for (const key of Object.keys(localStorage).filter(key => key.startsWith('goldbench '))) {
-        localStorage.setItem(key.replace('goldbench', name), localStorage.getItem(key));
-        if (name !== 'goldbench') localStorage.removeItem(key);
-    }
-}"""
-
-
-@pytest.mark.parametrize("name", ["goldbench", EARLIER_NAME])
-def test_what_waited_survives_closing_the_page(process: Any, person: People, tmp_path: Path, name: str) -> None:
+def test_what_waited_survives_closing_the_page(process: Any, person: People, tmp_path: Path) -> None:
     served = process("--annotator", "anna")
     anna = person(served.links["anna"])
     served.process.kill()
     served.process.wait()
     anna.offline = True
     anna.press("2")
-    anna.page.evaluate(RENAME, name)  # as a page of the project's earlier name kept it
     context = anna.page.context
     anna.page.close(run_before_unload=False)
     again = process("--annotator", "anna", port=served.port)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
 
 from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.review import ledger_tables
 from goldbench.pipeline.review.ledger import open_ledger
 from goldbench.pipeline.review.reviewable_set import load_reviewable
 from goldbench.pipeline.review.settled_decisions import settled_decisions
@@ -57,21 +54,6 @@ def test_a_ledger_that_is_written_to_is_read_with_its_last_events(tmp_path: Path
         found = settled_decisions(tmp_path / "set")
         assert found is not None
         assert found.grades == {query_id: {chunk_id: 1}}
-
-
-def test_a_ledger_from_before_a_column_was_added_is_read(tmp_path: Path) -> None:
-    make_set(tmp_path / "set", queries=2, pool=2)
-    material = load_reviewable(tmp_path / "set")
-    query_id, chunk_id = material.pool[0].query_id, material.pool[0].chunk_id
-    file = tmp_path / "set" / "review.sqlite"
-    with open_ledger(file, data_sha=material.data_sha) as ledger:
-        ledger.append(event(material, EventKind.JUDGE, query_id, chunk_id=chunk_id, grade=1))
-    with contextlib.closing(sqlite3.connect(file)) as changed:
-        changed.execute(f'ALTER TABLE "{ledger_tables.event.name}" DROP COLUMN highlights')
-        changed.commit()
-    found = settled_decisions(tmp_path / "set")
-    assert found is not None
-    assert found.grades == {query_id: {chunk_id: 1}}
 
 
 def test_no_ledger_is_none_and_a_damaged_one_is_an_error(tmp_path: Path) -> None:

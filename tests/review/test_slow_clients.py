@@ -122,7 +122,7 @@ def test_a_ledger_in_postgres_that_another_process_holds_is_given_up_soon() -> N
         ledger.append(judge(1))
         ledger.hurry(0.5)
         with psycopg.connect(address) as other:
-            for held in ("SELECT * FROM goldset_ledger FOR UPDATE", "LOCK TABLE goldset_event"):
+            for held in ("SELECT * FROM goldbench_ledger FOR UPDATE", "LOCK TABLE goldbench_event"):
                 other.execute(held)
                 begun = time.monotonic()
                 with pytest.raises(LedgerFailed, match="lock timeout"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -22,7 +21,6 @@ from goldbench.pipeline.review.translation import Translation
 from goldbench.pipeline.text.asked_query import AskedQuery
 from goldbench.schemas.corpus import Document, Span
 from goldbench.schemas.review_event import Event
-from tests.review.postgres import postgres
 
 Docs = dict[str, list[str]]
 _numbers = itertools.count()
@@ -210,66 +208,6 @@ def test_grades_by_another_rubric_are_kept_apart(mill: Corpus, tmp_path: Path) -
     judged(place, own, said(own, "judge", "q1", "c0", grade=3, rubric_sha="f" * 64))
     found = translated(place, own)
     assert (found.events, [one.reason for one in found.strays]) == ((), ["was graded by another rubric"])
-
-
-OLD_TABLES = """
-CREATE TABLE goldset_ledger (one INTEGER PRIMARY KEY CHECK (one = 1), format INTEGER NOT NULL, data_sha TEXT NOT NULL,
-    rubric_sha TEXT NOT NULL);
-CREATE TABLE goldset_event (seq {serial}, client_id TEXT NOT NULL UNIQUE, at TEXT NOT NULL,
-    annotator TEXT NOT NULL, kind TEXT NOT NULL, query_id TEXT NOT NULL, chunk_id TEXT, grade INTEGER, reason TEXT,
-    evidence TEXT, note TEXT, text TEXT, ms BIGINT, lane TEXT, inclusion DOUBLE PRECISION, revealed BOOLEAN NOT NULL,
-    highlights BOOLEAN NOT NULL, rubric_sha TEXT NOT NULL, data_sha TEXT NOT NULL,
-    undoes TEXT REFERENCES goldset_event(client_id), repeat BOOLEAN NOT NULL);
-CREATE TABLE goldset_lease (query_id TEXT, chunk_id TEXT, annotator TEXT, slot INTEGER, until DOUBLE PRECISION NOT NULL,
-    PRIMARY KEY (query_id, chunk_id, annotator), UNIQUE (query_id, chunk_id, slot));
-"""
-
-
-def _old_rows(own: SetMeanings) -> list[str]:
-    head = f"INSERT INTO goldset_ledger VALUES (1, 1, '{own.data_sha}', '{RUBRIC_SHA}')"
-    event = (
-        "INSERT INTO goldset_event (client_id, at, annotator, kind, query_id, chunk_id, grade, revealed, highlights, "
-        f"rubric_sha, data_sha, repeat) VALUES ('client-old', '2026', 'anna', 'judge', 'q1', 'c0', 3, false, false, "
-        f"'{RUBRIC_SHA}', '{own.data_sha}', false)"
-    )
-    return [head, event]
-
-
-def check_old_ledger(place: str | Path, mill: Corpus) -> None:
-    """The ledger of format 1 holds one grade, 3 for the first passage; the set then changes."""
-    before = mill.opened()
-    mill.docs = {"mill.txt": [f"{FIRST} More."]}
-    now = mill.opened()
-    assert [one.reason for one in translated(place, now).strays] == [
-        "the ledger does not know its text; open the ledger with the set it was judged in"
-    ]
-    assert list(grades(translated(place, before), before).values()) == [3]
-    assert list(grades(translated(place, now), now).values()) == [3]
-    with open_ledger(place, data_sha=now.data_sha) as ledger:
-        assert [one.client_id for one in ledger.events()] == ["client-old"]
-
-
-def test_an_old_ledger_gets_its_texts_when_it_is_opened_with_its_own_set(mill: Corpus, tmp_path: Path) -> None:
-    place = tmp_path / "review.sqlite"
-    with sqlite3.connect(place) as database:
-        database.executescript(OLD_TABLES.format(serial="INTEGER PRIMARY KEY AUTOINCREMENT"))
-        for row in _old_rows(mill.opened()):
-            database.execute(row)
-    database.close()
-    check_old_ledger(place, mill)
-
-
-@pytest.mark.slow
-def test_an_old_ledger_in_postgresql_gets_its_texts_too(mill: Corpus) -> None:
-    psycopg = pytest.importorskip("psycopg")
-    with postgres() as address:
-        with psycopg.connect(address.replace("+psycopg", "")) as database:
-            for statement in [
-                *OLD_TABLES.format(serial="BIGSERIAL PRIMARY KEY").split(";")[:-1],
-                *_old_rows(mill.opened()),
-            ]:
-                database.execute(statement)
-        check_old_ledger(address, mill)
 
 
 WORDS = [

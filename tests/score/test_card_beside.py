@@ -123,7 +123,7 @@ def test_a_changed_text_is_another_state_though_the_judgments_are_the_same(tmp_p
     assert trust_in(load_gold(gold)).card is None
 
 
-def test_a_card_from_before_sets_had_versions_is_known_by_its_judgments(tmp_path: Path) -> None:
+def test_a_card_of_a_set_without_a_version_is_known_by_its_judgments(tmp_path: Path) -> None:
     write_sample(tmp_path)
     gold = tmp_path / "gold"
     refuse(gold, **{CONTENT: None})

@@ -149,7 +149,7 @@ def test_a_version_without_a_query_is_no_earlier_version(goldbench: Goldbench, f
     assert "as in version" not in goldbench("score", "run", "--run", "words.trec").stderr
 
 
-def test_a_baseline_from_before_sets_had_versions_stands_while_the_judgments_do(
+def test_a_baseline_without_a_version_stands_while_the_judgments_do(
     goldbench: Goldbench, folder: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "baseline.json"

@@ -29,7 +29,6 @@ from goldbench.pipeline.formats.annotations.exchange import (
 )
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
 from goldbench.pipeline.formats.jsonl import as_line
-from goldbench.schemas.earlier_name import by_either_name
 from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Review
 
@@ -128,7 +127,7 @@ def _given(line: int, record: Mapping[str, Any]) -> list[Given]:
     if not isinstance(metadata, Mapping):
         raise Fault("a record has no metadata with query_id and chunk_id")
     pair = {name: metadata.get(name) for name in ("query_id", "chunk_id")}
-    own = own_details(by_either_name(metadata))
+    own = own_details(metadata.get("goldbench"))
     reviews = own.get("reviews", [])
     if not isinstance(reviews, list) or not all(isinstance(one, dict) for one in reviews):
         raise Fault("the field called goldbench differs from what was written")

@@ -16,7 +16,6 @@ from goldbench.pipeline.errors import plain_file
 from goldbench.pipeline.formats.faults import Fault, explain
 from goldbench.pipeline.formats.packed_files import decoded, without_mark
 from goldbench.pipeline.text.asked_query import FIELDS, AskedQuery
-from goldbench.schemas.earlier_name import EARLIER_NAME
 from goldbench.schemas.relevance import RUBRIC, Relevance
 from goldbench.schemas.review_event import Review
 
@@ -103,8 +102,8 @@ class Given:
 
 
 def id_of(*parts: str) -> str:
-    """Return the UUID of these words, which is always the same: its seed holds the earlier name of the project."""
-    return str(uuid5(NAMESPACE_URL, f"{EARLIER_NAME}:" + "\x1f".join(parts)))
+    """Return the UUID of these words, which is always the same."""
+    return str(uuid5(NAMESPACE_URL, "goldbench:" + "\x1f".join(parts)))
 
 
 def details(review: Review) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from goldbench.pipeline.formats.annotations.exchange import (
     review_of,
 )
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
-from goldbench.schemas.earlier_name import by_either_name
 from goldbench.schemas.relevance import RUBRIC, Relevance
 from goldbench.schemas.review_event import Review
 
@@ -142,7 +141,7 @@ def _given(line: int, task: Mapping[str, Any]) -> list[Given]:
     data, annotations = task.get("data"), task.get("annotations") or []
     if not isinstance(data, Mapping) or not isinstance(annotations, list):
         raise Fault("a task has no data, or its annotations are not a list")
-    own = own_details(by_either_name(data))
+    own = own_details(data.get("goldbench"))
     if not all(isinstance(one, Mapping) for one in own.values()):
         raise Fault("the field called goldbench differs from what was written")
     rubric = data.get("rubric_sha") if isinstance(data.get("rubric_sha"), str) else None

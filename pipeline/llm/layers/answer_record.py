@@ -31,10 +31,8 @@ def request_key(request: ChatRequest[T], *, model: str) -> bytes:
     """Return the SHA-256 of everything that shapes an answer; the stage does not."""
     parts: list[object] = [
         "chat/1", model, request.prompt, request.system, request.user, schema_text(request.answer),
-        request.temperature, request.max_tokens, request.variant,
+        request.temperature, request.max_tokens, request.variant, request.examples, request.weighed,
     ]  # fmt: skip
-    if request.examples or request.weighed:  # other keys stay as they were before there were such requests
-        parts += [request.examples, request.weighed]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
 
 

@@ -1,9 +1,8 @@
-"""The ranks of judged documents in dicts of scores: by arrays where numpy is there or pays, else plainly."""
+"""The ranks of judged documents in dicts of scores: by arrays if there are many results."""
 
 from __future__ import annotations
 
 import struct
-import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
@@ -21,7 +20,9 @@ from goldbench.pipeline.measures.ranks.judged_ranks import (
 from goldbench.pipeline.measures.ranks.order import rank_of
 
 _NUMPY_PAYS = 300_000
-"""From this number of results on, numpy is worth the time that importing it takes."""
+"""From this number of results on arrays are used. They take 28 ms of CPU for 300,000 results where plain Python takes
+41 (100 in single precision), and importing numpy takes at least 80. The choice depends on nothing but the number, so
+that a run takes the same way whatever the calling program has imported."""
 
 
 def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, scores: Scores) -> dict[str, Placed]:
@@ -37,7 +38,7 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
     """
     single = scores == "float32"
     try:
-        if "numpy" in sys.modules or _results(qrels, run) >= _NUMPY_PAYS:
+        if _results(qrels, run) >= _NUMPY_PAYS:
             from goldbench.pipeline.measures.ranks.score_arrays import place_by_arrays
 
             return place_by_arrays(qrels, run, single=single)

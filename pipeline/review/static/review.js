@@ -82,7 +82,7 @@ function read(key) {
 
 function adopt() { // also the queues of closed tabs, and of other sets at this address: an event sent twice is stored once
   for (const key of Object.keys(localStorage)) {
-    const [, set, name] = /^(?:goldbench|goldset) ([0-9a-f]+) (.*) \S+$/.exec(key) || []; // goldset: the project's earlier name
+    const [, set, name] = /^goldbench ([0-9a-f]+) (.*) \S+$/.exec(key) || [];
     const found = name === me.annotator ? read(key) : [];
     queue.push(...found.map((event) => ({ set, ...event })));
     if (found.length) localStorage.removeItem(key);
