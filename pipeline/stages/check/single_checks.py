@@ -10,12 +10,14 @@ from functools import lru_cache
 
 import regex
 
-from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap
+from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap, weighted_terms
+from goldbench.pipeline.stages.check.ties import answer, cause, evidence_says_more, subject
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding, quoted
 from goldbench.pipeline.text.deixis import deixis as pointing_words
 from goldbench.pipeline.text.language import same_language, same_script, script_fits
 from goldbench.pipeline.text.similarity import normal
-from goldbench.pipeline.text.words import content_terms, count_words, term_weight, terms
+from goldbench.pipeline.text.wordings import is_instruction, is_refusal, placeholder
+from goldbench.pipeline.text.words import content_terms, count_words
 from goldbench.schemas.query import Candidate, Query, Recipe
 
 LONGEST_QUERY = 500
@@ -83,6 +85,18 @@ def schema(candidate: Candidate, _: CheckContext) -> Finding | None:
     for reason, pattern in _BROKEN:
         if pattern.search(text):
             return Finding("schema", reason)
+    return None
+
+
+def wording(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Reject a text that stands in place of a query: a refusal, a form to fill in, an order to write a query."""
+    if is_refusal(candidate.text):
+        return Finding("refusal", "it declines to write a query")
+    blank = placeholder(candidate.text, context.chunk.text)
+    if blank is not None:
+        return Finding("placeholder", f"something else should stand for {quoted(blank)}")
+    if is_instruction(candidate.text, context.chunk.text):
+        return Finding("instruction", "it tells somebody to write a query")
     return None
 
 
@@ -179,7 +193,7 @@ def leak(candidate: Candidate, context: CheckContext) -> Finding | None:
 def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
     """Reject a query that copies six or more words in a row; a small model's, if they are ten or all of its words."""
     run = copied_run(candidate.text, context.indexed_text)
-    whole = run >= sum(map(term_weight, terms(candidate.text)))
+    whole = run >= sum(weight for _, weight in weighted_terms(candidate.text))
     if run < (SHORTEST_COPIED_RUN if context.own_words or whole else LONGEST_COPIED_RUN):
         return None
     return Finding("copied-run", f"it copies {run:.3g} words in a row from the text; use other words", run)
@@ -209,14 +223,22 @@ ALL = frozenset(Recipe)
 SENTENCES = frozenset({Recipe.HEADING, Recipe.HELD_OUT})
 """Recipes that give sentences written by people. The others give lists of terms, which point at nothing."""
 
+NOBODY: frozenset[Recipe] = frozenset()
+"""What only models do: a simulated query is made of the passage's own words."""
+
 CHECKS: tuple[Check, ...] = (
     Check("schema", schema, rewrite=True, simulated=ALL),
+    Check("wording", wording, rewrite=False, simulated=NOBODY),
     Check("length", length, rewrite=True, simulated=ALL),
     Check("constraints", constraints, rewrite=True, simulated=ALL),
     Check("evidence", evidence, rewrite=False, simulated=ALL),
     Check("language", language, rewrite=True, simulated=ALL),
     Check("deixis", deixis, rewrite=True, simulated=SENTENCES),
     Check("answer-leak", leak, rewrite=False, simulated=ALL),
+    Check("answer", answer, rewrite=False, simulated=NOBODY),
+    Check("nothing-asked", evidence_says_more, rewrite=False, simulated=NOBODY),
+    Check("cause", cause, rewrite=False, simulated=NOBODY),
+    Check("subject", subject, rewrite=False, simulated=NOBODY),
     Check("copied-run", copied, rewrite=True, simulated=ALL),
     Check("overlap", overlapping, rewrite=True, simulated=ALL),
 )
