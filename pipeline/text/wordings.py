@@ -28,7 +28,7 @@ def declines(answer: str) -> bool:
 
 
 def placeholder(query: str, passage: str) -> str | None:
-    """Return the part of a query that something else should stand for, None for none; what the passage holds is none."""
+    """Return the part of a query that something else should stand for, None if all such parts stand in the passage."""
     for pattern in _compiled("placeholders", "patterns"):
         match = pattern.search(query)
         if match and match.group() not in passage:
