@@ -360,9 +360,7 @@ class Drawing:
 
     def _may_fall_back(self, outcome: Outcome) -> bool:
         """Return whether the first wording may fill the set at the end; one that critics have not read may not."""
-        return (
-            self.critics is None and outcome.first_finding is not None and outcome.first_finding.filter in COPIES
-        )
+        return self.critics is None and outcome.first_finding is not None and outcome.first_finding.filter in COPIES
 
 
 def _keeps_evidence(rewritten: Candidate, first: Candidate) -> bool:

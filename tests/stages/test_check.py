@@ -331,11 +331,8 @@ def test_every_check_says_which_simulated_queries_it_applies_to():
         "language": 4,
         "deixis": 2,
         "answer-leak": 4,
-        "wording": 0,
-        "answer": 0,
-        "nothing-asked": 0,
-        "cause": 0,
-        "subject": 0,
+        **dict.fromkeys(("refusal", "placeholder", "instruction", "no-answer", "answer-tie"), 0),
+        **dict.fromkeys(("nothing-asked", "no-cause", "off-topic", "no-subject"), 0),
         "copied-run": 4,
         "overlap": 4,
     }
@@ -499,11 +496,12 @@ def test_human_questions_pass_what_is_meant_for_broken_queries(collections: Path
     assert shares["answer-leak"] <= 0.005
     assert shares["deixis"] <= 0.025
     assert 0.02 <= shares["copied-run"] <= 0.11
-    assert shares["wording"] == 0
-    assert shares["answer"] <= 0.01
+    assert shares["refusal"] == shares["placeholder"] == shares["instruction"] == shares["no-subject"] == 0
+    assert shares["no-answer"] <= 0.001
+    assert shares["answer-tie"] <= 0.01
     assert shares["nothing-asked"] <= 0.005
-    assert shares["cause"] <= 0.007
-    assert shares["subject"] <= 0.012
+    assert shares["no-cause"] <= 0.007
+    assert shares["off-topic"] <= 0.012
     assert 0.05 <= shares["overlap"] <= 0.19
 
 

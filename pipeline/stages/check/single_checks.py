@@ -11,7 +11,14 @@ from functools import lru_cache
 import regex
 
 from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap, weighted_terms
-from goldbench.pipeline.stages.check.ties import answer, cause, evidence_says_more, subject
+from goldbench.pipeline.stages.check.ties import (
+    foreign_answer,
+    no_answer,
+    no_cause,
+    no_subject,
+    nothing_asked,
+    off_topic,
+)
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding, quoted
 from goldbench.pipeline.text.deixis import deixis as pointing_words
 from goldbench.pipeline.text.language import same_language, same_script, script_fits
@@ -88,16 +95,22 @@ def schema(candidate: Candidate, _: CheckContext) -> Finding | None:
     return None
 
 
-def wording(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a text that stands in place of a query: a refusal, a form to fill in, an order to write a query."""
-    if is_refusal(candidate.text):
-        return Finding("refusal", "it declines to write a query")
-    blank = placeholder(candidate.text, context.chunk.text)
-    if blank is not None:
-        return Finding("placeholder", f"something else should stand for {quoted(blank)}")
-    if is_instruction(candidate.text, context.chunk.text):
-        return Finding("instruction", "it tells somebody to write a query")
-    return None
+def refusal(candidate: Candidate, _: CheckContext) -> Finding | None:
+    """Reject a text in which a model declines the task."""
+    return Finding("refusal", "it declines to write a query") if is_refusal(candidate.text) else None
+
+
+def blank(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Reject a query with a part to fill in."""
+    part = placeholder(candidate.text, context.chunk.text)
+    return None if part is None else Finding("placeholder", f"something else should stand for {quoted(part)}")
+
+
+def instruction(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Reject a text that tells somebody to write a query."""
+    if not is_instruction(candidate.text, context.chunk.text):
+        return None
+    return Finding("instruction", "it tells somebody to write a query")
 
 
 def length(candidate: Candidate, context: CheckContext) -> Finding | None:
@@ -228,17 +241,21 @@ NOBODY: frozenset[Recipe] = frozenset()
 
 CHECKS: tuple[Check, ...] = (
     Check("schema", schema, rewrite=True, simulated=ALL),
-    Check("wording", wording, rewrite=False, simulated=NOBODY),
+    Check("refusal", refusal, rewrite=False, simulated=NOBODY),
+    Check("placeholder", blank, rewrite=False, simulated=NOBODY),
+    Check("instruction", instruction, rewrite=False, simulated=NOBODY),
     Check("length", length, rewrite=True, simulated=ALL),
     Check("constraints", constraints, rewrite=True, simulated=ALL),
     Check("evidence", evidence, rewrite=False, simulated=ALL),
     Check("language", language, rewrite=True, simulated=ALL),
     Check("deixis", deixis, rewrite=True, simulated=SENTENCES),
     Check("answer-leak", leak, rewrite=False, simulated=ALL),
-    Check("answer", answer, rewrite=False, simulated=NOBODY),
-    Check("nothing-asked", evidence_says_more, rewrite=False, simulated=NOBODY),
-    Check("cause", cause, rewrite=False, simulated=NOBODY),
-    Check("subject", subject, rewrite=False, simulated=NOBODY),
+    Check("no-answer", no_answer, rewrite=False, simulated=NOBODY),
+    Check("answer-tie", foreign_answer, rewrite=False, simulated=NOBODY),
+    Check("nothing-asked", nothing_asked, rewrite=False, simulated=NOBODY),
+    Check("no-cause", no_cause, rewrite=False, simulated=NOBODY),
+    Check("off-topic", off_topic, rewrite=False, simulated=NOBODY),
+    Check("no-subject", no_subject, rewrite=False, simulated=NOBODY),
     Check("copied-run", copied, rewrite=True, simulated=ALL),
     Check("overlap", overlapping, rewrite=True, simulated=ALL),
 )

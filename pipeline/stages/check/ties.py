@@ -17,17 +17,20 @@ _ABOUT_THE_WHOLE = frozenset({QueryKind.SUMMARY, QueryKind.PROCEDURE, QueryKind.
 """Kinds whose answer may come from more of the passage than the sentence that is quoted."""
 
 
-def answer(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query whose answer declines to answer, or shares too little with its evidence.
+def no_answer(candidate: Candidate, _: CheckContext) -> Finding | None:
+    """Reject a query whose answer declines to answer."""
+    if not candidate.answer or not declines(candidate.answer):
+        return None
+    return Finding("no-answer", "its answer says that there is none")
+
+
+def foreign_answer(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Reject a query whose answer shares too little with its evidence.
 
     Yes and no share nothing with any text. An answer in another language than the passage is not compared.
     """
     text = candidate.answer
-    if not text:
-        return None
-    if declines(text):
-        return Finding("no-answer", "its answer says that there is none")
-    if not candidate.evidence or is_yes_or_no(text) or _is_translated(text, context):
+    if not text or not candidate.evidence or is_yes_or_no(text) or _is_translated(text, context):
         return None
     whole = candidate.kind in _ABOUT_THE_WHOLE or bool(candidate.needs)
     source = context.indexed_text if whole else f"{context.title}\n{_quotes(candidate)}"
@@ -47,7 +50,7 @@ def _shared(text: str, source: str, language: str | None) -> float | None:
     return matched / (len(wanted) + len(numbers))
 
 
-def evidence_says_more(candidate: Candidate, context: CheckContext) -> Finding | None:
+def nothing_asked(candidate: Candidate, context: CheckContext) -> Finding | None:
     """Reject a query that holds everything its evidence says: a statement, or a question that answers itself."""
     if not candidate.evidence or candidate.needs:
         return None
@@ -58,7 +61,7 @@ def evidence_says_more(candidate: Candidate, context: CheckContext) -> Finding |
     return Finding("nothing-asked", "its evidence says nothing that the query does not say itself")
 
 
-def cause(candidate: Candidate, context: CheckContext) -> Finding | None:
+def no_cause(candidate: Candidate, context: CheckContext) -> Finding | None:
     """Reject a query for a reason whose evidence holds no word that introduces a cause or a purpose."""
     language = candidate.language or context.language
     if not candidate.evidence or not asks_why(candidate.text, language):
@@ -68,16 +71,21 @@ def cause(candidate: Candidate, context: CheckContext) -> Finding | None:
     return Finding("no-cause", "it asks for a reason, and its evidence gives none")
 
 
-def subject(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query about something else than its passage: no word of it, or none of its subject, stands there."""
+def off_topic(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Reject a query that shares no word with its passage or the title; a vague one, and a translated one, may."""
     if candidate.style is QueryStyle.VAGUE or _is_translated(candidate.text, context):
         return None
     words = set(terms(candidate.text)) - stop_words(context.language)
-    if words.isdisjoint(terms(context.indexed_text)) and not overlap(
-        candidate.text, context.indexed_text, context.language
-    ):
-        return Finding("off-topic", "no word of it that matters stands in the passage or its title", 0.0)
-    if not candidate.subject:
+    if not words.isdisjoint(terms(context.indexed_text)):
+        return None
+    if overlap(candidate.text, context.indexed_text, context.language) != 0.0:
+        return None
+    return Finding("off-topic", "no word of it that matters stands in the passage or its title", 0.0)
+
+
+def no_subject(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Reject a query if no word of its subject stands in it or in the title of its passage."""
+    if not candidate.subject or candidate.style is QueryStyle.VAGUE or _is_translated(candidate.text, context):
         return None
     wanted = set(content_terms(candidate.subject, context.language))
     shown = index_terms(f"{context.title}\n{candidate.text}", context.language)
