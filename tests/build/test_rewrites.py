@@ -31,7 +31,7 @@ class Writer:
     async def propose(self, brief: Brief) -> Proposal:
         return Proposal((self.candidate(brief.chunk, COPY, FIRST),))
 
-    async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:  # noqa: ARG002
+    async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:
         if self.rewritten == "fail":
             raise AnswerRejected("misfit", "no JSON")
         return None if self.rewritten is None else self.candidate(brief.chunk, self.rewritten, self.span)
