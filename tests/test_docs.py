@@ -150,7 +150,16 @@ def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
 def test_the_reference_explains_every_rule_of_a_build() -> None:
     from docs.queries_page import RULES as EXPLAINED
 
-    of_the_set = {"near-duplicate", "skipped", "duplicate", "overlap-quota", "held-out", "surplus", "difficulty"}
+    of_the_set = {
+        "near-duplicate",
+        "skipped",
+        "duplicate",
+        "overlap-quota",
+        "yes-no-quota",
+        "held-out",
+        "surplus",
+        "difficulty",
+    }
     of_kinds = {"one-passage-enough", "answered", "moment", "history", "self-contained", "kind-quota", "kind-dropped"}
     critics = {f"critic-{critic.value}" for critic in Critic}
     assert set(EXPLAINED) == {

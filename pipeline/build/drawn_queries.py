@@ -26,6 +26,7 @@ class Outcome:
     """One candidate on its way; without a finding it has passed the checks that look at it alone.
 
     ``planned`` marks a stand-in of a dry run: no model was asked for it, and it counts as an accepted query.
+    ``first_finding`` is the rule that the proposed wording broke, if a rewrite was asked for.
     """
 
     position: int
@@ -35,6 +36,7 @@ class Outcome:
     finding: Finding | None = None
     failure: Failure | None = None
     planned: bool = False
+    first_finding: Finding | None = None
 
 
 Result: TypeAlias = list[Outcome] | Rejection | Failure | LimitReached
@@ -54,6 +56,8 @@ class Drawn:
     judgments: list[Judgment] = field(default_factory=list)
     """What shows that nothing answers them."""
     rejections: list[Rejection] = field(default_factory=list)
+    reserve: list[Outcome] = field(default_factory=list)
+    """Candidates whose first wording may still fill the set: it copies, and no rewrite of it can be used."""
     failures: list[Failure] = field(default_factory=list)
     chunks_drawn: int = 0
     chunks_with_candidates: int = 0

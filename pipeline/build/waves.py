@@ -27,7 +27,7 @@ from goldbench.pipeline.stages.check.overlap import overlap
 from goldbench.pipeline.stages.critique import GOOD
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Failure
-from goldbench.schemas.query import Level, QueryKind, Rejection
+from goldbench.schemas.query import Candidate, Level, QueryKind, Rejection
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -37,6 +37,10 @@ LOWEST_EXPECTED_YIELD = 0.25
 
 HOPELESS = 50
 """Stop after this many failed chunks when none succeeded, or twice as many rejections when no query was accepted."""
+
+
+COPIES = frozenset({"copied-run", "overlap"})
+"""Rules that a good query may break: about one of people's questions in five does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +99,7 @@ class Drawing:
             await self._draw_wave(wave, drawn, checks, target)
             self._take_back(drawn, checks, target)
         self._close_levels(drawn, checks, target)
+        self._close_reserve(drawn, checks, target)
         if self.trial is not None and not drawn.accepted and drawn.limit is None:
             self.trial.close()
         if drawn.chunks_drawn and drawn.chunks_failed == drawn.chunks_drawn and drawn.limit is None:
@@ -128,6 +133,18 @@ class Drawing:
             self._take_back(drawn, checks, target)
             self.levels.reject_rest(drawn)
 
+    def _close_reserve(self, drawn: Drawn, checks: SetChecks, target: int) -> None:
+        """Accept first wordings that copy up to the target, and reject the rest for what is wrong with them."""
+        reserve = drawn.reserve
+        drawn.reserve = []
+        for outcome in reserve:
+            assert outcome.first_finding is not None
+            if drawn.accepted >= target:
+                drawn.rejections.append(rejection(outcome.finding or outcome.first_finding, outcome.candidate))
+                continue
+            first = Outcome(outcome.position, outcome.brief, outcome.proposed, outcome.proposed)
+            self._settle(drawn, first, checks, target, last=True)
+
     def _check_hope(self, drawn: Drawn) -> None:
         """Stop when more chunks would only cost more.
 
@@ -136,9 +153,9 @@ class Drawing:
         """
         if drawn.chunks_failed == drawn.chunks_drawn == HOPELESS:
             raise ModelUnavailable(f"each of the first {HOPELESS} chunks failed, {_last(drawn)}")
-        if self.fills:
+        if self.fills or drawn.accepted or drawn.reserve:
             return
-        if not drawn.accepted and len(drawn.rejections) >= 2 * HOPELESS and self.generator.evidence_level == "model":
+        if len(drawn.rejections) >= 2 * HOPELESS and self.generator.evidence_level == "model":
             rule, count = Counter(item.filter for item in drawn.rejections).most_common(1)[0]
             raise ModelUnavailable(
                 f"no query from the first {drawn.chunks_drawn} chunks was accepted, most often because of the rule "
@@ -226,10 +243,11 @@ class Drawing:
         return check_candidate(candidate, CheckContext.of(chunk, candidate, outcome.brief))
 
     async def _rewrite(self, outcome: Outcome) -> None:
-        """Reword a candidate once if its finding asks for it."""
+        """Reword a candidate once if its finding asks for it; a wording with other evidence is dropped."""
         finding = outcome.finding
         if finding is None or not finding.rewrite or outcome.candidate.first_text is not None:
             return
+        outcome.first_finding = finding
         try:
             other = await self.generator.rewrite(outcome.brief, outcome.candidate, finding.complaint)
         except (CallFailed, LimitReached) as error:
@@ -238,7 +256,7 @@ class Drawing:
         except NotAsked:
             outcome.candidate, outcome.finding, outcome.planned = stand_in(outcome.brief, 0), None, True
             return
-        if other is not None:
+        if other is not None and _keeps_evidence(other, outcome.candidate):
             outcome.candidate = other.model_copy(update={"first_text": outcome.candidate.text})
             outcome.finding = self._check(outcome)
 
@@ -310,6 +328,8 @@ class Drawing:
         """Enter one candidate as query, rejection or failure; return False if it may still be reworded."""
         candidate, chunk = outcome.candidate, outcome.brief.chunk
         if outcome.failure is not None:
+            if self._may_fall_back(outcome):
+                drawn.reserve.append(outcome)
             drawn.failures.append(outcome.failure)
             drawn.limit = drawn.limit or (outcome.failure.message if outcome.failure.kind == LIMIT else None)
             return True
@@ -332,9 +352,22 @@ class Drawing:
             drawn.queries.append(accepted(candidate, context))
             drawn.positions.append((outcome.position,))
             self._count(outcome)
+        elif self._may_fall_back(outcome):
+            drawn.reserve.append(outcome)
         else:
             drawn.rejections.append(rejection(outcome.finding, candidate))
         return True
+
+    def _may_fall_back(self, outcome: Outcome) -> bool:
+        """Return whether the first wording may fill the set at the end; one that critics have not read may not."""
+        return self.critics is None and outcome.first_finding is not None and outcome.first_finding.filter in COPIES
+
+
+def _keeps_evidence(rewritten: Candidate, first: Candidate) -> bool:
+    """Return whether a rewritten query still asks about the same words; a simulated query is drawn anew."""
+    if rewritten.recipe is not None:
+        return True
+    return any(item.meets(earlier) for item in rewritten.evidence for earlier in first.evidence)
 
 
 def _last(drawn: Drawn) -> str:

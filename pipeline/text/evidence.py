@@ -9,6 +9,7 @@ from functools import lru_cache
 import regex
 from rapidfuzz import fuzz
 
+from goldbench.pipeline.text.numbers import number_of_word, number_words
 from goldbench.pipeline.text.words import word_spans
 
 LIKENESS = 0.9
@@ -29,6 +30,8 @@ _DASH = regex.compile(r"[\p{Pd}−‐⁃]")
 _WORDLIKE = regex.compile(r"[\p{L}\p{N}]")
 _SURROUNDINGS, _FEWEST_AROUND = 200, 20
 """Characters on each side of a quotation that are compared, and the fewest that tell its place among several."""
+_LONGEST_WITH_NUMBERS, _GAP = 500, r"[^\p{L}\p{N}]{0,9}"
+"""Characters of a quotation whose numbers may be written otherwise, and what may stand between two of its words."""
 _LONGEST_CUT_WORD = 40
 """Characters by which a quotation is widened at most to complete a word."""
 
@@ -46,8 +49,9 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     """Return the start and end of a quotation in a text, widened to whole words; None if it is not there.
 
     The quotation is searched for as it is, then without regard to case, white space, kinds of quotation marks and
-    dashes, and Unicode composition, then by the best alignment with at least nine characters in ten in common. Of
-    several places, the first that cuts no word is returned. A quotation without a letter or a digit is not found.
+    dashes, and Unicode composition, then with numbers in digits or in words, then by the best alignment with at least
+    nine characters in ten in common. Of several places, the first that cuts no word is returned. A quotation without a
+    letter or a digit is not found.
     """
     wanted = quote.strip()
     if not _WORDLIKE.search(wanted):
@@ -62,6 +66,9 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     start = folded.text.find(needle.text)
     if start >= 0:
         return _original(text, folded, start, start + len(needle.text))
+    reworded = _with_other_numbers(wanted, text)
+    if reworded:
+        return _whole_words(text, *reworded)
     aligned = _align(needle.text, folded.text)
     return _original(text, folded, *aligned) if aligned else None
 
@@ -169,6 +176,22 @@ def _first(wanted: str, text: str) -> tuple[int, int] | None:
         found = position
     first = text.find(wanted)
     return (first, first + len(wanted)) if first >= 0 else None
+
+
+def _with_other_numbers(wanted: str, text: str) -> tuple[int, int] | None:
+    """Return where a quotation stands if its numbers may be written otherwise, None if it has none or is not there."""
+    if len(wanted) > _LONGEST_WITH_NUMBERS:
+        return None
+    parts = [wanted[start:end] for start, end in word_spans(wanted)]
+    numbers = [number_of_word(part) for part in parts]
+    if all(number is None for number in numbers):
+        return None
+    patterns = (
+        regex.escape(part) if number is None else f"(?:{'|'.join(map(regex.escape, number_words(number)))})"
+        for part, number in zip(parts, numbers, strict=True)
+    )
+    match = regex.search(rf"(?<![\p{{L}}\p{{N}}]){_GAP.join(patterns)}(?![\p{{L}}\p{{N}}])", text, regex.IGNORECASE)
+    return match.span() if match else None
 
 
 def _fold(text: str) -> _Folded:

@@ -20,26 +20,26 @@ _FRAMES = {
     "en": (
         "How does {a} change {b} when {x} and {y} matter?",
         "What should someone planning {x} know about {a} and {b} for {y}?",
-        "Why would {a} depend on {b} during {x} or {y}?",
+        "Where would {a} depend on {b} during {x} or {y}?",
         "Which {x} is right for {a} if {b} needs {y}?",
         "Can {a} help a newcomer handle {b} under {x} and {y}?",
         "When do people with {x} rely on {a} for {b} and {y}?",
     ),
     "de": (
         "Wie hilft {a} bei {b}, wenn man im Winter wenig Zeit hat?",
-        "Warum brauchen Anfänger {a} für {b} im Alltag?",
+        "Wozu brauchen Anfänger {a} für {b} im Alltag?",
     ),
-    "fr": ("Comment {a} aide-t-il avec {b} quand on débute en hiver ?", "Pourquoi faut-il {a} pour {b} chez soi ?"),
-    "es": ("¿Cómo ayuda {a} con {b} cuando uno empieza en invierno?", "¿Por qué hace falta {a} para {b} en casa?"),
+    "fr": ("Comment {a} aide-t-il avec {b} quand on débute en hiver ?", "Où faut-il {a} pour {b} chez soi ?"),
+    "es": ("¿Cómo ayuda {a} con {b} cuando uno empieza en invierno?", "¿Dónde hace falta {a} para {b} en casa?"),
     "zh": (
         "{a}怎样影响{b}",
-        "为何{a}需要{b}",
+        "何时{a}需要{b}",
         "{a}与{b}有何差别",
         "如何用{a}改善{b}",
         "{a}何时优于{b}",
         "{a}能否代替{b}",
     ),
-    "ja": ("{a}は{b}にどう影響しますか", "なぜ{a}に{b}が必要ですか", "{a}と{b}はどちらが先ですか"),
+    "ja": ("{a}は{b}にどう影響しますか", "いつ{a}に{b}が必要ですか", "{a}と{b}はどちらが先ですか"),
 }
 FILLERS = """
 budgets weekends teenagers landlords winters freelancers travellers migrations outages audits renovations holidays

@@ -12,6 +12,7 @@ from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check import CheckContext, Finding, accepted, check_candidate
 from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap
 from goldbench.pipeline.stages.check.single_checks import CHECKS, query_id
+from goldbench.pipeline.text.boundaries import sentence_spans
 from goldbench.schemas.corpus import Chunk, Evidence, Span, TitlePart
 from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
 
@@ -262,7 +263,7 @@ def test_a_query_with_its_answer_is_dropped():
     ("query", "text", "run"),
     [
         ("robot charges in four hours at home", ENGLISH, 6),
-        ("Robot CHARGES in four: hours at its dock", ENGLISH, 8),
+        ("robot CHARGES in four: hours at its dock", ENGLISH, 8),
         ("nothing alike", ENGLISH, 0),
         ("世界上海拔最高的铁路是哪条", CHINESE, 5),
         ("Docker镜像", "Docker镜像仓库", 2),
@@ -330,6 +331,8 @@ def test_every_check_says_which_simulated_queries_it_applies_to():
         "language": 4,
         "deixis": 2,
         "answer-leak": 4,
+        **dict.fromkeys(("refusal", "placeholder", "instruction", "no-answer", "answer-tie"), 0),
+        **dict.fromkeys(("nothing-asked", "no-cause", "off-topic", "no-subject"), 0),
         "copied-run": 4,
         "overlap": 4,
     }
@@ -352,6 +355,91 @@ def test_an_id_does_not_depend_on_case_space_or_composition():
 def test_an_id_is_the_same_on_every_machine():
     # printf 'battery life' | sha256sum
     assert query_id("Battery  life") == "q1bd02233e9f4"
+
+
+@pytest.mark.parametrize(
+    ("text", "filter_name"),
+    [
+        ("As an AI language model, I cannot write a question about it", "refusal"),
+        ("Es tut mir leid, ich kann keine Frage dazu stellen", "refusal"),
+        ("抱歉，我无法生成问题", "refusal"),
+        ("What does the [PRODUCT] need to charge?", "placeholder"),
+        ("<question about the battery>", "placeholder"),
+        ("How long does {product} run on a charge?", "placeholder"),
+        ("Write a query about the vacuum robot", "instruction"),
+        ("Bitte formuliere eine Frage zum Saugroboter", "instruction"),
+        ("请生成一个关于充电的问题", "instruction"),
+    ],
+)
+def test_what_stands_in_place_of_a_query_is_rejected(text: str, filter_name: str):
+    assert name(find(text, language=None)) == filter_name
+
+
+def test_a_passage_about_queries_and_brackets_may_be_asked_so():
+    about = "To write a query about orders, open the console. The log then shows [ERROR CODE] beside the query."
+    for text in ("Write a query about orders in the console", "what does [ERROR CODE] in the log mean"):
+        assert name(find(text, about=about)) not in {"instruction", "placeholder"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["N/A", "I don't know", "The text does not say.", "not mentioned in the passage", "Keine Angabe", "文中未提及",
+     "Le texte ne le précise pas.", "No se menciona en el texto.", "В тексте не указано", "本文には記載がありません"],
+)  # fmt: skip
+def test_an_answer_that_declines_is_no_answer(answer: str):
+    assert name(find("How often should the brushes be renewed?", answer=answer)) == "no-answer"
+
+
+@pytest.mark.parametrize(
+    ("answer", "filter_name"),
+    [
+        ("in four hours", None),
+        ("4 hours at the dock", None),
+        ("Yes, at its dock", None),
+        ("Marie Curie", "answer-tie"),
+        ("twelve", "answer-tie"),
+    ],
+)
+def test_an_answer_comes_from_its_evidence(answer: str, filter_name: str | None):
+    sentence = (piece(chunk(), "The R2 vacuum robot charges in four hours at its dock."),)
+    assert name(find("R2 time until the accumulator is full", answer=answer, evidence=sentence)) == filter_name
+
+
+def test_a_query_that_says_all_its_evidence_says_asks_nothing():
+    sentence = (piece(chunk(), "The R2 vacuum robot charges in four hours at its dock."),)
+    text = "Charges the R2 vacuum robot at its dock in four hours"
+    assert name(find(text, evidence=sentence)) == "nothing-asked"
+
+
+@pytest.mark.parametrize(
+    ("about", "filter_name"),
+    [
+        ("The filter is renewed every three months because hair clogs its pores.", None),
+        ("The filter is renewed every three months in most of the homes.", "no-cause"),
+    ],
+)
+def test_a_reason_is_asked_for_only_where_one_is_given(about: str, filter_name: str | None):
+    assert (
+        name(find("Why must owners change the filter so often?", about=about, evidence=(piece(chunk(about), about),)))
+        == filter_name
+    )
+
+
+def test_a_query_about_something_else_than_its_passage_is_rejected():
+    assert name(find("Who painted the Mona Lisa?")) == "off-topic"
+    assert find("gadget for lazy people", style=QueryStyle.VAGUE) is None
+    assert find("Wer malte die Mona Lisa?", rules=Constraints(language="de")) is None
+
+
+def test_a_subject_stands_in_the_query_or_the_title():
+    assert name(find("how long until it is full after cleaning", subject="washing machine")) == "no-subject"
+    assert find("robot runtime at home", subject="vacuum robot") is None
+
+
+def test_a_technical_name_counts_as_one_copied_word():
+    about = "Run dpkg-reconfigure keyboard-configuration --frontend=noninteractive on Red Hat Enterprise Linux systems."
+    assert copied_run("dpkg-reconfigure keyboard-configuration", about) == pytest.approx(2)
+    assert copied_run("on Red Hat Enterprise Linux systems", about) == pytest.approx(3)
 
 
 ODD = st.one_of(
@@ -408,6 +496,12 @@ def test_human_questions_pass_what_is_meant_for_broken_queries(collections: Path
     assert shares["answer-leak"] <= 0.005
     assert shares["deixis"] <= 0.025
     assert 0.02 <= shares["copied-run"] <= 0.11
+    assert shares["refusal"] == shares["placeholder"] == shares["instruction"] == shares["no-subject"] == 0
+    assert shares["no-answer"] <= 0.001
+    assert shares["answer-tie"] <= 0.01
+    assert shares["nothing-asked"] <= 0.005
+    assert shares["no-cause"] <= 0.007
+    assert shares["off-topic"] <= 0.012
     assert 0.05 <= shares["overlap"] <= 0.19
 
 
@@ -418,9 +512,17 @@ def _human(collections: Path, language: str):
     for row in _rows(folder / "queries.jsonl"):
         about = chunk(corpus[source[row["_id"]]])
         answer = row["metadata"]["answers"][0]
-        evidence = piece(about, answer if answer in about.text else about.text[:40])
+        evidence = _sentence_of(answer, about)
         candidate = Candidate(chunk_id="c1", text=row["text"], generator="people", answer=answer, evidence=(evidence,))
-        yield candidate, CheckContext(about, Constraints(), language, about.text)
+        yield candidate, CheckContext(about, Constraints(), language, about.text, passage_language=language)
+
+
+def _sentence_of(answer: str, about: Chunk) -> Evidence:
+    """Return the sentences that an answer stands in."""
+    at = max(0, about.text.find(answer))
+    spans = [(start, end) for start, end in sentence_spans(about.text) if start < at + len(answer) and at < end]
+    start, end = spans[0][0], spans[-1][1]
+    return about.evidence(start, end)
 
 
 def _rows(path: Path):

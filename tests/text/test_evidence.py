@@ -29,6 +29,8 @@ def found(quote: str, text: str = TEXT) -> str | None:
         ("the robot's battery - 5 h - lasts", "the robot’s battery — 5 h — lasts"),
         ("then it was charged again", "Then\nit  was **charged** again"),
         ("数据中心在北京", "数据\n中心在北京"),
+        ("charged again for 2 hours", "charged** again for two hours"),
+        ("battery - five h - lasts", "battery — 5 h — lasts"),
         ("art", "art"),
         ("again for two", "again for two"),
         ("it was chargd again for two hours", "it  was **charged** again for two hours"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from goldbench.pipeline.text.scripts import is_spaceless
-from goldbench.pipeline.text.words import content_terms, index_terms, stop_words, term_weight, terms
+from goldbench.pipeline.text.words import content_terms, index_terms, stop_words, term_weight, terms, words
 
 _NEXT = "\n"
 """Separates terms; it is never part of one."""
@@ -28,19 +28,34 @@ def overlap(query: str, indexed_text: str, language: str | None) -> float | None
 def copied_run(query: str, text: str) -> float:
     """Return the longest stretch of the query that stands word for word in the text, in words.
 
-    Punctuation and case do not count. A character of a script without spaces counts as the part of a word given by
-    ``term_weight``.
+    Punctuation and case do not count. A name counts as one word, however it is put together: `dpkg-reconfigure` and
+    `Red Hat Enterprise Linux` cannot be said otherwise. A character of a script without spaces counts as the part of a
+    word given by ``term_weight``.
     """
-    asked = terms(query)
-    there = f" {' '.join(terms(text))} "
-    longest, start, weight = 0.0, 0, 0.0
-    for end, term in enumerate(asked, 1):
-        weight += term_weight(term)
-        while start < end and f" {' '.join(asked[start:end])} " not in there:
-            weight -= term_weight(asked[start])
+    asked = weighted_terms(query)
+    source = f" {' '.join(terms(text))} "
+    longest = weight = 0.0
+    start = 0
+    for end, (_, added) in enumerate(asked, 1):
+        weight += added
+        while start < end and f" {' '.join(term for term, _ in asked[start:end])} " not in source:
+            weight -= asked[start][1]
             start += 1
         longest = max(longest, weight)
     return longest
+
+
+def weighted_terms(text: str) -> list[tuple[str, float]]:
+    """Return the terms of a text, each with the part of a word that it counts for when it is copied."""
+    weighted: list[tuple[str, float]] = []
+    in_name = False
+    for word in words(text):
+        capital = word[0].isupper()
+        parts = terms(word)
+        share = 0.0 if in_name and capital else 1 / max(1, len(parts))
+        weighted += [(part, share * term_weight(part)) for part in parts]
+        in_name = capital and bool(weighted)
+    return weighted
 
 
 def holds_answer(query: str, answer: str, language: str | None) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from goldbench.pipeline.stages.check.overlap import overlap
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 from goldbench.pipeline.text.similarity import jaccard
+from goldbench.pipeline.text.wordings import is_yes_or_no
 from goldbench.pipeline.text.words import content_terms, terms
 from goldbench.schemas.corpus import Evidence, Span
 from goldbench.schemas.query import Candidate, Query, QueryKind
@@ -23,6 +24,8 @@ LOW_OVERLAP = 0.60
 """Highest share of content terms in the chunk, 0 to 1, of a query of low overlap."""
 LOW_OVERLAP_SHARE = 0.40
 """Share of the set that is kept for queries of low overlap, 0 to 1."""
+YES_NO_SHARE = 0.10
+"""Highest share of the set, 0 to 1, of queries that are answered by yes or no; at least one is allowed."""
 
 
 class SetChecks:
@@ -53,6 +56,7 @@ class SetChecks:
 
     def _forget(self) -> None:
         self._high = 0
+        self._yes_or_no = 0
         self._held_out: defaultdict[str, list[Span]] = defaultdict(list)
         self._shown: defaultdict[str, list[Span]] = defaultdict(list)
         self._held_titles: set[tuple[str, str]] = set()
@@ -63,6 +67,7 @@ class SetChecks:
     def aim(self, target: int) -> None:
         """Set how many queries the set should have of those that must be in other words than their passage."""
         self._high_allowed = math.floor((1 - LOW_OVERLAP_SHARE) * target + 1e-9)
+        self._yes_or_no_allowed = max(1, math.floor(YES_NO_SHARE * target + 1e-9))
 
     def _held_out_elsewhere(self, candidate: Candidate) -> bool:
         """Return whether its evidence is held out for an accepted query, or an accepted query's evidence for it."""
@@ -89,6 +94,8 @@ class SetChecks:
         if context.own_words and share > LOW_OVERLAP and self._high >= self._high_allowed:
             reason = f"{share:.0%} of its words stand in the text, and enough queries are like that; use other words"
             return Finding("overlap-quota", reason, share, rewrite=True)
+        if self._yes_or_no >= self._yes_or_no_allowed and is_yes_or_no(candidate.answer or ""):
+            return Finding("yes-no-quota", "yes or no answers it, and enough queries are like that")
         if self._held_out_elsewhere(candidate):
             return Finding(
                 "held-out", "words it needs in the corpus are held out of it for another query, or the reverse"
@@ -107,6 +114,7 @@ class SetChecks:
     def _enter(self, candidate: Candidate, high: bool, tokens: frozenset[str], grams: Counter[str]) -> None:
         """Take an accepted query into what later ones are compared with; ``high`` is one of much overlap."""
         self._high += high
+        self._yes_or_no += is_yes_or_no(candidate.answer or "")
         for mask in candidate.masked:
             self._held_out[mask.doc_id].append(mask)
         for evidence in _shown(candidate):

@@ -10,12 +10,21 @@ from functools import lru_cache
 
 import regex
 
-from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap
+from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap, weighted_terms
+from goldbench.pipeline.stages.check.ties import (
+    foreign_answer,
+    no_answer,
+    no_cause,
+    no_subject,
+    nothing_asked,
+    off_topic,
+)
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding, quoted
 from goldbench.pipeline.text.deixis import deixis as pointing_words
 from goldbench.pipeline.text.language import same_language, same_script, script_fits
 from goldbench.pipeline.text.similarity import normal
-from goldbench.pipeline.text.words import content_terms, count_words, term_weight, terms
+from goldbench.pipeline.text.wordings import is_instruction, is_refusal, placeholder
+from goldbench.pipeline.text.words import content_terms, count_words
 from goldbench.schemas.query import Candidate, Query, Recipe
 
 LONGEST_QUERY = 500
@@ -84,6 +93,24 @@ def schema(candidate: Candidate, _: CheckContext) -> Finding | None:
         if pattern.search(text):
             return Finding("schema", reason)
     return None
+
+
+def refusal(candidate: Candidate, _: CheckContext) -> Finding | None:
+    """Reject a text in which a model declines the task."""
+    return Finding("refusal", "it declines to write a query") if is_refusal(candidate.text) else None
+
+
+def blank(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Reject a query with a part to fill in."""
+    part = placeholder(candidate.text, context.chunk.text)
+    return None if part is None else Finding("placeholder", f"something else should stand for {quoted(part)}")
+
+
+def instruction(candidate: Candidate, context: CheckContext) -> Finding | None:
+    """Reject a text that tells somebody to write a query."""
+    if not is_instruction(candidate.text, context.chunk.text):
+        return None
+    return Finding("instruction", "it tells somebody to write a query")
 
 
 def length(candidate: Candidate, context: CheckContext) -> Finding | None:
@@ -179,7 +206,7 @@ def leak(candidate: Candidate, context: CheckContext) -> Finding | None:
 def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
     """Reject a query that copies six or more words in a row; a small model's, if they are ten or all of its words."""
     run = copied_run(candidate.text, context.indexed_text)
-    whole = run >= sum(map(term_weight, terms(candidate.text)))
+    whole = run >= sum(weight for _, weight in weighted_terms(candidate.text))
     if run < (SHORTEST_COPIED_RUN if context.own_words or whole else LONGEST_COPIED_RUN):
         return None
     return Finding("copied-run", f"it copies {run:.3g} words in a row from the text; use other words", run)
@@ -209,14 +236,26 @@ ALL = frozenset(Recipe)
 SENTENCES = frozenset({Recipe.HEADING, Recipe.HELD_OUT})
 """Recipes that give sentences written by people. The others give lists of terms, which point at nothing."""
 
+NOBODY: frozenset[Recipe] = frozenset()
+"""What only models do: a simulated query is made of the passage's own words."""
+
 CHECKS: tuple[Check, ...] = (
     Check("schema", schema, rewrite=True, simulated=ALL),
+    Check("refusal", refusal, rewrite=False, simulated=NOBODY),
+    Check("placeholder", blank, rewrite=False, simulated=NOBODY),
+    Check("instruction", instruction, rewrite=False, simulated=NOBODY),
     Check("length", length, rewrite=True, simulated=ALL),
     Check("constraints", constraints, rewrite=True, simulated=ALL),
     Check("evidence", evidence, rewrite=False, simulated=ALL),
     Check("language", language, rewrite=True, simulated=ALL),
     Check("deixis", deixis, rewrite=True, simulated=SENTENCES),
     Check("answer-leak", leak, rewrite=False, simulated=ALL),
+    Check("no-answer", no_answer, rewrite=False, simulated=NOBODY),
+    Check("answer-tie", foreign_answer, rewrite=False, simulated=NOBODY),
+    Check("nothing-asked", nothing_asked, rewrite=False, simulated=NOBODY),
+    Check("no-cause", no_cause, rewrite=False, simulated=NOBODY),
+    Check("off-topic", off_topic, rewrite=False, simulated=NOBODY),
+    Check("no-subject", no_subject, rewrite=False, simulated=NOBODY),
     Check("copied-run", copied, rewrite=True, simulated=ALL),
     Check("overlap", overlapping, rewrite=True, simulated=ALL),
 )

@@ -44,7 +44,8 @@ class CheckContext:
 
     ``language`` is the requested language of the query (ISO 639-1), None if it is not known. ``indexed_text`` is the
     passage as retrievers will see it: its title and its text without the words that are held out. ``own_words`` is
-    false where the generator cannot say a thing in other words than the chunk's.
+    false where the generator cannot say a thing in other words than the chunk's. ``title`` is the title and the
+    headings alone, ``passage_language`` the language of the passage (ISO 639-1), None if it is not known.
     """
 
     chunk: Chunk
@@ -52,6 +53,8 @@ class CheckContext:
     language: str | None
     indexed_text: str
     own_words: bool = True
+    title: str = ""
+    passage_language: str | None = None
 
     @classmethod
     def of(cls, chunk: Chunk, candidate: Candidate, brief: Brief) -> CheckContext:
@@ -66,7 +69,15 @@ class CheckContext:
         held_out = {part.text for part in candidate.masked_titles}
         title = title_path(chunk, held_out) if brief.titled else ""
         indexed = titled(title, text_below(chunk, candidate.masked, held_out))
-        return cls(chunk, brief.constraints, language, indexed, brief.own_words)
+        return cls(
+            chunk=chunk,
+            constraints=brief.constraints,
+            language=language,
+            indexed_text=indexed,
+            own_words=brief.own_words,
+            title=title_path(chunk, held_out),
+            passage_language=brief.language,
+        )
 
 
 def quoted(wording: str) -> str:
