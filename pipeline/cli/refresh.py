@@ -62,6 +62,7 @@ def _order(
 
     home = GoldFolder(folder)
     documents = renewable_paths(home, paths)
-    settings = renewed_settings(home, read_toml(config) if config else {})
+    asks = not (flags["replay"] or flags["dry_run"])
+    settings = renewed_settings(home, read_toml(config) if config else {}, given.get("model", {}), asks=asks)
     chosen = config_of(settings, given, path=home.file(CONFIG))
     return order_of(chosen, documents, folder, answers, ledger=ledger, refresh=True, **flags)
