@@ -198,10 +198,8 @@ def show_plan(order: BuildOrder) -> None:
     from goldbench.pipeline.grade.build_order import plan
     from goldbench.pipeline.report.build_text import plan_notes, plan_rows
     from goldbench.pipeline.report.terminal import TerminalProgress
-    from goldbench.pipeline.systems.destinations import destinations, text_line
 
     planned = run(plan(order, progress=TerminalProgress(progress_console())))
-    screen.note(text_line(destinations(planned.config)))
     screen.add(plan=[asdict(one) for one in planned.stages])
     if planned.grading is not None:
         screen.show(planned.grading)

@@ -123,9 +123,7 @@ def _go(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run
 def _show_plan(planned: PlannedGrading) -> None:
     from goldbench.pipeline.report.build_text import plan_rows
     from goldbench.pipeline.report.grading_text import plan_notes
-    from goldbench.pipeline.systems.destinations import text_line
 
-    screen.note(text_line(()))
     screen.table(plan_rows(planned.stages))
     screen.add(plan=[asdict(one) for one in planned.stages])
     screen.show(*plan_notes(planned.stages, queries=planned.queries, model=planned.model, doubtful=planned.doubtful))

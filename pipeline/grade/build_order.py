@@ -224,6 +224,11 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     """
     order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
+    if order.grade:
+        from goldbench.pipeline.grade import preparation
+
+        await preparation.judging(writer.config, asks=False)
+    progress.note(text_line(destinations(writer.config)))
     shaped = with_personas(writer.config)
     claim = Claim(
         shaped.shaping(),
@@ -237,9 +242,6 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
     grading = None
     if order.grade:
-        from goldbench.pipeline.grade import preparation
-
-        await preparation.judging(writer.config, asks=False)
         grading = preparation.expected(writer.config, writer.config.generate.queries or UP_TO)
     if isinstance(writer, OfflineWriter) and kept is None:
         return Planned(writer.config, writer.announcement, grading=grading)

@@ -14,7 +14,7 @@ from goldbench.pipeline.grade.preparation import destinations_of_judging, judgin
 from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, Decisions, Graded, Work, grade_folder, plan_folder
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
-from goldbench.pipeline.systems.destinations import text_line
+from goldbench.pipeline.systems.destinations import destinations, text_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,7 @@ async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, prog
     """
     _check_folder(folder)
     config = await judging(config, asks=False, replay=how.replay)
+    progress.note(text_line(destinations(config)))
     async with _opened(how, config, answers, progress=progress, say=lambda _: None, dry_run=True) as work:
         stages, queries = await plan_folder(folder, work)
     return PlannedGrading(stages, queries, config.model.name or "")

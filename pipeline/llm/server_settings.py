@@ -155,7 +155,7 @@ class Model(Record):
 
     @property
     def needs_no_server(self) -> bool:
-        """Whether this machine runs the chat model itself; a model with a digest is a file, whatever server is named."""
+        """Whether this machine runs the chat model itself; one with a digest is a file, whatever server is named."""
         if self.name is None:
             return False
         return self.digest is not None or self.name in self._files or runs_here(self.name, self.base_url)
