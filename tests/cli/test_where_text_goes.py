@@ -257,11 +257,13 @@ def test_each_part_of_a_system_is_counted_among_the_places_where_text_goes(monke
     assert "rerank.example" not in text_line([str(here.base_url)])
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_a_set_of_a_model_on_this_machine_is_made_again_by_the_same_file_alone(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     needs_local_model()
-    _write_inputs(tmp_path)
+    linked(tmp_path / "docs", 2)
     shutil.copyfile(bundled_file(), tmp_path / "own.gguf")
     for out, model in (("a", "local"), ("b", "own.gguf")):
         done = goldbench("build", "docs", "--out", out, "--model", model, "--queries", 1)
