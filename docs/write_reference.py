@@ -46,7 +46,12 @@ _CONFIGURATION = f"""\
 
 {MADE}
 `goldbench build` and most other commands take their settings from a `goldbench.toml` (`--config`), `goldbench bench`
-from a `bench.toml` (`-c`). Options of the command line override a file.
+from a `bench.toml` (`-c`). Options of the command line override a file, and a file overrides `OPENAI_BASE_URL`.
+
+Text goes to no server but one that is named: by `base_url`, by the address of a system, by `OPENAI_BASE_URL`, or by a
+key in `OPENAI_API_KEY`, which names OpenAI's server (`api.openai.com`) for a model that an option or a file names. The
+key of another variable (`api_key_env`) names none. The first line that a command prints on standard error says whether
+text leaves this machine, and to which host.
 """
 _EXAMPLE_HEAD = """\
 # The settings of `make dataset` and, commented out, every other key with its default,

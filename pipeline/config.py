@@ -15,7 +15,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from goldbench.pipeline.errors import ConfigError, plain_file
-from goldbench.pipeline.llm.server_settings import Model, holds_key
+from goldbench.pipeline.llm.server_settings import OPENAI, Model, holds_key
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
 from goldbench.pipeline.text.suggestion import did_you_mean, language_meant
@@ -338,15 +338,22 @@ class Config(Record):
     machines: Machines = Machines()
 
     def shaping(self) -> dict[str, Any]:
-        """Return the tables that shape the queries: not who serves the model, how fast, or at what cost.
+        """Return the tables that shape the queries: not how fast the model is served, or at what cost.
 
         Nor where the work is done, nor how they are graded: the manifest says that, and a set can be graded again
-        without being built again.
+        without being built again. The model is the one that was asked for, with the digest of its file. OpenAI is the
+        only server that is named, so that a set of another one never reaches it by a key of the environment alone.
         """
         data = self.model_dump(mode="json", exclude_none=True, exclude={"grade", "machines"})
         data["model"] = {
-            key: data["model"][key] for key in ("name", "temperature", "max_answer_tokens") if key in data["model"]
+            key: data["model"][key]
+            for key in ("name", "digest", "temperature", "max_answer_tokens")
+            if key in data["model"]
         }
+        if self.model.name is not None:
+            data["model"]["name"] = self.model.asked_name
+            if self.model.server == OPENAI and not self.model.needs_no_server:
+                data["model"]["base_url"] = OPENAI
         if self.generate.generator is Generator.SIMULATED:
             del data["model"], data["critics"]
         for key in ("strict", "seconds", "memory_megabytes", "jobs"):
@@ -369,6 +376,10 @@ class Config(Record):
             prompts: The digest of every prompt in use, by its id.
         """
         shaping = {**self.shaping(), "prompts": dict(prompts)}
+        if (model := shaping.get("model")) is not None:
+            model.pop("base_url", None)
+            if "digest" in model:  # the same file is the same model, wherever it is
+                model.pop("name")
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
     def api_key(self) -> str | None:
@@ -378,7 +389,7 @@ class Config(Record):
     def uses_model(self) -> bool:
         """Whether a model writes the queries: as asked, or for ``auto`` when a key, a server or a model file is set."""
         if self.generate.generator is Generator.AUTO:
-            return bool(self.api_key() or self.model.base_url or self.model.needs_no_server)
+            return bool(self.model.server or self.model.needs_no_server)
         return self.generate.generator is Generator.MODEL
 
 
@@ -387,7 +398,7 @@ BENCH_TABLES = ("systems", "sweep", "published")
 
 
 def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
-    """Return the configuration: defaults, then the file, then OPENAI_BASE_URL, then the command line.
+    """Return the configuration: defaults, then OPENAI_BASE_URL, then the file, then the command line.
 
     Args:
         path: A ``goldbench.toml``, or None.

@@ -49,7 +49,7 @@ def ordered(
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     home = GoldFolder(folder)
     check_renewable(home)
-    settings = _config(home, config, options)
+    settings = _config(home, config, options, asks=not (replay or dry_run))
     paths: list[str] = []
     if documents is None and texts is None:
         paths = renewable_paths(home, ())
@@ -89,6 +89,9 @@ def planned_again(order: BuildOrder, *, progress: bool) -> CostPlan:
     return planned(order, progress=progress)
 
 
-def _config(home: GoldFolder, config: ConfigGiven | None, options: Mapping[str, Any]) -> Config:
+def _config(home: GoldFolder, config: ConfigGiven | None, options: Mapping[str, Any], *, asks: bool) -> Config:
     given = config if isinstance(config, Mapping) else read_toml(Path(config)) if config is not None else {}
-    return config_from(renewed_settings(home, given), options, "generate.queries", "model", "machines")
+    stated = {"name": options.get("model"), "base_url": options.get("base_url")}
+    return config_from(
+        renewed_settings(home, given, stated, asks=asks), options, "generate.queries", "model", "machines"
+    )

@@ -253,7 +253,7 @@ def whole_number(given: object, keyword: str, *, least: int) -> int:
 
 
 def config_from(config: ConfigGiven | None, options: Mapping[str, Any], *tables: str) -> Config:
-    """Return the configuration of a call: defaults, the configuration given, OPENAI_BASE_URL, then the options.
+    """Return the configuration of a call: defaults, OPENAI_BASE_URL, the configuration given, then the options.
 
     Args:
         config: The path of a ``goldbench.toml``, its tables, or None.

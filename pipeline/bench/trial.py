@@ -13,6 +13,7 @@ from goldbench.pipeline.bench.search import Outcome, run_all
 from goldbench.pipeline.bench.searched_texts import texts_of
 from goldbench.pipeline.bench.source_check import source_agreements
 from goldbench.pipeline.systems import open_systems
+from goldbench.pipeline.systems.destinations import text_line
 from goldbench.schemas.experiment import Experiment, Timings
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def conduct(
         where=bench.where,
         folder=bench.folder,
     ) as systems:
+        progress.note(text_line(systems.destinations()))
         outcome = run_all(bench, systems, texts, folder=folder, progress=progress, again=again)
         timings = Timings(timings={point.name: known.timing for point, known in outcome.measured.items()})
         if not outcome.measured:

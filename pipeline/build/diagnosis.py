@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from goldbench.pipeline.build.writers import with_local_models
-from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.config import Config, Generator
+from goldbench.pipeline.errors import GoldbenchError, UsageError
 from goldbench.pipeline.llm.local.local_wire import fitted
 from goldbench.pipeline.llm.probe import probe, probe_local
-from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings, shown_address
+from goldbench.pipeline.llm.server_settings import ModelSettings, shown_address
 from goldbench.pipeline.text.display import amount, shown
 
 
@@ -34,7 +34,8 @@ async def examine(config: Config) -> list[Finding]:
             "the model" if config.uses_model() else f"no model (simulated, recipe {config.generate.recipe})",
         ),
     ]
-    if config.uses_model():
+    names_model = config.generate.generator is Generator.AUTO and config.model.name is not None
+    if config.uses_model() or names_model:
         findings.append(_loads(config) if config.model.needs_no_server else await _reach(config, key))
     for name, answer in (await probe_local()).items():
         says = "not listening" if answer.problem else f"listening at {answer.base_url}: {_listed(answer.models)}"
@@ -45,7 +46,7 @@ async def examine(config: Config) -> list[Finding]:
 def _server(config: Config, key: str | None) -> str:
     if config.model.needs_no_server:
         return "none needed: this machine runs the model"
-    return shown_address(config.model.base_url or (OPENAI if key else "none"), key)
+    return shown_address(config.model.server or "none", key)
 
 
 def _loads(config: Config) -> Finding:
@@ -62,7 +63,11 @@ def _loads(config: Config) -> Finding:
 
 
 async def _reach(config: Config, key: str | None) -> Finding:
-    answer = await probe(config.model.base_url or OPENAI, key, key_header=config.model.key_header)
+    try:
+        config.model.check_server()
+    except UsageError as error:
+        return Finding("reach", str(error), good=False)
+    answer = await probe(config.model.server or "", key, key_header=config.model.key_header)
     if answer.problem:
         return Finding("reach", f"{answer.base_url} {answer.problem}", good=False)
     name = config.model.name

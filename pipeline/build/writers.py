@@ -8,16 +8,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from goldbench.pipeline.build.answer_search import ModelPoolJudge
 from goldbench.pipeline.build.personas import COUNT as PERSONAS_WRITTEN
 from goldbench.pipeline.config import Config, Generation, Generator, PromptStyle
 from goldbench.pipeline.errors import NotAsked, UsageError, explained
 from goldbench.pipeline.llm.budget import Budget
+from goldbench.pipeline.llm.catalogue import ModelFile
 from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import added, check_price
-from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
+from goldbench.pipeline.llm.server_settings import OPENAI_KEY, ModelSettings, is_loopback
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import (
@@ -99,8 +99,10 @@ class ModelWriter:
         self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
         settings = ModelSettings.of(config.model)
         place = "on this machine" if settings.file else f"at {settings.shown_url()}"
-        asked = "are replayed from stored answers of" if replay else "are written by"
-        self.announcement = f"Queries {asked} {config.model.name} {place}{reason}; answers: {answers}."
+        author = f"written by {config.model.name} {place}"
+        if replay:
+            author = f"replayed from stored answers of {config.model.name}"
+        self.announcement = f"Queries are {author}{reason}; answers: {answers}."
 
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
@@ -323,11 +325,10 @@ async def writer_for(
     config = config.model_copy(update={"generate": config.generate.model_copy(update={"generator": chosen})})
     if chosen is Generator.SIMULATED:
         if config.model.name is not None and asked is not chosen:
-            key = config.model.api_key_env
-            raise UsageError(
-                f"a model is named, but no server: set {key} or give --base-url, --model local or --generator simulated"
-            )
+            config.model.check_server()
         return OfflineWriter(config, reason)
+    if asks and not replay:
+        config.model.check_server()
     if config.model.name is None:
         if not asks or replay:
             run = "replay" if replay else "dry run"
@@ -353,23 +354,20 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
         InputError: A file cannot be read or is not a model.
         UsageError: Two judges are the same file.
     """
-    asked = [name for name in (config.model.name, *config.grade.judges) if name is not None]
-    found = {name: file for name in asked if (file := find_model(name, config.model.base_url, runs=runs))}
-    if not found:
+    asked = [name for name in (config.model.asked_name, *config.grade.judges) if name is not None]
+    files: dict[str, ModelFile] = {}
+    for name in asked:
+        digest = config.model.digest if name == config.model.asked_name else None
+        file = find_model(name, config.model.base_url, digest=digest, runs=runs)
+        if file is not None:
+            files[name] = file
+    if not files:
         return config
-
-    def recorded(name: str) -> str:
-        return found[name].name if name in found else name
-
-    name, files = config.model.name, {file.name: file.path for file in found.values()}
-    judges = tuple(map(recorded, config.grade.judges))
+    judges = tuple(files[name].name if name in files else name for name in config.grade.judges)
     if len(set(judges)) < len(judges):
         raise UsageError("grade.judges: the same file is named twice; name other models")
     return config.model_copy(
-        update={
-            "model": config.model.with_files(None if name is None else recorded(name), files),
-            "grade": config.grade.model_copy(update={"judges": judges}),
-        }
+        update={"model": config.model.with_files(files), "grade": config.grade.model_copy(update={"judges": judges})}
     )
 
 
@@ -382,10 +380,9 @@ def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyT
     """
     if config.generate.prompt_style is not PromptStyle.AUTO:
         return config
-    address = urlsplit(config.model.base_url or "").hostname
-    here = config.model.needs_no_server or address in {"127.0.0.1", "localhost", "::1"}
+    here = config.model.needs_no_server or is_loopback(config.model.base_url or "")
     small = here and (parameters(config.model.name or "") or SMALL_MODEL) < SMALL_MODEL
-    if earlier.get("model", {}).get("name") == config.model.name and may_be_small(config):
+    if earlier.get("model", {}).get("name") == config.model.asked_name and may_be_small(config):
         small = small or earlier.get("generate", {}).get("prompt_style") == PromptStyle.SMALL
     style = PromptStyle.SMALL if small else PromptStyle.FULL
     return config.model_copy(update={"generate": config.generate.model_copy(update={"prompt_style": style})})
@@ -406,19 +403,21 @@ def _reason(config: Config, chosen: Generator) -> str:
     if config.model.needs_no_server:
         return ""
     if chosen is Generator.SIMULATED:
-        return f" (neither {config.model.api_key_env} nor a base URL is set)"
-    return f" ({'a base URL' if config.model.base_url else config.model.api_key_env} is set)"
+        return f" (neither {OPENAI_KEY} nor a base URL is set)"
+    return f" ({'a base URL' if config.model.base_url else OPENAI_KEY} is set)"
 
 
 async def only_model(config: Config) -> str:
     """Return the one model that the configured server offers.
 
     Raises:
-        UsageError: It offers none or several, or cannot be reached.
+        UsageError: No server is named but OpenAI's, which offers many; or it offers none or several, or is not reached.
     """
     from goldbench.pipeline.llm.probe import probe  # its HTTP client takes a while to import
 
-    answer = await probe(config.model.base_url or OPENAI, config.api_key(), key_header=config.model.key_header)
+    if config.model.base_url is None:
+        raise UsageError("no model is named: give --model, or --generator simulated")
+    answer = await probe(config.model.base_url, config.api_key(), key_header=config.model.key_header)
     if len(answer.models) == 1:
         return answer.models[0]
     offers = f"it offers {', '.join(answer.models[:8])}" if answer.models else f"it {answer.problem or 'offers none'}"

@@ -77,11 +77,12 @@ def ask(
     from goldbench.pipeline.retrieval.saved_indexes import FOLDER
     from goldbench.pipeline.score.runs import load_gold
     from goldbench.pipeline.systems import open_systems
+    from goldbench.pipeline.systems.destinations import destinations, text_line
     from goldbench.pipeline.systems.models import Models
 
     bench = load_bench(config, level=1, given=given) if config else None
     settings = bench.config if bench else load_config(None, given)
-    asks = not no_model and _asks(settings, replay=replay)
+    asks = not no_model and _asks(settings, replay=replay, dry_run=dry_run)
     _check_rate(settings, rerank, asks=asks, decline_rate=decline_rate, dry_run=dry_run, question=bool(question))
     loaded = load_gold(gold)
     corpus = _texts(loaded, gold)
@@ -105,6 +106,7 @@ def ask(
         if asks and not dry_run:
             chat = stack.enter_context(Models(settings, answers=store, replay=replay)).chat()
         retriever = systems.retriever(name)
+        screen.note(text_line([*systems.destinations(), *destinations(settings, chat=chat is not None, replay=replay)]))
         retriever.index(corpus)
         if decline_rate:
             asked = asked_of(loaded, corpus, retriever, k=k)
@@ -128,17 +130,18 @@ def _texts(loaded: Gold, gold: Path | str) -> Mapping[str, str]:
     return corpus
 
 
-def _asks(settings: Config, *, replay: bool) -> bool:
+def _asks(settings: Config, *, replay: bool, dry_run: bool) -> bool:
     """Return whether a model answers.
 
     Raises:
-        UsageError: A server is named, and no model.
+        UsageError: A server is named, and no model; or a model, and no server.
     """
     model = settings.model
-    asks = replay or bool(model.base_url or settings.api_key() or model.needs_no_server)
-    if asks and not model.name:
+    if not model.name and (model.server or replay):
         raise UsageError("no model is named: give --model, or --no-model to see passages only")
-    return asks
+    if model.name and not (replay or dry_run):
+        model.check_server()
+    return model.name is not None
 
 
 def _check_plan(*, dry_run: bool, decline_rate: bool, rerank: str | None) -> None:

@@ -61,9 +61,11 @@ def built_of_users(users: UsersOrder, *, batch: bool, dry_run: bool) -> bool:
     from goldbench.pipeline.grade.users_build import build_users, plan_users
     from goldbench.pipeline.report.build_text import users_queries_lines
     from goldbench.pipeline.report.terminal import TerminalProgress
+    from goldbench.pipeline.systems.destinations import destinations, text_line
 
     if dry_run:
         drawn, cost = plan_users(users)
+        screen.note(text_line(destinations(users.order.config)))
         screen.show(*users_queries_lines(drawn), cost)
         screen.add(plan=cost)
         return True

@@ -40,9 +40,11 @@ def doctor(
     """
     from goldbench.pipeline.build.diagnosis import examine
     from goldbench.pipeline.cli.event_loop import run
+    from goldbench.pipeline.systems.destinations import destinations, text_line
 
     if paths and not tries:
         raise UsageError(f"{paths[0]}: documents are for --try alone; add --try, or leave the documents out")
+    screen.note(text_line(destinations(settings, chat=tries)))
     found = run(examine(settings))
     healthy = _show(found)
     screen.add(findings=[asdict(one) for one in found])

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.explore.log_coverage import Comparison
     from goldbench.pipeline.explore.log_reader import How
     from goldbench.pipeline.ports import Retriever
+    from goldbench.pipeline.systems import Systems
 
 
 @takes("grade.judges", "grade.panel", "grade.passages_per_call", "model")
@@ -85,7 +86,10 @@ def drift(
     how = _how(given, config, store, passages=passages, replay=replay, dry_run=dry_run)
     loaded, log = load_gold(gold), read_log(queries, column=column)
     settings = Settings(quantile=quantile, most=most, clusters=clusters, seed=seed)
-    with _vectors(system, config, loaded.path, answers, replay=replay) as vectors:
+    with _vectors(system, config, loaded.path, answers, replay=replay) as opened:
+        asked = None if dry_run else how
+        _note_destinations(asked, opened)
+        vectors = (system, opened.retriever(system)) if system and opened else None
         compared, systems = compare(loaded, log, settings, vectors=vectors), [vectors[1]] if vectors else []
         if how is not None and dry_run:
             _plan(compared, how, systems, form)
@@ -108,7 +112,7 @@ def _how(given: Given, config: Path | None, store: Path, *, passages: int, repla
     """Return how a model reads, or None if the command line names no model.
 
     Raises:
-        UsageError: An option needs a model, and none is named.
+        UsageError: An option needs a model, and none is named; or no server is known.
     """
     if not {"name", "base_url"} & given.get("model", {}).keys():
         if replay or dry_run:
@@ -116,18 +120,32 @@ def _how(given: Given, config: Path | None, store: Path, *, passages: int, repla
         return None
     from goldbench.pipeline.bench.bench_file import load_bench
     from goldbench.pipeline.build.writers import check_replay
+    from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.config import load_config
     from goldbench.pipeline.explore.log_reader import How
+    from goldbench.pipeline.grade.preparation import judging
 
     check_replay(replay=replay, batch=False, dry_run=dry_run)
     settings = load_bench(config, level=1, given=given).config if config else load_config(None, given)
-    return How(settings, store, passages, replay)
+    return How(run(judging(settings, asks=not (replay or dry_run), replay=replay)), store, passages, replay)
+
+
+def _note_destinations(how: How | None, opened: Systems | None) -> None:
+    """Print where texts go: to the model that reads, and to the system of vectors."""
+    from goldbench.pipeline.systems.destinations import text_line
+
+    addresses = opened.destinations() if opened else []
+    if how is not None:
+        from goldbench.pipeline.grade.preparation import destinations_of_judging
+
+        addresses += destinations_of_judging(how.config, replay=how.replay)
+    screen.note(text_line(addresses))
 
 
 @contextlib.contextmanager
 def _vectors(
     name: str | None, config: Path | None, gold: Path, answers: Path | None, *, replay: bool
-) -> Iterator[tuple[str, Retriever] | None]:
+) -> Iterator[Systems | None]:
     """Open the system of vectors, if one is named.
 
     Raises:
@@ -142,7 +160,7 @@ def _vectors(
         if not isinstance(opened.settings[name], Vectors):
             problem = "its scores are not cosines; give a system of vectors, as lsi or embedding"
             raise UsageError(f"--system {name}: {problem}")
-        yield name, opened.retriever(name)
+        yield opened
 
 
 def _plan(compared: Comparison, how: How, systems: Sequence[Retriever], form: str) -> None:

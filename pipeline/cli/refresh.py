@@ -43,9 +43,10 @@ def refresh(
     from goldbench.pipeline.build.writers import check_replay
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
-    flags = {"replay": replay, "batch": batch, "dry_run": dry_run}
+    flags = {"replay": replay, "batch": batch}
     asked = {**given, "generate": {"queries": queries}} if queries is not None else given
-    order = _order(folder, paths or [], asked, config, answers or answers_beside(folder), ledger, **flags)
+    asks = not (replay or dry_run)
+    order = _order(folder, paths or [], asked, config, answers or answers_beside(folder), ledger, asks=asks, **flags)
     if dry_run:
         show_plan(order)
     elif not carried_out(order, batch=batch):
@@ -53,7 +54,15 @@ def refresh(
 
 
 def _order(
-    folder: Path, paths: list[str], given: Given, config: Path | None, answers: Path, ledger: str | None, **flags: bool
+    folder: Path,
+    paths: list[str],
+    given: Given,
+    config: Path | None,
+    answers: Path,
+    ledger: str | None,
+    *,
+    asks: bool,
+    **flags: bool,
 ) -> BuildOrder:
     from goldbench.pipeline.config import config_of, read_toml
     from goldbench.pipeline.goldset.file_names import CONFIG
@@ -62,6 +71,6 @@ def _order(
 
     home = GoldFolder(folder)
     documents = renewable_paths(home, paths)
-    settings = renewed_settings(home, read_toml(config) if config else {})
+    settings = renewed_settings(home, read_toml(config) if config else {}, given.get("model", {}), asks=asks)
     chosen = config_of(settings, given, path=home.file(CONFIG))
     return order_of(chosen, documents, folder, answers, ledger=ledger, refresh=True, **flags)

@@ -60,6 +60,7 @@ def retrieve(
     from goldbench.pipeline.goldset.gold_path import check_apart
     from goldbench.pipeline.score.runs import load_gold
     from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
+    from goldbench.pipeline.systems.destinations import text_line
 
     target = None if str(output) == "-" else output
     if screen.json and target is None:
@@ -75,9 +76,10 @@ def retrieve(
     with opened as systems:
         loaded = load_gold(gold)
         queries, corpus = _texts(loaded, conversation)
+        retriever = systems.retriever(system)
+        screen.note(text_line(systems.destinations()))
         if told := systems.note_of_local_searches(len(corpus)):
             screen.note(told)
-        retriever = systems.retriever(system)
         retriever.index(corpus)
         run = retriever.search(queries, k=k)
     with explained(output):

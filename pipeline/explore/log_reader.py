@@ -23,7 +23,7 @@ from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.gold_path import folder_of
 from goldbench.pipeline.grade.calls import Asking
 from goldbench.pipeline.grade.panel import Assessors, ModelPanel
-from goldbench.pipeline.grade.preparation import judging, pools
+from goldbench.pipeline.grade.preparation import pools
 from goldbench.pipeline.grade.session import expected_escalation, more_calls
 from goldbench.pipeline.grade.slots import Answered, Answers, Slot
 from goldbench.pipeline.grade.tryout import Held, sample
@@ -83,14 +83,12 @@ async def read_undecided(compared: Comparison, how: How, systems: Sequence[Retri
         progress: Shows how far the work is.
 
     Raises:
-        UsageError: No model is named, or no server.
         ModelUnavailable: The server cannot be used at all, or a replay lacks an answer.
         RetrieverFailed: A retriever cannot index or search.
     """
-    config = await judging(how.config, asks=not how.replay, replay=how.replay)
-    with pools(config, how.answers, (), replay=how.replay) as chosen:
+    with pools(how.config, how.answers, (), replay=how.replay) as chosen:
         asked = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
-    panel = ModelPanel(config, how.answers, replay=how.replay)
+    panel = ModelPanel(how.config, how.answers, replay=how.replay)
     reading = await Reader(panel, compared.gold, compared.corpus, progress).read(asked)
     return Read(compared.read(reading), reading, {key: one.passages for key, one in asked.items()})
 
@@ -106,10 +104,9 @@ async def plan_undecided(
         systems: As in `read_undecided`.
         progress: Shows how far the search is.
     """
-    config = await judging(how.config, asks=False)
-    with pools(config, how.answers, (), dry_run=True) as chosen:
+    with pools(how.config, how.answers, (), dry_run=True) as chosen:
         asked = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
-    panel = ModelPanel(config, how.answers)
+    panel = ModelPanel(how.config, how.answers)
     return await Reader(panel, compared.gold, compared.corpus, progress).plan(asked), len(asked)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,10 @@ from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.goldset.folder import Claim, GoldFolder
+from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.report.build_text import passed_over
+from goldbench.pipeline.systems.destinations import destinations, text_line
 
 if TYPE_CHECKING:
     from goldbench.pipeline.build.drawn_queries import Drawn
@@ -108,15 +111,35 @@ def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
     return found
 
 
-def renewed_settings(home: GoldFolder, given: Mapping[str, Any]) -> dict[str, Any]:
+def renewed_settings(
+    home: GoldFolder, given: Mapping[str, Any], options: Mapping[str, Any], *, asks: bool
+) -> dict[str, Any]:
     """Return the tables with which a set is made again: its own, in which those of the model and machines may change.
+
+    Another model takes the place of the recorded one with its digest and server, another server that of the server.
 
     Args:
         home: The folder of the set.
         given: The tables of a ``goldbench.toml``; of all other tables nothing is taken.
+        options: The values of ``[model]`` that stand above both; None stands for one that is not given.
+        asks: Whether a model may be asked.
+
+    Raises:
+        UsageError: The set was written at a server, and neither it nor anybody else names one. The key alone does not
+            make OpenAI the server of a model that was asked elsewhere.
     """
     settings = home.settings()
-    return settings | {name: {**settings.get(name, {}), **given.get(name, {})} for name in ("model", "machines")}
+    recorded = dict(settings.get("model", {}))
+    stated = {key: value for key, value in {**given.get("model", {}), **options}.items() if value is not None}
+    server = stated.get("base_url") or os.environ.get("OPENAI_BASE_URL")
+    if "name" in stated:
+        recorded = {key: value for key, value in recorded.items() if key not in {"name", "digest", "base_url"}}
+    elif server:
+        recorded.pop("base_url", None)
+    elif asks and "name" in recorded and not {"digest", "base_url"} & recorded.keys():
+        Model(name=recorded["name"], api_key_env="").check_server()
+    tables = {"model": recorded, "machines": settings.get("machines", {})}
+    return settings | {name: {**table, **given.get(name, {})} for name, table in tables.items()}
 
 
 async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
@@ -139,14 +162,20 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     if isinstance(writer, ModelWriter):
         writer.say = say
         writer.batches = say if order.batch else None
+    judging: Config | None = None
+    if order.grade:
+        from goldbench.pipeline.grade import preparation  # with it comes the path to a model
+
+        judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
+        addresses = preparation.destinations_of_judging(judging, replay=order.replay)
+    else:
+        addresses = destinations(writer.config, chat=isinstance(writer, ModelWriter), replay=order.replay)
+    say(text_line(addresses))
     say(writer.announcement)
     for line in passed_over(order.found.ignored, order.found.repeated):
         say(line)
-    if not order.grade:
+    if judging is None:
         return await _built(order, writer, progress)
-    from goldbench.pipeline.grade import preparation  # with it comes the path to a model
-
-    judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
     opened = preparation.finishing(
         judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
     )
@@ -195,6 +224,11 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     """
     order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
+    if order.grade:
+        from goldbench.pipeline.grade import preparation
+
+        await preparation.judging(writer.config, asks=False)
+    progress.note(text_line(destinations(writer.config)))
     shaped = with_personas(writer.config)
     claim = Claim(
         shaped.shaping(),
@@ -208,9 +242,6 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
     grading = None
     if order.grade:
-        from goldbench.pipeline.grade import preparation
-
-        await preparation.judging(writer.config, asks=False)
         grading = preparation.expected(writer.config, writer.config.generate.queries or UP_TO)
     if isinstance(writer, OfflineWriter) and kept is None:
         return Planned(writer.config, writer.announcement, grading=grading)

@@ -10,10 +10,11 @@ from pathlib import Path
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.grade.panel import ModelPanel
-from goldbench.pipeline.grade.preparation import judging, pools
+from goldbench.pipeline.grade.preparation import destinations_of_judging, judging, pools
 from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, Decisions, Graded, Work, grade_folder, plan_folder
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
+from goldbench.pipeline.systems.destinations import destinations, text_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,7 @@ async def grade_as(
     """
     _check_folder(folder)
     config = await judging(config, asks=not how.replay, replay=how.replay)
+    say(text_line(destinations_of_judging(config, replay=how.replay)))
     async with _opened(how, config, answers, progress=progress, say=say) as work:
         return await grade_folder(folder, work)
 
@@ -94,6 +96,7 @@ async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, prog
     """
     _check_folder(folder)
     config = await judging(config, asks=False, replay=how.replay)
+    progress.note(text_line(destinations(config)))
     async with _opened(how, config, answers, progress=progress, say=lambda _: None, dry_run=True) as work:
         stages, queries = await plan_folder(folder, work)
     return PlannedGrading(stages, queries, config.model.name or "")

@@ -19,16 +19,15 @@ from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pools
 from goldbench.pipeline.grade.session import Graded, Work, grade_place
 from goldbench.pipeline.ports import Progress, Retriever
-from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings, SystemSettings
+from goldbench.pipeline.retrieval.system_settings import BM25Settings, EmbeddingSettings, LSISettings, SystemSettings
 from goldbench.pipeline.score.runs import named_runs
 from goldbench.pipeline.systems import Systems, open_systems
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.systems.destinations import destinations
 from goldbench.schemas.judgment import Feedback
 from goldbench.schemas.manifest import Manifest, StageUsage
 
-NEEDS_A_MODEL = "grading needs a model: give --model and --base-url (or set {key} or OPENAI_BASE_URL), or --model local"
-NEEDS_A_SERVER = (
-    "no server is known for the model {name}: give --base-url (or set {key} or OPENAI_BASE_URL), or --model local"
+NEEDS_A_MODEL = (
+    "grading needs a model: give --model and --base-url (or set OPENAI_API_KEY or OPENAI_BASE_URL), or --model local"
 )
 
 
@@ -46,14 +45,27 @@ async def judging(config: Config, *, asks: bool = True, replay: bool = False) ->
         InputError: The file of a model cannot be read or is not a model.
     """
     model = config.model
-    has_server = replay or model.base_url or config.api_key() or model.needs_no_server
-    if model.name is not None and not has_server:
-        raise UsageError(NEEDS_A_SERVER.format(name=shown(model.name), key=model.api_key_env))
-    if not has_server or (model.name is None and not asks):
-        raise UsageError(NEEDS_A_MODEL.format(key=model.api_key_env))
+    if model.name is None and not (asks and model.server):
+        raise UsageError(NEEDS_A_MODEL)
+    if not replay:
+        model.check_server()
     if model.name is None:
         config = config.model_copy(update={"model": model.model_copy(update={"name": await only_model(config)})})
-    return with_local_models(config, runs=not replay)
+    config = with_local_models(config, runs=not replay)
+    for judge in config.grade.judges:
+        if config.model.file_of(judge) is None and not replay:
+            config.model.model_copy(update={"name": judge, "digest": None}).check_server()
+    return config
+
+
+def destinations_of_judging(config: Config, *, replay: bool) -> list[str]:
+    """Return the addresses of everything that a judging asks: each judge, and the embedding model of the pool."""
+    systems = [EmbeddingSettings()] if config.model.embedding else []
+    addresses = destinations(config, systems, chat=True, replay=replay)
+    at_server = [judge for judge in config.grade.judges if config.model.file_of(judge) is None]
+    if at_server and config.model.server and not replay:
+        addresses.append(config.model.server)
+    return addresses
 
 
 @contextlib.contextmanager

@@ -157,7 +157,7 @@ async def _asked(config: Config, answers: Path, tried: Tried, progress: Progress
         )
     tried.usage |= usage
     if settings.file is None:
-        answer = await probe(settings.base_url, settings.api_key, key_header=settings.key_header)
+        answer = await probe(settings.address, settings.api_key, key_header=settings.key_header)
         length = answer.contexts.get(settings.name)
         says = f"{length:,} tokens for prompt and answer" if length else "not listed by the server"
         if answer.problem:

@@ -32,6 +32,7 @@ from goldbench.pipeline.report.build_text import passed_over
 from goldbench.pipeline.stages.check.single_checks import query_id
 from goldbench.pipeline.stages.log_sample import Band
 from goldbench.pipeline.stages.pool import language_of
+from goldbench.pipeline.systems.destinations import destinations, text_line
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Manifest, StageReport
 from goldbench.schemas.query import UnlabelledQuery
@@ -123,16 +124,19 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
     order, drawn = users.order, users.drawn()
-    for line in passed_over(order.found.ignored, order.found.repeated):
-        say(line)
     with contextlib.ExitStack() as stack:
         finish, graded = None, list[Graded]()
         if order.grade:
             judging = await preparation.judging(order.config, asks=not order.replay, replay=order.replay)
+            say(text_line(preparation.destinations_of_judging(judging, replay=order.replay)))
             opened = preparation.finishing(
                 judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
             )
             finish, graded = stack.enter_context(opened)
+        else:
+            say(text_line(destinations(order.config)))
+        for line in passed_over(order.found.ignored, order.found.repeated):
+            say(line)
         home = GoldFolder(order.out)
         with home.replacing(users.claim()) as place:
             run = _run(order, place, home, progress)

@@ -7,6 +7,7 @@ the SHA-256 that the Hub announces for the file.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 BUNDLED = "local"
 """The name of the model that comes as a package and needs no download."""
@@ -39,6 +40,23 @@ class Offered:
     def memory_megabytes(self) -> int:
         """About the memory that one process of the model takes."""
         return memory_needed(self.megabytes)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A GGUF file on this machine.
+
+    Attributes:
+        path: Where it is.
+        name: The name under which it is recorded: the file's own with the first digits of its digest.
+        asked: The name or the path by which the user asked for it.
+        sha256: Its digest: another file is another model.
+    """
+
+    path: Path
+    name: str
+    asked: str
+    sha256: str
 
 
 def memory_needed(megabytes: float) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import json
 import os
 import re
@@ -13,11 +15,14 @@ from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.llm.catalogue import runs_here
+from goldbench.pipeline.llm.catalogue import ModelFile, runs_here
+from goldbench.pipeline.text.display import shown
 from goldbench.schemas.record import Record
 from goldbench.schemas.settings import Setting
 
 OPENAI = "https://api.openai.com/v1"
+OPENAI_KEY = "OPENAI_API_KEY"
+"""The variable whose key names OpenAI's server where no address is given. No other variable names a server."""
 
 MOST_CALLS = 64
 """Calls in flight at once if the user sets no number; fewer while a server is slow."""
@@ -85,13 +90,16 @@ class Model(Record):
         "OpenAI-compatible base URL",
         "--base-url", "Model", "U", unset="OPENAI_BASE_URL", example="http://127.0.0.1:11434/v1",
     )] = None  # fmt: skip
+    digest: Annotated[str | None, Field(pattern=r"^[0-9a-f]{64}$"), Setting(
+        "SHA-256 that the file of the chat model must have", unset="any", example="0" * 64,
+    )] = None  # fmt: skip
     embedding: Annotated[str | None, Setting(
         "Embedding model, for systems that use one", unset="none", example="bge-m3",
     )] = None  # fmt: skip
     dimensions: Annotated[int | None, Field(ge=1), Setting(
         "Length of its vectors, where it can shorten them", unset="the full length", example=256,
     )] = None  # fmt: skip
-    api_key_env: Annotated[str, Setting("Environment variable that holds the API key")] = "OPENAI_API_KEY"
+    api_key_env: Annotated[str, Setting("Environment variable that holds the API key")] = OPENAI_KEY
     key_header: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9-]{1,64}$"), Setting(
         "Header that carries the API key",
         unset="Authorization; api-key for Azure", example="api-key",
@@ -132,27 +140,55 @@ class Model(Record):
         "Price of output", unit="US dollars per million tokens", unset="the known price", example=1.6,
     )] = None  # fmt: skip
 
-    _files: Mapping[str, Path] = PrivateAttr(default_factory=dict)
+    _files: Mapping[str, ModelFile] = PrivateAttr(default_factory=dict)
 
-    def with_files(self, name: str | None, files: Mapping[str, Path]) -> Self:
-        """Return the table with the names of models that this machine runs, and the file of each.
+    def with_files(self, files: Mapping[str, ModelFile]) -> Self:
+        """Return the table with the chat model by its recorded name, and the file of each model that runs here.
 
         Args:
-            name: The chat model, by its name if it has a file.
-            files: The file of each model by its recorded name.
+            files: The files by the name that was asked for.
         """
-        copy = self.model_copy(update={"name": name})
-        copy._files = {**self._files, **files}  # noqa: SLF001  the copy's own
+        chat = files.get(self.name or "")
+        copy = self.model_copy(update={"name": chat.name, "digest": chat.sha256} if chat else {})
+        copy._files = {**self._files, **{file.name: file for file in files.values()}}  # noqa: SLF001  the copy's own
         return copy
 
     @property
     def needs_no_server(self) -> bool:
-        """Whether this machine runs the chat model itself."""
-        return self.name is not None and (self.name in self._files or runs_here(self.name, self.base_url))
+        """Whether this machine runs the chat model itself; one with a digest is a file, whatever server is named."""
+        if self.name is None:
+            return False
+        return self.digest is not None or self.name in self._files or runs_here(self.name, self.base_url)
 
-    def file_of(self, name: str | None) -> Path | None:
+    def file_of(self, name: str | None) -> ModelFile | None:
         """Return the file of a model that this machine runs, by its recorded name; None for one at a server."""
         return self._files.get(name or "")
+
+    @property
+    def asked_name(self) -> str | None:
+        """The chat model as the user named it: ``local`` or a path, not the recorded name of its file."""
+        file = self.file_of(self.name)
+        return self.name if file is None else file.asked
+
+    @property
+    def server(self) -> str | None:
+        """The address that somebody named: ``base_url``, or OpenAI's where its key is set; None where nobody did."""
+        if self.base_url is None and self.api_key_env == OPENAI_KEY and self.key_from_environment():
+            return OPENAI
+        return self.base_url
+
+    def check_server(self) -> None:
+        """Refuse a chat model that neither runs here nor has a server.
+
+        Raises:
+            UsageError: Nobody named a server.
+        """
+        if not self.needs_no_server and self.server is None:
+            model = f"the model {shown(self.name)}" if self.name else "the model"
+            raise UsageError(
+                f"no server is known for {model}: give --base-url (or set {OPENAI_KEY} or OPENAI_BASE_URL), "
+                "or --model local"
+            )
 
     @property
     def calls_at_once(self) -> int:
@@ -170,7 +206,9 @@ class Model(Record):
 
 
 class ModelSettings(Model):
-    """The table as the model path takes it: with the key, a definite server, and the path's own constants.
+    """The table as the model path takes it: with the key, the server, and the path's own constants.
+
+    ``base_url`` is None for a model of this machine, and for one that is only replayed or planned.
 
     The key never shows: not in ``repr``, not in a message, not in a log.
     """
@@ -178,7 +216,7 @@ class ModelSettings(Model):
     model_config = ConfigDict(hide_input_in_errors=True)
 
     name: Annotated[str, AfterValidator(_named)]
-    base_url: Annotated[Url, AfterValidator(_without_password)] = OPENAI
+    base_url: Annotated[Url, AfterValidator(_without_password)] | None = None
     api_key: Annotated[str, AfterValidator(_sendable)] | None = Field(default=None, repr=False)
 
     file: Path | None = None
@@ -212,13 +250,16 @@ class ModelSettings(Model):
             UsageError: No model is named, a number is out of range, or the base URL or the key cannot be used.
         """
         known = {name: value for name, value in table if value is not None}
-        given = {**known, "name": table.name or "", "api_key": table.key_from_environment(), **changes}
+        own = {"name": table.name or "", "base_url": table.server, "api_key": table.key_from_environment()}
+        given = {**known, **own, **changes}
+        if given["name"] != own["name"]:  # the digest is that of the chat model's file
+            given["digest"] = None
         for field in ("name", "embedding"):
             if holds_key(given.get(field) or "", given["api_key"]):
                 raise UsageError(f"model settings: {field}: holds the API key")
         file = table.file_of(given["name"])
         if file is not None:
-            given |= {"file": file, "base_url": OPENAI, "api_key": None, "embedding": None}
+            given |= {"file": file.path, "base_url": None, "api_key": None, "embedding": None}
         try:
             return cls.model_validate(given)
         except ValidationError as error:
@@ -243,20 +284,34 @@ class ModelSettings(Model):
         return Prices(self.usd_per_million_input, self.usd_per_million_output)
 
     @property
+    def address(self) -> str:
+        """The base URL of the server.
+
+        Raises:
+            UsageError: Nobody named a server.
+        """
+        if self.base_url is None:
+            self.check_server()
+            raise AssertionError("a model of this machine has no address")
+        return self.base_url
+
+    @property
     def header_of_key(self) -> str:
         """The header that carries the key: as set, else the one that the address is known for."""
-        return self.key_header or usual_header(self.base_url)
+        return self.key_header or usual_header(self.address)
 
     @property
     def lacks_version(self) -> bool:
         """Whether the address is one of Azure that needs a version and has none."""
-        parts = urlsplit(self.base_url)
+        parts = urlsplit(self.address)
         return _DEPLOYMENT in parts.path and "api-version=" not in parts.query
 
     def shown_url(self) -> str:
         """Return the base URL without user name, password and query, fit for a message."""
         if self.file is not None:
             return "this machine"
+        if self.base_url is None:
+            return "no server"
         return shown_address(self.base_url, self.api_key)
 
 
@@ -326,5 +381,15 @@ def shown_address(url: str, key: str | None = None) -> str:
         key: The key, if one is set; a short word that only stands for a key stays.
     """
     parts = urlsplit(url)
-    shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
-    return _without_key(shown, key)
+    address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    return _without_key(address, key)
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether a server listens on this machine alone, by the host of its address."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False

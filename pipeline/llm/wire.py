@@ -147,7 +147,7 @@ class Wire:
         """Return why no other call can work and what to do about it, None where one may work."""
         code, message = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "").lower()
         if 300 <= status < 400:
-            there = redirected_to(self._settings.base_url, location, key=self._settings.api_key)
+            there = redirected_to(self._settings.address, location, key=self._settings.api_key)
             return f"the server redirects {there} (HTTP {status}): set base_url to where the API is"
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
             return "the account has no credit left: top it up"
@@ -208,12 +208,12 @@ async def open_wire(settings: ModelSettings) -> AsyncIterator[Wire]:
     Raises:
         UsageError: A variable of the environment names a proxy that is not valid, or a file without certificates.
     """
-    address, query = address_of(settings.base_url)
+    address, query = address_of(settings.address)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
     connection = functools.partial(
         httpx2.AsyncHTTPTransport,
         verify=trusted(),
-        proxy=proxy_for(settings.base_url),
+        proxy=proxy_for(settings.address),
         trust_env=False,
         limits=httpx2.Limits(max_connections=1),
     )

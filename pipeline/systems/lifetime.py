@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from goldbench.pipeline.config import Config, Engine
+from goldbench.pipeline.config import Config, Engine, Machines
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.ports import Retriever
 from goldbench.pipeline.retrieval.guard import explained
@@ -16,6 +16,7 @@ from goldbench.pipeline.retrieval.saved_indexes import SavedIndexes
 from goldbench.pipeline.retrieval.system_settings import BM25Settings, Lexical, NgramSettings, SystemSettings, Vectors
 from goldbench.pipeline.systems.adapters import adapt
 from goldbench.pipeline.systems.builder import Workshop, build, searches_on_nodes
+from goldbench.pipeline.systems.destinations import destinations
 from goldbench.pipeline.systems.models import Models
 from goldbench.pipeline.systems.parts import Part, WithoutPlaceholders
 from goldbench.pipeline.systems.resolution import Described, reached, references, resolve
@@ -104,6 +105,13 @@ class Systems:
         has_files = any(isinstance(self.settings[name], BM25Settings) for name in here)
         runs = "bm25 without token files" if has_files else "bm25"
         return f"Note: {search} {passages:,} passages on this machine; the Ray cluster only runs {runs}."
+
+    def destinations(self) -> list[str]:
+        """Return the addresses to which searching with these systems may send texts."""
+        models, engine = self._workshop.models, self._workshop.engine
+        config = models.config.model_copy(update={"machines": Machines(engine=engine)})
+        used = [self.settings[name] for name in reached(self.names, self.settings)]
+        return destinations(config, used, replay=models.replay)
 
     def forget(self) -> None:
         """Forget every remembered answer, but not the indexes."""

@@ -37,7 +37,7 @@ class Models:
             answers: The file of the store; None keeps no answers.
             replay: Whether models are answered from the store alone.
         """
-        self._config, self._answers, self._replay = config, answers, replay
+        self._config, self._answers, self.replay = config, answers, replay
         self._stack = contextlib.ExitStack()
         self._portal: Any = None
         self._store: AnswerStore | None = None
@@ -57,10 +57,10 @@ class Models:
         Raises:
             RetrieverFailed: No embedding model is named, or no server is known.
         """
-        model = settings.model or self._configured().model.embedding
+        model = settings.model or self.config.model.embedding
         if not model:
             raise RetrieverFailed("no embedding model is named: give --set model=NAME, or embedding in [model]")
-        dimensions = settings.dimensions or (None if settings.model else self._configured().model.dimensions)
+        dimensions = settings.dimensions or (None if settings.model else self.config.model.dimensions)
         names: dict[str, Any] = {"name": model, "embedding": model, "dimensions": dimensions}
         path = self._path(self._server(settings.base_url, settings.api_key_env, **names))
 
@@ -80,9 +80,9 @@ class Models:
         """
         from goldbench.pipeline.build.writers import with_local_models
 
-        if not self._configured().model.name:
+        if not self.config.model.name:
             raise RetrieverFailed("no chat model is named: set name in [model]")
-        self._config = with_local_models(self._configured(), runs=not self._replay)
+        self._config = with_local_models(self.config, runs=not self.replay)
         path = self._path(self._server())
 
         async def ask(requests: Sequence[ChatRequest[Any]]) -> list[Completion[Any] | ModelError]:
@@ -106,7 +106,7 @@ class Models:
         from goldbench.pipeline.llm.rerank_endpoint import RerankSettings
 
         wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key_in(settings.api_key_env))
-        path = self._opened(wanted, lambda: open_reranker(wanted, answers=self._store, replay=self._replay))
+        path = self._opened(wanted, lambda: open_reranker(wanted, answers=self._store, replay=self.replay))
         return lambda pairs: self._portal.call(path.rate_all, pairs)
 
     def usage(self) -> dict[str, StageUsage]:
@@ -117,7 +117,9 @@ class Models:
                 total[stage] = _sum(total[stage], spent) if stage in total else spent
         return total
 
-    def _configured(self) -> Config:
+    @property
+    def config(self) -> Config:
+        """The configuration that names the models."""
         if self._config is None:
             self._config = load_config(None, {})
         return self._config
@@ -130,10 +132,10 @@ class Models:
     ) -> ModelSettings:
         from goldbench.pipeline.llm.server_settings import ModelSettings
 
-        table = self._configured().model
+        table = self.config.model
         here = table.file_of(changes.get("name", table.name)) is not None
-        if not (here or base_url or table.base_url or table.key_from_environment() or self._replay):
-            raise RetrieverFailed(f"needs a model: set {table.api_key_env} or a base URL")
+        if not (here or base_url or table.server or self.replay):
+            raise RetrieverFailed("needs a server: give a base URL, or set OPENAI_API_KEY or OPENAI_BASE_URL")
         key = key_in(api_key_env) if api_key_env else table.key_from_environment()
         if base_url:
             changes["base_url"] = base_url
@@ -142,7 +144,7 @@ class Models:
     def _path(self, settings: ModelSettings) -> Any:  # noqa: ANN401  a ModelPath, whose module is heavy
         from goldbench.pipeline.llm.model_path import open_model
 
-        return self._opened(settings, lambda: open_model(settings, answers=self._store, replay=self._replay))
+        return self._opened(settings, lambda: open_model(settings, answers=self._store, replay=self.replay))
 
     def _opened(self, key: object, opening: Callable[[], contextlib.AbstractAsyncContextManager[Any]]) -> Any:  # noqa: ANN401
         self._start()

@@ -192,10 +192,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"texts": ["x"], "config": "nowhere.toml"}, "nowhere.toml: file not found"),
     ({"texts": ["x"], "out": 7}, "out: not a valid path: int"),
     ({"texts": ["x"], "model": "m", "base_url": "http://127.0.0.1:9/v1"}, "out: a model's answers are stored"),
-    (
-        {"texts": ["x"], "model": "m"},
-        "no server: set OPENAI_API_KEY or give base_url=, model='local' or generator='simulated'",
-    ),
+    ({"texts": ["x"], "model": "m"}, "give base_url= (or set OPENAI_API_KEY or OPENAI_BASE_URL), or model='local'"),
     ({"texts": ["x"], "replay": True, "batch": True}, "replay=True sends nothing: leave out batch=True"),
 ]
 

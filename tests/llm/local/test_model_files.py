@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -40,6 +41,35 @@ def test_a_name_means_a_file_or_a_model_at_a_server(tmp_path: Path) -> None:
     bundled = find_model("local", "http://127.0.0.1:8080/v1")
     assert bundled is not None
     assert bundled.name == "SmolLM2-135M-Instruct.Q4_1@b179c952"
+
+
+def test_a_name_with_a_digest_means_that_file_alone(tmp_path: Path) -> None:
+    needs_local_model()
+    (tmp_path / "m.gguf").write_bytes(b"GGUF one")
+    path, server = str(tmp_path / "m.gguf"), "http://127.0.0.1:8080/v1"
+    model = find_model(path, None)
+    assert model is not None
+    assert find_model(path, server, digest=model.sha256) == model
+    (tmp_path / "m.gguf").write_bytes(b"GGUF two, another")
+    with pytest.raises(InputError):
+        find_model(path, None, digest=model.sha256)
+    (tmp_path / "m.gguf").unlink()
+    with pytest.raises(InputError):
+        find_model(path, server, digest=model.sha256)
+
+
+def test_a_set_records_the_model_that_was_asked_for_and_the_digest_of_its_file(tmp_path: Path) -> None:
+    needs_local_model()
+    fingerprints = set()
+    for name in ("m.gguf", "moved.gguf"):
+        path = tmp_path / name
+        path.write_bytes(b"GGUF one")
+        config = with_local_models(config_of({"generate": {"generator": "model"}, "model": {"name": str(path)}}, {}))
+        recorded = config.shaping()["model"]
+        assert (recorded["name"], recorded["digest"]) == (str(path), hashlib.sha256(b"GGUF one").hexdigest())
+        assert "base_url" not in recorded
+        fingerprints.add(config.fingerprint({}))
+    assert len(fingerprints) == 1
 
 
 def test_another_file_of_the_same_name_is_another_model(tmp_path: Path) -> None:
