@@ -6,7 +6,7 @@
     ├── UsageError                   the command line or the configuration is wrong
     │   └── ConfigError              several problems of goldbench.toml: show each of them
     ├── InputError                   an input is bad: show the path, the line, the problem and what to do
-    │   └── UnreadableDocument       one document of many is bad: skip and count it, unless --strict is given
+    │   └── UnreadableDocument       one document of many is bad: skip and count it, unless strict
     ├── UnknownMeasure               names of measures are not known: show each of them
     ├── OutputError                  the output cannot be written
     │   └── NothingKept              the result would be an empty set: leave everything as it was, exit with 3

@@ -79,7 +79,7 @@ def test_a_row_of_a_table_without_a_text_column_is_its_cells_by_name(tmp_path: P
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_a_field_that_is_not_there_is_named_with_those_that_are(tmp_path: Path, option: str, suffix: str) -> None:
     failure = only_failure(read(write(tmp_path / f"a.{suffix}", ROWS), **{option: "body"}))
-    assert failure == f"a.{suffix}: has no field body (--{option.replace('_', '-')}); it has text, title, key"
+    assert failure == f"a.{suffix}: has no field body (documents.{option}); it has text, title, key"
 
 
 def test_json_lines_without_a_text_field_ask_for_its_name(tmp_path: Path) -> None:

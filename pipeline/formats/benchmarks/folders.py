@@ -76,7 +76,7 @@ def choose(folder: Path, named: Path | None, patterns: Sequence[str], *, what: s
             raise UsageError(Message("{}; name one with {}, or give {split=}", several, Parameter(what)))
         if found:
             return found[0]
-    missing = f" of the split {split}" if split is not None else ""
+    missing = f" of the split {shown(split)!r}" if split is not None else ""
     problem = f"holds no {' or '.join(patterns)}{missing}"
     raise InputError(shown(folder), Message("{}; name the file with {}", problem, Parameter(what)))
 
