@@ -122,7 +122,7 @@ class GoldbenchError(Exception):
 
 
 class UsageError(GoldbenchError):
-    """The command line or the configuration asks for something impossible, by ``parameter`` if that is not None."""
+    """A parameter or the configuration asks for something impossible; ``parameter`` is its name, or None."""
 
     def __init__(self, problem: str, *, parameter: str | None = None) -> None:
         self.problem, self.parameter = problem, parameter
