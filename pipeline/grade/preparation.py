@@ -27,7 +27,8 @@ from goldbench.schemas.judgment import Feedback
 from goldbench.schemas.manifest import Manifest, StageUsage
 
 NEEDS_A_MODEL = Message(
-    "grading needs a model: give {model=} and {base_url=} (or set OPENAI_API_KEY or OPENAI_BASE_URL), or {model='local'}"
+    "grading needs a model: give {model=} and {base_url=} (or set OPENAI_API_KEY or OPENAI_BASE_URL), "
+    "or {model='local'}"
 )
 
 
