@@ -21,6 +21,7 @@ from goldbench.pipeline.bench.bench_file import BenchFile
 from goldbench.pipeline.build.starter_config import commented_config
 from goldbench.pipeline.cli.command_list import COMMANDS
 from goldbench.pipeline.config import Config
+from goldbench.pipeline.errors import Parameter
 from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS
 from goldbench.schemas.settings import Declared, declared
 
@@ -125,7 +126,7 @@ def _table(title: str, table: Any, settings: list[Declared]) -> Iterator[str]:  
 def _keys(settings: list[Declared]) -> str:
     rows = []
     for one in settings:
-        option = f"`{one.setting.option}`" if one.setting.option else ""
+        option = f"`{Parameter(one.setting.keyword)}`" if one.setting.keyword else ""
         default = one.default_text()
         rows.append((f"`{one.key}`", one.kind(), default, one.setting.unit, option, one.setting.help))
     return table(("Key", "Value", "Default", "Unit", "Option", "Meaning"), rows)
@@ -151,14 +152,14 @@ def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer k
 
 def setting_options() -> str:
     """Return the module of the options of settings: what people wrote of it, and the table."""
-    rows = [one for one in declared(Config) if one.setting.option]
+    rows = [one for one in declared(Config) if one.setting.keyword]
     written, begun, _ = OPTIONS.read_text(encoding="utf-8").partition(_TABLE)
     return "".join((written, begun, *map(_option_row, rows), ")\n"))
 
 
 def _option_row(one: Declared) -> str:
     said, kind = one.setting, _option_kind(one.type)
-    texts = (json.dumps(text, ensure_ascii=False) for text in (one.key, said.option))
+    texts = (json.dumps(text, ensure_ascii=False) for text in (one.key, str(Parameter(str(said.keyword)))))
     metavar = "None" if said.metavar is None else json.dumps(said.metavar)
     told = f"{json.dumps(one.option_help(), ensure_ascii=False)}, {json.dumps(said.panel)}"
     return f"    SettingOption(\n        {', '.join(texts)}, {kind}, {metavar},\n        {told},\n    ),\n"

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from goldbench.pipeline.errors import ConfigError, plain_file
+from goldbench.pipeline.errors import ConfigError, Message, Parameter, joined, plain_file
 from goldbench.pipeline.llm.server_settings import OPENAI, Model, holds_key
 from goldbench.pipeline.stages.critique import Critic
 from goldbench.pipeline.text.display import shown
@@ -77,21 +77,21 @@ class Documents(Record):
     """How files and rows become documents."""
 
     text_field: Annotated[str | None, Setting(
-        "Column or key with a row's text", "--text-field", "Input", "NAME", unset="found by name", example="text",
+        "Column or key with a row's text", "text_field", "Input", "NAME", unset="found by name", example="text",
     )] = None  # fmt: skip
     id_field: Annotated[str | None, Setting(
-        "Column or key with a row's id, kept as is", "--id-field", "Input", "NAME", unset="made", example="id",
+        "Column or key with a row's id, kept as is", "id_field", "Input", "NAME", unset="made", example="id",
     )] = None  # fmt: skip
     title_field: Annotated[str | None, Setting(
-        "Column or key with a row's title", "--title-field", "Input", "NAME", unset="found by name", example="title",
+        "Column or key with a row's title", "title_field", "Input", "NAME", unset="found by name", example="title",
     )] = None  # fmt: skip
-    no_chunk: Annotated[bool, Setting("Take each row or file as one ready chunk", "--no-chunk", "Chunks")] = False
+    no_chunk: Annotated[bool, Setting("Take each row or file as one ready chunk", "no_chunk", "Chunks")] = False
     limit: Annotated[int | None, Field(ge=1), Setting(
         "Read only the first N documents",
-        "--limit-documents", "Input", "N", unit="documents", unset="all", example=100,
+        "limit_documents", "Input", "N", unit="documents", unset="all", example=100,
     )] = None  # fmt: skip
     encoding: Annotated[str | None, Setting(
-        "Encoding of all text files, as cp1252", "--encoding", "Input", "NAME", unset="recognised", example="cp1252",
+        "Encoding of all text files, as cp1252", "encoding", "Input", "NAME", unset="recognised", example="cp1252",
     )] = None  # fmt: skip
     encodings: Annotated[dict[str, str], Setting(
         "Encodings of files by pattern; the first that matches counts",
@@ -107,7 +107,7 @@ class Documents(Record):
     jobs: Annotated[int | None, Field(ge=1, le=64), Setting(
         "Documents read at once", unit="processes", unset="one per processor, at most 4", example=2,
     )] = None  # fmt: skip
-    strict: Annotated[bool, Setting("End at the first document that cannot be read", "--strict", "Input")] = False
+    strict: Annotated[bool, Setting("End at the first document that cannot be read", "strict", "Input")] = False
 
     @field_validator("encoding")
     @classmethod
@@ -126,11 +126,11 @@ class Chunking(Record):
     """How documents are cut into chunks by the recursive splitter."""
 
     size: Annotated[int, Field(ge=1), Setting(
-        "Characters per chunk", "--chunk-size", "Chunks", "N", unit="characters",
+        "Characters per chunk", "chunk_size", "Chunks", "N", unit="characters",
     )] = 1000  # fmt: skip
     overlap: Annotated[int | None, Field(ge=0), Setting(
         "Characters shared by neighbours",
-        "--chunk-overlap", "Chunks", "N", unit="characters", unset="size / 10", example=100,
+        "chunk_overlap", "Chunks", "N", unit="characters", unset="size / 10", example=100,
     )] = None  # fmt: skip
 
     @model_validator(mode="after")
@@ -201,18 +201,18 @@ class Generation(Record):
     """Who writes the queries, how many, of which kinds and styles, about what and for whom."""
 
     generator: Annotated[Generator, Setting(
-        "Who writes; auto: model where one is set up", "--generator", "Queries",
+        "Who writes; auto: model where one is set up", "generator", "Queries",
     )] = Generator.AUTO  # fmt: skip
     recipe: Annotated[OfflineRecipe, Setting(
-        "How queries are simulated offline", "--offline-recipe", "Queries",
+        "How queries are simulated offline", "offline_recipe", "Queries",
     )] = OfflineRecipe.TERMS  # fmt: skip
     prompt_style: Annotated[PromptStyle, Setting(
-        "Prompts for large (full) or small models", "--prompt-style", "Queries",
+        "Prompts for large (full) or small models", "prompt_style", "Queries",
     )] = PromptStyle.AUTO  # fmt: skip
     queries: Annotated[int | None, Field(ge=1), Setting(
-        "Number of queries to write", "--queries", "Queries", "N", unit="queries", unset="up to 300", example=100,
+        "Number of queries to write", "queries", "Queries", "N", unit="queries", unset="up to 300", example=100,
     )] = None  # fmt: skip
-    seed: Annotated[int, Setting("Another seed draws other chunks", "--seed", "Queries", "N")] = 0
+    seed: Annotated[int, Setting("Another seed draws other chunks", "seed", "Queries", "N")] = 0
     context: Annotated[str, Setting("What the documents are and who reads them, for the model")] = ""
     seed_queries: Annotated[tuple[str, ...], Setting("Real queries of your users; the model copies their style")] = ()
     personas: Annotated[tuple[str, ...], Setting("Who may ask, a phrase each; one is drawn per chunk")] = ()
@@ -267,7 +267,7 @@ class Critics(Record):
     """Critics judge each written query in one call each; 4 of 5 points keep it."""
 
     use: Annotated[tuple[Critic, ...], Setting(
-        "grounded, stand-alone, useful, or none", "--critics", "Queries", "LIST",
+        "grounded, stand-alone, useful, or none", "critics", "Queries", "LIST",
     )] = ()  # fmt: skip
     share: Annotated[float, Field(gt=0, le=1), Setting("Share of the queries that critics judge", unit=SHARE)] = 1.0
 
@@ -282,7 +282,7 @@ class Engine(StrEnum):
 class Machines(Record):
     """Which machines read documents and search; results do not depend on it."""
 
-    engine: Annotated[Engine, Setting("Where to read and search documents", "--engine", "Input")] = Engine.LOCAL
+    engine: Annotated[Engine, Setting("Where to read and search documents", "engine", "Input")] = Engine.LOCAL
 
     def check_available(self) -> None:
         """Refuse an engine that cannot be used, before anything is written; raises as `ray_cluster.check_available`."""
@@ -303,17 +303,17 @@ class GradeSettings(Record):
     """How deep the pool goes, and which models judge it."""
 
     depth: Annotated[int, Field(ge=1, le=1000), Setting(
-        "Results of each retriever to judge", "--depth", "Judging", "N", unit="results",
+        "Results of each retriever to judge", "depth", "Judging", "N", unit="results",
     )] = 10  # fmt: skip
     judges: Annotated[tuple[str, ...], Setting(
-        "Other models for pairs in doubt", "--judges", "Judging", "LIST", unset="other wordings",
+        "Other models for pairs in doubt", "judges", "Judging", "LIST", unset="other wordings",
     )] = ()  # fmt: skip
-    panel: Annotated[Panel, Setting("Which pairs go to every judge", "--panel", "Judging")] = Panel.ESCALATE
+    panel: Annotated[Panel, Setting("Which pairs go to every judge", "panel", "Judging")] = Panel.ESCALATE
     canaries: Annotated[float, Field(ge=0, le=0.5), Setting(
-        "Share of calls that test the judge", "--canaries", "Judging", "SHARE", unit=SHARE,
+        "Share of calls that test the judge", "canaries", "Judging", "SHARE", unit=SHARE,
     )] = 0.05  # fmt: skip
     passages_per_call: Annotated[int, Field(ge=1, le=50), Setting(
-        "Passages per call; more is cheaper", "--passages-per-call", "Judging", "N", unit="passages",
+        "Passages per call; more is cheaper", "passages_per_call", "Judging", "N", unit="passages",
     )] = 1  # fmt: skip
 
     @model_validator(mode="after")
@@ -435,13 +435,15 @@ def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | No
     Raises:
         ConfigError: With every problem found.
     """
-    sources: dict[tuple[str, ...], str] = {}
+    sources: dict[tuple[str, ...], str | Parameter] = {}
     base_url = os.environ.get("OPENAI_BASE_URL")
     model = data.setdefault("model", {})
     if base_url and isinstance(model, dict) and "base_url" not in model:
         model["base_url"] = base_url
         sources["model", "base_url"] = "OPENAI_BASE_URL"
-    sources |= {one.path: str(one.setting.option) for one in SETTINGS if _value_at(given, one.path) is not None}
+    for one in SETTINGS:
+        if one.setting.keyword is not None and _value_at(given, one.path) is not None:
+            sources[one.path] = Parameter(one.setting.keyword, is_subject=True)
     _merge(data, given)
     wrong: list[Any] = list(_no_numbers(data))
     try:
@@ -498,7 +500,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(plain_file(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(path, ["file not found; correct --config, or write a file with goldbench init"]) from None
+        raise ConfigError(
+            path, [Message("file not found; correct {config=}, or write a file with goldbench init")]
+        ) from None
     except IsADirectoryError:
         raise ConfigError(path, ["is a folder; give a configuration file"]) from None
     except OSError as error:
@@ -511,22 +515,22 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(path, ["holds a number with too many digits"]) from None
 
 
-def _source(item: Any, sources: Mapping[tuple[str, ...], str]) -> str | None:  # noqa: ANN401  pydantic's dictionaries
+def _source(item: Any, sources: Mapping[tuple[str, ...], str | Parameter]) -> str | None:  # noqa: ANN401  pydantic's dictionaries
     """Return the option or the variable that gave a wrong value, or the options of a table whose values clash.
 
     None where the value stands in the file.
     """
     loc = item["loc"]
     if item["type"] == "value_error" and len(loc) == 1:
-        return ", ".join(name for path, name in sources.items() if path[0] == loc[0]) or None
-    return next((name for path, name in sources.items() if path == loc[: len(path)]), None)
+        return joined(", ", (name for path, name in sources.items() if path[0] == loc[0])) or None
+    return next((Message("{}", name) for path, name in sources.items() if path == loc[: len(path)]), None)
 
 
-def _problem(item: Any, sources: Mapping[tuple[str, ...], str]) -> str:  # noqa: ANN401  pydantic's dictionaries
+def _problem(item: Any, sources: Mapping[tuple[str, ...], str | Parameter]) -> str:  # noqa: ANN401  pydantic's dictionaries
     loc = item["loc"]
     where = _source(item, sources) or ".".join(map(str, loc))
     if item["type"] == "extra_forbidden":
-        return f"unknown key {where}{_nearest(where, loc)}"
+        return Message("unknown key {}{}", where, _nearest(where, loc))
     message = str(item["msg"]).removeprefix("Value error, ")
     at = next((one for one in SETTINGS if one.path == loc[: len(one.path)]), None)
     if item["type"] in {"model_type", "dict_type"}:
@@ -534,7 +538,7 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str]) -> str:  # noqa:
     elif at is not None and item["type"] != "value_error":
         message = f"not a valid value: {shown(repr(item['input']))}{_wanted(at, str(item['input']))}"
         where = _source(item, sources) or at.key
-    return f"{where}: {message}" if where else message
+    return Message("{}: {}", where, message) if where else message
 
 
 def _wanted(setting: Declared, given: str) -> str:
@@ -569,7 +573,7 @@ def settings_in(*tables: str) -> dict[str, Declared]:
         tables: Tables, as ``model``, or single settings, as ``model.base_url``.
     """
     chosen = (one for one in SETTINGS if any(one.key == name or one.key.startswith(f"{name}.") for name in tables))
-    return {one.keyword: one for one in chosen if one.keyword is not None}
+    return {one.setting.keyword: one for one in chosen if one.setting.keyword is not None}
 
 
 def given_by(values: Mapping[str, Any], settings: Mapping[str, Declared]) -> dict[str, Any]:

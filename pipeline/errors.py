@@ -6,7 +6,7 @@
     ├── UsageError                   the command line or the configuration is wrong
     │   └── ConfigError              several problems of goldbench.toml: show each of them
     ├── InputError                   an input is bad: show the path, the line, the problem and what to do
-    │   └── UnreadableDocument       one document of many is bad: skip and count it, unless --strict is given
+    │   └── UnreadableDocument       one document of many is bad: skip and count it, unless strict
     ├── UnknownMeasure               names of measures are not known: show each of them
     ├── OutputError                  the output cannot be written
     │   └── NothingKept              the result would be an empty set: leave everything as it was, exit with 3
@@ -23,6 +23,7 @@
         └── NotAsked                 a dry run counted the request and sent nothing
 
 A message is one line: what is wrong, where, what to do. It never holds a key, a prompt, a reply or document text.
+It is a `Message` where it names a parameter: the command line says ``--out``, Python ``out=``.
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ import errno
 import importlib.util
 import os
 import re
-from collections.abc import Iterator
+from ast import literal_eval
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Self
+from string import Formatter
+from typing import NamedTuple, Self
 
 NEGATIVE, NOT_DONE, DONE_IN_PART, INTERRUPTED = 1, 2, 3, 130
 """Exit codes of every command besides 0, which says that all was done and no check failed.
@@ -46,10 +49,72 @@ parts of it failed, or the result was too poor to replace what was there. ``INTE
 """
 
 
+class Parameter(NamedTuple):
+    """A parameter in a message, with a value to give or None; ``is_subject`` says that the message is about it."""
+
+    name: str
+    value: bool | int | str | None = None
+    is_subject: bool = False
+
+    def __str__(self) -> str:
+        """Return the option of the command line."""
+        option = "--" + self.name.replace("_", "-")
+        return option if self.value is None or self.value is True else f"{option} {self.value}"
+
+
+class Message(str):
+    """A text that knows which of its parts are parameters, so that each front end spells them in its own way.
+
+    In the template ``{out=}`` is a parameter, ``{replace=True}`` one with a value, ``{out}`` the subject of the message
+    and ``{}`` the next of the values, which may be a message itself. The ``str`` is what the command line says. Put
+    into another ``str``, it loses its parts; put into another message, it keeps them.
+    """
+
+    __slots__ = ("parts",)
+
+    parts: tuple[str | Parameter, ...]
+
+    def __new__(cls, template: str, *values: object) -> Self:
+        """Return the template with its fields filled."""
+        parts = tuple(_filled(template, iter(values)))
+        message = super().__new__(cls, "".join(map(str, parts)))
+        message.parts = parts
+        return message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what another process restores."""
+        return Message, ("{}" * len(self.parts), *self.parts)
+
+    def spelled(self, spell: Callable[[Parameter], str]) -> str:
+        """Return the text with each parameter as a front end spells it."""
+        return "".join(spell(part) if isinstance(part, Parameter) else part for part in self.parts)
+
+
+def _filled(template: str, values: Iterator[object]) -> Iterator[str | Parameter]:
+    """Yield the parts of a message."""
+    for literal, field, form, conversion in Formatter().parse(template):
+        yield literal
+        if field:
+            name, is_to_give, text = field.partition("=")
+            yield Parameter(name, literal_eval(text) if text else None, is_subject=not is_to_give)
+        elif field is not None:
+            value = Formatter().convert_field(next(values), conversion)
+            if isinstance(value, Message):
+                yield from value.parts
+            else:
+                yield value if isinstance(value, Parameter) else format(value, form or "")
+
+
 class GoldbenchError(Exception):
     """Any error that goldbench raises on purpose. The command exits with ``exit_code``."""
 
     exit_code = NOT_DONE
+
+    @property
+    def message(self) -> str:
+        """The message, of which each front end spells the parameters."""
+        message: str = self.args[0]
+        return message
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return what another process restores: the message and the attributes, whatever ``__init__`` takes."""
@@ -57,15 +122,21 @@ class GoldbenchError(Exception):
 
 
 class UsageError(GoldbenchError):
-    """The command line or the configuration asks for something impossible."""
+    """A parameter or the configuration asks for something impossible; ``parameter`` is its name, or None."""
+
+    def __init__(self, problem: str, *, parameter: str | None = None) -> None:
+        self.problem, self.parameter = problem, parameter
+        super().__init__(
+            problem if parameter is None else Message("{}: {}", Parameter(parameter, is_subject=True), problem)
+        )
 
 
 class ConfigError(UsageError):
     """The configuration is wrong; ``problems`` holds one line for each problem, ``path`` is None for options alone."""
 
     def __init__(self, path: Path | str | None, problems: list[str]) -> None:
+        super().__init__(joined("; ", problems) if path is None else Message("{}: {}", path, joined("; ", problems)))
         self.path, self.problems = path, problems
-        super().__init__(("" if path is None else f"{path}: ") + "; ".join(problems))
 
 
 class InputError(GoldbenchError):
@@ -73,8 +144,8 @@ class InputError(GoldbenchError):
 
     def __init__(self, path: Path | str, problem: str, *, line: int | None = None) -> None:
         self.path, self.problem, self.line = path, problem, line
-        where = f"{path}, line {line}" if line is not None else f"{path}"
-        super().__init__(f"{where}: {problem}")
+        where = path if line is None else Message("{}, line {}", path, line)
+        super().__init__(Message("{}: {}", where, problem))
 
 
 class UnreadableDocument(InputError):
@@ -86,7 +157,7 @@ class UnknownMeasure(GoldbenchError):
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
-        super().__init__("; ".join(problems))
+        super().__init__(joined("; ", problems))
 
 
 class OutputError(GoldbenchError):
@@ -116,7 +187,7 @@ class MissingPackage(GoldbenchError):
 
     def __init__(self, package: str, problem: str) -> None:
         self.package, self.problem = package, problem
-        super().__init__(f"{package} {problem}")
+        super().__init__(Message("{} {}", package, problem))
 
 
 class RetrieverFailed(GoldbenchError):
@@ -127,7 +198,7 @@ class RetrieverFailed(GoldbenchError):
 
     def __init__(self, problem: str, *, system: str | None = None) -> None:
         self.problem, self.system = problem, system
-        super().__init__(problem if system is None else f"system {system}: {problem}")
+        super().__init__(problem if system is None else Message("system {}: {}", system, problem))
 
 
 class ModelError(GoldbenchError):
@@ -135,7 +206,7 @@ class ModelError(GoldbenchError):
 
     def at(self, place: str) -> Self:
         """Put the place (a server's URL, a stage) before the message and return this error."""
-        self.args = (f"{place}: {self}", *self.args[1:])
+        self.args = (Message("{}: {}", place, self.message), *self.args[1:])
         return self
 
 
@@ -173,6 +244,12 @@ class LimitReached(ModelError):
 
 class NotAsked(ModelError):
     """A dry run found no stored answer, counted the request and sent nothing."""
+
+
+def joined(separator: str, texts: Iterable[str | Parameter]) -> Message:
+    """Return texts as one message, with a separator between them."""
+    each = list(texts)
+    return Message(separator.join(["{}"] * len(each)), *each)
 
 
 def _how_to_install(package: str, extra: str) -> str:

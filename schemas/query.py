@@ -21,10 +21,10 @@ class Constraints(Record):
     """
 
     language: Annotated[str | None, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z]{2,4})?$"), Setting(
-        "ISO 639-1 code, as en or zh", "--language", "Queries", "L", unset="the chunk's language", example="en",
+        "ISO 639-1 code, as en or zh", "language", "Queries", "L", unset="the chunk's language", example="en",
     )] = None  # fmt: skip
     per_chunk: Annotated[int, Field(ge=1, le=3), Setting(
-        "Queries per chunk, 1 to 3", "--per-chunk", "Queries", "N", unit="queries",
+        "Queries per chunk, 1 to 3", "per_chunk", "Queries", "N", unit="queries",
     )] = 1  # fmt: skip
     min_words: Annotated[int, Field(ge=1), Setting("Fewest words of a query", unit="words")] = 2
     max_words: Annotated[int, Field(ge=1), Setting("Most words of a query", unit="words")] = 40

@@ -23,7 +23,7 @@ class Setting:
 
     Attributes:
         help: One phrase without a full stop; with the default behind it at most 60 characters.
-        option: The command-line option; None where only the configuration file has the setting.
+        keyword: The option of a command, as a keyword; None where only the configuration file has the setting.
         panel: The title under which ``--help`` shows the option.
         metavar: What the help calls the option's value; None lets it name the type.
         unit: The unit of a number.
@@ -32,7 +32,7 @@ class Setting:
     """
 
     help: str
-    option: str | None = None
+    keyword: str | None = None
     panel: str = ""
     metavar: str | None = None
     unit: str = ""
@@ -52,12 +52,6 @@ class Declared:
     def key(self) -> str:
         """The key with its tables, as ``model.max_usd``."""
         return ".".join(self.path)
-
-    @property
-    def keyword(self) -> str | None:
-        """The option as a keyword, as ``chunk_size``; None where only the configuration file has the setting."""
-        option = self.setting.option
-        return None if option is None else option.lstrip("-").replace("-", "_")
 
     @property
     def type(self) -> Any:  # noqa: ANN401  an int, an Enum, a tuple of them …

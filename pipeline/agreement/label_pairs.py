@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from goldbench.pipeline.agreement.judgment_files import Labels
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, Message, Parameter
 from goldbench.pipeline.formats.runs.judgments import Grades
 from goldbench.pipeline.goldset.file_names import QUERIES
 from goldbench.pipeline.goldset.gold_path import notes_of_queries
@@ -24,7 +24,7 @@ from goldbench.schemas.agreement_report import Agreement, PairFigures, RaterPair
 FEWEST_HIGHEST = 3
 """The scale ends at this grade, the highest of the rubric, or above it."""
 MOST_GRADES = 101
-"""Labels with more grades than this are refused unless --scale bounds them."""
+"""Labels with more grades than this are refused unless a scale bounds them."""
 MOST_RATERS = 12
 """Of more assessors than this, only the first are compared two by two."""
 TYPES = ("kind", "style", "language")
@@ -138,19 +138,15 @@ def _remarks(one: _Side, other: _Side, figures: PairFigures, grading: _Grading) 
     bound = max(FEWEST_HIGHEST, _highest(_one_grade(reference.raters)))
     stray = sum(grade > bound for judged in other.grades.values() for grade in judged.values())
     if stray:
-        remarks.append(
-            f"{stray:,} grades of {judge.name} are above every grade of {reference.name} and count as they are; "
-            f"--scale {bound} would bound them"
-        )
+        above = f"{stray:,} grades of {judge.name} are above every grade of {reference.name} and count as they are"
+        remarks.append(Message("{}; {} would bound them", above, Parameter("scale", bound)))
     if one.unjudged + other.unjudged:
         remarks.append(f"{one.unjudged + other.unjudged:,} negative grades mean that nobody judged, and are left out")
     for side in (one, other):
         highest = _highest(side.grades)
         if side.grades and highest < level:
-            remarks.append(
-                f"{side.labels.name} has no grade of {level} or more; if its {highest} means relevant, "
-                f"give --rel {max(1, highest)}"
-            )
+            told = f"{side.labels.name} has no grade of {level} or more; if its {highest} means relevant"
+            remarks.append(Message("{}, give {}", told, Parameter("rel", max(1, highest))))
     if figures.kappa_quadratic.value is not None and figures.kappa_quadratic.value > 0.95 and figures.pairs >= 100:
         remarks.append("independent judges never agree this well; check whether the labels were copied")
     return remarks
@@ -224,7 +220,7 @@ def _too_many(labels: Labels) -> list[str]:
 def _top(sides: Sequence[Labels], scale: int | None) -> int:
     highest = max(_highest(grades) for labels in sides for grades in labels.raters.values())
     if scale is None and highest >= MOST_GRADES:
-        problem = f"grades go up to {highest}, which is not a scale of relevance; bound them with --scale N"
+        problem = Message("grades go up to {}, which is not a scale of relevance; bound them with {scale=} N", highest)
         raise InputError(str(sides[0].path), problem)
     return scale if scale is not None else max(FEWEST_HIGHEST, highest)
 
@@ -236,7 +232,7 @@ def _highest(grades: Grades) -> int:
 def _by_type(one: _Side, other: _Side, grading: _Grading) -> dict[str, dict[str, PairFigures]]:
     notes = notes_of_queries(one.labels.path) or notes_of_queries(other.labels.path)
     if not notes:
-        problem = f"--per-type needs the folder of a build: no {QUERIES} notes the types of the queries"
+        problem = Message("{per_type} needs the folder of a build: no {} notes the types of the queries", QUERIES)
         raise InputError(str(other.labels.path), problem)
     weights = one.labels.weights or other.labels.weights
     found: dict[str, dict[str, PairFigures]] = {}

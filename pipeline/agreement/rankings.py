@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, Message
 from goldbench.pipeline.formats.runs.judgments import Grades
 from goldbench.pipeline.formats.runs.score_tables import ScoreTable
 from goldbench.pipeline.measures.statistics.order_intervals import Rows, order_interval, two_sets
@@ -47,7 +47,7 @@ def rank_runs(reference: Grades, judge: Grades, runs: Mapping[str, Run], *, meas
     """
     shared = sorted(reference.keys() & judge.keys())
     if not shared:
-        raise InputError("--run", "the two sets of labels share no query; give labels of the same queries")
+        raise InputError(Message("{run}"), "the two sets of labels share no query; give labels of the same queries")
     sides = []
     for name, grades in (("the reference", reference), ("the judge", judge)):
         gold = Gold(Path(name), {query_id: grades[query_id] for query_id in shared}, measure.rel)

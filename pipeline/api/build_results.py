@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.api.keywords import named_in_python
+from goldbench.pipeline.api.keywords import in_python
 
 if TYPE_CHECKING:
     from goldbench.pipeline.api.cost_plan import CostPlan
@@ -43,14 +43,14 @@ def _remarks(built: Built, out: Path) -> Iterator[str]:
         yield from renewal_lines(result.manifest.renewed, result.renewal.retired)
         kept = len(result.renewal.standing.unanswerable)
         for line in renewal_warnings(result.manifest.renewed, result.renewal.graded, kept, out):
-            yield named_in_python(line)
+            yield in_python(line)
     for line in shortfall(result.manifest, limit=result.limit, target_met=result.target_met):
-        yield named_in_python(line)
+        yield in_python(line)
     yield from unreached(result.unreached, result.manifest.queries)
     if built.graded is not None:
         yield from remarks_of(built.graded)
         if (problem := built.graded.problem(out, built=True)) is not None:
-            yield named_in_python(str(problem))
+            yield in_python(problem.message)
 
 
 def planned(order: BuildOrder, *, progress: bool) -> CostPlan:

@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.api.keywords import callers_code
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import Message, UsageError
 
 if TYPE_CHECKING:
     from goldbench.pipeline.config import Config
@@ -58,32 +58,34 @@ def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
     if library_of(documents) is not None:
         return held_rows(table_of_frame(documents), name=FRAME, source=f"{FRAME}.parquet")
     if library_of(documents, "LazyFrame") is not None:
-        raise UsageError("documents: not a valid frame: a LazyFrame; call collect() first")
+        raise UsageError("not a valid frame: a LazyFrame; call collect() first", parameter="documents")
     if isinstance(documents, str | PathLike):
         given = [documents]
     elif isinstance(documents, Mapping | bytes | bytearray) or not isinstance(documents, Iterable):
-        raise UsageError(f"documents: not a valid path or frame: {type(documents).__name__}; {_TEXTS}")
+        raise UsageError(f"not a valid path or frame: {type(documents).__name__}; {_TEXTS}", parameter="documents")
     else:
         with callers_code():
             given = list(documents)
     if not given:
-        raise UsageError("documents: is empty; give at least one path")
+        raise UsageError("is empty; give at least one path", parameter="documents")
     paths = [_path(one, number) for number, one in enumerate(given, start=1)]
     try:
         return find_documents(paths)
     except UsageError as error:
-        raise UsageError(f"{error}; a string is a path: {_TEXTS}") from None
+        raise UsageError(Message("{}; a string is a path: {}", error.message, _TEXTS)) from None
 
 
 def _path(given: object, number: int) -> str:
     if not isinstance(given, str | PathLike):
         of_langchain = "give texts=[document.page_content for ...]" if hasattr(given, "page_content") else _TEXTS
         remedy = "give rows as a frame: pandas.DataFrame(rows)" if isinstance(given, Mapping) else of_langchain
-        raise UsageError(f"documents: item {number} is of type {type(given).__name__}, not a path; {remedy}")
+        raise UsageError(
+            f"item {number} is of type {type(given).__name__}, not a path; {remedy}", parameter="documents"
+        )
     path = str(given)
     if not path or len(path) > _LONGEST_PATH or not path.isprintable():
         what = f"a text of {len(path):,} characters" if path else "empty"
-        raise UsageError(f"documents: item {number} is {what}, not a path; {_TEXTS}")
+        raise UsageError(f"item {number} is {what}, not a path; {_TEXTS}", parameter="documents")
     return path
 
 
@@ -94,11 +96,15 @@ def _rows(texts: Any, config: Config) -> Found:  # noqa: ANN401  recognised by i
 
     column, id_column = config.documents.text_field or TEXT, config.documents.id_field or ID
     if library_of(texts) is not None:
-        raise UsageError("texts: not a valid list of texts: a frame; give it as the first argument")
+        raise UsageError("not a valid list of texts: a frame; give it as the first argument", parameter="texts")
     if isinstance(texts, set | frozenset):
-        raise UsageError("texts: a set has no order, so that every process would build another set; give a list")
+        raise UsageError(
+            "a set has no order, so that every process would build another set; give a list", parameter="texts"
+        )
     if isinstance(texts, str | bytes | bytearray) or not isinstance(texts, Iterable):
-        raise UsageError(f"texts: not a valid list of texts: {type(texts).__name__}; give a list, or texts by id")
+        raise UsageError(
+            f"not a valid list of texts: {type(texts).__name__}; give a list, or texts by id", parameter="texts"
+        )
     with callers_code():
         held = dict(texts.items()) if isinstance(texts, Mapping) else list(texts)
     if isinstance(held, dict):

@@ -100,13 +100,15 @@ def systems_in(given: object) -> Mapping[str, object] | None:
     if all(results):
         return None
     if any(results):
-        raise UsageError("systems: holds results of queries beside systems; give {query: results} or {name: system}")
+        raise UsageError(
+            "holds results of queries beside systems; give {query: results} or {name: system}", parameter="systems"
+        )
     for name in given:
         if not isinstance(name, str) or not name.isprintable() or not name.strip():
             raise unfit(name, "systems", "names that are printable strings")
         if isinstance(given[name], Evaluations):
             raise UsageError(
-                f"systems: {name!r} holds several evaluations; give them by name, as {{**found, 'b': run}}"
+                f"{name!r} holds several evaluations; give them by name, as {{**found, 'b': run}}", parameter="systems"
             )
     return given
 

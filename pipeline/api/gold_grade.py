@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.api.cost_plan import CostPlan
-from goldbench.pipeline.api.keywords import named_in_python, path_of
+from goldbench.pipeline.api.keywords import in_python, path_of
 from goldbench.pipeline.api.loop_thread import run_apart
 from goldbench.pipeline.api.shown_progress import progress_for
 from goldbench.pipeline.api.temporary_folder import temporary_folder
@@ -92,7 +92,7 @@ def remarks_of(found: Graded) -> Iterator[str]:
     """Yield what a reader of a graded set must know."""
     yield from graded_lines(found.record)
     warnings = grading_warnings(found.record, found.failures, found.limit)
-    yield from map(named_in_python, warnings)
+    yield from map(in_python, warnings)
 
 
 @contextlib.contextmanager
@@ -133,7 +133,9 @@ def decisions_of(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
 def _named(runs: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     for name in runs:
         if not isinstance(name, str) or not name or "=" in name or not name.isprintable():
-            raise UsageError(f"runs: not a valid name: {shown(repr(name))}; names are printable strings without =")
+            raise UsageError(
+                f"not a valid name: {shown(repr(name))}; names are printable strings without =", parameter="runs"
+            )
     return runs.items()
 
 
@@ -145,7 +147,8 @@ def _file_of(run: Any, name: str, order: GradeOrder, place: Path) -> Path:  # no
         return path_of(run, "runs")
     if library_of(run) is None and not isinstance(run, Mapping):
         raise UsageError(
-            f"runs: not a valid run: {type(run).__name__}; give a file, a frame, or {{query: {{passage: score}}}}"
+            f"not a valid run: {type(run).__name__}; give a file, a frame, or {{query: {{passage: score}}}}",
+            parameter="runs",
         )
     try:
         evaluate(order.qrels, run, "hit")

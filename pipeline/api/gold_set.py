@@ -15,6 +15,7 @@ from goldbench.pipeline.api.keywords import (
     RefreshOptions,
     choice_of,
     config_from,
+    in_python,
     keywords_named,
     path_of,
     whole_number,
@@ -425,10 +426,10 @@ class GoldSet(GoldExports):
         from goldbench.pipeline.api.gold_grade import GradeOrder, planned
 
         if runs is not None and not isinstance(runs, Mapping):
-            raise UsageError(f"runs: not a mapping: {type(runs).__name__}; give {{name: run}}")
+            raise UsageError(f"not a mapping: {type(runs).__name__}; give {{name: run}}", parameter="runs")
         if self._temporary is not None and answers is None:
             raise UsageError(
-                "answers: this set lies in a temporary folder; save() it first, or name a file for answers="
+                "this set lies in a temporary folder; save() it first, or name a file for answers=", parameter="answers"
             )
         order = GradeOrder(
             folder=self._unchanged().path,
@@ -585,7 +586,7 @@ class GoldSet(GoldExports):
         try:
             return self._heading(), self._rows() if self.queries else [], self._lines()
         except GoldbenchError as error:
-            return f"GoldSet: {printable(str(error))}", [], []
+            return f"GoldSet: {printable(in_python(error.message))}", [], []
 
     def _heading(self) -> str:
         from goldbench.pipeline.report.card_text import written_by
@@ -619,7 +620,7 @@ def _undeclared(gold: Gold) -> tuple[str, ...]:
 
 
 def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
-    from goldbench.pipeline.api.keywords import named_in_python
+    from goldbench.pipeline.api.keywords import in_python
     from goldbench.pipeline.api.temporary_folder import temporary_folder
     from goldbench.pipeline.formats.benchmarks.collection import Chosen
     from goldbench.pipeline.goldset.importer import Options, import_benchmark
@@ -639,5 +640,5 @@ def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
     )
     with temporary_folder(given["out"]) as place:
         imported = import_benchmark(kind, path, place.folder, options)
-        told = [named_in_python(line) for line in remarks(imported)]
+        told = [in_python(line) for line in remarks(imported)]
         return GoldSet(load_gold(place.folder), remarks=told, temporary=place.temporary)

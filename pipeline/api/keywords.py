@@ -1,18 +1,17 @@
-"""Options of the commands as keywords of Python: their types, and messages that name keywords, not options."""
+"""Options of the commands as keywords of Python: their types, and messages in which parameters are keywords."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypedDict, TypeVar, cast, get_args
 
-from goldbench.pipeline.errors import ConfigError, GoldbenchError, InputError, UnknownMeasure, UsageError
+from goldbench.pipeline.errors import ConfigError, GoldbenchError, InputError, Message, Parameter, UsageError
 from goldbench.pipeline.text.display import one_line, shown
 
 if TYPE_CHECKING:
@@ -84,42 +83,20 @@ class GradeOptions(MachineOptions, total=False):
     passages_per_call: int | None
 
 
-_FLAGS = frozenset({"replace", "force", "replay", "batch", "dry_run", "grade", "no_chunk", "strict", "drop_broken"})
-_RENAMED = {"run": "runs", "measure": "measures", "k": "cutoffs"}
+_RENAMED = {"run": "runs", "measure": "measures"}
 """Options of which the keyword has another name."""
-_KEYWORDS = frozenset({
-    *_FLAGS, *_RENAMED.values(), *BuildOptions.__annotations__, *GradeOptions.__annotations__,
-    "out", "answers", "config", "missing", "scores", "match", "permutations", "resamples", "alpha",
-    "split", "corpus", "queries", "qrels", "grades", "relevant_from", "evidence_level",
-})  # fmt: skip
-_VALUE = r"simulated\b|local\b|zero\b|skip\b|text\b|-?\d(?:[\w.=,-]*\w)?"
-"""Values that messages put behind an option: ``--missing zero``, ``--relevant-from 1``, ``--grades 0=0,1..2=1``."""
-_OPTION = re.compile(rf"(?<![\w/.-])--([a-z][a-z0-9-]*)(?: ({_VALUE}))?(?=((?:, --[a-z0-9-]+)*:)?)")
-
-_COMMAND = re.compile(r"\bgoldbench [a-z]+ [^;,)]*")
-"""A command line in a message: it is for a shell, also in Python."""
 
 
-def named_in_python(message: str) -> str:
-    """Return a message with keywords of Python in place of options of the command line.
+def in_python(message: str) -> str:
+    """Return a message that names parameters as Python does: ``give another out=, or replace=True``."""
+    return message.spelled(_keyword) if isinstance(message, Message) else message
 
-    ``give another --out, or --replace to replace it`` becomes ``give another out=, or replace=True to replace it``.
-    Command lines stay as they are.
-    """
-    commands = [found.span() for found in _COMMAND.finditer(message)]
 
-    def keyword(found: re.Match[str]) -> str:
-        if any(start <= found.start() < end for start, end in commands):
-            return found[0]
-        name = found[1].replace("-", "_")
-        name = _RENAMED.get(name, name)
-        if name not in _KEYWORDS:
-            return found[0]
-        if found[2]:
-            return f"{name}={found[2] if found[2].isdecimal() else repr(found[2])}"
-        return name if found[3] else f"{name}=True" if name in _FLAGS else f"{name}="
-
-    return _OPTION.sub(keyword, message)
+def _keyword(parameter: Parameter) -> str:
+    name = _RENAMED.get(parameter.name, parameter.name)
+    if parameter.is_subject:
+        return name
+    return f"{name}=" if parameter.value is None else f"{name}={parameter.value!r}"
 
 
 class keywords_named(contextlib.ContextDecorator):  # noqa: N801  as the functions of contextlib
@@ -136,9 +113,9 @@ class keywords_named(contextlib.ContextDecorator):  # noqa: N801  as the functio
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Change the message, or raise the error that stands for one of the operating system."""
         if isinstance(error, GoldbenchError):
-            error.args = (_told(str(error)),)
-            if isinstance(error, ConfigError | UnknownMeasure):
-                error.problems = [_told(problem) for problem in error.problems]
+            error.args = tuple(map(_told, error.args))
+            for name in vars(error).keys() & {"problem", "problems"}:
+                setattr(error, name, _told(getattr(error, name)))
         elif isinstance(error, OSError) and not (
             isinstance(error, BrokenPipeError) or vars(error).pop(_CALLERS, False)
         ):
@@ -174,14 +151,17 @@ def callers_code() -> Iterator[None]:
         raise
 
 
-def _told(message: str) -> str:
-    return one_line(named_in_python(message))
+def _told(value: Any) -> Any:  # noqa: ANN401  any value
+    """Return a text, or each text of a list, as one line in the words of Python."""
+    if isinstance(value, list):
+        return [_told(text) for text in value]
+    return one_line(in_python(value)) if isinstance(value, str) else value
 
 
 def _refused(error: OSError) -> GoldbenchError:
     reason = (error.strerror or type(error).__name__).lower()
     if error.filename is None:
-        return GoldbenchError(f"the operating system refuses: {_told(reason)}")
+        return GoldbenchError(f"the operating system refuses: {one_line(reason)}")
     return InputError(shown(os.fsdecode(error.filename)), f"cannot be used ({reason})")
 
 
@@ -212,7 +192,7 @@ def unfit(given: object, keyword: str, wanted: str) -> UsageError:
         keyword: The parameter.
         wanted: What it takes.
     """
-    return UsageError(f"{keyword}: not a valid value: {shown(repr(given))}; give {wanted}")
+    return UsageError(f"not a valid value: {shown(repr(given))}; give {wanted}", parameter=keyword)
 
 
 def choice_of(given: object, keyword: str, offered: object) -> str:
@@ -291,15 +271,15 @@ def path_of(given: object, keyword: str) -> Path:
     """
     path = os.fspath(given) if isinstance(given, str | PathLike) else given
     if not isinstance(path, str):
-        raise UsageError(f"{keyword}: not a valid path: {type(given).__name__}; give text or a pathlib.Path")
+        raise UsageError(f"not a valid path: {type(given).__name__}; give text or a pathlib.Path", parameter=keyword)
     if not path:
-        raise UsageError(f"{keyword}: not a valid path: it is empty; give the path of a file or folder")
+        raise UsageError("not a valid path: it is empty; give the path of a file or folder", parameter=keyword)
     try:
         possible = b"\0" not in os.fsencode(path)
     except UnicodeEncodeError:
         possible = False
     if not possible:
-        raise UsageError(f"{keyword}: not a valid path: {shown(path)}; give the path of a file or folder")
+        raise UsageError(f"not a valid path: {shown(path)}; give the path of a file or folder", parameter=keyword)
     return Path(path)
 
 

@@ -14,6 +14,7 @@ from concurrent.futures import wait
 from threading import Event
 from typing import TypeVar
 
+from goldbench.pipeline.api.keywords import in_python
 from goldbench.pipeline.ports import Progress, Step
 from goldbench.pipeline.retrieval.deadline import raise_if_cancelled
 
@@ -61,7 +62,7 @@ class _Interruptible:
             yield _InterruptibleStep(step, self._stop)
 
     def note(self, line: str) -> None:
-        self._progress.note(line)
+        self._progress.note(in_python(line))
 
 
 class _InterruptibleStep:

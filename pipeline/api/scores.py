@@ -317,7 +317,7 @@ def _gold_of(qrels: object, rel: int | None) -> Gold:
     from goldbench.pipeline.score.runs import Gold, load_gold
 
     if type(qrels).__name__ == "GoldSet":  # whose module imports this one
-        raise UsageError("qrels: is a GoldSet; call its own evaluate() or compare()")
+        raise UsageError("is a GoldSet; call its own evaluate() or compare()", parameter="qrels")
     if isinstance(qrels, str | PathLike):
         gold = load_gold(path_of(qrels, "qrels"))
     else:

@@ -13,12 +13,13 @@ from pydantic import Field, ValidationError
 
 from goldbench.pipeline.bench.sweeps import Point, points_of
 from goldbench.pipeline.config import Config, config_of, read_toml
-from goldbench.pipeline.errors import ConfigError, UnknownMeasure
+from goldbench.pipeline.errors import ConfigError, Message, UnknownMeasure
 from goldbench.pipeline.measures.names import Measure, parse_measure, parse_measures
 from goldbench.pipeline.measures.statistics.published_tables import printed_rows
 from goldbench.pipeline.retrieval.system_settings import PRESETS
 from goldbench.pipeline.score.demands import naming
 from goldbench.pipeline.systems import resolve
+from goldbench.pipeline.systems.resolution import SYSTEM
 from goldbench.pipeline.text.asked_query import Conversation
 from goldbench.schemas.experiment import PublishedRow
 from goldbench.schemas.record import ID_PATTERN, Record
@@ -82,7 +83,7 @@ class Bench:
     corpus: Path | None
     config: Config
     published: tuple[PublishedRow, ...]
-    where: str
+    where: Path | str
     folder: Path
 
 
@@ -95,7 +96,7 @@ class _Problems(list[str]):
         try:
             yield
         except (ConfigError, UnknownMeasure) as error:
-            self += [f"{place}{problem}" for problem in error.problems]
+            self += [Message("{}: {}", place, problem) if place else problem for problem in error.problems]
 
 
 def load_bench(
@@ -123,13 +124,13 @@ def load_bench(
         ConfigError: With every problem found.
         UnknownMeasure: The command line names unknown measures.
     """
-    where = str(path) if path else "--system"
+    where = path or SYSTEM
     folder = path.resolve().parent if path else Path.cwd()
     problems = _Problems()
     file = _checked(_own_tables(read_toml(path)) if path else {}, problems)
     printed_at = file.cutoffs
     if measures:
-        with naming("--measure"):
+        with naming("measure"):
             parse_measures(measures, cutoffs=cutoffs)
     instead = {"measures": measures or None, "cutoffs": cutoffs or None, "published": published}
     file = file.model_copy(update={key: value for key, value in instead.items() if value is not None})
@@ -145,7 +146,7 @@ def load_bench(
     compared = _compared(file, asked, level, problems)
     asked = list(dict.fromkeys([*asked, *compared, *(parse_measure(name) for row in rows for name in row.values)]))
     problems += _contradictions(file, points, asked, rows)
-    with problems.noted("" if path else f"{where}: "):
+    with problems.noted("" if path else SYSTEM):
         resolve(list(dict.fromkeys([*(point.system for point in points), *described])), described, where=where)
     if problems:
         raise ConfigError(path, list(dict.fromkeys(problems)))
@@ -228,7 +229,7 @@ def _measures(file: BenchFile, level: int, problems: _Problems) -> list[Measure]
         problems.append(f"cutoffs: {', '.join(wrong)} is not a rank; give whole numbers from 1")
     cutoffs = sorted({cutoff for cutoff in file.cutoffs if cutoff >= 1}) or [1]
     found: tuple[Measure, ...] = ()
-    with problems.noted("measures: "):
+    with problems.noted("measures"):
         found = tuple(parse_measures(file.measures, cutoffs=cutoffs, rel=level))
     if any(one.family == "all" for one in found):
         problems.append("measures: all@k is not measured here; score the runs with goldbench score")
@@ -239,7 +240,7 @@ def _compared(file: BenchFile, asked: Sequence[Measure], level: int, problems: _
     """Return the measures that are tested: those of the file, or a few at one cutoff of those that are measured."""
     if file.compare is not None:
         named: tuple[Measure, ...] = ()
-        with problems.noted("compare: "):
+        with problems.noted("compare"):
             named = tuple(parse_measures(file.compare, rel=level))
         return [one for one in named if one.family != "judged"] or list(asked[:1])
     cutoffs = [one.k for one in asked if one.k]

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from goldbench.pipeline.errors import ModelUnfit
+from goldbench.pipeline.errors import Message, ModelUnfit
 from goldbench.pipeline.stages.check import Finding
+from goldbench.pipeline.text.display import shell_command
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Candidate
@@ -87,10 +88,10 @@ class Trial:
         count = self._faults.total()
         listed = ", ".join(f"{fault} ({times})" for fault, times in self._faults.most_common()) + self._last
         replies = f"each of the first {count} replies is useless" if count > 1 else "its only reply is useless"
-        return ModelUnfit(
-            f"this model cannot {self.task}: {replies}: {listed}; {self.advice}; every reply is in the store, and "
-            "goldbench answers prune STORE --rejected lets it be asked again"
-        )
+        prune = shell_command("answers prune", "STORE", rejected="")
+        stored = f"every reply is in the store, and {prune} lets it be asked again"
+        problem = f"this model cannot {self.task}: {replies}: {listed}"
+        return ModelUnfit(Message("{}; {}; {}", problem, self.advice, stored))
 
 
 def fault_of(finding: Finding | None, candidates: Sequence[Candidate], chunk: Chunk) -> str:

@@ -23,7 +23,7 @@ from goldbench.pipeline.build.progress import Watched
 from goldbench.pipeline.build.steps import Opened, Run, assemble, check, choose, chunk, generate, load
 from goldbench.pipeline.build.writers import ModelWriter, NotSimulated
 from goldbench.pipeline.config import Config, Engine
-from goldbench.pipeline.errors import InputError, ModelUnfit
+from goldbench.pipeline.errors import InputError, Message, ModelUnfit
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
@@ -167,7 +167,8 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         other = writers[-1].instead()
         if other is None or not serves(other.config):
             return None
-        progress.note(f"{unfit}. From here on the model is asked for one sentence at a time (prompt_style small).")
+        how = "From here on the model is asked for one sentence at a time (prompt_style small)."
+        progress.note(Message("{}. {}", unfit.message, how))
         writers.append(other)
         return other.config, functools.partial(_fitted, other, progress=progress)
 

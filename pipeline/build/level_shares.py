@@ -10,6 +10,7 @@ from goldbench.pipeline.build.drawn_queries import Drawn, Outcome, rejection
 from goldbench.pipeline.build.kind_counts import too_few
 from goldbench.pipeline.build.rank_meter import RankMeter
 from goldbench.pipeline.config import Generation, Generator, OfflineRecipe, PromptStyle
+from goldbench.pipeline.errors import Message
 from goldbench.pipeline.stages.check import Finding
 from goldbench.pipeline.stages.difficulty import overlap_complaint
 from goldbench.pipeline.stages.generate import allotted, quotas
@@ -162,10 +163,9 @@ def levels_for(settings: Generation, meter: Callable[[], RankMeter], note: Calla
         return None
     in_full = settings.generator is Generator.MODEL and settings.prompt_style is not PromptStyle.SMALL
     if not in_full and settings.recipe is not OfflineRecipe.TERMS:
-        note(
-            f"[generate.difficulty] is ignored: the recipe {settings.recipe.value} takes words out of the corpus, so "
-            "ranks are known only once the set is complete; use --offline-recipe terms."
-        )
+        ignored = f"[generate.difficulty] is ignored: the recipe {settings.recipe.value} takes words out of the corpus"
+        remedy = Message("ranks are known only once the set is complete; use {offline_recipe='terms'}.")
+        note(Message("{}, so {}", ignored, remedy))
         return None
     if not in_full:
         note(

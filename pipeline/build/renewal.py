@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.build.drawn_queries import Drawn, Standing
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, Message
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
@@ -22,12 +22,13 @@ from goldbench.pipeline.goldset.grading_counts import recounted
 from goldbench.pipeline.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.goldset.whereabouts import Corpus, Part
+from goldbench.pipeline.text.display import shell_command
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Grading, KindCount, LevelSelection, Manifest, Renewed
 from goldbench.schemas.query import Query, RetiredQuery
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
-OF_USERS = "holds users' queries: give the documents and the log again, with goldbench build --queries-from"
+OF_USERS = "holds users' queries: give the documents and the log again, with " + shell_command("build", queries_from="")
 RECHUNKED = "was made by goldbench rechunk: refresh the set that it came from, and rechunk that again"
 IMPORTED = "was not built from documents here (import, merge or split), so nothing can be read again"
 
@@ -137,10 +138,8 @@ class Renewal:
         self.left = inherited(self._estate(before), Corpus(place.documents.read(), chunks, now))
         kept = self.left.kept
         if self.keeps_some and self.left.queries and not kept:
-            raise InputError(
-                self.base.home.path,
-                "the evidence of no query is in these documents; name the right ones, or build with --replace",
-            )
+            remedy = Message("name the right ones, or build with {replace=True}")
+            raise InputError(self.base.home.path, Message("the evidence of no query is in these documents; {}", remedy))
         self.standing = Standing(
             queries=tuple(one.query for one in kept),
             positions=tuple(one.positions for one in kept),
@@ -340,7 +339,7 @@ class Renewal:
 
 def _labels(path: Path) -> dict[str, dict[str, Relevance]]:
     if not path.is_file():
-        raise InputError(path, "is missing; build the set again with --replace")
+        raise InputError(path, Message("is missing; build the set again with {replace=True}"))
     found = read_qrels(Source(path))
     return {query_id: {one: Relevance(grade) for one, grade in grades.items()} for query_id, grades in found.items()}
 

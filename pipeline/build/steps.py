@@ -24,7 +24,15 @@ from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
-from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, NotAsked, UnreadableDocument
+from goldbench.pipeline.errors import (
+    CallFailed,
+    InputError,
+    LimitReached,
+    Message,
+    ModelUnfit,
+    NotAsked,
+    UnreadableDocument,
+)
 from goldbench.pipeline.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.encodings import Encodings
 from goldbench.pipeline.formats.documents.reader import read_documents
@@ -143,7 +151,7 @@ class _Skips:
                 Failure(stage=self._stage, item=str(error.path), kind="unreadable", message=str(error))
             )
         if self.count <= FAILURES_SHOWN:
-            self._run.progress.note(f"skipped {error}")
+            self._run.progress.note(Message("skipped {}", error.message))
 
     def tell_others(self) -> None:
         """Tell how many were not named."""
@@ -259,9 +267,8 @@ async def generate(run: Run) -> Counts:
         run.config, run.opened = instead
         await _draw(run)
     if run.is_asked_small() and (own := _questions(run)):
-        run.progress.note(
-            f"the small model leaves out {amount(own, 'question')} in titles; --generator simulated asks them"
-        )
+        left_out = f"the small model leaves out {amount(own, 'question')} in titles"
+        run.progress.note(Message("{}; {generator='simulated'} asks them", left_out))
     drawn, eligible = run.drawn, len(run.selection.order)
     run.place.candidates.write(drawn.candidates)
     run.books.failures.extend(drawn.failures)
@@ -393,8 +400,8 @@ def trial_of(config: Config) -> Trial | None:
     if config.generate.generator is not Generator.MODEL:
         return None
     if config.generate.prompt_style is PromptStyle.SMALL:
-        return Trial("choose questions about sentences", "use another model or --generator simulated")
-    return Trial("write queries", "use another model, --prompt-style small or looser constraints")
+        return Trial("choose questions about sentences", Message("use another model or {generator='simulated'}"))
+    return Trial("write queries", Message("use another model, {prompt_style='small'} or looser constraints"))
 
 
 async def check(run: Run) -> Counts:

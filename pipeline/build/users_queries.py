@@ -99,12 +99,14 @@ def parse_band_shares(text: str) -> dict[Band, float]:
     for piece in text.split(","):
         match = _SHARE.fullmatch(piece.strip().lower())
         if match is None:
-            raise UsageError(f"--shares: {shown(piece)!r} is not a share; give as head=0.3,torso=0.4,tail=0.3")
+            raise UsageError(
+                f"{shown(piece)!r} is not a share; give as head=0.3,torso=0.4,tail=0.3", parameter="shares"
+            )
         band = Band(match[1])
         if band in found:
-            raise UsageError(f"--shares: {band} is named twice; give each band once")
+            raise UsageError(f"{band} is named twice; give each band once", parameter="shares")
         found[band] = float(match[2])
     total = fsum(found.values())
     if abs(total - 1) > 1e-6:
-        raise UsageError(f"--shares: the shares add up to {total:g}; give shares that add up to 1")
+        raise UsageError(f"the shares add up to {total:g}; give shares that add up to 1", parameter="shares")
     return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from goldbench.pipeline.build.answer_search import ModelPoolJudge
 from goldbench.pipeline.build.personas import COUNT as PERSONAS_WRITTEN
 from goldbench.pipeline.config import Config, Generation, Generator, PromptStyle
-from goldbench.pipeline.errors import NotAsked, UsageError, explained
+from goldbench.pipeline.errors import Message, NotAsked, UsageError, explained
 from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.catalogue import ModelFile
 from goldbench.pipeline.llm.local.model_file import find_model
@@ -259,7 +259,7 @@ def check_replay(*, replay: bool, batch: bool, dry_run: bool) -> None:
         UsageError: A replay is to send batches, or to show a cost.
     """
     if replay and (batch or dry_run):
-        raise UsageError("--replay sends nothing: leave out --batch and --dry-run")
+        raise UsageError(Message("{replay=True} sends nothing: leave out {batch=True} and {dry_run=True}"))
 
 
 @contextlib.contextmanager
@@ -273,7 +273,9 @@ def open_answers(path: Path, *, replay: bool) -> Iterator[AnswerStore]:
     from goldbench.pipeline.llm.store import AnswerStore
 
     if replay and not path.exists():
-        raise UsageError(f"{path}: no store of answers to replay; check --answers, or run without --replay")
+        raise UsageError(
+            Message("{}: no store of answers to replay; check {answers=}, or run without {replay=True}", path)
+        )
     with explained(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
     with AnswerStore(path) as answers:
@@ -332,7 +334,7 @@ async def writer_for(
     if config.model.name is None:
         if not asks or replay:
             run = "replay" if replay else "dry run"
-            raise UsageError(f"no model is named, and a {run} asks no server which it offers: give --model")
+            raise UsageError(Message("no model is named, and a {} asks no server which it offers: give {model=}", run))
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
     styled = with_prompt_style(with_local_models(config, runs=not replay), earlier or {})
     check_price(ModelSettings.of(styled.model))
@@ -416,9 +418,11 @@ async def only_model(config: Config) -> str:
     from goldbench.pipeline.llm.probe import probe  # its HTTP client takes a while to import
 
     if config.model.base_url is None:
-        raise UsageError("no model is named: give --model, or --generator simulated")
+        raise UsageError(Message("no model is named: give {model=}, or {generator='simulated'}"))
     answer = await probe(config.model.base_url, config.api_key(), key_header=config.model.key_header)
     if len(answer.models) == 1:
         return answer.models[0]
     offers = f"it offers {', '.join(answer.models[:8])}" if answer.models else f"it {answer.problem or 'offers none'}"
-    raise UsageError(f"no model is named: give --model, or --generator simulated ({answer.base_url}: {offers})")
+    raise UsageError(
+        Message("no model is named: give {model=}, or {generator='simulated'} ({}: {})", answer.base_url, offers)
+    )

@@ -219,25 +219,15 @@ def _written(out: Path, live: dict[str, Any], systems: dict[str, dict[str, Any]]
 
     text = starter_config(live, systems)
     try:
-        config = config_of(without_systems(tomllib.loads(text)), {})
+        config = config_of({}, without_systems(tomllib.loads(text)))
         resolve(list(systems), systems, where="init")
     except ConfigError as error:
-        raise ConfigError(None, [_by_option(problem) for problem in error.problems]) from None
+        raise ConfigError(None, error.problems) from None
     if not out.resolve().parent.is_dir():
         raise OutputError(f"--out: folder {out.parent} not found; make it first")
     with explained(out):
         write_whole(out, text.encode())
     return config
-
-
-def _by_option(problem: str) -> str:
-    """Return a problem of the configuration with the option that gave the value in place of the key."""
-    from goldbench.pipeline.config import SETTINGS
-
-    for one in SETTINGS:
-        if one.setting.option and problem.startswith(f"{one.key}: "):
-            return f"{one.setting.option}: {problem.removeprefix(f'{one.key}: ')}"
-    return problem
 
 
 def _show_cost(config: Config, documents: str, place: Path) -> None:

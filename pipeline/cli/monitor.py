@@ -81,7 +81,7 @@ def record(
     runs = named_runs(run)
     check_apart({"--html": html, "--history": history}, [gold, *(one.path for one in runs.values())])
     loaded = load_gold(gold)
-    lowest = lowest_means(alert_below or [], None, loaded.level, option="--alert-below")
+    lowest = lowest_means(alert_below or [], None, loaded.level, option="alert_below")
     asked = {one.name: one for one in chosen(measure or list(DECIDING), None, loaded)}
     asked |= {name: parse_measure(name) for name in lowest}
     results = score_all(loaded, runs, list(asked.values()), missing=missing, scores=scores, match=match)

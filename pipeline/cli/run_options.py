@@ -90,7 +90,7 @@ def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure
     from goldbench.pipeline.score.demands import naming
 
     cutoffs = cutoffs_of(k)
-    with naming("--measure" if measure else "--k"):
+    with naming("measure" if measure else "k"):
         return asked_measures(measure, cutoffs, rel=gold.level)
 
 

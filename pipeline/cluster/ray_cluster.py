@@ -14,7 +14,7 @@ from typing import Any
 from goldbench.pipeline.cluster.installed_versions import deciding_versions
 from goldbench.pipeline.cluster.ray_connection import connect, connection, is_connected
 from goldbench.pipeline.cluster.remote_object import Holder, RemoteObject, explained
-from goldbench.pipeline.errors import UsageError, require
+from goldbench.pipeline.errors import Message, UsageError, require
 
 
 class Cluster:
@@ -72,7 +72,7 @@ def check_available() -> None:
         MissingExtra: Ray is not installed.
     """
     if sys.platform == "win32":
-        raise UsageError("--engine ray: not available on Windows; use --engine local")
+        raise UsageError(Message("{engine='ray'}: not available on Windows; use {engine='local'}"))
     require("ray", "ray")
 
 

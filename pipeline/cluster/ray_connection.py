@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.errors import GoldbenchError, Message, UsageError
 from goldbench.pipeline.text.display import one_line
 
 _ADDRESS = "RAY_ADDRESS"
@@ -78,7 +78,7 @@ def connect() -> tuple[int, tuple[str, str]]:
             problem = f"the Ray cluster at {address} cannot be reached ({told}); check {_ADDRESS}"
         else:
             problem = f"Ray cannot be started ({told})"
-        raise GoldbenchError(f"{problem}, or use --engine local") from None
+        raise GoldbenchError(Message("{}, or use {engine='local'}", problem)) from None
 
 
 def _address() -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from goldbench.pipeline.cluster.installed_versions import versions_here
 from goldbench.pipeline.cluster.losses import Lost
-from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.errors import GoldbenchError, Message
 from goldbench.pipeline.text.display import one_line
 
 _PATIENCE_S = 120.0
@@ -154,9 +154,8 @@ def explained() -> Iterator[None]:
     except exceptions.RayTaskError as error:
         if isinstance(error.cause, GoldbenchError):
             raise error.cause from None
-        raise GoldbenchError(
-            f"a node of the Ray cluster failed ({one_line(str(error.cause))[:200]}); "
-            "the log of Ray on that node says more, or use --engine local"
-        ) from None
+        reason = one_line(str(error.cause))[:200]
+        remedy = Message("the log of Ray on that node says more, or use {engine='local'}")
+        raise GoldbenchError(Message("a node of the Ray cluster failed ({}); {}", reason, remedy)) from None
     except exceptions.RayError as error:
         raise Lost(one_line(str(error))[:200] or type(error).__name__) from None

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.explore.log_neighbours import Neighbours, by_vectors, by_words
 from goldbench.pipeline.explore.passage_pool import SHOWN, looked_up
 from goldbench.pipeline.explore.readings import Reading
@@ -379,4 +379,4 @@ def check_quantile(quantile: float) -> None:
         UsageError: The quantile is not from 0 to below 1.
     """
     if not 0 <= quantile < 1:
-        raise UsageError(f"--quantile {quantile}: give a share from 0 to below 1, as 0.05")
+        raise UsageError(Message("{quantile} {}: give a share from 0 to below 1, as 0.05", quantile))

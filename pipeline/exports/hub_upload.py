@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from goldbench.pipeline.errors import OutputError, UsageError, require
+from goldbench.pipeline.errors import Message, OutputError, UsageError, require
 from goldbench.pipeline.text.display import shown, without_credentials
 
 PUSHED = ("hf", "parquet")
@@ -27,10 +27,12 @@ def check_push(to: str, name: str) -> None:
         MissingExtra: The client of the hub is not installed.
     """
     if to not in PUSHED:
-        raise UsageError(f"--push: --to {to} is not a data set of the hub; give --to {PUSHED[0]}")
+        raise UsageError(
+            Message("{to=} {} is not a data set of the hub; give {to=} {}", to, PUSHED[0]), parameter="push"
+        )
     require("benchmarks", "huggingface_hub")
     if not _NAME.fullmatch(name):
-        raise UsageError(f"--push: not a valid name of a data set: {shown(name)!r}; give USER/NAME")
+        raise UsageError(f"not a valid name of a data set: {shown(name)!r}; give USER/NAME", parameter="push")
 
 
 def push(folder: Path, name: str) -> str:
@@ -60,5 +62,5 @@ def push(folder: Path, name: str) -> str:
     except Exception as error:
         said = shown(without_credentials(str(error)).strip().split("\n")[0])[:_REASON]
         told = f"cannot be uploaded ({type(error).__name__}: {said}); it stays in {shown(folder)}"
-        raise OutputError(f"--push {name}: {told}") from error
+        raise OutputError(Message("{push} {}: {}", name, told)) from error
     return without_credentials(str(made))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from goldbench.pipeline.errors import InputError, OutputError, UsageError, explained
+from goldbench.pipeline.errors import InputError, Message, OutputError, UsageError, explained
 from goldbench.pipeline.exports.exported_set import ExportedSet
 from goldbench.pipeline.exports.targets import TARGETS, Target
 from goldbench.pipeline.exports.tools import Tool
@@ -60,21 +60,23 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
 
 def _check_ending(target: Target, to: str, out: Path) -> None:
     if target.endings and out.suffix.lower() not in target.endings:
-        raise UsageError(f"--out {shown(out)}: {to} takes a file that ends with {' or '.join(target.endings)}")
+        raise UsageError(
+            Message("{out} {}: {} takes a file that ends with {}", shown(out), to, " or ".join(target.endings))
+        )
 
 
 def _check_free(target: Target, out: Path, *, force: bool) -> None:
     """Refuse a place that is taken, or with ``force`` one that holds anything else than a file, or an export folder."""
     if out.is_symlink():
-        raise OutputError(f"{shown(out)}: is a link; give another --out")
+        raise OutputError(Message("{}: is a link; give another {out=}", shown(out)))
     if not out.exists():
         return
     if not force:
-        raise OutputError(f"{shown(out)}: exists already; give another --out, or --force to replace it")
+        raise OutputError(Message("{}: exists already; give another {out=}, or {force=True} to replace it", shown(out)))
     with explained(out):
         earlier = _is_earlier(target, out)
     if not earlier:
-        raise OutputError(f"{shown(out)}: is not an earlier export to this target; give another --out")
+        raise OutputError(Message("{}: is not an earlier export to this target; give another {out=}", shown(out)))
 
 
 def _is_earlier(target: Target, out: Path) -> bool:
@@ -149,7 +151,7 @@ def _check_only_its_files(draft: Path, out: Path) -> None:
     other = next((path for path in found if path.relative_to(out) not in own), None)
     if other is not None:
         raise OutputError(
-            f"{shown(out)}: holds {shown(other.name)}, which is not part of the export; give another --out"
+            Message("{}: holds {}, which is not part of the export; give another {out=}", shown(out), shown(other.name))
         )
 
 

@@ -40,7 +40,7 @@ _MARKS = (
 )
 CUT_OFF = "its last character is cut off"
 ODD = "capital letters, signs or letters of another script stand within words"
-OTHER = "save it as UTF-8, or name the encoding of documents with --encoding or in [documents.encodings]"
+OTHER = "save it as UTF-8, or name its encoding as documents.encoding or in [documents.encodings]"
 _DOUBTFUL = 0.9
 _MISREAD = 32
 """Fewest bytes of valid UTF-8 without NUL after a mark of UTF-16 that are UTF-8 beyond doubt."""

@@ -19,7 +19,7 @@ from goldbench.pipeline.formats.interchange_names import (
     BEIR_TEST_QRELS,
     JUDGMENT_COLUMNS,
 )
-from goldbench.pipeline.text.display import amount, one_line, queries
+from goldbench.pipeline.text.display import amount, one_line, queries, shell_command
 from goldbench.pipeline.text.markdown import escaped, markdown_row
 from goldbench.schemas.relevance import RELEVANT, RUBRIC, Relevance
 
@@ -299,7 +299,7 @@ def _loading(made: Made) -> Iterator[str]:
 _ONE_COPY = ("A task of MTEB takes the path of this folder as the `path` of its `dataset`.",)
 _TWO_COPIES = (
     f"The loader of BEIR reads the same judgments from `{BEIR_TEST_QRELS}`. For MTEB, run",
-    "`goldbench export --to mteb`, because its encoders refuse the column `metadata`.",
+    f"`{shell_command('export', to='mteb')}`, because its encoders refuse the column `metadata`.",
 )
 _IN_PARQUET = (
     "The configurations are read from Parquet files, which repeat the JSON Lines: some ids or texts look like dates,",

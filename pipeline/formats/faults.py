@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from goldbench.pipeline.errors import GoldbenchError, InputError
+from goldbench.pipeline.errors import GoldbenchError, InputError, Message
 from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Fault(GoldbenchError):
         """Return the fault of the whole file, in which the part begins at ``place``."""
         if isinstance(place, int):
             return Fault(self.problem, line=place + (self.line or 1) - 1)
-        return Fault(f"{place}: {self.problem}" if place else self.problem)
+        return Fault(Message("{}: {}", place, self.problem) if place else self.problem)
 
     def of(self, file: Path | str) -> InputError:
         """Return the error that names the file."""

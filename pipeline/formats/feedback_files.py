@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from goldbench.pipeline.errors import InputError, Message
 from goldbench.pipeline.formats.behaviour_insights import event_of, is_event, is_search, records, search_id, vote_of
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
 from goldbench.pipeline.formats.lines import all_lines, csv_records, json_objects
@@ -117,7 +118,8 @@ def _texts_of_searches(source: Source) -> dict[str, str]:
         if query_id is not None and isinstance(text, str) and text.strip():
             texts.setdefault(query_id, text)
     if not texts:
-        raise Fault("holds no search with its text; name the export of ubi_queries with --searches").of(source.name)
+        problem = Message("holds no search with its text; name the export of ubi_queries with {searches=}")
+        raise InputError(source.name, problem)
     return texts
 
 

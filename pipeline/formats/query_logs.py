@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import Message, UsageError
 from goldbench.pipeline.formats.behaviour_insights import is_event, is_search, records, search_id
 from goldbench.pipeline.formats.faults import Fault, in_file
 from goldbench.pipeline.formats.lines import text_lines
@@ -166,8 +166,8 @@ class Columns:
     def given(self) -> str | None:
         """The first option that names a column, None if no column is named."""
         if self.queries is not None:
-            return f"--column {shown(self.queries)}"
-        return None if self.counts is None else f"--count-column {shown(self.counts)}"
+            return Message("{column=} {}", shown(self.queries))
+        return None if self.counts is None else Message("{count_column=} {}", shown(self.counts))
 
 
 def _lines(file: BinaryIO, log: Log, longest: int = _LINE) -> Iterator[tuple[int, str]]:
@@ -207,9 +207,9 @@ def _objects(file: BinaryIO, named: Columns, log: Log, *, whole: bool) -> Iterat
         else:
             yield number, text, times
     if named.counts is not None and log.passed_over["no-count"] and not log.queries:
-        raise UsageError(f"--count-column {shown(named.counts)}: no object of {log.name} has a count there")
+        raise UsageError(Message("{count_column} {}: no object of {} has a count there", shown(named.counts), log.name))
     if named.queries is not None and not log.queries:
-        raise UsageError(f"--column {shown(named.queries)}: no object of {log.name} has it")
+        raise UsageError(Message("{column} {}: no object of {} has it", shown(named.queries), log.name))
 
 
 def _rows(file: BinaryIO, log: Log, *, whole: bool) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -246,7 +246,7 @@ def _table(file: BinaryIO, delimiter: str, named: Columns, log: Log) -> Iterator
         place = header.index(_choose(header, named.queries, log.name))
         counts = named.counts if named.counts is not None else _counted(header)
         if counts is not None and counts not in header:
-            raise UsageError(f"--count-column {shown(counts)}: {log.name} has no such column")
+            raise UsageError(Message("{count_column} {}: {} has no such column", shown(counts), log.name))
         counted = None if counts is None else header.index(counts)
         ids = header.index("query_id") if header[place] == "user_query" and "query_id" in header else None
         for cells in reader:
@@ -289,5 +289,5 @@ def _choose(columns: list[str], asked: str | None, name: str) -> str:
     if found is None:
         listed = ", ".join(shown(column)[:40] for column in columns[:10])
         wanted = f"no column {shown(asked)}" if asked is not None else f"no column {' or '.join(COLUMNS)}"
-        raise UsageError(f"{name}: has {wanted}; it has {listed}: name the right one with --column")
+        raise UsageError(Message("{}: has {}; it has {}: name the right one with {column=}", name, wanted, listed))
     return found

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.jsonl import write_texts
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
@@ -84,13 +84,15 @@ def parse_shares(text: str) -> dict[str, Fraction]:
     for piece in text.split(","):
         name, _, share = (one.strip() for one in piece.partition("="))
         if not _NAME.fullmatch(name) or not _SHARE.fullmatch(share):
-            raise UsageError(f"--shares: not a name with its share: {shown(piece)!r}; give dev=0.3,test=0.7")
+            raise UsageError(f"not a name with its share: {shown(piece)!r}; give dev=0.3,test=0.7", parameter="shares")
         if name.lower() in map(str.lower, found):
-            raise UsageError(f"--shares: {name} is named twice")
+            raise UsageError(f"{name} is named twice", parameter="shares")
         found[name] = Fraction(share)
     total = sum(found.values())
     if len(found) < 2 or total != 1 or not all(found.values()):
-        raise UsageError(f"--shares: needs two shares or more, each above 0, with the sum 1, not {float(total):g}")
+        raise UsageError(
+            f"needs two shares or more, each above 0, with the sum 1, not {float(total):g}", parameter="shares"
+        )
     return found
 
 
@@ -120,11 +122,9 @@ def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By
     largest = max(group.size for group in groups)
     empty = next((name for place, name in enumerate(shares) if not here[place]), None)
     if empty is not None:
-        raise InputError(
-            folder,
-            f"part {empty} would have no query: the {count_of(len(whole.queries))} form {len(groups)} groups that "
-            f"belong together, the largest of {largest}; give other shares, or --by query",
-        )
+        groups_of = f"the {count_of(len(whole.queries))} form {len(groups)} groups that belong together"
+        problem = f"part {empty} would have no query: {groups_of}, the largest of {largest}"
+        raise InputError(folder, Message("{}; give other shares, or {by='query'}", problem))
     fingerprint = _digest([whole.manifest.files, list(map(str, shares.items())), by, seed])
     parts = []
     with new_folder(out) as place:

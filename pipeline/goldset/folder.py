@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from goldbench.pipeline.errors import InputError, OutputError, explained
+from goldbench.pipeline.errors import InputError, Message, OutputError, explained
 from goldbench.pipeline.formats.jsonl import R, RecordFile
 from goldbench.pipeline.formats.runs.run_tables import name_of_run
 from goldbench.pipeline.formats.toml import write_toml
@@ -43,6 +43,7 @@ from goldbench.schemas.testset import TestSet
 _VERSION = re.compile(r"\.v[1-9]\d*$", re.ASCII)
 """The end of the id of a query that a person put into other words."""
 
+ELSEWHERE = Message("give another {out=}, or {replace=True} to replace it")
 _DOCUMENTS_COMPARED = 10_000
 """How many documents of an earlier run are compared with those of a new one; the others are not looked at."""
 
@@ -290,7 +291,8 @@ class GoldFolder:
         found = {entry.name for entry in self.path.iterdir()}
         if names.MANIFEST not in found:
             if publication.STAGING not in found and found - {publication.LOCK}:
-                raise OutputError(f"{self.path}: holds files that are not a goldbench run; give another --out")
+                foreign = f"{self.path}: holds files that are not a goldbench run"
+                raise OutputError(Message("{}; give another {out=}", foreign))
             return ()
         try:
             manifest = self.manifest()
@@ -298,28 +300,30 @@ class GoldFolder:
             if claim.replace:
                 return ()
             damaged = self.path / names.MANIFEST
-            raise OutputError(f"{damaged}: is damaged; give another --out, or --replace to replace it") from None
+            raise OutputError(Message("{}: is damaged; {}", damaged, ELSEWHERE)) from None
         problem = None if claim.replace else self._lost(manifest, claim)
         if problem is not None:
-            raise OutputError(f"{self.path}: holds {problem}")
+            raise OutputError(Message("{}: holds {}", self.path, problem))
         return tuple(manifest.files)
 
     def _lost(self, manifest: Manifest, claim: Claim) -> str | None:
         """Return what would be lost if a new set took the folder, and what to do; None if nothing would be lost."""
         if manifest.config_sha256 != claim.config_sha256:
             differs = ", ".join(self._differing(claim.settings)) or "its prompts"
-            return f"a run with other settings ({differs}); give another --out, or --replace to replace it"
+            return Message("a run with other settings ({}); {}", differs, ELSEWHERE)
         if self.has_reviews_applied() and not claim.reviewed:
-            return (
-                "what people decided in a review, which a new set would replace; give another --out, or "
-                "--replace to lose it"
+            return Message(
+                "what people decided in a review, which a new set would replace; give another {out=}, or "
+                "{replace=True} to lose it"
             )
         if self._holds_own_queries():
-            return "queries added to it, which a new set would lack; run goldbench refresh, or --replace to lose them"
+            return Message(
+                "queries added to it, which a new set would lack; run goldbench refresh, or {replace=True} to lose them"
+            )
         if manifest.grading is not None and not claim.graded:
-            return (
-                "a graded set, which an ungraded one would replace; give --grade to grade it again "
-                "(no answer is paid twice), another --out, or --replace to lose the grades"
+            return Message(
+                "a graded set, which an ungraded one would replace; give {grade=True} to grade it again "
+                "(no answer is paid twice), another {out=}, or {replace=True} to lose the grades"
             )
         return None
 
@@ -356,9 +360,7 @@ class GoldFolder:
         if not self.is_finished() or not self.documents.exists():
             return
         if not have_one_in_common(self._first_documents, documents):
-            raise OutputError(
-                f"{self.path}: holds a run of other documents; give another --out, or --replace to replace it"
-            )
+            raise OutputError(Message("{}: holds a run of other documents; {}", self.path, ELSEWHERE))
 
     def _first_documents(self) -> Iterator[Document]:
         """Yield the first documents here; a damaged line is passed over, because the set is about to be replaced."""

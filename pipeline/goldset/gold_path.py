@@ -38,7 +38,7 @@ from goldbench.pipeline.goldset.file_names import (
     TREC,
     UNLABELLED,
 )
-from goldbench.pipeline.text.display import cut, shown
+from goldbench.pipeline.text.display import cut, shell_command, shown
 
 METADATA = '"metadata": '
 """How the line of the metadata in a ``dataset.json`` begins, the last but one."""
@@ -118,7 +118,7 @@ def _read_folder(folder: Path) -> tuple[Grades, int]:
     raise InputError(
         shown(folder),
         f"holds no {DATASET} and no {BEIR_QRELS}/*.tsv; give the folder of a gold set or a file of judgments"
-        f"; of documents a set is built first: goldbench build {shlex.quote(shown(folder))} --out runs/mine",
+        f"; of documents a set is built first: {shell_command('build', shlex.quote(shown(folder)), out='runs/mine')}",
     )
 
 

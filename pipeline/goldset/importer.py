@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, Parameter, UsageError
 from goldbench.pipeline.formats.benchmarks.checked_items import Reading
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
 from goldbench.pipeline.formats.benchmarks.grades import Grading, choose_grading, in_words, parse_grades, suggestion
@@ -109,7 +109,7 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
         OutputError: The folder holds something else, or cannot be written.
     """
     if options.grades is not None and options.relevant_from is not None:
-        raise UsageError("--grades and --relevant-from both say what is relevant: give only one of them")
+        raise UsageError(Message("{grades} and {relevant_from} both say what is relevant: give only one of them"))
     started = time.monotonic()
     told = parse_grades(options.grades) if options.grades is not None else None
     settings = {"import": _settings(collection, options)}
@@ -206,8 +206,11 @@ class _Import:
         scale = ", ".join(str(one) for one in sorted(seen))
         return self.reading.located(
             place,
-            f"grade {grade} has no meaning yet; say what every grade here ({scale}) becomes, "
-            f"from 0 to 3 (2 and 3 are relevant), as --grades {suggestion(seen)}",
+            Message(
+                "grade {} has no meaning yet; say what every grade here ({}) becomes, from 0 to 3 "
+                "(2 and 3 are relevant), as {}",
+                *(grade, scale, Parameter("grades", suggestion(seen))),
+            ),
         )
 
     def _relevance(self, judgments: list[Qrel], grading: Grading) -> dict[str, dict[str, Relevance]]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.pipeline.errors import InputError, UnreadableDocument, UsageError
+from goldbench.pipeline.errors import InputError, Message, UnreadableDocument, UsageError
 from goldbench.pipeline.formats.documents.chunker import cut_documents
 from goldbench.pipeline.formats.documents.task_exchange import Budget
 from goldbench.pipeline.formats.documents.worker_pool import Workers
@@ -107,7 +107,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
     """
     check_sizes(size, overlap)
     if out.resolve() == folder.resolve():
-        raise UsageError(f"{out}: is the run itself; give another --out")
+        raise UsageError(Message("{}: is the run itself; give another {out=}", out))
     home, started = GoldFolder(folder), time.monotonic()
     before, relevance = home.manifest(), read_relevance(home)
     settings = {**home.settings(), "chunk": {"size": size, "overlap": overlap}}

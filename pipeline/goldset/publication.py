@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import InputError, OutputError, explained, plain_file
+from goldbench.pipeline.errors import InputError, Message, OutputError, explained, plain_file
 from goldbench.pipeline.formats.faults import unreadable
 from goldbench.pipeline.goldset.file_names import MANIFEST
 from goldbench.schemas.manifest import Manifest
@@ -63,7 +63,9 @@ def staging(folder: Path) -> Iterator[Path]:
         try:
             lock.acquire()
         except Timeout:
-            raise OutputError(f"{folder}: another build is writing here; wait for it or give another --out") from None
+            raise OutputError(
+                Message("{}: another build is writing here; wait for it or give another {out=}", folder)
+            ) from None
     try:
         with explained(folder):
             finish_publishing(folder)
@@ -209,7 +211,9 @@ def new_folder(folder: Path) -> Iterator[Path]:
         try:
             lock.acquire()
         except Timeout:
-            raise OutputError(f"{folder}: another command is writing here; wait for it or give another --out") from None
+            raise OutputError(
+                Message("{}: another command is writing here; wait for it or give another {out=}", folder)
+            ) from None
     try:
         with explained(folder):
             if folder.exists() or folder.is_symlink():
@@ -228,4 +232,4 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 def taken(folder: Path) -> OutputError:
     """Return the error that says that a folder to be made exists."""
-    return OutputError(f"{folder}: exists already; give another --out, or remove it first")
+    return OutputError(Message("{}: exists already; give another {out=}, or remove it first", folder))

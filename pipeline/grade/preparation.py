@@ -11,7 +11,7 @@ from pathlib import Path
 from goldbench.pipeline.build.flow import Finish
 from goldbench.pipeline.build.writers import only_model, with_local_models
 from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder
 from goldbench.pipeline.grade.gradable_set import carried_feedback, carried_rankings
@@ -26,8 +26,9 @@ from goldbench.pipeline.systems.destinations import destinations
 from goldbench.schemas.judgment import Feedback
 from goldbench.schemas.manifest import Manifest, StageUsage
 
-NEEDS_A_MODEL = (
-    "grading needs a model: give --model and --base-url (or set OPENAI_API_KEY or OPENAI_BASE_URL), or --model local"
+NEEDS_A_MODEL = Message(
+    "grading needs a model: give {model=} and {base_url=} (or set OPENAI_API_KEY or OPENAI_BASE_URL), "
+    "or {model='local'}"
 )
 
 

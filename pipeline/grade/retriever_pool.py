@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from goldbench.pipeline.build.progress import counted
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.goldset.folder import is_graded
 from goldbench.pipeline.grade.gradable_set import GradableSet, Rankings, feedback_of, rankings_of
 from goldbench.pipeline.ports import Progress, Retriever
@@ -175,7 +175,7 @@ def _used(gold: GradableSet, pools: Pools) -> dict[str, list[str]]:
         if query_id not in asked or unknown is not None:
             what = f"query {query_id!r}" if query_id not in asked else f"passage {unknown!r}"
             problem = f"{what} is not in this set; make the file again with goldbench feedback"
-            raise InputError("--feedback", problem)
+            raise InputError(Message("{feedback}"), problem)
     found: dict[str, list[str]] = {}
     for by_query in (feedback_of(gold.earlier.pool), _still_there(pools.carried_feedback, gold), pools.feedback):
         for query_id, chunk_ids in by_query.items():
@@ -202,7 +202,9 @@ def _checked_runs(
             if unknown is not None:
                 raise InputError(f"run {name}", f"query {query_id!r} finds {unknown!r}, not a chunk of this set")
         if name in taken and cut != theirs.get(name):
-            raise UsageError(f"--run: the pool already has another system {name}; give the run a new name, NAME=FILE")
+            raise UsageError(
+                f"the pool already has another system {name}; give the run a new name, NAME=FILE", parameter="run"
+            )
         runs[name] = cut
     return runs
 

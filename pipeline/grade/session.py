@@ -10,7 +10,7 @@ from typing import Protocol
 from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.writers import WAVE
 from goldbench.pipeline.config import Panel as Setting
-from goldbench.pipeline.errors import JudgeFailed, NothingKept, OutputError, UsageError
+from goldbench.pipeline.errors import JudgeFailed, Message, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.grade.calls import Asking, grouped, remembered
@@ -115,9 +115,9 @@ class Graded:
             return None
         remedy = ""
         if isinstance(self.refusal, JudgeFailed):
-            remedy = "; grade it with another --model, or with --force to use these grades"
+            remedy = Message("; grade it with another {model=}, or with {force=True} to use these grades")
         state = "is built but not graded" if built else "stays as it was"
-        return type(self.refusal)(f"{folder}: {state}, because {self.refusal}{remedy}")
+        return type(self.refusal)(Message("{}: {}, because {}{}", folder, state, self.refusal.message, remedy))
 
 
 async def grade_folder(folder: Path, work: Work) -> Graded:
@@ -249,7 +249,7 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     """
     grading, place = manifest.grading, folder.path
     if work.pools.again and not is_graded(manifest):
-        raise UsageError(f"{place}: is not graded yet; goldbench grade {place} takes --run as well")
+        raise UsageError(Message("{}: is not graded yet; grade it first, which takes {run=} as well", place))
     problem = next(folder.changed_files(), None)
     if problem is not None:
         raise OutputError(f"{place}: {problem}; build the set again, or see goldbench validate {place}")
@@ -262,7 +262,9 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
             "top up the set as it was before its review, then run goldbench review apply"
         )
     if reviewed:
-        raise OutputError(f"{place}: holds what people decided in a review; give --replace to grade over it")
+        raise OutputError(
+            Message("{}: holds what people decided in a review; give {replace=True} to grade over it", place)
+        )
     if grading is None or not is_graded(manifest):
         return
     prompts = {name: digest for name, digest in manifest.prompts.items() if name.startswith("grade")}
@@ -270,7 +272,10 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     if grading.assessors != wanted or prompts != work.panel.asked.digests:
         changed = "other wordings" if grading.assessors == wanted else ", ".join(grading.assessors)
         raise OutputError(
-            f"{place}: is graded already, by {changed}; give --replace to put the grades of {wanted[0]} in their place"
+            Message(
+                "{}: is graded already, by {}; give {replace=True} to put the grades of {} in their place",
+                *(place, changed, wanted[0]),
+            )
         )
 
 

@@ -23,7 +23,7 @@ from goldbench.pipeline.build.steps import trial_of
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.build.writers import ModelWriter, open_answers, writer_for
 from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, ModelUnfit, UsageError
+from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, Message, ModelUnfit, UsageError
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.grade.panel import CANARY, ModelPanel
 from goldbench.pipeline.llm.preflight import Trait, preflight
@@ -125,7 +125,7 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     """
     writer = await writer_for(config, answers)
     if not isinstance(writer, ModelWriter):
-        raise UsageError("--try needs a model: give --model and --base-url, or --model local")
+        raise UsageError(Message("{try=True} needs a model: give {model=} and {base_url=}, or {model='local'}"))
     chunks = Held(_first_chunks(config, found))
     tried = Tried()
     writer.say = tried.note
@@ -162,7 +162,7 @@ async def _asked(config: Config, answers: Path, tried: Tried, progress: Progress
         says = f"{length:,} tokens for prompt and answer" if length else "not listed by the server"
         if answer.problem:
             says = f"unknown: /models {answer.problem}"
-        tried.traits.append(Trait("context", says, "--chunk-size"))
+        tried.traits.append(Trait("context", says, Message("{chunk_size=}")))
     return answers_come
 
 
@@ -223,7 +223,7 @@ def _writing(drawn: Drawn, style: str) -> Finding:
     if drawn.limit:
         parts.append(drawn.limit)
     if not drawn.queries:
-        parts.append("use another model, --prompt-style small or looser constraints")
+        parts.append(Message("use another model, {prompt_style='small'} or looser constraints"))
     return Finding(f"writing, prompt style {style}", "; ".join(parts), good=bool(drawn.queries))
 
 

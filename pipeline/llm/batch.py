@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from goldbench.pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelError, ModelUnavailable
+from goldbench.pipeline.errors import AnswerRejected, CallFailed, LimitReached, Message, ModelError, ModelUnavailable
 from goldbench.pipeline.llm.batch_book import BatchBook, SentBatch
 from goldbench.pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, BatchState, Line, line_of
 from goldbench.pipeline.llm.budget import Reservation
@@ -241,7 +241,9 @@ class Batch:
             return
         self._fruitless = 0 if lines else self._fruitless + (state.status == "failed")
         if self._fruitless >= _FRUITLESS_BATCHES:
-            problem = self._unavailable(f"{_FRUITLESS_BATCHES} batches in a row have failed: run without --batch")
+            problem = self._unavailable(
+                Message("{} batches in a row have failed: run without {batch=True}", _FRUITLESS_BATCHES)
+            )
             await self._give_up(items, problem)
             return
         self._announce(f"{batch_id}: {state.status}, {state.done:,} of {amount(state.total, 'request')} done")
@@ -342,4 +344,4 @@ class Batch:
         raise self._unavailable(problem)
 
     def _unavailable(self, problem: str) -> ModelUnavailable:
-        return ModelUnavailable(f"{self._settings.shown_url()}: {problem}")
+        return ModelUnavailable(Message("{}: {}", self._settings.shown_url(), problem))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.errors import Message, ModelUnavailable
 from goldbench.pipeline.llm.batch_book import SentBatch
 from goldbench.pipeline.llm.bodies import MOST_BYTES as MOST_REPLY_BYTES
 from goldbench.pipeline.llm.bodies import beside
@@ -58,7 +58,9 @@ class BatchFiles:
         try:
             return _id(await self._wire.upload(f"{name}.jsonl", b"".join(lines)))
         except (NotThere, ParameterRefused):
-            raise ModelUnavailable(f"{self._wire.url}: the server takes no batches: run without --batch") from None
+            raise ModelUnavailable(
+                Message("{}: the server takes no batches: run without {batch=True}", self._wire.url)
+            ) from None
 
     async def create(self, file_id: str, *, token: str) -> str:
         """Start the batch of a file and return its id."""
@@ -71,8 +73,8 @@ class BatchFiles:
         try:
             found, _ = await self._wire.post("/batches", body)
         except ParameterRefused as refused:
-            problem = f"the server refuses the batch ({refused.kind}): run without --batch, or with another model"
-            raise ModelUnavailable(f"{self._wire.url}: {problem}") from None
+            problem = f"{self._wire.url}: the server refuses the batch ({refused.kind})"
+            raise ModelUnavailable(Message("{}: run without {batch=True}, or with another model", problem)) from None
         return _id(found)
 
     async def search(self, sent: SentBatch) -> str | None:

@@ -150,7 +150,7 @@ def too_long(error: Mapping[str, Any]) -> CallFailed:
     context = f"the context of {tokens:,} tokens" if tokens else "the model's context"
     return CallFailed(
         "too-long",
-        f"prompt and reply are longer than {context}: make chunks shorter (--chunk-size), lower max_answer_tokens, "
+        f"prompt and reply are longer than {context}: make chunks shorter (chunk.size), lower max_answer_tokens, "
         "or give the model a longer context at the server (num_ctx, --max-model-len, -c)",
     )
 

@@ -123,7 +123,7 @@ async def open_model(
             asked of a model on this machine.
     """
     if settings.file is not None and batch is not None:
-        raise UsageError("--batch: a model on this machine takes no batches; leave it out")
+        raise UsageError("a model on this machine takes no batches; leave it out", parameter="batch")
     settings = fitted(settings)
     gate = Gate(settings, budget=budget or Budget(settings))
     async with contextlib.AsyncExitStack() as opened:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from goldbench.pipeline.errors import CallFailed
+from goldbench.pipeline.errors import CallFailed, Message
 from goldbench.pipeline.llm.chat import usage_of
 from goldbench.pipeline.llm.dialect import Dialect, Lessons
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
@@ -17,6 +17,7 @@ from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
 from goldbench.pipeline.llm.throttle import COMING_UP
 from goldbench.pipeline.ports import ChatRequest
+from goldbench.pipeline.text.display import shell_command
 from goldbench.prompts.loader import load
 from goldbench.schemas.manifest import StageUsage
 from goldbench.schemas.replies import Verdict
@@ -96,14 +97,17 @@ def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], 
     def told() -> None:
         found = _unusual(_traits(settings, lessons, None))
         if found:
-            say(f"Note: {settings.name} at {settings.shown_url()}: {found} (goldbench doctor --try shows all).")
+            command = shell_command("doctor", **{"try": ""})
+            say(f"Note: {settings.name} at {settings.shown_url()}: {found} ({command} shows all).")
 
     def told_short(read: int, words: int) -> None:
-        say(
-            f"Note: {settings.name} at {settings.shown_url()} read {read:,} tokens of a prompt of {words:,} words: it "
-            "cuts prompts short. Give it a longer context at the server (Ollama: OLLAMA_CONTEXT_LENGTH or num_ctx), or "
-            "make chunks shorter (--chunk-size)."
+        server = f"{settings.name} at {settings.shown_url()}"
+        note = Message(
+            "Note: {} read {:,} tokens of a prompt of {:,} words: it cuts prompts short. Give it a longer context at "
+            "the server (Ollama: OLLAMA_CONTEXT_LENGTH or num_ctx), or make chunks shorter ({chunk_size=}).",
+            *(server, read, words),
         )
+        say(note)
 
     lessons.on_settled = told
     lessons.on_shortened = told_short

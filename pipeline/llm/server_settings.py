@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import Message, UsageError
 from goldbench.pipeline.llm.catalogue import ModelFile, runs_here
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.record import Record
@@ -84,11 +84,11 @@ class Model(Record):
     """
 
     name: Annotated[str | None, Setting(
-        "Chat model: name, local or .gguf", "--model", "Model", "M", unset="the only one", example="qwen3",
+        "Chat model: name, local or .gguf", "model", "Model", "M", unset="the only one", example="qwen3",
     )] = None  # fmt: skip
     base_url: Annotated[Url | None, Setting(
         "OpenAI-compatible base URL",
-        "--base-url", "Model", "U", unset="OPENAI_BASE_URL", example="http://127.0.0.1:11434/v1",
+        "base_url", "Model", "U", unset="OPENAI_BASE_URL", example="http://127.0.0.1:11434/v1",
     )] = None  # fmt: skip
     digest: Annotated[str | None, Field(pattern=r"^[0-9a-f]{64}$"), Setting(
         "SHA-256 that the file of the chat model must have", unset="any", example="0" * 64,
@@ -105,17 +105,17 @@ class Model(Record):
         unset="Authorization; api-key for Azure", example="api-key",
     )] = None  # fmt: skip
     concurrency: Annotated[int | None, Field(ge=1, le=4096), Setting(
-        "Most calls in flight at once", "--concurrency", "Limits", "N", unit="calls", unset="up to 64", example=8,
+        "Most calls in flight at once", "concurrency", "Limits", "N", unit="calls", unset="up to 64", example=8,
     )] = None  # fmt: skip
     temperature: Annotated[float, Field(ge=0, le=2), Setting("Sampling temperature of written queries")] = 0.8
     max_answer_tokens: Annotated[int, Field(ge=64), Setting("Longest answer asked for", unit="tokens")] = 1500
     timeout_seconds: Annotated[float | None, Field(gt=0), Setting(
         "Longest time of one call",
-        "--timeout", "Limits", "S", unit="seconds", unset="120 s, more if slow", example=600,
+        "timeout", "Limits", "S", unit="seconds", unset="120 s, more if slow", example=600,
     )] = None  # fmt: skip
     deadline_minutes: Annotated[float | None, Field(gt=0), Setting(
         "Stop calling the model after N minutes",
-        "--deadline", "Limits", "MIN", unit="minutes", unset="no limit", example=60,
+        "deadline", "Limits", "MIN", unit="minutes", unset="no limit", example=60,
     )] = None  # fmt: skip
     requests_per_minute: Annotated[int | None, Field(ge=1), Setting(
         "Request rate of your account", unit="requests per minute", unset="as announced", example=500,
@@ -124,14 +124,14 @@ class Model(Record):
         "Token rate of your account", unit="tokens per minute", unset="as announced", example=200_000,
     )] = None  # fmt: skip
     max_requests: Annotated[int | None, Field(ge=0), Setting(
-        "Send at most N requests", "--max-requests", "Limits", "N", unit="requests", unset="no limit", example=1000,
+        "Send at most N requests", "max_requests", "Limits", "N", unit="requests", unset="no limit", example=1000,
     )] = None  # fmt: skip
     max_tokens: Annotated[int | None, Field(ge=0), Setting(
-        "Spend at most N tokens", "--max-tokens", "Limits", "N", unit="tokens", unset="no limit", example=1_000_000,
+        "Spend at most N tokens", "max_tokens", "Limits", "N", unit="tokens", unset="no limit", example=1_000_000,
     )] = None  # fmt: skip
     max_usd: Annotated[float | None, Field(ge=0), Setting(
         "Spend at most this many US dollars",
-        "--max-usd", "Limits", "USD", unit="US dollars", unset="no limit", example=5.0,
+        "max_usd", "Limits", "USD", unit="US dollars", unset="no limit", example=5.0,
     )] = None  # fmt: skip
     usd_per_million_input: Annotated[float | None, Field(ge=0), Setting(
         "Price of input", unit="US dollars per million tokens", unset="the known price", example=0.4,
@@ -185,10 +185,8 @@ class Model(Record):
         """
         if not self.needs_no_server and self.server is None:
             model = f"the model {shown(self.name)}" if self.name else "the model"
-            raise UsageError(
-                f"no server is known for {model}: give --base-url (or set {OPENAI_KEY} or OPENAI_BASE_URL), "
-                "or --model local"
-            )
+            options = "{base_url=} (or set {} or OPENAI_BASE_URL), or {model='local'}"
+            raise UsageError(Message("no server is known for {}: give {}", model, Message(options, OPENAI_KEY)))
 
     @property
     def calls_at_once(self) -> int:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.errors import Message, ModelUnavailable
 from goldbench.pipeline.llm.budget import Budget, Reservation
 from goldbench.pipeline.llm.circuit import Circuit
 from goldbench.pipeline.llm.exchange_end import Cause
@@ -187,7 +187,7 @@ class Gate:
         """Take in that the server refused a call for good; close the gate when it refused all of several."""
         self._refused.add(label)
         if not self._done and len(self._refused) >= REFUSALS_BEFORE_END:
-            self.close(f"{reason}; each of the first {len(self._refused)} calls ended like this")
+            self.close(Message("{}; each of the first {} calls ended like this", reason, len(self._refused)))
 
     def put_off(self, label: str, seconds: float) -> None:
         """Take in that the server asked a call to wait longer than a run waits; close the gate at the second in a row.
@@ -210,10 +210,12 @@ class Gate:
             seconds: The longest time that the call was given.
         """
         if not self._done:
-            self.close(
-                f"{self.settings.shown_url()}: the server accepts calls, but answered none within {seconds:.3g} s: "
-                "see whether it is loading or busy, use a smaller model, or give --concurrency 1 and a longer --timeout"
+            message = Message(
+                "{}: the server accepts calls, but answered none within {:.3g} s: see whether it is loading or busy, "
+                "use a smaller model, or give {concurrency=1} and a longer {timeout=}",
+                *(self.settings.shown_url(), seconds),
             )
+            self.close(message)
 
     def prove(self) -> None:
         """Take in that the server's dialect is known, so that no call has to go ahead alone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import Message, UsageError
 from goldbench.pipeline.llm.batch_book import forget_answered
 from goldbench.pipeline.llm.store_tables import opened_store
 
@@ -87,7 +87,8 @@ def prune(
     if rejected:
         conditions.append("outcome <> 'answer'")
     if not conditions:
-        raise UsageError("prune needs a condition: give --stage, --prompt, --model or --rejected, or delete the file")
+        options = Message("{stage=}, {prompt=}, {model=} or {rejected=True}")
+        raise UsageError(Message("prune needs a condition: give {}, or delete the file", options))
     with opened_store(path) as connection:
         forget_answered(connection)  # or a batch would give a pruned answer once more
         count = connection.execute(f"DELETE FROM answers WHERE {' AND '.join(conditions)}", values).rowcount  # noqa: S608 - the conditions are the constants above

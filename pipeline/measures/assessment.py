@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.measures.all_needed import ALL_NEEDED
 from goldbench.pipeline.measures.family import UNCUT, Ranked
 from goldbench.pipeline.measures.names import FAMILIES, Measure
@@ -64,9 +64,8 @@ def assess(
     absent = sorted(qrels.keys() - placed.keys())
     if absent and missing == "error":
         more = f" and {len(absent) - 1:,} more" if len(absent) > 1 else ""
-        raise InputError(
-            names[1], f"lacks the judged query {absent[0]!r}{more}; add it, or use --missing zero or --missing skip"
-        )
+        lacks = f"lacks the judged query {absent[0]!r}{more}"
+        raise InputError(names[1], Message("{}; add it, or use {missing='zero'} or {missing='skip'}", lacks))
     query_ids = sorted(placed if missing == "skip" else qrels)
     kernels = [measure.kernel() for measure in measures]
     deepest = max(_depth(measure) for measure in measures)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from goldbench.pipeline.errors import Message
 from goldbench.pipeline.goldset.file_names import MANIFEST
 from goldbench.pipeline.stages.difficulty import SOUGHT
 from goldbench.pipeline.stages.select import READY, Limits
@@ -101,7 +102,7 @@ def passed_over(ignored: Mapping[str, int], repeated: Sequence[str]) -> Iterator
 
 FEWEST_FOR_REACH = 10
 """Fewest queries of which the share is told that word matching does not find."""
-MORE = "Add documents, or ask for smaller chunks (--chunk-size) or more queries per chunk (--per-chunk)."
+MORE = Message("Add documents, or ask for smaller chunks ({chunk_size=}) or more queries per chunk ({per_chunk=}).")
 
 
 def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Iterator[str]:
@@ -116,10 +117,10 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         yield stopped(limit)
     select = _stage(manifest, "select")
     if 2 * select.rules.get("too-short", 0) > select.read:
-        yield (
-            "Most chunks are too short to write a query for (under "
-            f"{Limits().min_words} words). If rows or files are complete passages, use --no-chunk, which accepts "
-            f"{READY.min_words} words or more."
+        yield Message(
+            "Most chunks are too short to write a query for (under {} words). If rows or files are complete passages, "
+            "use {no_chunk=True}, which accepts {} words or more.",
+            *(Limits().min_words, READY.min_words),
         )
     if not target_met and limit is not None:
         yield f"So far {_reached(manifest)}."
@@ -132,7 +133,7 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
         reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
         reserve = reserve if select.written else "no chunk is eligible"
         advice = f"Rejected by rule: {fell}; docs/reference/queries.md explains the rules." if fell else MORE
-        yield f"{_reached(manifest)}: {reserve}. {advice}{failed}"
+        yield Message("{}: {}. {}{}", _reached(manifest), reserve, advice, failed)
     if not target_met and (short := [kind for kind, count in manifest.kinds.items() if count.kept < count.wanted]):
         counts = ", ".join(f"{kind} {manifest.kinds[kind].kept:,} of {manifest.kinds[kind].wanted:,}" for kind in short)
         advice = "name a smaller share under [generate.kinds], or give more documents"

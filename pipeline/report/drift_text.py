@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from goldbench.pipeline.errors import Message
 from goldbench.pipeline.report.build_text import stopped
 from goldbench.pipeline.text.display import amount, queries
 
@@ -21,7 +22,7 @@ def lines(report: Mapping[str, Any]) -> Iterator[str]:
         yield "         ignored: " + ", ".join(f"{why} {count:,}" for why, count in log["passed_over"].items())
     if log["compared"] < log["distinct"]:
         share = log["compared_lines"] / log["lines"]
-        yield f"         compared: {_distinct(log['compared'])}, {share:.1%} of the lines (--most)"
+        yield Message("         compared: {}, {:.1%} of the lines ({most=})", _distinct(log["compared"]), share)
     yield (
         f"gold set {queries(gold['queries'])}, {amount(gold['passages'], 'passage')}; similarity: {report['measure']}"
     )
@@ -68,7 +69,7 @@ def _reading(reading: Mapping[str, Any] | None) -> Iterator[str]:
         return
     model, findings = reading["model"], reading["findings"]
     if reading["judge_check"] == "failed":
-        yield f"model {model} decides nothing: it failed the judge checks: {findings[0]}; give another --model"
+        yield f"model {model} decides nothing: it failed the judge checks: {findings[0]}; give another model"
         return
     yield f"model {model}: judge checks {reading['judge_check']}, {amount(reading['pairs'], 'pair')} graded"
     yield from (f"Warning: {finding}." for finding in findings)
@@ -148,7 +149,7 @@ def _clusters(title: str, found: Mapping[str, Any]) -> Iterator[str]:
             yield f"    {example['lines']:>5,}  {example['text'][:160]}  ({why})"
             yield from (f"             {one['id']}: {one['text']}" for one in example["look_at"])
     if found["clusters"] > len(found["shown"]):
-        yield f"  and {amount(found['clusters'] - len(found['shown']), 'more cluster')} (--clusters)"
+        yield Message("  and {} ({clusters=})", amount(found["clusters"] - len(found["shown"]), "more cluster"))
 
 
 def advice(report: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from goldbench.pipeline.errors import Message
 from goldbench.pipeline.goldset.file_names import RENAMED
 from goldbench.pipeline.goldset.importer import Imported
 from goldbench.pipeline.text.display import amount
@@ -16,7 +17,8 @@ def remarks(imported: Imported) -> Iterator[str]:
         said = ", ".join(f"{old} is {new}" for old, new in imported.grades.items())
         yield f"Grades: {said} here, where 2 and 3 are relevant."
     elif "1" in imported.grades:
-        yield "Grades are kept: 1 means same topic, not relevant; --relevant-from 1 counts grade 1 as relevant."
+        told = "Grades are kept: 1 means same topic, not relevant; {relevant_from=1} counts grade 1 as relevant."
+        yield Message(told)
     for stage in imported.manifest.stages:
         if stage.rejected:
             rules = ", ".join(f"{rule} {count:,}" for rule, count in stage.rules.items())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.text.display import cut, shown
+from goldbench.pipeline.text.display import cut, shell_command, shown
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
@@ -111,7 +111,7 @@ def command_for(query_id: str, place: str | None) -> str | None:
     """
     if place is None or not query_id.isprintable() or len(query_id) > _LONGEST:
         return None
-    return f"goldbench open {place} --query {shlex.quote(query_id)}"
+    return shell_command("open", place, query=shlex.quote(query_id))
 
 
 def _known(result: Result, measure: str) -> list[tuple[float, str]]:

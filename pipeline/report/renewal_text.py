@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from goldbench.pipeline.goldset.file_names import RETIRED
-from goldbench.pipeline.text.display import amount, printable, queries
+from goldbench.pipeline.text.display import amount, printable, queries, shell_command
 from goldbench.schemas.manifest import Renewed
 from goldbench.schemas.query import RetiredQuery
 
@@ -61,7 +61,7 @@ def renewal_warnings(renewed: Renewed, graded: bool, unanswerable: int, out: Pat
     """
     if renewed.unasked:
         unasked = amount(renewed.unasked, "new document")
-        yield f"No query asks about {unasked}; goldbench refresh {out} --queries N asks more."
+        yield f"No query asks about {unasked}; {shell_command('refresh', str(out), queries='N')} asks more."
     if graded:
         if renewed.unjudged:
             yield f"{amount(renewed.unjudged, 'label')} dropped, because the passage changed or is gone."

@@ -79,7 +79,7 @@ class CallThread:
             raise error from None
         cause = error.with_traceback(_own_part(error.__traceback__)) if self._own else None
         if isinstance(error, GoldbenchError):
-            raise RetrieverFailed(str(error)) from cause
+            raise RetrieverFailed(error.message) from cause
         raise RetrieverFailed(f"raised {described(error, message=self._own)}{what}") from cause
 
     def close(self) -> None:

@@ -171,7 +171,7 @@ class _Part:
         if self._losses >= MOST_LOSSES:
             raise RetrieverFailed(
                 f"the BM25 index was lost {self._losses} times with its node ({error}); "
-                "check the memory of the nodes, or use --engine local"
+                "check the memory of the nodes, or search on this machine"
             ) from None
 
     def _live(self) -> RemoteObject:

@@ -160,7 +160,7 @@ def export_ledger(folder: Path, ledger: str | None, out: Path) -> list[Path]:
     with open_ledger(ledger_url(folder, ledger), data_sha="", create=False) as opened:
         book = Book(tuple(opened.events()), opened.meanings())
     if out.is_dir():
-        raise OutputError(f"{out}: is a folder; give the name of a file as --out")
+        raise OutputError(f"{out}: is a folder; give the name of a file")
     _check_outside(out, folder)
     with explained(out):
         write_whole(out, _lines(book, book.events[-1].data_sha if book.events else "").encode("utf-8", "replace"))
@@ -173,7 +173,7 @@ def _lines(book: Book, data_sha: str) -> str:
 
 def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
     if out.is_dir():
-        raise OutputError(f"{out}: is a folder; give the name of a file as --out")
+        raise OutputError(f"{out}: is a folder; give the name of a file")
     _check_outside(out, reviewed.material.folder)
     with explained(out):
         write_whole(out, text.encode("utf-8", "replace"))
@@ -182,7 +182,7 @@ def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
 
 def _to_folder(out: Path, files: Mapping[str, str] | Mapping[str, str | bytes], reviewed: Reviewed) -> list[Path]:
     if out.exists() and not out.is_dir():
-        raise OutputError(f"{out}: is a file; give the name of a folder as --out")
+        raise OutputError(f"{out}: is a file; give the name of a folder")
     _check_outside(out, reviewed.material.folder)
     known = {name.split("/")[0] for name in files}
     if out.is_dir() and {entry.name for entry in out.iterdir()} - known:
@@ -196,7 +196,7 @@ def _to_folder(out: Path, files: Mapping[str, str] | Mapping[str, str | bytes], 
 
 def _check_outside(out: Path, folder: Path) -> None:
     if folder.resolve() in (out.resolve(), *out.resolve().parents):
-        raise OutputError(f"{out}: lies in the data set itself; give a place outside of it as --out")
+        raise OutputError(f"{out}: lies in the data set itself; give a path outside of it")
 
 
 def _as_json(exchange: Exchange, state: State) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import Message, UsageError
 from goldbench.pipeline.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
 from goldbench.pipeline.formats.annotations.exchange import Given
 from goldbench.pipeline.formats.faults import Fault, explain, in_file
@@ -136,7 +136,7 @@ def _given(path: Path, form: Format, annotator: str | None) -> Iterator[Given]:
     if form == "label-studio":
         return label_studio.read(path / label_studio.TASKS if path.is_dir() else path)
     if annotator is None:
-        raise UsageError(f"--format {form}: the format holds no annotator; give --annotator NAME")
+        raise UsageError(Message("{format} {}: the format holds no annotator; give {annotator=} NAME", form))
     read = settled_qrels.read_beir if form == "beir" else settled_qrels.read_trec
     return read(path, annotator=annotator)
 

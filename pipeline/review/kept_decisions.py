@@ -111,7 +111,8 @@ def kept_decisions(
         return KeptDecisions(home, ledger or str(home.ledger), say)
     if not strict:
         return None
-    raise OutputError(
-        f"{folder}: holds what people decided in a review, and their ledger is not in the folder, so a new set would "
-        "lose it; give its address with --ledger, or copy it there"
+    problem = (
+        "holds what people decided in a review, and their ledger is not in the folder, so a new set would "
+        "lose it; copy the ledger there"
     )
+    raise OutputError(f"{folder}: {problem}")

@@ -90,7 +90,7 @@ def open_ledger(
         if not file.parent.is_dir():
             raise InputError(name, "cannot be created: its folder is missing")
     if file is not None and file.exists() and not file.is_file():
-        raise InputError(name, "is not a plain file; give another --ledger")
+        raise InputError(name, "is not a plain file; give another ledger")
     engine = ledger_tables.open_engine(str(place))
     try:
         with _told(name), engine.begin() as connection:
@@ -109,7 +109,7 @@ def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: 
     if not create and ledger_tables.about.name not in known:
         raise InputError(name, "holds no ledger; goldbench review DIR creates one")
     if connection.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
-        raise InputError(name, "is a database of another program; give another --ledger")
+        raise InputError(name, "is a database of another program; give another ledger")
     about = ledger_tables.about
     _refuse_other_columns(connection, known & {about.name}, name)
     row = connection.execute(sa.select(about)).one_or_none() if about.name in known else None
@@ -127,7 +127,7 @@ def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: 
 
 def _refuse_other_columns(connection: Connection, tables: Collection[str], name: str) -> None:
     if problem := ledger_tables.lacking(connection, tables):
-        raise InputError(name, f"{problem}: put a copy of it back, or give another --ledger")
+        raise InputError(name, f"{problem}: put a copy of it back, or give another ledger")
 
 
 class Ledger:
@@ -322,7 +322,7 @@ def _told(name: str) -> Iterator[None]:
             str(error.orig).strip().splitlines()[0] if error.orig and str(error.orig).strip() else "no reason given"
         )
         if "file is not a database" in reason or "malformed" in reason:
-            raise InputError(name, "is not a ledger, or is damaged; give another --ledger") from None
+            raise InputError(name, "is not a ledger, or is damaged; give another") from None
         advice = ": make room on the disk, or end what else uses the file" if _OF_THE_DISK.search(reason) else ""
         raise LedgerFailed(f"{name}: {shown(reason)[:160]}{advice}") from None
     except SQLAlchemyError as error:

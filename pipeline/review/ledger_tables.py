@@ -139,13 +139,17 @@ def _url(place: str) -> URL:
     try:
         url = make_url(place)
     except ArgumentError:
-        raise UsageError("--ledger: not a valid address; give a file or postgresql://user@host/name") from None
+        raise UsageError(
+            "not a valid address; give a file or postgresql://user@host/name", parameter="ledger"
+        ) from None
     if url.drivername in {"postgresql", "postgres"}:
         return url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "postgresql+psycopg"}:
-        raise UsageError(f"--ledger: not a supported database: {url.drivername}; use sqlite or postgresql")
+        raise UsageError(f"not a supported database: {url.drivername}; use sqlite or postgresql", parameter="ledger")
     if url.drivername == "sqlite" and not url.database:
-        raise UsageError("--ledger: sqlite:// names no file; give one, because a ledger in memory would be lost")
+        raise UsageError(
+            "sqlite:// names no file; give one, because a ledger in memory would be lost", parameter="ledger"
+        )
     return url
 
 

@@ -17,6 +17,7 @@ from goldbench.pipeline.goldset.file_names import DATASET
 from goldbench.pipeline.goldset.folder import GoldFolder, Records
 from goldbench.pipeline.goldset.gold_path import notes_of_queries
 from goldbench.pipeline.text.asked_query import AskedQuery, asked_queries
+from goldbench.pipeline.text.display import shell_command
 from goldbench.pipeline.text.words import content_terms, index_terms
 from goldbench.schemas.corpus import Chunk, Span
 from goldbench.schemas.judgment import Judgment, Origin, Pooled
@@ -102,7 +103,8 @@ def load_reviewable(folder: Path) -> ReviewableSet:
         raise InputError(folder, "not a folder; give the folder of a build")
     home = GoldFolder(folder)
     if not (folder / DATASET).is_file() and (folder / BEIR_CORPUS).is_file():
-        raise InputError(folder, "is a BEIR folder; make a set of it: goldbench import beir FOLDER --out DIR")
+        command = shell_command("import beir", "FOLDER", out="DIR")
+        raise InputError(folder, f"is a BEIR folder; make a set of it: {command}")
     dataset = home.dataset()
     waiting = {query.query_id: query for query in home.waiting()}
     queries = dataset.queries | {query_id: query.text for query_id, query in waiting.items()}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from goldbench.pipeline.errors import InputError, OutputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.review.connections import QUEUED, PageServer, page_server
@@ -96,7 +96,7 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
     material = load_reviewable(folder)
     queue = draw(material, settings)
     if not queue.items:
-        raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or --lanes leaves none")
+        raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or the lanes leave none")
     address = ledger_url(folder, ledger)
     file = file_of(address)
     key = file.with_suffix(".key") if file else GoldFolder(folder).review_key
@@ -205,10 +205,10 @@ def bound(host: str, port: int, *, further: int = 0) -> Iterator[socket.socket]:
             _bind(sock, host, port, further)
             sock.listen(QUEUED)
         except socket.gaierror:
-            raise UsageError(f"--host {shown(host)}: not an address of this machine") from None
+            raise UsageError(Message("{host} {}: not an address of this machine", shown(host))) from None
         except (OSError, OverflowError) as error:
             reason = (getattr(error, "strerror", None) or "not a valid port").lower()
-            raise OutputError(f"port {port} of {shown(host)} cannot be used ({reason}); give another --port") from None
+            raise OutputError(f"port {port} of {shown(host)} cannot be used ({reason}); give another port") from None
         yield sock
 
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import Message, UsageError
 
 MOST_OF_A_TARGET = 1_000_000
 """The largest number of passages that a target may ask for."""
@@ -45,17 +45,21 @@ def team_of(annotators: Sequence[str], leads: Sequence[str], targets: Sequence[s
     for name in everybody:
         other = looks.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
         if other != name:
-            raise UsageError(f"--annotator, --lead: {other} and {name} look alike; give one person one name")
+            raise UsageError(
+                Message("{annotator}, {lead}: {} and {} look alike; give one person one name", other, name)
+            )
     asked: dict[str, int] = {}
     for given in targets:
         name, _, number = given.rpartition("=")
         name = " ".join(name.split())
         if not (number.strip().isdecimal() and 0 < int(number.strip()[:12]) <= MOST_OF_A_TARGET):
-            raise UsageError(f"--target: not a valid target: {given!r}; give NAME=N, or N for everybody")
+            raise UsageError(f"not a valid target: {given!r}; give NAME=N, or N for everybody", parameter="target")
         if "=" in given and name not in everybody:
-            raise UsageError(f"--target: nobody has the name {name!r}; give it with --annotator, too")
+            raise UsageError(
+                Message("nobody has the name {!r}; give it with {annotator=}, too", name), parameter="target"
+            )
         if name in asked:
-            raise UsageError(f"--target: given twice for {name or 'everybody'}")
+            raise UsageError(f"given twice for {name or 'everybody'}", parameter="target")
         asked[name] = int(number)
     common = asked.pop("", None)
     if common is not None:

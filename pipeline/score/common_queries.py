@@ -9,7 +9,7 @@ from math import fsum, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
@@ -144,16 +144,15 @@ def comparable(baseline: EarlierScores, gold: Gold, *, across: bool) -> EarlierS
     measured = baseline.gold.content_sha256
     if digest == measured or (measured is None and baseline.gold.sha256 == gold.fingerprint()):
         return baseline
-    again = "write a new baseline with --init"
+    again = Message("write a new baseline with {init=True}")
     if digest is None or measured is None:
         which = "the judgments have no version" if digest is None else "it does not say which version it measured"
-        raise InputError("--baseline", f"measured other judgments, and {which}; {again}")
+        raise InputError(Message("{baseline}"), Message("measured other judgments, and {}; {}", which, again))
     if not across:
-        raise UsageError(
-            f"--baseline: measured version {baseline.gold.version} of the set, this is {_named(version, baseline)}; "
-            f"give --across-versions to compare their common queries, or {again}"
-        )
-    return _common(baseline, query_digests(gold), f"has no query as it is in version {version}; {again}")
+        problem = f"measured version {baseline.gold.version} of the set, this is {_named(version, baseline)}"
+        remedy = Message("give {across_versions=True} to compare their common queries, or {}", again)
+        raise UsageError(Message("{}; {}", problem, remedy), parameter="baseline")
+    return _common(baseline, query_digests(gold), Message("has no query as it is in version {}; {}", version, again))
 
 
 def told(baseline: EarlierScores, gold: Gold) -> str:
@@ -189,7 +188,7 @@ def _common(baseline: EarlierScores, digests: Mapping[str, str], nothing: str) -
             rows.append(row)
             now.append(query_id if query_id in same else others.pop(0))
     if not rows:
-        raise InputError("--baseline", nothing)
+        raise InputError(Message("{baseline}"), nothing)
     values = {name: [column[row] for row in rows] for name, column in baseline.values.items()}
     kept = [baseline.query_sha256[row] for row in rows]
     return replace(baseline, query_ids=now, query_sha256=kept, values=values)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.errors import InputError, UnknownMeasure, UsageError
+from goldbench.pipeline.errors import InputError, Message, Parameter, UnknownMeasure, UsageError
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.regression import Check, Drop, check_drops, check_minimums
 from goldbench.pipeline.score.common_queries import told
@@ -45,7 +45,7 @@ class Demands:
         return [parse_measure(name) for name in dict.fromkeys([*self.drops, *self.minimums])]
 
 
-def lowest_means(given: Sequence[str], target: str | None, level: int, *, option: str = "--min") -> dict[str, float]:
+def lowest_means(given: Sequence[str], target: str | None, level: int, *, option: str = "min") -> dict[str, float]:
     """Return the lowest mean by measure: those of the target, overridden and extended by those given.
 
     Args:
@@ -70,10 +70,11 @@ def naming(option: str) -> Iterator[None]:
     Raises:
         UnknownMeasure: In the place of the one without the option.
     """
+    named = Parameter(option, is_subject=True)
     try:
         yield
     except UnknownMeasure as error:
-        raise UnknownMeasure([f"{option}: {problem}" for problem in error.problems]) from None
+        raise UnknownMeasure([Message("{}: {}", named, problem) for problem in error.problems]) from None
 
 
 def allowed_drops(given: Sequence[str], baseline: EarlierScores, only: Sequence[str], level: int) -> dict[str, Drop]:
@@ -96,18 +97,17 @@ def allowed_drops(given: Sequence[str], baseline: EarlierScores, only: Sequence[
         if name is None:
             everything = drop
         else:
-            with naming("--max-drop"):
+            with naming("max_drop"):
                 single[parse_measure(name, rel=level).name] = drop
     absent = [name for name in [*only, *single] if name not in baseline.values]
     if absent:
-        raise UsageError(
-            f"the baseline has no {', '.join(dict.fromkeys(absent))}, only {', '.join(baseline.values)}; "
-            "write it again with --init and --measure"
-        )
+        lacks = f"the baseline has no {', '.join(dict.fromkeys(absent))}, only {', '.join(baseline.values)}"
+        raise UsageError(Message("{}; write it again with {init=True} and {measure=}", lacks))
     names = list(dict.fromkeys([*only, *single])) if only else list(baseline.values)
     for name in names:
         if (canonical := parse_measure(name).name) != name:
-            raise InputError("--baseline", f"holds {name!r} in place of {canonical}; write it again with --init")
+            problem = f"holds {name!r} in place of {canonical}"
+            raise InputError(Message("{baseline}"), Message("{}; write it again with {init=True}", problem))
     return {name: single.get(name, everything) for name in names}
 
 
@@ -120,10 +120,10 @@ def parse_drop(text: str) -> tuple[str | None, Drop]:
     measure, sign, amount = text.rpartition("=")
     number = _number(amount.removesuffix("%"))
     if number is None or number < 0 or (sign and not measure.strip()):
-        raise UsageError(f"--max-drop {text!r}: not a valid drop; give 5%, 0.02, or ndcg@10=0.02")
+        raise UsageError(Message("{max_drop} {!r}: not a valid drop; give 5%, 0.02, or ndcg@10=0.02", text))
     relative = amount.rstrip().endswith("%")
     if number > (100 if relative else 1) and not _is_unbounded(measure):
-        raise UsageError(f"--max-drop {text!r}: no mean can fall that far; write a share with %, as 5%")
+        raise UsageError(Message("{max_drop} {!r}: no mean can fall that far; write a share with %, as 5%", text))
     return (measure.strip() or None), Drop(number / 100 if relative else number, relative)
 
 
@@ -133,12 +133,13 @@ def parse_bound(text: str, option: str) -> tuple[str, float]:
     Raises:
         UsageError: The text does not have this form.
     """
+    named = Parameter(option, is_subject=True)
     measure, _, amount = text.rpartition("=")
     number = _number(amount)
     if number is None or not measure.strip():
-        raise UsageError(f"{option} {text!r}: give a measure and its lowest mean, as recall@10=0.8")
+        raise UsageError(Message("{} {!r}: give a measure and its lowest mean, as recall@10=0.8", named, text))
     if number > 1 and not _is_unbounded(measure):
-        raise UsageError(f"{option} {text!r}: no mean of this measure exceeds 1; give a number from 0 to 1")
+        raise UsageError(Message("{} {!r}: no mean of this measure exceeds 1; give a number from 0 to 1", named, text))
     return measure.strip(), number
 
 
@@ -179,7 +180,9 @@ def checks_of(result: Result, baseline: EarlierScores | None, demands: Demands) 
             seed=demands.seed,
         )
     except ValueError as error:
-        raise InputError("--baseline", f"{error}: it belongs to other judgments; write a new one with --init") from None
+        raise InputError(
+            Message("{baseline}"), Message("{}: it belongs to other judgments; write a new one with {init=True}", error)
+        ) from None
 
 
 def differences(baseline: EarlierScores, gold: Gold, result: Result) -> Iterator[str]:

@@ -13,7 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldbench.pipeline.errors import plain_file
+from goldbench.pipeline.errors import Message, plain_file
 from goldbench.pipeline.formats.faults import Fault, in_file
 from goldbench.pipeline.formats.runs.scorecard_files import parsed
 
@@ -66,7 +66,7 @@ def read_baseline(path: Path) -> EarlierScores:
         block = plain_file(path).read_bytes()
         scores = _as_written(block) or _of_any(block)
         if any(abs(value) > _MOST for column in scores.values.values() for value in column):
-            raise Fault(f"is not a baseline: a value is beyond {_MOST:g}; write it again with --init")
+            raise Fault(Message("is not a baseline: a value is beyond {:g}; write it again with {init=True}", _MOST))
         return scores
 
 
@@ -76,7 +76,7 @@ def _of_any(block: bytes) -> EarlierScores:
     try:
         return _scores(parsed(block, Baseline))
     except Fault as fault:
-        raise Fault(f"{fault}; write it again with --init") from None
+        raise Fault(Message("{}; write it again with {init=True}", fault)) from None
 
 
 def _scores(record: Baseline) -> EarlierScores:

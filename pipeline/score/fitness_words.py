@@ -18,13 +18,13 @@ from goldbench.pipeline.measures.statistics.fitness import (
     missing_of,
 )
 from goldbench.pipeline.score.set_makers import Makers
-from goldbench.pipeline.text.display import amount, cut, one_line, queries
+from goldbench.pipeline.text.display import amount, cut, one_line, queries, shell_command
 from goldbench.schemas.set_verdict import SetVerdict
 
 USUAL = 100
 """A first number of real queries to ask for: with it the card calls a set large enough."""
 
-_OF_USERS = ": goldbench build DOCUMENTS --queries-from FILE --out NEW"
+_OF_USERS = ": " + shell_command("build", "DOCUMENTS", queries_from="FILE", out="NEW")
 
 _MOST_NAMES, _LONGEST = 3, 40
 """Limits the systems that an improvement names, and the characters of a name."""
@@ -206,7 +206,7 @@ def _first_queries(found: Fitness) -> int:
 
 def _add(count: int, case: Case, delta: float | None = None) -> tuple[float, str]:
     aim = "" if delta is None else f", for differences of {delta:.2f}"
-    return count * case.makers.per_query, f"add {queries(count)}{aim}{_command(case.makers, 'add', ' FILE')}"
+    return count * case.makers.per_query, f"add {queries(count)}{aim}{_command(case.makers, 'add', 'FILE')}"
 
 
 def _ask_users(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
@@ -234,13 +234,14 @@ def _judge_the_rest(case: Case) -> tuple[float, str]:
     count = sum(unjudged.values())
     text = f"judge {amount(count, 'unjudged result')} of {_listed(list(unjudged))}"
     command = "topup" if case.makers.basis.judged_by == "model" else "grade"
-    return count, f"{text}{_command(case.makers, command, ' --run NAME=FILE')}"
+    return count, text + _command(case.makers, command, run="NAME=FILE")
 
 
 def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     makers, ranking = case.makers, case.ranking
     if case.leaves_people_out:
-        yield 0.0, f"use the judgments of people so far{_command(makers, 'score', ' --calibrated --run NAME=FILE')}"
+        command = _command(makers, "score", calibrated="", run="NAME=FILE")
+        yield 0.0, f"use the judgments of people so far{command}"
     done = ranking.complete if ranking is not None else 0
     wanted = FEWEST - done if ranking is None or done < FEWEST else ranking.judged_more or 0
     besides = ranking.queries_more or 0 if ranking is not None and ranking.together else 0
@@ -253,10 +254,10 @@ def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
         yield float(pairs), f"{text}{_command(makers, 'review')}"
 
 
-def _command(makers: Makers, name: str, rest: str = "") -> str:
+def _command(makers: Makers, name: str, *files: str, **options: str) -> str:
     if makers.temporary:
-        return f": keep the set with out='DIR', then goldbench {name} DIR{rest}"
-    return "" if makers.place is None else f": goldbench {name} {makers.place}{rest}"
+        return f": keep the set with out='DIR', then {shell_command(name, 'DIR', *files, **options)}"
+    return "" if makers.place is None else f": {shell_command(name, makers.place, *files, **options)}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.packed_files import STDIN, Source
 from goldbench.pipeline.formats.runs import run_tables
 from goldbench.pipeline.formats.runs.trec import read_run
@@ -206,13 +206,17 @@ def named_runs(given: Sequence[str]) -> dict[str, Run]:
         if not equals or os.path.isfile(text):  # noqa: PTH113  as above
             name, path = Path(text).name.split(".")[0] or text, text
         if not name or not path:
-            raise UsageError(f"--run {text}: give it as NAME=FILE")
+            raise UsageError(Message("{run} {}: give it as NAME=FILE", text))
         if not name.isprintable():
-            raise UsageError("--run: the name of a run has characters that cannot be shown; name it with NAME=FILE")
+            raise UsageError(
+                "the name of a run has characters that cannot be shown; name it with NAME=FILE", parameter="run"
+            )
         if name in named:
-            raise UsageError(f"--run {text}: another run is called {name} already; give this one a name with NAME=FILE")
+            raise UsageError(
+                Message("{run} {}: another run is called {} already; give this one a name with NAME=FILE", text, name)
+            )
         if path == STDIN and STDIN in named.values():
-            raise UsageError("--run: only one run can be standard input; give a file for the other")
+            raise UsageError("only one run can be standard input; give a file for the other", parameter="run")
         named[name] = path
     return {name: load_run(path) for name, path in named.items()}
 
@@ -483,7 +487,9 @@ def run_by_text(gold: Gold, retrieved: Mapping[str, Sequence[str]]) -> dict[str,
     judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
     texts = gold.corpus()
     if judged.isdisjoint(texts):
-        raise InputError(str(gold.path), "has no texts, which --match text needs; give the folder of a gold set")
+        raise InputError(
+            str(gold.path), Message("has no texts, which {match='text'} needs; give the folder of a gold set")
+        )
     return TextMatch(gold.qrels, texts).run_of(retrieved)
 
 
@@ -494,7 +500,7 @@ def texts_in_order(run: Run) -> dict[str, list[str]]:
         InputError: The file is not JSON with texts.
     """
     if run.kind not in {"json", "jsonl"}:
-        raise InputError(run.source.name, "has no texts; --match text needs JSON, {query: [text, ...]}")
+        raise InputError(run.source.name, Message("has no texts; {match='text'} needs JSON, {{query: [text, ...]}}"))
     return {
         query_id: [passage.text for passage in found]
         for query_id, found in run_tables.read_passages(run.source).items()

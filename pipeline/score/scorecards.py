@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.faults import explain
 from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.goldset.gold_path import notice_of as said_of
@@ -71,7 +71,9 @@ def to_compare(measures: Sequence[Measure]) -> tuple[list[Measure], Measure]:
     """
     compared = [one for one in measures if one.family != "judged"]
     if not compared:
-        raise UsageError("--measure: judged@k counts judged results and does not measure quality; name another measure")
+        raise UsageError(
+            "judged@k counts judged results and does not measure quality; name another measure", parameter="measure"
+        )
     cutoff = next((measure.k for measure in measures if measure.k), 10)
     return compared, parse_measure(f"judged@{cutoff}")
 
@@ -143,7 +145,7 @@ def card_by(
             goldbench=version("goldbench"),
         )
     except ValueError as error:
-        raise InputError(where, f"{error}: nothing can be compared; leave out --missing skip") from None
+        raise InputError(where, Message("{}: nothing can be compared; leave out {missing='skip'}", error)) from None
 
 
 def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]) -> Baseline:

@@ -41,7 +41,7 @@ def check_address(url: str) -> None:
     except (httpx2.InvalidURL, ValueError):
         known = False
     if not known:
-        raise UsageError("--webhook: not a valid URL; it should begin with https://")
+        raise UsageError("not a valid URL; it should begin with https://", parameter="webhook")
 
 
 def tell(url: str, message: Mapping[str, Any], *, first_wait: float = 1.0, patience: float = _SECONDS) -> str | None:

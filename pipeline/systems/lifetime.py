@@ -19,7 +19,7 @@ from goldbench.pipeline.systems.builder import Workshop, build, searches_on_node
 from goldbench.pipeline.systems.destinations import destinations
 from goldbench.pipeline.systems.models import Models
 from goldbench.pipeline.systems.parts import Part, WithoutPlaceholders
-from goldbench.pipeline.systems.resolution import Described, reached, references, resolve
+from goldbench.pipeline.systems.resolution import SYSTEM, Described, reached, references, resolve
 from goldbench.schemas.manifest import StageUsage
 
 _WORTH_TELLING = 100_000
@@ -159,7 +159,7 @@ def open_systems(  # noqa: PLR0913  every parameter is a choice of the caller
     replay: bool = False,
     overrides: Sequence[str] = (),
     timeout_s: float = 30.0,
-    where: Path | str = "--system",
+    where: Path | str = SYSTEM,
     folder: Path | None = None,
     indexes: Path | None = None,
     engine: Engine = Engine.LOCAL,

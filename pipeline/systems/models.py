@@ -59,7 +59,9 @@ class Models:
         """
         model = settings.model or self.config.model.embedding
         if not model:
-            raise RetrieverFailed("no embedding model is named: give --set model=NAME, or embedding in [model]")
+            raise RetrieverFailed(
+                "no embedding model is named: name one as model of the system, or as embedding in [model]"
+            )
         dimensions = settings.dimensions or (None if settings.model else self.config.model.dimensions)
         names: dict[str, Any] = {"name": model, "embedding": model, "dimensions": dimensions}
         path = self._path(self._server(settings.base_url, settings.api_key_env, **names))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import ConfigError
+from goldbench.pipeline.errors import ConfigError, Message
 from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS, SystemSettings
 from goldbench.pipeline.text.suggestion import did_you_mean
 from goldbench.schemas.record import Record
@@ -22,6 +22,8 @@ Described = Mapping[str, object]
 _SEARCH_SERVER = re.compile(r"(elasticsearch|opensearch)(s|\+https?)?://", re.IGNORECASE)
 
 
+SYSTEM = Message("{system}")
+"""Where systems are described, for messages, if no file describes them."""
 _nearest = partial(did_you_mean, most=2, likeness=0.5)
 
 
@@ -34,7 +36,7 @@ def resolve(
     described: Described | None = None,
     *,
     overrides: Sequence[str] = (),
-    where: Path | str = "--system",
+    where: Path | str = SYSTEM,
     folder: Path | None = None,
 ) -> dict[str, SystemSettings]:
     """Return the settings of the systems and of all that they are made of, by name.
@@ -128,7 +130,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     if name in KINDS:
         return (
             f"the system {name} needs a description: put [systems.NAME] with kind = {name!r} and its parameters into a "
-            "bench.toml, and name both: --config bench.toml --system NAME"
+            "bench.toml, and name both, the file and the system"
         )
     return f"no such system: {_shown(name)}{_nearest(name, known)} (known: {', '.join(sorted(known))})"
 

@@ -64,6 +64,12 @@ def amount(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def shell_command(command: str, *arguments: str, **options: str) -> str:
+    """Return a command for a shell: ``goldbench open DIR --query q1``; what it holds must be quoted already."""
+    named = (f"--{name.replace('_', '-')} {value}".rstrip() for name, value in options.items())
+    return " ".join(["goldbench", command, *arguments, *named])
+
+
 def queries(count: int) -> str:
     """Return a count of queries."""
     return amount(count, "query", "queries")

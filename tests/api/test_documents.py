@@ -184,7 +184,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"documents": pl.LazyFrame({"text": ["x"]})}, "call collect() first"),
     (
         {"documents": pd.DataFrame({"text": ["x"]}), "text_field": "body"},
-        "frame: no document could be read, 1 bad document, the first: has no field body (text_field=)",
+        "frame: no document could be read, 1 bad document, the first: has no field body (documents.text_field)",
     ),
     ({"texts": ["x"], "querys": 3}, "unknown keyword 'querys'; did you mean queries?"),
     ({"texts": ["x"], "queries": 0}, "queries: not a valid value: 0; give a whole number of at least 1"),

@@ -17,7 +17,7 @@ import pytest
 import goldbench
 from goldbench.pipeline import errors
 from goldbench.pipeline.api.gold_set import Kind
-from goldbench.pipeline.api.keywords import BuildOptions, GradeOptions, named_in_python
+from goldbench.pipeline.api.keywords import BuildOptions, GradeOptions
 from goldbench.pipeline.config import settings_in
 from goldbench.pipeline.formats.benchmarks.kinds import READERS
 from tests.conftest import ROOT
@@ -77,22 +77,6 @@ def test_every_option_of_a_command_is_a_typed_keyword(options: type, tables: tup
 
 def test_the_benchmarks_that_are_offered_are_those_that_can_be_read() -> None:
     assert get_args(Kind) == tuple(READERS)
-
-
-def test_messages_name_keywords_and_leave_everything_else() -> None:
-    for said, told in (
-        ("give another --out, or --replace to replace it", "give another out=, or replace=True to replace it"),
-        ("--queries: not a valid value: 0", "queries: not a valid value: 0"),
-        ("give --base-url or --generator simulated", "give base_url= or generator='simulated'"),
-        ("see goldbench build --help", "see goldbench build --help"),
-        ("first: goldbench build a --out b; or --replace", "first: goldbench build a --out b; or replace=True"),
-        ("my--out.txt and dir/--out: not found", "my--out.txt and dir/--out: not found"),
-        ("use --missing zero or --missing skip", "use missing='zero' or missing='skip'"),
-        ("--relevant-from 1 counts grade 1.", "relevant_from=1 counts grade 1."),
-        ("as --grades 0=0,1..2=1,-1=none", "as grades='0=0,1..2=1,-1=none'"),
-        ("--chunk-size, --chunk-overlap: overlap 200", "chunk_size, chunk_overlap: overlap 200"),
-    ):
-        assert named_in_python(said) == told
 
 
 PUBLIC = ("", *(f".pipeline.api.{path.stem}" for path in sorted((ROOT / "pipeline" / "api").glob("[a-z]*.py"))))

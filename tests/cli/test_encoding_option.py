@@ -95,7 +95,7 @@ def test_files_that_are_not_in_the_encoding_given_are_one_line_each(goldbench: G
     (tmp_path / "c.toml").write_text('[documents.encodings]\n"*.txt" = "koi8-r"\n')
     done = goldbench("chunk", "docs", "--encoding", "utf-8", "--config", "c.toml")
     assert json.loads(done.stdout)["text"] == RUSSIAN.strip()
-    way = "save it as UTF-8, or name the encoding of documents with --encoding or in [documents.encodings]"
+    way = "save it as UTF-8, or name its encoding as documents.encoding or in [documents.encodings]"
     assert f"skipped docs/b.csv: is not valid utf-8 text in its first lines: {way}\n" in done.stderr
 
 

@@ -15,6 +15,7 @@ from goldbench.pipeline.cli.app import built
 from goldbench.pipeline.cli.command_list import COMMANDS
 from goldbench.pipeline.cli.options import PANELS
 from goldbench.pipeline.config import SETTINGS
+from goldbench.pipeline.errors import Parameter
 from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES
 from tests.conftest import ROOT, Goldbench
 
@@ -126,7 +127,7 @@ def test_no_help_shows_the_marks_of_docstrings(name: str, command: Any) -> None:
 
 
 def test_every_option_of_a_setting_has_the_settings_help() -> None:
-    told = {one.setting.option: one.option_help() for one in SETTINGS if one.setting.option}
+    told = {str(Parameter(one.setting.keyword)): one.option_help() for one in SETTINGS if one.setting.keyword}
     build = {parameter.opts[0]: parameter.help for parameter in built("build").params}
     grade = {parameter.opts[0]: parameter.help for parameter in built("grade").params}
     for option, help_text in told.items():

@@ -79,11 +79,11 @@ def test_a_row_of_a_table_without_a_text_column_is_its_cells_by_name(tmp_path: P
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_a_field_that_is_not_there_is_named_with_those_that_are(tmp_path: Path, option: str, suffix: str) -> None:
     failure = only_failure(read(write(tmp_path / f"a.{suffix}", ROWS), **{option: "body"}))
-    assert failure == f"a.{suffix}: has no field body (--{option.replace('_', '-')}); it has text, title, key"
+    assert failure == f"a.{suffix}: has no field body (documents.{option}); it has text, title, key"
 
 
 def test_json_lines_without_a_text_field_ask_for_its_name(tmp_path: Path) -> None:
-    assert "(--text-field); it has utterance, speaker" in only_failure(
+    assert "(documents.text_field); it has utterance, speaker" in only_failure(
         read(write(tmp_path / "a.jsonl", [{"utterance": "hello", "speaker": 1}]))
     )
 
@@ -170,7 +170,7 @@ def test_a_whole_number_is_an_id(tmp_path: Path) -> None:
 def test_an_id_given_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
     rows = [*ROWS, {"text": "third", "title": "", "key": "k1"}]
     failure = only_failure(read(write(tmp_path / "a.csv", rows), id_field="key"))
-    assert failure == "a.csv, line 4: the id k1 was given before, in line 2: make ids differ, or leave out --id-field"
+    assert failure == "a.csv, line 4: the id k1 was given before, in line 2: make ids differ, or name no id field"
 
 
 def test_an_id_given_in_two_files_is_refused_with_both_places(tmp_path: Path) -> None:

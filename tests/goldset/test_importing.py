@@ -312,7 +312,7 @@ def test_the_split_is_test_unless_named_and_never_guessed_among_others(tmp_path:
     (source / "qrels" / "test.tsv").rename(source / "qrels" / "other.tsv")
     with pytest.raises(UsageError, match=r"other\.tsv, train\.tsv"):
         bring("beir", source, tmp_path / "x")
-    with pytest.raises(InputError, match="of the split dev"):
+    with pytest.raises(InputError, match="of the split 'dev'"):
         bring("beir", source, tmp_path / "x", Chosen(split="dev"))
 
 

@@ -48,7 +48,7 @@ def test_a_taken_port_is_told(goldbench: Goldbench, tmp_path: Path) -> None:
         taken.listen()
         done = goldbench("review", folder, "--port", taken.getsockname()[1], "--annotator", "anna")
     assert done.returncode == 2
-    assert "give another --port" in done.stderr
+    assert "give another port" in done.stderr
 
 
 def test_the_ledger_of_another_set_is_opened(tmp_path: Path) -> None:

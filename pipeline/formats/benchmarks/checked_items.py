@@ -6,7 +6,7 @@ from collections.abc import Collection as Group
 from collections.abc import Iterator
 from pathlib import Path
 
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, Message
 from goldbench.pipeline.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, joined
 from goldbench.pipeline.formats.benchmarks.left_out import Books, Names, is_unicode
 from goldbench.pipeline.formats.documents.titles import short_title
@@ -89,7 +89,7 @@ class Reading:
         doc_id = qrel.doc_id if isinstance(qrel, Qrel) else None
         line = self.collection.line_of(qrel.query_id, doc_id) if self.collection.line_of else None
         if line is not None:
-            return InputError(self.collection.names[2], f"{qrel.place}: {problem}", line=line)
+            return InputError(self.collection.names[2], Message("{}: {}", qrel.place, problem), line=line)
         return self._at(2, qrel.place, problem)
 
     def _at(self, which: int, place: Place, problem: str) -> InputError:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from goldbench.pipeline.errors import InputError, UsageError
+from goldbench.pipeline.errors import InputError, Message, Parameter, UsageError
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Entry, Topic, entries, qrels, topics
 from goldbench.pipeline.formats.interchange_names import (
     BEIR_CORPUS,
@@ -72,13 +72,13 @@ def choose(folder: Path, named: Path | None, patterns: Sequence[str], *, what: s
             found = next((group for group in preferred if len(group) == 1), found)
         if len(found) > 1:
             listed = ", ".join(shown(path.name) for path in found[:6])
-            raise UsageError(
-                f"{shown(folder)}: holds several files ({listed}); name one with --{what}, or give --split"
-            )
+            several = f"{shown(folder)}: holds several files ({listed})"
+            raise UsageError(Message("{}; name one with {}, or give {split=}", several, Parameter(what)))
         if found:
             return found[0]
-    missing = f" of the split {split}" if split is not None else ""
-    raise InputError(shown(folder), f"holds no {' or '.join(patterns)}{missing}; name the file with --{what}")
+    missing = f" of the split {shown(split)!r}" if split is not None else ""
+    problem = f"holds no {' or '.join(patterns)}{missing}"
+    raise InputError(shown(folder), Message("{}; name the file with {}", problem, Parameter(what)))
 
 
 def no_folder(path: Path, content: str) -> str:

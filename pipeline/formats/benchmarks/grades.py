@@ -30,17 +30,19 @@ def parse_grades(text: str) -> Grading:
     for part in text.replace(" ", "").split(","):
         match = _PAIR.fullmatch(part)
         if not match:
-            raise UsageError(f"--grades: {part[:40]!r} is not like 2=3, 1..3=1 or -1=none (to 0, 1, 2, 3 or none)")
+            raise UsageError(
+                f"{part[:40]!r} is not like 2=3, 1..3=1 or -1=none (to 0, 1, 2, 3 or none)", parameter="grades"
+            )
         low, high = int(match[1]), int(match[2] or match[1])
         if high < low:
-            raise UsageError(f"--grades: {part} runs from a higher grade to a lower one")
+            raise UsageError(f"{part} runs from a higher grade to a lower one", parameter="grades")
         if known := grading.keys() & set(range(low, high + 1)):
-            raise UsageError(f"--grades: maps grade {min(known)} twice")
+            raise UsageError(f"maps grade {min(known)} twice", parameter="grades")
         becomes = None if match[3] == "none" else Relevance(int(match[3]))
         grading.update(dict.fromkeys(range(low, high + 1), becomes))
     kept = [grade for _, grade in sorted(grading.items()) if grade is not None]
     if kept != sorted(kept):
-        raise UsageError("--grades: a higher grade becomes less than a lower one")
+        raise UsageError("a higher grade becomes less than a lower one", parameter="grades")
     return grading
 
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.errors import InputError, Message
 from goldbench.pipeline.formats.faults import Place
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.manifest import Failure, StageReport
@@ -65,7 +65,9 @@ class Books:
 
     def _list(self, stage: str, rule: str, item: str, error: InputError) -> None:
         if not self.drop:
-            raise InputError(error.path, f"{error.problem}; --drop-broken leaves out broken items", line=error.line)
+            raise InputError(
+                error.path, Message("{}; {drop_broken=True} leaves out broken items", error.problem), line=error.line
+            )
         if len(self.failures) < LISTED:
             self.failures.append(Failure(stage=stage, item=shown(item), kind=rule, message=str(error)))
 

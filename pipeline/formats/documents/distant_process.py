@@ -17,8 +17,9 @@ from typing import Any
 from goldbench.pipeline.cluster.losses import Lost
 from goldbench.pipeline.cluster.ray_cluster import Cluster, cluster
 from goldbench.pipeline.cluster.remote_object import RemoteObject
-from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.errors import GoldbenchError, Message
 from goldbench.pipeline.formats.documents.node_worker import NodeWorker, Reply
+from goldbench.pipeline.formats.documents.task_exchange import NODES_FAIL
 from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
 from goldbench.pipeline.formats.faults import Fault
 from goldbench.pipeline.formats.regular_files import open_regular
@@ -179,10 +180,7 @@ class NodeWorkers:
             with self._lock:
                 remote, timer = self._resting.popitem() if self._resting else (self._nodes.place(NodeWorker), None)
         except Lost as error:
-            raise GoldbenchError(
-                f"--engine ray: no worker can be started ({error}); check the nodes with `ray status`, "
-                "or use --engine local"
-            ) from None
+            raise GoldbenchError(Message(NODES_FAIL, f"no worker can be started ({error})")) from None
         if timer is not None:
             timer.cancel()
         return DistantProcess(remote, self._keep)

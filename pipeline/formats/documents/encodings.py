@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from goldbench.pipeline.errors import Message
 from goldbench.pipeline.formats.charsets import Judgement
 from goldbench.pipeline.formats.documents.fields import ReadOptions
 from goldbench.pipeline.formats.documents.globs import is_matched
@@ -113,8 +114,9 @@ class Encodings:
             return []
         files = [one for one in self.listed() if _is_doubtful(one)][: SHOWN if has_manifest else LISTED]
         found = f"{amount(self.doubtful, 'file')} decoded with doubt"
-        again = ", and build with --replace" if has_manifest else ""
-        lines = [f"{found}; to correct one, name it with --encoding or by pattern in [documents.encodings]{again}:"]
+        again = Message(", and build with {replace=True}") if has_manifest else ""
+        how = "{}; to correct one, name it with {encoding=} or by pattern in [documents.encodings]{}:"
+        lines: list[str] = [Message(how, found, again)]
         lines += [f"  {one.item}: {one.encoding}{_why(one)}" for one in files]
         if more := self.doubtful - len(files):
             listed = f"; the manifest lists the first {LISTED:,}" if has_manifest else ""

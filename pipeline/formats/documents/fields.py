@@ -54,14 +54,16 @@ def choose_fields(table: Table, options: ReadOptions) -> Fields:
         Fault: The table lacks a named field, or no text field is recognised and one is needed.
     """
     named = {
-        "--text-field": options.text_field, "--id-field": options.id_field, "--title-field": options.title_field
+        "text_field": options.text_field, "id_field": options.id_field, "title_field": options.title_field
     }  # fmt: skip
-    for option, name in named.items():
+    for key, name in named.items():
         if name is not None and name not in table.columns:
-            raise Fault(f"has no field {shown(name)} ({option}); it has {_listed(table.columns)}")
+            raise Fault(f"has no field {shown(name)} (documents.{key}); it has {_listed(table.columns)}")
     text = options.text_field or _first(TEXT_FIELDS, table.columns)
     if text is None and not table.flat:
-        problem = f"has no field called {' or '.join(TEXT_FIELDS)}: name the one that holds the text (--text-field)"
+        problem = (
+            f"has no field called {' or '.join(TEXT_FIELDS)}: name the one that holds the text (documents.text_field)"
+        )
         raise Fault(f"{problem}; it has {_listed(table.columns)}")
     others = [name for name in table.columns if name != text]
     return Fields(text, options.id_field, options.title_field or _first(TITLE_FIELDS, others))

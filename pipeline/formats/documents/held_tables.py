@@ -60,7 +60,7 @@ def table_of_mapping(texts: Mapping[Any, object], *, column: str, id_column: str
         UsageError: Both columns have one name.
     """
     if column == id_column:
-        raise UsageError(f"--id-field: {shown(column)} is the field of the text, too; name another")
+        raise UsageError(f"{shown(column)} is the field of the text, too; name another", parameter="id_field")
     rows = [
         {id_column: doc_id.item() if isinstance(doc_id, np.generic) else doc_id, column: _text(text, f"item {number}")}
         for number, (doc_id, text) in enumerate(texts.items(), start=1)

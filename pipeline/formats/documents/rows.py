@@ -196,7 +196,7 @@ def _refuse_repeated_ids(table: Table, fields: Fields, keys: Keys) -> None:
 
 
 def _taken(key: str, before: object) -> Fault:
-    return Fault(f"the id {shown(key)[:60]} was given before, in {before}: make ids differ, or leave out --id-field")
+    return Fault(f"the id {shown(key)[:60]} was given before, in {before}: make ids differ, or name no id field")
 
 
 def _repeated(keys: Keys) -> Keys:

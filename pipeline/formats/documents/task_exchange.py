@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldbench.pipeline.cluster.losses import MOST_LOSSES
-from goldbench.pipeline.errors import GoldbenchError
+from goldbench.pipeline.errors import GoldbenchError, Message
 from goldbench.pipeline.formats.documents.worker import limits_memory
 from goldbench.pipeline.formats.documents.worker_process import Answering
 from goldbench.pipeline.processes.messages import decoded
 
+NODES_FAIL = "{engine='ray'}: {}; check the nodes with `ray status`, or use {engine='local'}"
+"""The template of a message where the nodes of a cluster do no work."""
 _SECONDS_PER_MEGABYTE = 10.0
 _WAITING = 8 * 2**20
 """Bytes of answers of one task that wait to be taken; then its process waits."""
@@ -159,10 +161,8 @@ class Exchange:
         """
         self._losses = self._losses + 1 if self.progress == before else 1
         if self._losses >= MOST_LOSSES:
-            raise GoldbenchError(
-                f"--engine ray: {self._losses} workers in a row were lost ({why}); "
-                "check the nodes with `ray status`, or use --engine local"
-            )
+            lost = f"{self._losses} workers in a row were lost ({why})"
+            raise GoldbenchError(Message(NODES_FAIL, lost))
 
     def give_up(self, failure: str) -> None:
         """Answer the next item with the reason why it failed; see `try_with`."""

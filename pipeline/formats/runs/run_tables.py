@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
+from goldbench.pipeline.errors import Message
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
 from goldbench.pipeline.formats.json_maps import parse_json, read_json
 from goldbench.pipeline.formats.packed_files import PACKINGS, Source, decoded
@@ -202,7 +203,7 @@ def _score(value: object) -> float:
 
 def _passages(found: Any) -> list[Passage]:  # noqa: ANN401
     if not isinstance(found, list):
-        raise Fault("no list of passages, which --match text needs")
+        raise Fault(Message("no list of passages, which {match='text'} needs"))
     passages = []
     for place, item in enumerate(found, 1):
         text, score = item, None
@@ -210,7 +211,7 @@ def _passages(found: Any) -> list[Passage]:  # noqa: ANN401
             text = next((item[key] for key in _TEXTS if key in item), None)
             score = _score(item["score"]) if "score" in item else None
         if not isinstance(text, str):
-            raise Fault(f"result {place}: no text, which --match text needs")
+            raise Fault(Message("result {}: no text, which {match='text'} needs", place))
         passages.append(Passage(text, score))
     if len({passage.score is None for passage in passages}) > 1:
         raise Fault("some results have a score and some have none")

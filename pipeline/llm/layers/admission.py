@@ -78,9 +78,9 @@ class Admission:
     def _warn(self, label: str, error: Exception) -> None:
         """Let the gate know of a failure that may concern every call."""
         if isinstance(error, ModelUnavailable):
-            self._gate.close(str(error))
+            self._gate.close(error.message)
         elif isinstance(error, CallFailed) and not isinstance(error, AnswerRejected):
-            self._gate.refused(label, str(error))
+            self._gate.refused(label, error.message)
         elif isinstance(error, ExchangeFailed) and error.kind == "not-json":
             self._gate.refused(label, f"{self._gate.settings.shown_url()}: {NOT_JSON}")
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from goldbench.pipeline.errors import AnswerRejected, ModelUnavailable
+from goldbench.pipeline.errors import AnswerRejected, Message, ModelUnavailable
 from goldbench.pipeline.llm.chat import Answered
 from goldbench.pipeline.llm.exchange_end import Reply, ReplyRejected
 from goldbench.pipeline.llm.layers import Call
@@ -149,8 +149,8 @@ def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
 def answer_missing(stage: str, key: bytes) -> ModelUnavailable:
     """Return the error of a replay whose store lacks the answer of a key."""
     missing = key.hex()[:12]
-    told = f"the store has no answer {missing}; run without --replay to ask the model for it"
-    return ModelUnavailable(f"{stage_name(stage)}: {told}")
+    problem = f"{stage_name(stage)}: the store has no answer {missing}"
+    return ModelUnavailable(Message("{}; run without {replay=True} to ask the model for it", problem))
 
 
 def _stored(request: ChatRequest[T], reply: Reply, *, outcome: str, message: str) -> StoredReply:

@@ -196,7 +196,7 @@ async def _exchange(
 def _explained(refused: ParameterRefused, url: str) -> CallFailed:
     if "context size" not in str(refused.error.get("message")):
         return refused
-    problem = f"the prompt has more than {CONTEXT:,} tokens: make chunks shorter (--chunk-size), or name a server"
+    problem = f"the prompt has more than {CONTEXT:,} tokens: make chunks shorter (chunk.size), or name a server"
     return CallFailed("too-long", f"{url}: {problem}")
 
 

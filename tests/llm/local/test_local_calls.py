@@ -123,7 +123,7 @@ async def test_a_prompt_that_is_too_long_is_called_that_and_changes_no_later_req
         with pytest.raises(CallFailed) as refused:
             await path.complete(replace(_request(), user="grass " * 9000))
         assert str(refused.value) == (
-            "this machine: the prompt has more than 8,192 tokens: make chunks shorter (--chunk-size), or name a server"
+            "this machine: the prompt has more than 8,192 tokens: make chunks shorter (chunk.size), or name a server"
         )
         after = await path.complete(_request())
     async with open_model(_settings()) as path:
