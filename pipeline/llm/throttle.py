@@ -47,6 +47,7 @@ class Ticket:
     number: int = 0
     since: float = 0.0
     reservation: Reservation | None = None
+    waited: bool = False
 
 
 @dataclass(slots=True)
@@ -140,6 +141,7 @@ class Gate:
         if not self._queue and self._hold_s(ticket) == 0:
             self._admit(ticket)
             return ticket
+        ticket.waited = True
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append((ticket, future))
         self._pump()

@@ -64,7 +64,7 @@ class Admission:
         while True:
             most = self._prices.at_most(*self._most_tokens(request))
             ticket = await self._gate.enter(label, most)
-            if self._most_tokens(request) == (most.input_tokens, most.output_tokens):
+            if not ticket.waited or self._most_tokens(request) == (most.input_tokens, most.output_tokens):
                 return ticket
             self._gate.leave(ticket, None, None)  # the server's dialect was learnt meanwhile
 
