@@ -47,7 +47,7 @@ class PriceList:
         return None if full is None else full * self._share
 
     def at_most(self, input_tokens: int, output_tokens: int) -> Usage:
-        """Return what a call may cost that reads and writes so many tokens at most."""
+        """Return the most that a call may cost which reads and writes at most these tokens."""
         most = Usage(input_tokens, output_tokens, estimated=True)
         return replace(most, usd=self.cost(most))
 

@@ -271,7 +271,8 @@ class ModelServer:
         text = message[0] or "" if message else ""
         usage = {"prompt_tokens": sum(4 + count_tokens(t) for _, t in said), "completion_tokens": count_tokens(text)}
         if self.scenario.settings["silent_thoughts"] or _fails_after_work(action):
-            usage["completion_tokens"] = body.get("max_tokens") or body["max_completion_tokens"]
+            limit = body.get("max_tokens") or body.get("max_completion_tokens")
+            usage["completion_tokens"] = limit or usage["completion_tokens"]
         self.counters.bill(kind, usage)
         completion: dict[str, Any] = {
             "id": f"chatcmpl-{self.counters.requests.total()}",
