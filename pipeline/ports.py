@@ -38,13 +38,19 @@ class Usage:
     """What a call cost.
 
     ``input_tokens`` includes ``cached_tokens``, which the provider took from its cache; ``usd`` is None where the price
-    is not known.
+    is not known. ``estimated`` says that the server did not report all of it, and that this is the most it may be.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     usd: float | None = None
+    estimated: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that were read and written."""
+        return self.input_tokens + self.output_tokens
 
 
 @dataclass(frozen=True, slots=True)

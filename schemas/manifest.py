@@ -77,13 +77,19 @@ class FileEncoding(Record):
 
 
 class StageUsage(Record):
-    """The cost of one stage's calls. ``replayed`` answers came from the store; ``usd`` is None if unknown."""
+    """The cost of one stage's calls. ``replayed`` answers came from the store; ``usd`` is None if unknown.
+
+    ``estimated_requests`` counts the requests whose usage the server did not report; they are charged the most that
+    they may have cost, which is in ``usd`` and, as a part of it, in ``estimated_usd``.
+    """
 
     requests: int = 0
     replayed: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     usd: float | None = None
+    estimated_requests: int = 0
+    estimated_usd: float = 0.0
 
 
 class Asked(Record):

@@ -190,6 +190,8 @@ def _cost(material: DescribedSet) -> Figure:
     for stage, spent in sorted(usage.items()):
         values[f"{stage}: requests"] = spent.requests + spent.replayed
         values[f"{stage}: tokens in"], values[f"{stage}: tokens out"] = spent.input_tokens, spent.output_tokens
+    if estimated := sum(spent.estimated_usd for spent in usage.values()):
+        values["USD, estimated because the server reported no usage"] = estimated
     known = [spent.usd for spent in usage.values() if spent.usd is not None]
     if len(known) < len(usage):
         values["USD, where the price is known"] = sum(known) if known else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -154,12 +155,7 @@ class ModelPanel:
         Raises:
             UsageError: A replay has no store.
         """
-        budget = Budget(
-            self.settings,
-            requests=sum(account.requests for account in spent.values()),
-            tokens=sum(account.input_tokens + account.output_tokens for account in spent.values()),
-            usd=sum(account.usd or 0.0 for account in spent.values()),
-        )
+        budget = Budget(self.settings, functools.reduce(added, spent.values(), StageUsage()))
         with open_answers(self.answers, replay=self.replay) as answers:
             async with contextlib.AsyncExitStack() as stack:
                 paths: dict[str, ModelPath] = {}

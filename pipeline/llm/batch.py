@@ -21,18 +21,9 @@ from goldbench.pipeline.errors import AnswerRejected, CallFailed, LimitReached, 
 from goldbench.pipeline.llm.batch_book import BatchBook, SentBatch
 from goldbench.pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, BatchState, Line, line_of
 from goldbench.pipeline.llm.budget import Reservation
-from goldbench.pipeline.llm.chat import (
-    CONTENT_FILTER,
-    Answered,
-    answered,
-    input_at_most,
-    is_filtered,
-    priced,
-    usage_of,
-    words,
-)
+from goldbench.pipeline.llm.chat import CONTENT_FILTER, Answered, answered, is_filtered, most_tokens_of, usage_of, words
 from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
-from goldbench.pipeline.llm.exchange_end import NotThere, ParameterRefused
+from goldbench.pipeline.llm.exchange_end import ExchangeFailed, NotThere, ParameterRefused, is_refusal, was_refused
 from goldbench.pipeline.llm.layers.answer_record import request_key
 from goldbench.pipeline.llm.layers.retry import persist
 from goldbench.pipeline.llm.prices import BATCH_SHARE, PriceList
@@ -47,6 +38,8 @@ R = TypeVar("R")
 _MOST_ROUNDS = 3
 """The most batches that one line is sent in."""
 _FIRST_POLL_S, _LONGEST_POLL_S, _POLL_GROWTH = 0.2, 60.0, 1.5
+_UNASKED = frozenset({"batch_failed", "batch_expired", "batch_cancelled"})
+"""Codes of lines that a batch did not come to."""
 _FRUITLESS_BATCHES = 3
 """End the run after this many failed batches in a row."""
 
@@ -62,14 +55,15 @@ class BatchLimits:
 
 @dataclass(slots=True, eq=False)
 class _Item:
-    """A question on its way. ``held`` is set while the budget has something set aside for it."""
+    """A question on its way. ``reservation`` is what the budget has set aside for it."""
 
     request: ChatRequest[Any]
     line: bytes
     answer: bytes
-    want: Reservation
     found: asyncio.Future[dict[str, Any]]
-    held: bool = False
+    reservation: Reservation | None = None
+    is_sent: bool = False
+    """Whether the server may work on it, and bill it."""
     rounds: int = 0
     dialect: Dialect | None = None
     """The dialect it was sent in, None where an earlier process sent it."""
@@ -106,6 +100,7 @@ class Batch:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._fruitless = 0
+        self._budget.call_when_freed(self._send_waiting)
 
     async def __aenter__(self) -> Batch:
         """Look up what earlier processes have sent."""
@@ -126,8 +121,7 @@ class Batch:
         answer = request_key(request, model=self._settings.name)
         turns = repr(request.earlier).encode("utf-8", "surrogatepass") if isinstance(request, Repeat) else b""
         line = hashlib.sha256(b"line/1" + answer + turns).digest()
-        want = self._prices.reservation(input_at_most(request), request.max_tokens)
-        item = _Item(request, line, answer, want, asyncio.get_running_loop().create_future())
+        item = _Item(request, line, answer, asyncio.get_running_loop().create_future())
         self._enqueue([item])
         try:
             found = await item.found
@@ -135,6 +129,8 @@ class Batch:
         except CallFailed as failed:
             failed.at(request.stage)
             raise
+        finally:
+            self._charge(item, Usage() if item.is_sent else None)  # whatever became of it, if it is still open
 
     def _enqueue(self, items: Sequence[_Item]) -> None:
         self._waiting += items
@@ -177,16 +173,18 @@ class Batch:
         batches: list[tuple[list[bytes], list[_Item]]] = []
         size = 0
         for place, item in enumerate(items):
+            most = self._most(item)
             try:
-                fits = self._budget.check(item.want)
+                fits = self._budget.check(most)
             except LimitReached as error:
                 self._fail(item, error)
                 continue
             if not fits:  # batches under way may turn out to cost less than was set aside for them
                 self._waiting += items[place:]
                 break
-            self._budget.reserve(item.want)
-            item.held, item.dialect = True, self._lessons.dialect
+            item.reservation = self._budget.reserve(most)
+            item.is_sent = False
+            item.dialect = self._lessons.dialect
             line = line_of(item.line, request_body(item.request, dialect=item.dialect, settings=self._settings))
             if not batches or len(batches[-1][0]) >= self._limits.lines or size + len(line) > self._limits.bytes:
                 batches.append(([], []))
@@ -201,14 +199,14 @@ class Batch:
         await self._book.begin(token, [(item.line, item.answer) for item in items])
         file_id = await self._persist(lambda: self._files.upload(lines, name=token))
         await self._book.uploaded(token, file_id)
-        batch_id = await self._create(SentBatch(token, file_id, None), file_id)
+        batch_id = await self._create(SentBatch(token, file_id, None), file_id, items)
         await self._book.started(token, batch_id)
         for item in items:
             self._gate.accounts.book(item.request.stage, requests=1)
         self._announce(f"{batch_id}: {amount(len(items), 'request')} sent as a batch")
         await self._follow(batch_id, items)
 
-    async def _create(self, sent: SentBatch, file_id: str) -> str:
+    async def _create(self, sent: SentBatch, file_id: str, items: list[_Item]) -> str:
         """Start a batch once and return its id: after an attempt of unknown outcome the server is asked first."""
         tried = False
 
@@ -216,11 +214,19 @@ class Batch:
             nonlocal tried
             known = await self._files.search(sent) if tried else None
             tried = True
-            return known or await self._files.create(file_id, token=sent.token)
+            was_sent = items[0].is_sent
+            _mark(items, is_sent=True)
+            try:
+                return known or await self._files.create(file_id, token=sent.token)
+            except (ExchangeFailed, ModelUnavailable) as failed:
+                _mark(items, is_sent=was_sent or not was_refused(failed))
+                raise
 
         return await self._persist(attempt)
 
     async def _pick_up(self, sent: SentBatch, items: list[_Item]) -> None:
+        for item in items:
+            item.reservation = self._budget.reserve(self._most(item), requests=0)
         batch_id = sent.batch_id
         if batch_id is None:
             batch_id = await self._persist(lambda: self._files.search(sent))
@@ -228,6 +234,7 @@ class Batch:
                 await self._again(items)
                 return
             await self._book.started(sent.token, batch_id)
+        _mark(items, is_sent=True)
         self._announce(f"{batch_id}: waiting for {amount(len(items), 'request')} of an earlier run")
         await self._follow(batch_id, items)
 
@@ -237,6 +244,8 @@ class Batch:
             state = await self._ended(batch_id)
             lines = await self._persist(lambda: self._files.lines(state))
         except NotThere:  # deleted, or of another account
+            for item in items:
+                self._charge(item, Usage())
             await self._again(items)
             return
         self._fruitless = 0 if lines else self._fruitless + (state.status == "failed")
@@ -244,10 +253,12 @@ class Batch:
             problem = self._unavailable(
                 Message("{} batches in a row have failed: run without {batch=True}", _FRUITLESS_BATCHES)
             )
+            for item in items:
+                self._charge(item, None)
             await self._give_up(items, problem)
             return
         self._announce(f"{batch_id}: {state.status}, {state.done:,} of {amount(state.total, 'request')} done")
-        await self._take_in(lines, items)
+        await self._take_in(lines, items, missing=Line(0, {"code": f"batch_{state.status}"}))
 
     async def _ended(self, batch_id: str) -> BatchState:
         """Return the state of a batch once it has ended."""
@@ -261,13 +272,15 @@ class Batch:
             await asyncio.sleep(pause_s if left is None else min(pause_s, max(0.0, left)))
             pause_s = min(_LONGEST_POLL_S, pause_s * _POLL_GROWTH)
 
-    async def _take_in(self, lines: dict[bytes, Line], items: list[_Item]) -> None:
+    async def _take_in(self, lines: dict[bytes, Line], items: list[_Item], *, missing: Line) -> None:
         again: list[_Item] = []
         for item in items:
-            line = lines.get(item.line, Line(0, {}))
+            line = lines.get(item.line, missing)
             if line.status == 200:
                 await self._settle(item, line.body)
-            elif problem := self._problem(item, line):
+                continue
+            self._charge(item, None if _is_free(line) else Usage())
+            if problem := self._problem(item, line):
                 await self._give_up([item], problem)
             else:
                 again.append(item)
@@ -275,12 +288,9 @@ class Batch:
             await self._again(again)
 
     async def _settle(self, item: _Item, body: dict[str, Any]) -> None:
-        usage = priced(usage_of(body), self._prices)
-        if not (usage.input_tokens or usage.output_tokens):
-            usage = Usage(item.want.tokens)  # a server that does not count tokens: the caps need a number all the same
-        self._lessons.compare(usage_of(body), words(item.request))
-        self._release(item, usage)
-        self._gate.accounts.book(item.request.stage, usage=usage)
+        reported = usage_of(body)
+        self._lessons.compare(reported, words(item.request))
+        self._charge(item, reported)
         await self._lessons.settle(item.dialect)
         if not item.found.done():
             item.found.set_result(body)
@@ -300,8 +310,7 @@ class Batch:
         return CallFailed("batch", f"{what} ({item.rounds} batches)", attempts=item.rounds)
 
     def _refusal(self, item: _Item, line: Line) -> CallFailed | None:
-        error = line.body.get("error")
-        said = error if isinstance(error, dict) else line.body
+        said = line.error
         if is_filtered(said):
             return AnswerRejected("content-filter", CONTENT_FILTER)
         if self._lessons.learn(item.dialect or self._lessons.dialect, said):
@@ -311,7 +320,7 @@ class Batch:
     async def _again(self, items: list[_Item]) -> None:
         await self._book.forget(item.line for item in items)
         for item in items:
-            self._release(item, Usage())
+            self._charge(item, None)  # those that were never sent
         self._enqueue(items)
 
     async def _give_up(self, items: list[_Item], problem: Exception) -> None:
@@ -320,18 +329,35 @@ class Batch:
             self._fail(item, problem)
 
     def _fail(self, item: _Item, problem: Exception) -> None:
-        self._release(item, Usage())
         if not item.found.done():
             item.found.set_exception(problem)
 
-    def _release(self, item: _Item, usage: Usage) -> None:
-        spent = usage.input_tokens + usage.output_tokens
-        if item.held:
-            self._budget.settle(item.want, tokens=spent, usd=usage.usd or 0.0, sent=True)
+    def _most(self, item: _Item) -> Usage:
+        """Return the most that a question may cost as it would be sent now."""
+        body = request_body(item.request, dialect=self._lessons.dialect, settings=self._settings)
+        return self._prices.at_most(*most_tokens_of(body))
+
+    def _charge(self, item: _Item, reported: Usage | None) -> None:
+        """Replace what is set aside for a question by what it cost; later calls change nothing.
+
+        Args:
+            item: The question.
+            reported: What the server says that it cost, zeros where it says nothing; None if it certainly cost nothing.
+        """
+        reservation = item.reservation
+        if reservation is None:
+            return
+        item.reservation = None
+        if reported is not None:
+            cost = self._prices.charge(reported, reservation.most)
+            self._gate.accounts.book(item.request.stage, usage=cost)
+            self._budget.settle(reservation, cost)
+        elif item.is_sent:
+            self._budget.settle(reservation, Usage())
         else:
-            self._budget.tokens += spent
-            self._budget.usd += usage.usd or 0.0
-        item.held = False
+            self._budget.release(reservation)
+
+    def _send_waiting(self) -> None:
         if self._waiting and self._timer is None:
             self._enqueue([])
 
@@ -345,3 +371,15 @@ class Batch:
 
     def _unavailable(self, problem: str) -> ModelUnavailable:
         return ModelUnavailable(Message("{}: {}", self._settings.shown_url(), problem))
+
+
+def _mark(items: Sequence[_Item], *, is_sent: bool) -> None:
+    for item in items:
+        item.is_sent = is_sent
+
+
+def _is_free(line: Line) -> bool:
+    """Whether a line without an answer certainly costs nothing: it was refused, or its batch ended before it."""
+    if not line.status:
+        return line.error.get("code") in _UNASKED
+    return is_refusal(line.status) and not is_filtered(line.error)

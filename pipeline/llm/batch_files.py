@@ -29,6 +29,12 @@ class Line:
     status: int
     body: dict[str, Any]
 
+    @property
+    def error(self) -> dict[str, Any]:
+        """What the server says against the line."""
+        error = self.body.get("error")
+        return error if isinstance(error, dict) else self.body
+
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
@@ -133,7 +139,8 @@ def _read(raw: bytes) -> dict[bytes, Line]:
         key = bytes.fromhex(row["custom_id"])
         response = row.get("response")
         if not isinstance(response, dict):
-            return {key: Line(0, {})}
+            error = row.get("error")
+            return {key: Line(0, error if isinstance(error, dict) else {})}
         body = response.get("body")
         return {key: Line(int(response.get("status_code") or 0), body if isinstance(body, dict) else {})}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from pydantic import BaseModel
 
 from goldbench.pipeline.errors import AnswerRejected, CallFailed, ModelUnavailable
 from goldbench.pipeline.llm.bodies import beside, most_characters
-from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
+from goldbench.pipeline.llm.dialect import Dialect, Lessons, request_body
 from goldbench.pipeline.llm.exchange_end import (
     Cause,
     ExchangeFailed,
@@ -20,6 +21,7 @@ from goldbench.pipeline.llm.exchange_end import (
     PathUnknown,
     Reply,
     ReplyRejected,
+    was_refused,
 )
 from goldbench.pipeline.llm.headers import allowance
 from goldbench.pipeline.llm.likelihoods import likelihood_of
@@ -33,7 +35,6 @@ from goldbench.pipeline.llm.reply_body import (
     text_of,
     thought,
 )
-from goldbench.pipeline.llm.reply_schema import schema_text
 from goldbench.pipeline.llm.server_settings import THINKING, ModelSettings
 from goldbench.pipeline.llm.token_counts import tokens_at_most
 from goldbench.pipeline.llm.wire import Exchanges
@@ -94,11 +95,10 @@ class ChatExchange:
         except PathUnknown as unknown:
             named = any(word in str(unknown.error).lower() for word in _MODEL_WORDS)
             ends = named or not self._lessons.doubt(sent, 404)
-            failure = ModelUnavailable(str(unknown)) if ends else _learnt()
-        except ExchangeFailed as failed:
-            failure = _learnt() if self._lessons.doubt(sent, _status(failed.kind)) else failed
-        except CallFailed as failed:
-            failure = _learnt() if self._lessons.doubt(sent, _status(failed.kind)) else failed
+            failure = ModelUnavailable(str(unknown)) if ends else _learnt(refused=True)
+        except (ExchangeFailed, CallFailed) as failed:
+            doubted = self._lessons.doubt(sent, _status(failed.kind))
+            failure = _learnt(refused=was_refused(failed)) if doubted else failed
         else:
             return await self._read(request, sent, found, headers)
         raise failure
@@ -113,7 +113,7 @@ class ChatExchange:
         except ReplyRejected as rejected:
             self._lessons.compare(rejected.reply.usage, words(request))
             if rejected.kind == "cut-off" and thought(found) and self._lessons.leave_room(sent):
-                raise _learnt(rejected.reply.usage) from None
+                raise _learnt(usage=rejected.reply.usage) from None
             await self._lessons.settle(sent, found)
             raise
         self._lessons.compare(result.usage, words(request))
@@ -121,23 +121,19 @@ class ChatExchange:
         return result
 
     def most_tokens(self, request: ChatRequest[T]) -> tuple[int, int]:
-        """Return how many tokens a request may read and write at most; without caps a rough estimate will do."""
-        settings = self._settings
-        if settings.max_tokens is None and settings.max_usd is None and settings.tokens_per_minute is None:
-            return (len(request.system) + len(request.user)) // 3, request.max_tokens
-        thinking = settings.reasoning_tokens if self._lessons.dialect.thinks else 0
-        return input_at_most(request), request.max_tokens + thinking
+        """Return how many tokens a request may read and write at most, as it would be sent now."""
+        return most_tokens_of(request_body(request, dialect=self._lessons.dialect, settings=self._settings))
 
     def _after_refusal(self, sent: Dialect, refused: ParameterRefused) -> Exception:
         if is_filtered(refused.error):
             return AnswerRejected("content-filter", CONTENT_FILTER)
         if self._lessons.learn(sent, refused.error):
-            return _learnt()
+            return _learnt(refused=True)
         return too_long(refused.error) if context_exceeded(refused.error) else refused
 
 
-def _learnt(usage: Usage | None = None) -> ExchangeFailed:
-    return ExchangeFailed(Cause.LEARNED, "parameters", usage=usage)
+def _learnt(*, usage: Usage | None = None, refused: bool = False) -> ExchangeFailed:
+    return ExchangeFailed(Cause.LEARNED, "parameters", usage=usage, refused=refused)
 
 
 def _status(kind: str) -> int:
@@ -160,11 +156,10 @@ def words(request: ChatRequest[T]) -> int:
     return len(request.system.split()) + len(request.user.split())
 
 
-def input_at_most(request: ChatRequest[T]) -> int:
-    """Return a cautious estimate of the tokens of a request, schema and earlier turns included."""
-    earlier = request.earlier if isinstance(request, Repeat) else ()
-    turns = [text for turn in (*earlier, *request.examples) for text in turn]
-    return tokens_at_most(request.system, request.user, schema_text(request.answer), *turns) + 16
+def most_tokens_of(body: dict[str, Any]) -> tuple[int, int]:
+    """Return how many tokens the body of a request may make the model read and write at most."""
+    written = body.get("max_tokens") or body["max_completion_tokens"]
+    return tokens_at_most(json.dumps(body, ensure_ascii=False)), written
 
 
 def answered(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -30,7 +31,8 @@ class Cause(Enum):
 class ExchangeFailed(Exception):
     """An exchange failed and another attempt may work. ``kind`` is a short stable word without content.
 
-    ``after_s`` is how long a call that ran out of time was waited for, in seconds; ``usage`` what the attempt cost.
+    ``after_s`` is how long a call that ran out of time was waited for, in seconds; ``usage`` what the server says that
+    the attempt cost; ``refused`` whether it certainly did no work on it and bills nothing.
     """
 
     def __init__(
@@ -42,9 +44,10 @@ class ExchangeFailed(Exception):
         allowance: Allowance | None = None,
         after_s: float = 0.0,
         usage: Usage | None = None,
+        refused: bool = False,
     ) -> None:
         self.cause, self.kind, self.retry_after_s, self.allowance = cause, kind, retry_after_s, allowance
-        self.after_s, self.usage = after_s, usage
+        self.after_s, self.usage, self.refused = after_s, usage, refused
         super().__init__(kind)
 
 
@@ -85,3 +88,19 @@ class ReplyRejected(AnswerRejected):
     def __init__(self, kind: str, message: str, *, reply: Reply, problems: tuple[str, ...] = ()) -> None:
         super().__init__(kind, message)
         self.reply, self.problems = reply, problems
+
+
+def is_refusal(status: int) -> bool:
+    """Whether a server that answers with this HTTP status certainly did no work on the call.
+
+    Only a refusal is certain: a server may bill a call that it began before it failed (5xx) or gave up (408).
+    """
+    return 300 <= status < 500 and status != 408
+
+
+def was_refused(error: Exception) -> bool:
+    """Whether a call that ended with this error certainly costs nothing. A prompt that a filter reads may cost."""
+    if isinstance(error, ExchangeFailed):
+        return error.refused or error.cause is Cause.UNREACHABLE
+    refused = isinstance(error, CallFailed) and re.fullmatch(r"http-4\d\d", error.kind)
+    return isinstance(error, ModelUnavailable) or bool(refused)

@@ -155,7 +155,7 @@ async def open_model(
 
 @contextlib.asynccontextmanager
 async def open_reranker(
-    settings: RerankSettings, *, answers: AnswerStore | None = None, replay: bool = False
+    settings: RerankSettings, *, answers: AnswerStore | None = None, replay: bool = False, budget: Budget | None = None
 ) -> AsyncIterator[RerankPath]:
     """Open the path to a reranker.
 
@@ -163,13 +163,16 @@ async def open_reranker(
         settings: The endpoint and how hard to drive it.
         answers: As in `open_model`.
         replay: As in `open_model`.
+        budget: As in `open_model`.
 
     Raises:
-        UsageError: The URL is not valid, or a replay has no store.
+        UsageError: The URL is not valid, a replay has no store, or there is a cap on money and the price is not known.
     """
     server = settings.server()
-    gate = Gate(server, budget=Budget(server))
+    gate = Gate(server, budget=budget or Budget(server))
     prices, key = PriceList(server, embedding=True), functools.partial(rerank_key, server.name)
+    if gate.budget.caps.max_usd is not None and not replay:
+        prices.require()
     store = _needed(answers) if replay else answers
     record = VectorRecord(store, gate=gate, model=server.name, key=key, most=MOST_PASSAGES, replay=replay)
     async with contextlib.AsyncExitStack() as opened:

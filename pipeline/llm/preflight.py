@@ -168,7 +168,7 @@ def _of_reply(heard: Mapping[str, Any], dialect: Dialect) -> list[Trait]:
             Trait("thoughts", "the model thinks before it answers, which costs tokens", "model.max_answer_tokens")
         )
     counted = bool(usage.input_tokens or usage.output_tokens)
-    says = "reported with each answer" if counted else "not reported: the caps count estimates, and no cost is shown"
+    says = "reported with each answer" if counted else "not reported: caps and costs are estimates"
     found.append(Trait("usage", says, "" if counted else "model.max_requests", good=counted or None))
     if first_choice(heard).get("finish_reason") is None:
         found.append(Trait("end of the answer", "not told: an answer that is cut off cannot be recognised by it"))

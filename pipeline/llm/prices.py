@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.llm.budget import Reservation
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Usage
 from goldbench.schemas.manifest import StageUsage
@@ -29,29 +29,50 @@ class PriceList:
             share: The part of the price that is paid, 0 to 1: ``BATCH_SHARE`` in a provider's batches.
         """
         self._share, self._embedding = share, embedding
-        self._own, self._capped = settings.prices, settings.max_usd is not None
-        self._model, self._url = model or settings.name, settings.base_url
+        self._own = settings.prices
+        self._model, self._url, self._server = model or settings.name, settings.base_url, settings.shown_url()
+        self._in_table = True
 
-    @property
-    def known(self) -> bool:
-        """Whether the user or the table has a price; the table is loaded when it is first asked."""
-        return self.cost(Usage(1, 0 if self._embedding else 1)) is not None
+    def require(self) -> None:
+        """Raise ``UsageError`` if neither the user nor the table has a price; a cap on money cannot be kept then."""
+        if self.cost(Usage(1, 0 if self._embedding else 1)) is None:
+            raise UsageError(
+                f"max_usd is set, but the price of {self._model!r} at {self._server} is not known: "
+                "state the prices in the configuration"
+            )
 
     def cost(self, usage: Usage) -> float | None:
         """Return the price of these tokens in US dollars, None where the model's price is not known."""
         full = self._full(usage)
         return None if full is None else full * self._share
 
-    def reservation(self, input_tokens: int, output_tokens: int) -> Reservation:
-        """Return what a call may cost at most; the money is worked out only where a cap needs it."""
-        usd = self.cost(Usage(input_tokens, output_tokens)) if self._capped else None
-        return Reservation(input_tokens + output_tokens, usd or 0.0)
+    def at_most(self, input_tokens: int, output_tokens: int) -> Usage:
+        """Return the most that a call may cost which reads and writes at most these tokens."""
+        most = Usage(input_tokens, output_tokens, estimated=True)
+        return replace(most, usd=self.cost(most))
+
+    def charge(self, reported: Usage, most: Usage) -> Usage:
+        """Return what a call is charged: what the server reports, and the most it may have cost for what it does not.
+
+        Args:
+            reported: The usage in the reply, zeros where it holds none.
+            most: The most that the call may cost.
+        """
+        cost = Usage(
+            reported.input_tokens or most.input_tokens,
+            reported.output_tokens or most.output_tokens,
+            reported.cached_tokens,
+            estimated=not reported.input_tokens or (not reported.output_tokens and most.output_tokens > 0),
+        )
+        return replace(cost, usd=self.cost(cost))
 
     def _full(self, usage: Usage) -> float | None:
         if self._own is not None:
             if self._embedding:  # the user states the prices of the chat model alone
                 return None
             return (usage.input_tokens * self._own.input + usage.output_tokens * self._own.output) / 1e6
+        if not self._in_table:
+            return None
         import genai_prices
 
         tokens = genai_prices.Usage(
@@ -62,6 +83,7 @@ class PriceList:
         try:
             return float(genai_prices.calc_price(tokens, self._model, provider_api_url=self._url).total_price)
         except LookupError:
+            self._in_table = False
             return None
 
 
@@ -87,6 +109,8 @@ class Accounts:
             input_tokens=row.input_tokens + spent.input_tokens,
             output_tokens=row.output_tokens + spent.output_tokens,
             usd=row.usd if spent.usd is None else (row.usd or 0.0) + spent.usd,
+            estimated_requests=row.estimated_requests + spent.estimated,
+            estimated_usd=row.estimated_usd + ((spent.usd or 0.0) if spent.estimated else 0.0),
         )
 
     def report(self) -> dict[str, StageUsage]:
@@ -103,6 +127,8 @@ def added(one: StageUsage, other: StageUsage) -> StageUsage:
         input_tokens=one.input_tokens + other.input_tokens,
         output_tokens=one.output_tokens + other.output_tokens,
         usd=(one.usd or 0.0) + (other.usd or 0.0) if known else None,
+        estimated_requests=one.estimated_requests + other.estimated_requests,
+        estimated_usd=one.estimated_usd + other.estimated_usd,
     )
 
 
@@ -114,11 +140,6 @@ def check_price(settings: ModelSettings) -> None:
     """
     if settings.max_usd is None:
         return
-    models = [PriceList(settings)]
+    PriceList(settings).require()
     if settings.embedding is not None:
-        models.append(PriceList(settings, model=settings.embedding, embedding=True))
-    if not all(model.known for model in models):
-        raise UsageError(
-            f"max_usd is set, but the price of {settings.name!r} at {settings.shown_url()} is not known: "
-            "state the prices in the configuration"
-        )
+        PriceList(settings, model=settings.embedding, embedding=True).require()

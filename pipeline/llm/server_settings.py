@@ -198,6 +198,11 @@ class Model(Record):
         """Seconds after which a call is named on the screen, or after a quarter of the time that is set."""
         return PATIENCE_S if self.timeout_seconds is None else min(PATIENCE_S, self.timeout_seconds / 4)
 
+    @property
+    def deadline_s(self) -> float | None:
+        """The longest the whole path may work, in seconds from its opening."""
+        return None if self.deadline_minutes is None else self.deadline_minutes * 60
+
     def key_from_environment(self) -> str | None:
         """Return the API key from the environment, None where there is none."""
         return os.environ.get(self.api_key_env) or None
@@ -266,11 +271,6 @@ class ModelSettings(Model):
                 for item in error.errors(include_url=False, include_input=False)
             ]
             raise UsageError("model settings: " + "; ".join(problems)) from None
-
-    @property
-    def deadline_s(self) -> float | None:
-        """The longest the whole path may work, in seconds from its opening."""
-        return None if self.deadline_minutes is None else self.deadline_minutes * 60
 
     @property
     def prices(self) -> Prices | None:

@@ -43,9 +43,11 @@ class Ticket:
     """A call that holds, or waits for, a slot."""
 
     label: str
-    want: Reservation
+    most: Usage
     number: int = 0
     since: float = 0.0
+    reservation: Reservation | None = None
+    waited: bool = False
 
 
 @dataclass(slots=True)
@@ -122,22 +124,24 @@ class Gate:
         self._refused: set[str] = set()
         self._put_off = ""
         self._last_fault = ""
+        budget.call_when_freed(self._pump)
 
-    async def enter(self, label: str, want: Reservation) -> Ticket:
+    async def enter(self, label: str, most: Usage) -> Ticket:
         """Wait for a slot and take it.
 
         Args:
             label: The call's name, without content.
-            want: What the call may cost at most.
+            most: The most that the call may cost.
 
         Raises:
             LimitReached: A cap forbids the call; nothing was sent.
             ModelUnavailable: The server is gone for good, or has refused every call.
         """
-        ticket = Ticket(label, want)
+        ticket = Ticket(label, most)
         if not self._queue and self._hold_s(ticket) == 0:
             self._admit(ticket)
             return ticket
+        ticket.waited = True
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append((ticket, future))
         self._pump()
@@ -145,22 +149,20 @@ class Gate:
             await future
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
-                self.leave(ticket, None, Usage())
+                self.leave(ticket, None, None)
             raise
         return ticket
 
-    def leave(self, ticket: Ticket, ending: Ending | None, usage: Usage) -> None:
+    def leave(self, ticket: Ticket, ending: Ending | None, cost: Usage | None) -> None:
         """Give the slot back.
 
         Args:
             ticket: The call.
             ending: How it ended, None for a cancelled call, whose end says nothing about the server.
-            usage: What it cost.
+            cost: What it cost, None if nothing was sent.
         """
         now, cause = time.monotonic(), ending.cause if ending else None
         del self._flying[ticket]
-        tokens, sent = usage.input_tokens + usage.output_tokens, cause is not Cause.UNREACHABLE
-        self.budget.settle(ticket.want, tokens=tokens, usd=usage.usd or 0.0, sent=sent)
         if ending is not None:
             self._done += cause is None
             self._failed += cause is not None
@@ -170,13 +172,16 @@ class Gate:
             self._width.hear(overloaded=cause is Cause.OVERLOADED, seconds=seconds if cause is None else None)
             if cause is None:
                 self._put_off = ""
-                self.tempo.answered(seconds, usage.output_tokens)
+                self.tempo.answered(seconds, 0 if cost is None or cost.estimated else cost.output_tokens)
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
             ailing, spoke = ending.fault == "http-503", ending.fault in COMING_UP
             self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
-            self._rates.hear(ending.allowance, call=ticket.number, tokens=ticket.want.tokens, now=now)
-        if self._queue:
-            self._pump()
+            self._rates.hear(ending.allowance, call=ticket.number, tokens=ticket.most.tokens, now=now)
+        assert ticket.reservation is not None
+        if cost is None:  # last, because it lets the calls that wait go ahead, here and at every gate of the budget
+            self.budget.release(ticket.reservation)
+        else:
+            self.budget.settle(ticket.reservation, cost)
 
     def close(self, reason: str) -> None:
         """Refuse every waiting and later call with ``ModelUnavailable`` and this reason."""
@@ -265,7 +270,7 @@ class Gate:
         gone = self.circuit.gone_for_s(now, at_most_s=None if left is None or left > 0 else 0.0)
         if gone is not None:
             raise ModelUnavailable(f"{self.settings.shown_url()}: {_gone(self._last_fault, gone, self.how_asked())}")
-        fits = self.budget.check(ticket.want)
+        fits = self.budget.check(ticket.most)
         flying = len(self._flying)
         if not fits or flying >= self._width.now or (self.circuit.is_open and flying):
             return math.inf
@@ -273,15 +278,15 @@ class Gate:
             return min(self.circuit.next_try - now, max(0.001, self.circuit.gives_up_in_s(now)))
         if flying and not self._proven and self._alone_until > now:
             return self._alone_until - now
-        return self._rates.wait_s(ticket.want.tokens, now)
+        return self._rates.wait_s(ticket.most.tokens, now)
 
     def _admit(self, ticket: Ticket) -> None:
         now = time.monotonic()
         ticket.since = now
         if not self._flying:
             self._alone_until = now + self._head_start_s
-        ticket.number = self._rates.spend(ticket.want.tokens, now)
-        self.budget.reserve(ticket.want)
+        ticket.number = self._rates.spend(ticket.most.tokens, now)
+        ticket.reservation = self.budget.reserve(ticket.most)
         self._flying[ticket] = None
 
     def _set_timer(self, hold_s: float) -> None:

@@ -42,7 +42,8 @@ def stats(path: Path) -> StoreReport:
     """
     # ``total``, because a server may have given counts whose ``sum`` overflows.
     select = (
-        "SELECT stage, prompt, model, outcome, count(*), total(input_tokens), total(output_tokens), sum(usd) "
+        "SELECT stage, prompt, model, outcome, count(*), total(input_tokens), total(output_tokens), "
+        "CASE WHEN count(usd) = count(*) THEN sum(usd) END "
         "FROM answers GROUP BY stage, prompt, model, outcome ORDER BY stage, prompt, model, outcome"
     )
     with opened_store(path) as connection:

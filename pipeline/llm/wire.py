@@ -16,7 +16,14 @@ from openai import RequestOptions
 from goldbench.pipeline.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
 from goldbench.pipeline.llm.bodies import MOST_BYTES, TooLong, beside, bound_body, expect, most_bytes, parsed
 from goldbench.pipeline.llm.certificates import chain, trouble, trusted
-from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, NotThere, ParameterRefused, PathUnknown
+from goldbench.pipeline.llm.exchange_end import (
+    Cause,
+    ExchangeFailed,
+    NotThere,
+    ParameterRefused,
+    PathUnknown,
+    is_refusal,
+)
 from goldbench.pipeline.llm.headers import allowance, retry_after_s
 from goldbench.pipeline.llm.proxies import proxy_for
 from goldbench.pipeline.llm.reply_body import context_exceeded, error_inside, error_of
@@ -129,7 +136,13 @@ class Wire:
         if status >= 500 or status in RETRIED:
             cause = Cause.OVERLOADED if status in _OVERLOAD else Cause.BROKEN if status >= 500 else Cause.REFUSED
             kind = "rate-limit" if status == 429 else f"http-{status}"
-            return ExchangeFailed(cause, kind, retry_after_s=retry_after_s(headers), allowance=allowance(headers))
+            return ExchangeFailed(
+                cause,
+                kind,
+                retry_after_s=retry_after_s(headers),
+                allowance=allowance(headers),
+                refused=is_refusal(status),
+            )
         kind = "content-filter" if status == 403 else f"http-{status}"
         return CallFailed(kind, f"the server refuses the call (HTTP {status})")
 

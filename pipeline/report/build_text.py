@@ -61,11 +61,21 @@ def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
         cost = "price unknown" if spent.usd is None else dollars(spent.usd)
         if not spent.requests:
             cost = "no cost"
+        if spent.estimated_requests:
+            cost += f", of which {estimated([spent])}"
         yield (
             f"{stage_name(stage)}: {amount(spent.requests, 'request')}, "
             f"{amount(spent.replayed, 'answer')} from the store, "
             f"{spent.input_tokens:,} input tokens, {spent.output_tokens:,} output tokens, {cost}"
         )
+
+
+def estimated(usage: Sequence[StageUsage]) -> str:
+    """Return how much of a cost is an estimate, and why."""
+    calls = amount(sum(spent.estimated_requests for spent in usage), "call")
+    usd = sum(spent.estimated_usd for spent in usage)
+    part = dollars(usd) if usd else "a part"
+    return f"{part} estimated (the server reported no usage for {calls})"
 
 
 def writers_of(manifest: Manifest) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from goldbench.pipeline.report.build_text import messages, stopped
+from goldbench.pipeline.report.build_text import estimated, messages, stopped
 from goldbench.pipeline.report.guardrail_text import guardrail_lines
 from goldbench.pipeline.stages.canaries import TRAPS
 from goldbench.pipeline.text.display import amount, dollars
@@ -124,7 +124,10 @@ def cost_per_query(usage: Mapping[str, StageUsage], queries: int) -> str:
     tokens = sum(row.input_tokens + row.output_tokens for row in spent)
     money = "price unknown"
     if all(row.usd is not None for row in spent if row.requests):
-        money = dollars(sum(row.usd or 0.0 for row in spent) / queries)
+        total = sum(row.usd or 0.0 for row in spent)
+        money = f"{dollars(total / queries)}; in all {dollars(total)}"
+    if any(row.estimated_requests for row in spent):
+        money += f", of which {estimated(spent)}"
     return f"per query: {requests / queries:.1f} requests, {tokens / queries:,.0f} tokens, {money}"
 
 

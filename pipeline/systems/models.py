@@ -18,6 +18,7 @@ from goldbench.schemas.manifest import StageUsage
 if TYPE_CHECKING:
     import numpy as np
 
+    from goldbench.pipeline.llm.budget import Budget
     from goldbench.pipeline.llm.server_settings import ModelSettings
     from goldbench.pipeline.llm.store import AnswerStore
     from goldbench.pipeline.retrieval.system_settings import EmbeddingSettings, RerankEndpointSettings
@@ -42,6 +43,7 @@ class Models:
         self._portal: Any = None
         self._store: AnswerStore | None = None
         self._paths: dict[object, Any] = {}
+        self._budget: Budget | None = None
 
     def __enter__(self) -> Self:
         """Return the models."""
@@ -108,15 +110,20 @@ class Models:
         from goldbench.pipeline.llm.rerank_endpoint import RerankSettings
 
         wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key_in(settings.api_key_env))
-        path = self._opened(wanted, lambda: open_reranker(wanted, answers=self._store, replay=self.replay))
+        budget = self._shared_budget()
+        path = self._opened(
+            wanted, lambda: open_reranker(wanted, answers=self._store, replay=self.replay, budget=budget)
+        )
         return lambda pairs: self._portal.call(path.rate_all, pairs)
 
     def usage(self) -> dict[str, StageUsage]:
         """Return the usage so far by stage, all paths together."""
+        from goldbench.pipeline.llm.prices import added
+
         total: dict[str, StageUsage] = {}
         for path in self._paths.values():
             for stage, spent in path.usage().items():
-                total[stage] = _sum(total[stage], spent) if stage in total else spent
+                total[stage] = added(total[stage], spent) if stage in total else spent
         return total
 
     @property
@@ -146,7 +153,18 @@ class Models:
     def _path(self, settings: ModelSettings) -> Any:  # noqa: ANN401  a ModelPath, whose module is heavy
         from goldbench.pipeline.llm.model_path import open_model
 
-        return self._opened(settings, lambda: open_model(settings, answers=self._store, replay=self.replay))
+        budget = self._shared_budget()
+        return self._opened(
+            settings, lambda: open_model(settings, answers=self._store, replay=self.replay, budget=budget)
+        )
+
+    def _shared_budget(self) -> Budget:
+        """Return the one budget of all paths: a cap holds for what they spend together."""
+        from goldbench.pipeline.llm.budget import Budget
+
+        if self._budget is None:
+            self._budget = Budget(self.config.model)
+        return self._budget
 
     def _opened(self, key: object, opening: Callable[[], contextlib.AbstractAsyncContextManager[Any]]) -> Any:  # noqa: ANN401
         self._start()
@@ -180,11 +198,3 @@ def key_in(variable: str | None, *, needed: bool = True) -> str | None:
     if variable and needed and not key:
         raise RetrieverFailed(f"the variable {variable}, which should hold the key, is not set")
     return key
-
-
-def _sum(one: StageUsage, other: StageUsage) -> StageUsage:
-    counts = {
-        name: getattr(one, name) + getattr(other, name)
-        for name in ("requests", "replayed", "input_tokens", "output_tokens")
-    }
-    return StageUsage(**counts, usd=None if one.usd is None or other.usd is None else one.usd + other.usd)

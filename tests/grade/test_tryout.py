@@ -111,7 +111,7 @@ def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_
         "parameters takes max_completion_tokens; refuses temperature",
         "stream the server only streams; its events are put together",
         "thoughts the model thinks before it answers, which costs tokens (model.max_answer_tokens)",
-        "usage not reported: the caps count estimates, and no cost is shown (model.max_requests)",
+        "usage not reported: caps and costs are estimates (model.max_requests)",
         "context not listed by the server (--chunk-size)",
     ):
         assert line in table

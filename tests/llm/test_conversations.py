@@ -88,6 +88,6 @@ async def test_what_is_unusual_of_a_server_is_said_once_in_one_line(open_path: O
     await run("other", 0)
     await run("other", 4)
     (line,) = said
-    begins = "response format: none; the schema stands in the prompt; usage: not reported: the caps count estimates"
+    begins = "response format: none; the schema stands in the prompt; usage: not reported: caps and costs are estimates"
     assert line.startswith(f"Note: other at {model_server.base_url}: {begins}")
-    assert line.endswith("no cost is shown (model.max_requests) (goldbench doctor --try shows all).")
+    assert line.endswith("(model.max_requests) (goldbench doctor --try shows all).")

@@ -140,6 +140,8 @@ class ModelServer:
             body = json.loads(raw) if raw else {}
             key = counters.asked(kind, body)
             action = scenario.action(kind, raw)
+            if _fails_after_work(action):
+                answer(body, action)  # to bill it
             if action.get("connection") in ("refuse", "garbage"):
                 status = action["connection"]
                 return self._break(request, status)
@@ -224,13 +226,15 @@ class ModelServer:
     ) -> web.StreamResponse:
         streamed = code == 200 and isinstance(reply, dict) and "stream" in reply
         data = (reply if isinstance(reply, str) else json.dumps(reply)).encode()
+        kind = "application/json"
         if streamed:
-            events = ServerEvents(reply.pop("stream"), reply)
-            return web.Response(body=events.encoded(), headers=headers, content_type="text/event-stream")
+            data, kind = ServerEvents(reply.pop("stream"), reply).encoded(), "text/event-stream"
+        if action.get("connection") == "short":
+            data = data[: len(data) // 2]
         half, slow = action.get("connection") == "half", action.get("slow_body_ms")
         if not half and not slow:
-            return web.Response(body=data, status=code, headers=headers, content_type="application/json")
-        response = web.StreamResponse(status=code, headers={**headers, "Content-Type": "application/json"})
+            return web.Response(body=data, status=code, headers=headers, content_type=kind)
+        response = web.StreamResponse(status=code, headers={**headers, "Content-Type": kind})
         response.content_length = len(data)
         await response.prepare(request)
         if half:
@@ -248,11 +252,11 @@ class ModelServer:
 
     # answers
 
-    def chat_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
-        """Return the chat completion for this request body."""
-        return self._chat_answer(body, action)
-
     def _chat_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
+        return self.chat_answer("chat", body, action)
+
+    def chat_answer(self, kind: str, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
+        """Return the chat completion for this request body, and bill it."""
         said = [(m["role"], _text(m["content"])) for m in body["messages"]]
         system = "\n".join(text for role, text in said if role in ("system", "developer"))
         user = next((text for role, text in said if role == "user"), "")
@@ -266,8 +270,10 @@ class ModelServer:
             message = message_for(action.get("reply", "good"), good)
         text = message[0] or "" if message else ""
         usage = {"prompt_tokens": sum(4 + count_tokens(t) for _, t in said), "completion_tokens": count_tokens(text)}
-        self.counters.tokens["input"] += usage["prompt_tokens"]
-        self.counters.tokens["output"] += usage["completion_tokens"]
+        if self.scenario.settings["silent_thoughts"] or _fails_after_work(action):
+            limit = body.get("max_tokens") or body.get("max_completion_tokens")
+            usage["completion_tokens"] = limit or usage["completion_tokens"]
+        self.counters.bill(kind, usage)
         completion: dict[str, Any] = {
             "id": f"chatcmpl-{self.counters.requests.total()}",
             "object": "chat.completion",
@@ -283,7 +289,9 @@ class ModelServer:
             ]
         if most := self.scenario.settings["context_read"]:
             usage["prompt_tokens"] = min(most, usage["prompt_tokens"])
-        if self.scenario.settings["usage"]:
+        if self.scenario.settings["usage"] == "input":
+            completion["usage"] = {"prompt_tokens": usage["prompt_tokens"]}
+        elif self.scenario.settings["usage"]:
             completion["usage"] = {**usage, "total_tokens": sum(usage.values())}
         return shaped(completion, action.get("shape"), body)
 
@@ -321,15 +329,21 @@ class ModelServer:
             rows = [{**row, "embedding": packed(row["embedding"])} for row in rows]
         self.counters.worked_on("embed", *texts)
         tokens = sum(map(count_tokens, texts))
-        self.counters.tokens["embedding"] += tokens
-        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        return {"object": "list", "data": rows, "model": body["model"], "usage": usage}
+        self.counters.bill("embeddings", {"prompt_tokens": tokens, "completion_tokens": 0})
+        usage = {"usage": {"prompt_tokens": tokens, "total_tokens": tokens}} if self.scenario.settings["usage"] else {}
+        return {"object": "list", "data": rows, "model": body["model"], **usage}
 
     def _rerank_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
         query, documents = body["query"], body["documents"]
         self.counters.worked_on("rerank", *(f"{query}\0{text}" for text in documents))
         rows = results_for(query, documents, action.get("reply", "good"))
         return {"id": f"rerank-{self.counters.requests.total()}", "results": rows[: body.get("top_n", len(documents))]}
+
+
+def _fails_after_work(action: dict[str, Any]) -> bool:
+    """Whether a request is worked on and billed, although no reply to it arrives."""
+    broken = action.get("connection") in ("refuse", "garbage")
+    return broken or bool(action.get("hang")) or action.get("status", 0) >= 500
 
 
 def _schema(body: dict[str, Any], system: str) -> dict[str, Any]:

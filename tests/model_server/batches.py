@@ -154,12 +154,16 @@ class Batches:
             key = counters.asked("chat", row["body"])
             action = scenario.action("batch-line", json.dumps(row["body"], ensure_ascii=False))
             refused = complaint_about(scenario.settings, "chat", row["body"], f"Bearer {scenario.settings['api_key']}")
+            if action.get("status", 0) >= 500:
+                self._server.chat_answer("batch-line", row["body"], action)  # to bill it
             if refused or "status" in action:
                 status, body = refused or (action["status"], {"error": {"message": "scripted", "type": "scripted"}})
                 bad.append(_line(row, {"status_code": status, "request_id": "r", "body": body}, None))
                 continue
             counters.answered[key] += 1
-            reply = self._server.chat_answer(row["body"], action)
+            reply = self._server.chat_answer("batch-line", row["body"], action)
+            if action.get("lost"):
+                continue
             good.append(_line(row, {"status_code": 200, "request_id": "r", "body": reply}, None))
         return good, bad
 

@@ -47,6 +47,11 @@ class Counters:
         self.last.append({"kind": kind, "prompt": key, "at": time.monotonic() - self.started, "body": body})
         return key
 
+    def bill(self, kind: str, usage: dict[str, int]) -> None:
+        """Bill the tokens of a request that was worked on, whether or not its reply arrives."""
+        self.tokens[f"{kind} input"] += usage["prompt_tokens"]
+        self.tokens[f"{kind} output"] += usage["completion_tokens"]
+
     def worked_on(self, kind: str, *texts: str) -> None:
         """Note that these texts were embedded or rated."""
         self.texts.update(f"{kind}\0{text}" for text in texts)
@@ -65,8 +70,9 @@ class Counters:
             "texts": self.texts.total(),
             "texts_paid_twice": self.texts.total() - len(self.texts),
             "answered": sum(self.answered.values()),
-            "input_tokens": self.tokens["input"],
-            "output_tokens": self.tokens["output"],
+            "input_tokens": self.tokens["chat input"] + self.tokens["batch-line input"],
+            "output_tokens": self.tokens["chat output"] + self.tokens["batch-line output"],
+            "billed": dict(self.tokens),
             "busy_s": 0.0 if self.first is None else self.latest - self.first,
             "seconds": time.monotonic() - self.started,
         }

@@ -8,8 +8,9 @@
 - ``reasoning``: refuse ``max_tokens`` and any temperature but 1, as reasoning models do
 - ``no_system``: refuse the system role
 - ``api_key``: what the bearer token must be, or the header ``key_header``
-- ``models``: the ids served (any, when empty); ``usage``: report tokens; ``context_read``: the most tokens of
-  a prompt that it says it read
+- ``models``: the ids served (any, when empty); ``usage``: report tokens (``input``: those alone)
+- ``silent_thoughts``: bill every reply as long as it may be, however short the text is
+- ``context_read``: the most tokens of a prompt that it says it read
 - ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
 - ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
 - ``kinds``: how queries about several passages are written, see ``kind_writer.py``
@@ -27,6 +28,8 @@ and the first one that applies says what to ``do``:
 
 - ``status`` with ``headers``, ``body``; ``latency_ms``; ``hang``: true
 - ``connection``: refuse (closed before any answer) | half (headers and half of the body) | garbage (not HTTP)
+  | short (half of the body, and an end as if it were whole)
+- ``lost``: a line of a batch is answered and billed, and its reply is in no file
 - ``slow_body_ms``: the body comes in ten pieces over this time
 - ``shape``: where a good reply stands: stream | tool-call | reasoning-only | reasoning | parts
 - ``reply``: a kind of reply of ``replies.py``; ``content``: this very text as the reply
@@ -51,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "key_header": "authorization",
     "models": [],
     "usage": True,
+    "silent_thoughts": False,
     "context_read": None,
     "rate_limit": None,
     "headers": {},

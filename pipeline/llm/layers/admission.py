@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from goldbench.pipeline.errors import AnswerRejected, CallFailed, LimitReached, ModelUnavailable
-from goldbench.pipeline.llm.budget import Reservation
-from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, Reply, ReplyRejected
+from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed, Reply, ReplyRejected, was_refused
 from goldbench.pipeline.llm.layers import Call, Request, call_label
 from goldbench.pipeline.llm.prices import PriceList
-from goldbench.pipeline.llm.throttle import NOT_JSON, Ending, Gate
+from goldbench.pipeline.llm.throttle import NOT_JSON, Ending, Gate, Ticket
 from goldbench.pipeline.ports import Usage
 
 
@@ -42,12 +41,11 @@ class Admission:
 
     async def complete(self, request: Q, below: Call[Q, R]) -> R:
         """Return the result of one exchange; raises as ``below`` does, and ``LimitReached``."""
-        label, most = call_label(request), self._most_tokens(request)
-        want = self._prices.reservation(*most)
-        ticket = await self._gate.enter(label, want)
+        label = call_label(request)
+        ticket = await self._enter(label, request)
         outcome: HasReply | Exception | None = None  # None: cancelled
         try:
-            outcome = result = await self._timed(request, below, max_tokens=most[1])
+            outcome = result = await self._timed(request, below, max_tokens=ticket.most.output_tokens)
         except Exception as error:
             outcome = error
             self._warn(label, error)
@@ -57,10 +55,32 @@ class Admission:
         else:
             return result
         finally:
-            ending, usage = _ending(outcome), _spent(outcome, want, most[0])
-            self._gate.leave(ticket, ending, usage)
-            sent = ending is None or ending.cause is not Cause.UNREACHABLE
-            self._gate.accounts.book(request.stage, requests=sent, usage=usage)
+            cost = self._cost(outcome, ticket.most)
+            self._gate.accounts.book(request.stage, requests=cost is not None, usage=cost)
+            self._gate.leave(ticket, _ending(outcome), cost)
+
+    async def _enter(self, label: str, request: Request) -> Ticket:
+        """Return the ticket of a call whose reservation fits what is sent: a call that waits may have to ask anew."""
+        while True:
+            most = self._prices.at_most(*self._most_tokens(request))
+            ticket = await self._gate.enter(label, most)
+            if not ticket.waited or self._most_tokens(request) == (most.input_tokens, most.output_tokens):
+                return ticket
+            self._gate.leave(ticket, None, None)  # the server's dialect was learnt meanwhile
+
+    def _cost(self, outcome: HasReply | Exception | None, most: Usage) -> Usage | None:
+        """Return what an exchange is charged, None if nothing was sent.
+
+        Nothing is charged only where that is certain. Any other call may have been billed, whatever became of its
+        reply: after a time-out, a broken connection, a server's error, or a cancellation (None).
+        """
+        if isinstance(outcome, ExchangeFailed) and outcome.cause is Cause.UNREACHABLE:
+            return None
+        if isinstance(outcome, Exception) and was_refused(outcome):
+            return Usage()
+        reply = getattr(outcome, "reply", None)
+        reported = reply.usage if reply else getattr(outcome, "usage", None)
+        return self._prices.charge(reported or Usage(), most)
 
     async def _timed(self, request: Q, below: Call[Q, R], *, max_tokens: int) -> R:
         settings, deadline = self._gate.settings, self._gate.budget.remaining_s()
@@ -95,17 +115,3 @@ def _ending(outcome: HasReply | Exception | None) -> Ending | None:
     if isinstance(outcome, Exception) and not isinstance(outcome, ReplyRejected):
         return Ending(None if isinstance(outcome, AnswerRejected) else Cause.REFUSED)
     return Ending(allowance=outcome.reply.allowance)
-
-
-def _spent(outcome: HasReply | Exception | None, want: Reservation, most_read: int) -> Usage:
-    """Return the cost of an exchange; a cautious estimate where it may have been paid for and no count came."""
-    if outcome is not None and (isinstance(outcome, ReplyRejected) or not isinstance(outcome, Exception)):
-        usage = outcome.reply.usage
-        counted = usage.input_tokens or usage.output_tokens
-        return usage if counted else Usage(most_read, want.tokens - most_read)  # thoughts may have cost all of it
-    if isinstance(outcome, ExchangeFailed) and outcome.usage is not None:
-        return outcome.usage
-    timed_out = isinstance(outcome, LimitReached)
-    if timed_out or (isinstance(outcome, ExchangeFailed) and outcome.kind in {"timeout", "connection"}):
-        return Usage(want.tokens)
-    return Usage()

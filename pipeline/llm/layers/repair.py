@@ -51,7 +51,7 @@ def _again(request: ChatRequest[T], rejected: ReplyRejected) -> Repeat[T]:
 
 
 def _sum(one: Usage, other: Usage) -> Usage:
-    usd = None if one.usd is None and other.usd is None else (one.usd or 0.0) + (other.usd or 0.0)
+    usd = None if one.usd is None or other.usd is None else one.usd + other.usd
     return Usage(
         one.input_tokens + other.input_tokens,
         one.output_tokens + other.output_tokens,

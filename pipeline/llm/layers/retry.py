@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
-
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type
 
 from goldbench.pipeline.errors import CallFailed
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed
@@ -57,30 +56,17 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
     Raises:
         CallFailed: The attempts or the seconds are used up.
     """
-    try:
-        return await exchange()
-    except ExchangeFailed as error:
-        first: ExchangeFailed | None = error
-
-    async def attempt() -> R:
-        nonlocal first
-        if first is not None:  # the attempt above: a call that goes well at once never pays for this set-up
-            failed, first = first, None
-            raise failed
-        return await exchange()
-
     patience = _Patience(gate)
-    retrying = AsyncRetrying(
-        retry=retry_if_exception_type(ExchangeFailed),
-        wait=patience.wait_s,
-        stop=patience.is_spent,
-        before_sleep=lambda state: _log.debug("%s: %s, again", label(), _failure(state).kind),
-        reraise=True,
-    )
-    try:
-        return await retrying(attempt)
-    except ExchangeFailed as error:
-        failed = error
+    while True:
+        try:
+            return await exchange()
+        except ExchangeFailed as error:
+            failed = error
+        pause_s = patience.pause_after(failed)
+        if pause_s is None:
+            break
+        _log.debug("%s: %s, again", label(), failed.kind)
+        await asyncio.sleep(pause_s)
     meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
     attempts = max(1, patience.attempts)
     if failed.kind == "timeout":
@@ -94,12 +80,6 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
     raise CallFailed(failed.kind, message, attempts=attempts)
 
 
-def _failure(state: RetryCallState) -> ExchangeFailed:
-    error = state.outcome.exception() if state.outcome else None
-    assert isinstance(error, ExchangeFailed)
-    return error
-
-
 class _Patience:
     """How often one call was tried and how long it waited."""
 
@@ -108,9 +88,18 @@ class _Patience:
         self.attempts = self._lessons = self._timeouts = 0
         self._waited_s = 0.0
 
-    def wait_s(self, state: RetryCallState) -> float:
-        """Take in the failure of an attempt and return the seconds to wait; tenacity asks for it before `is_spent`."""
-        failed = _failure(state)
+    def pause_after(self, failed: ExchangeFailed) -> float | None:
+        """Take in the failure of an attempt; return the seconds to wait before the next, None if it was the last."""
+        seconds = self._take_in(failed)
+        spent = (
+            self._lessons >= _LESSONS
+            or self.attempts >= self._settings.max_attempts
+            or self._timeouts >= _MOST_TIMEOUTS
+            or self.is_too_long
+        )
+        return None if spent else seconds
+
+    def _take_in(self, failed: ExchangeFailed) -> float:
         if failed.cause is Cause.LEARNED:
             self._lessons += 1
             return 0.0
@@ -128,15 +117,6 @@ class _Patience:
     def is_too_long(self) -> bool:
         """Whether the waits, the one that is due included, are longer than a call waits in all."""
         return self._waited_s > self._settings.retry_s
-
-    def is_spent(self, _: RetryCallState) -> bool:
-        """Whether the attempt just taken in was the last."""
-        return (
-            self._lessons >= _LESSONS
-            or self.attempts >= self._settings.max_attempts
-            or self._timeouts >= _MOST_TIMEOUTS
-            or self.is_too_long
-        )
 
     def _pause_s(self, asked_s: float | None) -> float:
         # Jitter only spreads calls over time; no output depends on it.
