@@ -9,7 +9,6 @@ import os
 import re
 import time
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Generic
 
 from goldbench.pipeline.errors import InputError, Message, OutputError, explained
 from goldbench.pipeline.formats.jsonl import R, RecordFile
-from goldbench.pipeline.formats.runs.run_tables import name_of_run
+from goldbench.pipeline.formats.runs.run_tables import names_of_runs
 from goldbench.pipeline.formats.toml import write_toml
 from goldbench.pipeline.goldset import file_names as names
 from goldbench.pipeline.goldset import publication
@@ -196,10 +195,9 @@ class GoldFolder:
         return sorted(path for path in files if path.is_file() and not path.name.startswith("."))
 
     def named_runs(self) -> dict[str, Path]:
-        """Return the files of `runs` by the name of the system: the file's name, with suffixes where two are alike."""
+        """Return the files of `runs` by the names of the systems."""
         paths = self.runs()
-        shared = Counter(map(name_of_run, paths))
-        return {name if shared[name := name_of_run(path)] == 1 else path.name: path for path in paths}
+        return dict(zip(names_of_runs(paths), paths, strict=True))
 
     def is_finished(self) -> bool:
         """Whether a run was put in place here."""
