@@ -144,11 +144,13 @@ def check_kinds(systems: Mapping[str, object]) -> None:
 
 
 def name_of(given: object) -> str:
-    """Return what one run or retriever is called: the file without suffixes, the name of a function, or its kind."""
+    """Return the name of one run or retriever: that of its file or function, or its kind."""
     if isinstance(given, str | PathLike):
         from pathlib import Path
 
-        return Path(given).name.split(".")[0] or "run"
+        from goldbench.pipeline.formats.runs.run_tables import name_of_run
+
+        return name_of_run(Path(given)) or "run"
     if isinstance(given, Mapping) or _is_frame(given):
         return "run"
     name = getattr(given, "__name__", None) or type(given).__name__

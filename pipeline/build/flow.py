@@ -28,7 +28,7 @@ from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy
 from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Progress, Stored, Writing
@@ -154,13 +154,9 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
     config, folder, writers = writer.config, GoldFolder(out), [writer]
-    shaped, anew = with_personas(config), replace and not refresh
-    claim = Claim(
-        shaped.shaping(),
-        shaped.fingerprint(writer.prompts),
-        replace=replace or refresh,
-        graded=finish is not None,
-        reviewed=decisions is not None,
+    from_scratch = replace and not refresh
+    policy = replace_policy(
+        writer, replace=replace or refresh, graded=finish is not None, reviewed=decisions is not None
     )
 
     def retreat(unfit: ModelUnfit, serves: Callable[[Config], bool]) -> tuple[Config, Opened] | None:
@@ -173,7 +169,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         return other.config, functools.partial(_fitted, other, progress=progress)
 
     _preload(writer, folder)
-    with folder.replacing(claim) as place:
+    with folder.replacing(policy) as place:
         run = Run(
             config=config,
             found=found,
@@ -182,11 +178,11 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
             retreat=retreat,
-            earlier=None if anew else EarlierLines.of(folder, shaped.shaping()),
+            earlier=None if from_scratch else EarlierLines.of(folder, policy.settings),
             grades_stay=finish is None,
         )
         await walk(run, until="chunk")
-        run.renewal = None if anew else renewal_of(folder, place, refresh=refresh)
+        run.renewal = None if from_scratch else renewal_of(folder, place, refresh=refresh)
         await walk(run, after="chunk", until="generate")
         if run.renewal is None or finish is not None or not run.renewal.is_settled(run.drawn):
             await walk(run, after="generate", until="assemble")
@@ -197,6 +193,14 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
                 manifest = manifest if change is None else await change(place, manifest)
             place.finish(manifest, Making("refresh" if refresh else "build"))
     return _result(run, config, folder.manifest())
+
+
+def replace_policy(writer: Writer, *, replace: bool, graded: bool, reviewed: bool) -> ReplacePolicy:
+    """Return what decides whether the set of a writer may take its folder."""
+    shaped = with_personas(writer.config)
+    return ReplacePolicy(
+        shaped.shaping(), shaped.fingerprint(writer.prompts), replace=replace, graded=graded, reviewed=reviewed
+    )
 
 
 def _preload(writer: Writer, folder: GoldFolder) -> None:

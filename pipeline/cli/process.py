@@ -159,7 +159,7 @@ def _unexpected(error: Exception) -> int:
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).name}:{last.lineno}"
     return _failed(
-        f"internal error: {type(error).__name__} at {place}; no existing set was replaced. "
+        f"internal error: {type(error).__name__} at {place}. "
         "Set GOLDBENCH_DEBUG=1 to see the traceback, and report it.",
         NOT_DONE,
     )

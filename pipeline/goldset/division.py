@@ -23,7 +23,7 @@ from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import QUERIES, RENAMED
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, Records, made_from, stamp, with_reports
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, Records, ReplacePolicy, made_from, stamp, with_reports
 from goldbench.pipeline.goldset.grading_counts import recounted
 from goldbench.pipeline.goldset.publication import new_folder
 from goldbench.pipeline.ports import Stored
@@ -261,7 +261,7 @@ def _write(piece: _Piece, folder: Path, noted: Mapping[str, Any], fingerprint: s
     unanswerable = [query for query in whole.unanswerable if query.query_id in kept]
     grades = {one.query_id: _grades(whole.dataset, one.query_id) for one in queries}
     settings = {**home.settings(), STAGE: dict(noted)}
-    with GoldFolder(folder).replacing(Claim(settings, fingerprint)) as place:
+    with GoldFolder(folder).replacing(ReplacePolicy(settings, fingerprint)) as place:
         place.documents.write(home.documents.read())
         chunks = place.chunks.write(home.chunks.read())
         place.queries.write(queries)

@@ -72,6 +72,8 @@ GIVEN_QRELS = f"{TREC}/qrels-given.txt"
 
 UNREVIEWED = "unreviewed"
 """The folder where an applied review keeps what was there before."""
+BY_QUERY = (QUERIES, POOL, JUDGMENTS, CHECKS)
+"""The files whose records belong to single queries; `UNREVIEWED` keeps copies of them."""
 UNREVIEWED_QRELS = f"{UNREVIEWED}/{TREC_QRELS}"
 LEDGER = "review.sqlite"
 REVIEW_KEY = "review.key"
@@ -87,6 +89,15 @@ AGREEMENT = "agreement.json"
 RUNS = "runs"
 """The folder of the runs of users' systems, one ``NAME.trec`` each."""
 BENCH = "bench"
+
+FILES_OF_A_SET = (
+    DATASET, CONFIG, DOCUMENTS, RELEVANCE, RENAMED, CHUNKS, TRAITS, CANDIDATES, QUERIES, UNLABELLED, UNANSWERABLE,
+    UNANSWERABLE_JUDGMENTS, REJECTIONS, RETIRED, POOL, JUDGMENTS, CHECKS, UNGRADED, REJECTED, QUERY_VERSIONS, CHANGELOG,
+    CORPUS_COPY, QUERIES_COPY, QRELS_COPY, QRELS_LINES, *PARQUET_COPIES, DATASET_CARD, QRELS, TOPICS, GIVEN_QRELS,
+    UNREVIEWED_QRELS, *(f"{UNREVIEWED}/{name}" for name in BY_QUERY),
+)  # fmt: skip
+"""Everything that a manifest can list, and that a new set in the folder replaces. People's decisions, runs, experiments
+and what users write are not part of it, nor is the card, which names the set that it was made for."""
 
 ANSWERS = "answers.sqlite"
 """The store of model answers, beside the run folder so that several runs share it."""

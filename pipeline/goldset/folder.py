@@ -9,7 +9,6 @@ import os
 import re
 import time
 import tomllib
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Generic
 
 from goldbench.pipeline.errors import InputError, Message, OutputError, explained
 from goldbench.pipeline.formats.jsonl import R, RecordFile
-from goldbench.pipeline.formats.runs.run_tables import name_of_run
+from goldbench.pipeline.formats.runs.run_tables import names_of_runs
 from goldbench.pipeline.formats.toml import write_toml
 from goldbench.pipeline.goldset import file_names as names
 from goldbench.pipeline.goldset import publication
@@ -105,8 +104,8 @@ class PathOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What decides whether a new set may take a folder.
+class ReplacePolicy:
+    """Decides whether a new set may take a folder.
 
     Args:
         settings: The settings that shape the new set, to name those that differ.
@@ -196,10 +195,9 @@ class GoldFolder:
         return sorted(path for path in files if path.is_file() and not path.name.startswith("."))
 
     def named_runs(self) -> dict[str, Path]:
-        """Return the files of `runs` by the name of the system: the file's name, with suffixes where two are alike."""
+        """Return the files of `runs` by the names of the systems."""
         paths = self.runs()
-        shared = Counter(map(name_of_run, paths))
-        return {name if shared[name := name_of_run(path)] == 1 else path.name: path for path in paths}
+        return dict(zip(names_of_runs(paths), paths, strict=True))
 
     def is_finished(self) -> bool:
         """Whether a run was put in place here."""
@@ -278,40 +276,39 @@ class GoldFolder:
         """Yield one line for every file that is missing or was changed since it was written."""
         return publication.changed_files(self.path, self.manifest())
 
-    def check_usable(self, claim: Claim) -> tuple[str, ...]:
-        """Return the files of an earlier run here; refuse if the folder holds what a new set must not replace.
+    def check_usable(self, policy: ReplacePolicy) -> None:
+        """Refuse a folder that holds what a new set must not replace.
 
         Raises:
             OutputError: The folder is a file, or holds other files, another run, a reviewed one, or a graded one.
         """
         if not self.path.exists():
-            return ()
+            return
         if not self.path.is_dir():
             raise OutputError(f"{self.path}: is a file; give a folder that does not exist yet")
-        found = {entry.name for entry in self.path.iterdir()}
-        if names.MANIFEST not in found:
-            if publication.STAGING not in found and found - {publication.LOCK}:
+        entries = {entry.name for entry in self.path.iterdir()}
+        if names.MANIFEST not in entries:
+            if publication.STAGING not in entries and entries - {publication.LOCK}:
                 foreign = f"{self.path}: holds files that are not a goldbench run"
                 raise OutputError(Message("{}; give another {out=}", foreign))
-            return ()
+            return
+        if policy.replace:
+            return
         try:
             manifest = self.manifest()
         except InputError:
-            if claim.replace:
-                return ()
             damaged = self.path / names.MANIFEST
             raise OutputError(Message("{}: is damaged; {}", damaged, ELSEWHERE)) from None
-        problem = None if claim.replace else self._lost(manifest, claim)
+        problem = self.what_would_be_lost(manifest, policy)
         if problem is not None:
             raise OutputError(Message("{}: holds {}", self.path, problem))
-        return tuple(manifest.files)
 
-    def _lost(self, manifest: Manifest, claim: Claim) -> str | None:
+    def what_would_be_lost(self, manifest: Manifest, policy: ReplacePolicy) -> str | None:
         """Return what would be lost if a new set took the folder, and what to do; None if nothing would be lost."""
-        if manifest.config_sha256 != claim.config_sha256:
-            differs = ", ".join(self._differing(claim.settings)) or "its prompts"
+        if manifest.config_sha256 != policy.config_sha256:
+            differs = ", ".join(self._differing(policy.settings)) or "its prompts"
             return Message("a run with other settings ({}); {}", differs, ELSEWHERE)
-        if self.has_reviews_applied() and not claim.reviewed:
+        if self.has_reviews_applied() and not policy.reviewed:
             return Message(
                 "what people decided in a review, which a new set would replace; give another {out=}, or "
                 "{replace=True} to lose it"
@@ -320,7 +317,7 @@ class GoldFolder:
             return Message(
                 "queries added to it, which a new set would lack; run goldbench refresh, or {replace=True} to lose them"
             )
-        if manifest.grading is not None and not claim.graded:
+        if manifest.grading is not None and not policy.graded:
             return Message(
                 "a graded set, which an ungraded one would replace; give {grade=True} to grade it again "
                 "(no answer is paid twice), another {out=}, or {replace=True} to lose the grades"
@@ -370,21 +367,21 @@ class GoldFolder:
                     yield Document.model_validate_json(line)
 
     @contextlib.contextmanager
-    def replacing(self, claim: Claim) -> Iterator[Draft]:
-        """Yield a draft for a new set that takes this folder; files of an earlier run that it lacks are removed.
+    def replacing(self, policy: ReplacePolicy) -> Iterator[Draft]:
+        """Yield a draft for a new set that takes this folder; every other file of a set in it is removed.
 
         Raises:
             OutputError: The folder may not be used, cannot be written, or is being written.
         """
         with explained(self.path):
-            self.check_usable(claim)
+            self.check_usable(policy)
         with publication.staging(self.path) as place, explained(self.path):
-            stale = self.check_usable(claim)
+            self.check_usable(policy)
             draft = Draft(place)
             yield draft
             if draft.finished is not None:
                 finished = draft.versioned(self)
-                publication.publish(place, self.path, finished, stale=stale)
+                publication.publish(place, self.path, finished, stale=names.FILES_OF_A_SET)
 
     @contextlib.contextmanager
     def rewriting(self) -> Iterator[Draft]:

@@ -28,7 +28,7 @@ from goldbench.pipeline.formats.faults import unreadable
 from goldbench.pipeline.formats.jsonl import RecordFile, write_texts
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, QUERIES, RENAMED
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
 from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.publication import sha256_of
@@ -114,7 +114,7 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
     told = parse_grades(options.grades) if options.grades is not None else None
     settings = {"import": _settings(collection, options)}
     fingerprint = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    with GoldFolder(out).replacing(Claim(settings, fingerprint, replace=options.replace)) as place:
+    with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=options.replace)) as place:
         work = _Import(collection, Books(options.drop_broken), place)
         imported = work.run(told, options)
         place.write_settings(settings)

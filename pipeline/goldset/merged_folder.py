@@ -17,7 +17,7 @@ from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import QUERIES
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, Records, made_from, stamp, with_reports
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, Records, ReplacePolicy, made_from, stamp, with_reports
 from goldbench.pipeline.goldset.publication import new_folder, taken
 from goldbench.pipeline.goldset.union import Conflict, Ids, Side, Union, dropped_of_other, unite
 from goldbench.schemas.judgment import Judgment, Pooled
@@ -81,7 +81,7 @@ def merge_sets(first: Path, second: Path, out: Path, *, prefer: Prefer | None = 
     noted: dict[str, Any] = {"conflicts": dict(sorted(Counter(one.kind for one in made.conflicts).items()))}
     if prefer is not None:
         noted["prefer"] = prefer
-    with new_folder(out) as folder, GoldFolder(folder).replacing(Claim({}, fingerprint)) as place:
+    with new_folder(out) as folder, GoldFolder(folder).replacing(ReplacePolicy({}, fingerprint)) as place:
         _write(made, place, noted)
         manifest = _manifest(made, fingerprint, same).model_copy(update=stamp(started))
         place.finish(manifest, made_from(STAGE, base.folder, other.folder))

@@ -17,7 +17,7 @@ from goldbench.pipeline.formats.documents.task_exchange import Budget
 from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
-from goldbench.pipeline.goldset.folder import Claim, GoldFolder, made_from, stamp
+from goldbench.pipeline.goldset.folder import GoldFolder, ReplacePolicy, made_from, stamp
 from goldbench.pipeline.stages.chunk import check_sizes
 from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
 from goldbench.pipeline.text.title_path import titled
@@ -112,7 +112,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
     before, relevance = home.manifest(), read_relevance(home)
     settings = {**home.settings(), "chunk": {"size": size, "overlap": overlap}}
     fingerprint = _digest([before.files.get(QUERIES), before.files.get(DOCUMENTS), settings])
-    with GoldFolder(out).replacing(Claim(settings, fingerprint, replace=replace)) as place:
+    with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=replace)) as place:
         documents = place.documents.write(home.documents.read())
         failures: list[Failure] = []
         chunks = place.chunks.write(

@@ -48,39 +48,73 @@ def read_manifest(folder: Path) -> Manifest:
 
 @contextlib.contextmanager
 def staging(folder: Path) -> Iterator[Path]:
-    """Lock the folder and yield a place inside it to write to; what is left in that place at the end is removed.
+    """Lock the folder and yield a place to write a set to; what is left in that place at the end is removed.
 
+    The place lies inside a folder that exists, and beside one that does not: `publish` renames it to the folder.
     Only a run that ends while its files are being moved leaves the place behind. The next run first moves the other
     files; if it cannot, it replaces the run as a whole. The mark stays until then.
 
     Raises:
-        OutputError: The folder cannot be made or written, or another build writes to it.
+        OutputError: The folder cannot be made or written, or another command writes to it.
     """
+    with _staging_inside(folder) if folder.exists() else _staging_beside(folder) as place:
+        yield place
+
+
+@contextlib.contextmanager
+def _staging_inside(folder: Path) -> Iterator[Path]:
     place = folder / STAGING
-    lock = FileLock(folder / LOCK, timeout=0)
-    with explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise OutputError(
-                Message("{}: another build is writing here; wait for it or give another {out=}", folder)
-            ) from None
-    try:
+    with _locked(folder / LOCK, folder):
         with explained(folder):
             finish_publishing(folder)
             place.mkdir(exist_ok=True)
             for entry in place.iterdir():
                 _remove(entry)
-        yield place
-    finally:
-        if not is_half_published(folder):
+        try:
+            yield place
+        finally:
+            if not is_half_published(folder):
+                shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _staging_beside(folder: Path) -> Iterator[Path]:
+    folder = folder.absolute()
+    place = folder.with_name(f".{folder.name}{STAGING}")
+    _check_free(folder)
+    with _locked(folder.with_name(f".{folder.name}{LOCK}"), folder):
+        _check_free(folder)  # another process may have made it meanwhile
+        with explained(folder):
             shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+        try:
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path, folder: Path) -> Iterator[None]:
+    """Hold the lock file of a folder that is written to.
+
+    The file is never removed: a process that opened it before would lock the removed file, and the next one a new file.
+
+    Raises:
+        OutputError: The file cannot be made, or another process holds the lock.
+    """
+    lock = FileLock(path, timeout=0)
+    with explained(folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise OutputError(
+                Message("{}: another command is writing here; wait for it or give another {out=}", folder)
+            ) from None
+    try:
+        yield
+    finally:
         lock.release()
-        if {entry.name for entry in folder.iterdir()} <= {LOCK}:
-            with contextlib.suppress(OSError):
-                (folder / LOCK).unlink(missing_ok=True)
-                folder.rmdir()
 
 
 def _remove(entry: Path) -> None:
@@ -97,7 +131,7 @@ def publish(
     """Move the written files into the folder, the manifest last, and return the manifest with their digests.
 
     Args:
-        place: The staging place with the files.
+        place: The staging place with the files; one beside the folder becomes the folder with one rename.
         folder: The run folder.
         manifest: The record of the run, without its files.
         stale: The files of an earlier run, removed unless they are part of this one.
@@ -112,6 +146,9 @@ def publish(
         file.write(finished.model_dump_json(indent=1) + "\n")
         file.flush()
         os.fsync(file.fileno())
+    if place.parent != folder:
+        place.rename(folder)
+        return finished
     mark.write_text(json.dumps([name for name in stale if name not in finished.files]), encoding="utf-8")
     (folder / MANIFEST).unlink(missing_ok=True)
     _move(place, folder, written)
@@ -203,31 +240,16 @@ def new_folder(folder: Path) -> Iterator[Path]:
     Raises:
         OutputError: The folder exists, cannot be made, or is being made by another process.
     """
-    folder = folder.absolute()
-    place = folder.with_name(f".{folder.name}{STAGING}")
-    lock = FileLock(folder.with_name(f".{folder.name}{LOCK}"), timeout=0)
-    with explained(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise OutputError(
-                Message("{}: another command is writing here; wait for it or give another {out=}", folder)
-            ) from None
-    try:
-        with explained(folder):
-            if folder.exists() or folder.is_symlink():
-                raise taken(folder)
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
+    with _staging_beside(folder) as place:
         yield place
         with explained(folder):
             place.rename(folder)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-        lock.release()
-        with contextlib.suppress(OSError):
-            Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def _check_free(folder: Path) -> None:
+    with explained(folder):
+        if folder.exists() or folder.is_symlink():
+            raise taken(folder)
 
 
 def taken(folder: Path) -> OutputError:

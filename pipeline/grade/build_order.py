@@ -12,13 +12,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build import flow
-from goldbench.pipeline.build.personas import with_personas
 from goldbench.pipeline.build.steps import UP_TO
 from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_for
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.documents.sources import Found
-from goldbench.pipeline.goldset.folder import Claim, GoldFolder
+from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.report.build_text import passed_over
@@ -229,16 +228,11 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
 
         await preparation.judging(writer.config, asks=False)
     progress.note(text_line(destinations(writer.config)))
-    shaped = with_personas(writer.config)
-    claim = Claim(
-        shaped.shaping(),
-        shaped.fingerprint(writer.prompts),
-        replace=order.replace or order.refresh,
-        graded=order.grade,
-        reviewed=order.decisions is not None,
+    policy = flow.replace_policy(
+        writer, replace=order.replace or order.refresh, graded=order.grade, reviewed=order.decisions is not None
     )
     folder = GoldFolder(order.out)
-    folder.check_usable(claim)
+    folder.check_usable(policy)
     kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
     grading = None
     if order.grade:

@@ -19,7 +19,7 @@ from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.formats.query_logs import Log
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import UNLABELLED, USERS, answers_beside
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, stamp
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.grade import preparation
@@ -64,14 +64,14 @@ class UsersOrder:
         count = generate.queries or UP_TO
         return draw_users_queries(self.log, count, names=self.names, shares=self.shares, seed=generate.seed)
 
-    def claim(self) -> Claim:
+    def policy(self) -> ReplacePolicy:
         """Return what decides whether the set may take its folder: the settings, and the queries of the log."""
         asked = sorted((text, one.text, one.count) for text, one in self.log.queries.items())
         rules = [sorted(self.names), sorted((self.shares or {}).items())]
         queries = hashlib.sha256(json.dumps([asked, rules]).encode("utf-8", "surrogatepass")).hexdigest()
         config = self.order.config
         whole = hashlib.sha256(f"{config.fingerprint({})} {queries}".encode()).hexdigest()
-        return Claim(
+        return ReplacePolicy(
             {**config.shaping(), "log": {"queries": queries}},
             whole,
             replace=self.order.replace,
@@ -102,7 +102,7 @@ def plan_users(users: UsersOrder) -> tuple[UsersQueries, str]:
         InputError: Every query of the log holds personal data.
         OutputError: The output folder holds something else.
     """
-    GoldFolder(users.order.out).check_usable(users.claim())
+    GoldFolder(users.order.out).check_usable(users.policy())
     drawn = users.drawn()
     if not users.order.grade:
         return drawn, "0 requests, no cost."
@@ -138,7 +138,7 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
         for line in passed_over(order.found.ignored, order.found.repeated):
             say(line)
         home = GoldFolder(order.out)
-        with home.replacing(users.claim()) as place:
+        with home.replacing(users.policy()) as place:
             run = _run(order, place, home, progress)
             await flow.walk(run, until="chunk")
             _write(run, drawn)
@@ -216,7 +216,7 @@ def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
         **stamp(run.books.started),
         generator=USERS,
         evidence_level=USERS,
-        config_sha256=users.claim().config_sha256,
+        config_sha256=users.policy().config_sha256,
         paths=list(users.order.paths),
         documents=len(run.documents),
         target=users.order.config.generate.queries,

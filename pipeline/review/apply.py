@@ -18,8 +18,8 @@ from typing import Any
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
-from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST, QUERIES
-from goldbench.pipeline.goldset.folder import Claim, Draft, GoldFolder, made_from, with_reports
+from goldbench.pipeline.goldset.file_names import BY_QUERY, DATASET, MANIFEST, QUERIES
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, made_from, with_reports
 from goldbench.pipeline.goldset.publication import is_inside
 from goldbench.pipeline.measures.statistics.calibration import effective_size, inverse_weights
 from goldbench.pipeline.review.completion import Sampled, sampled
@@ -27,7 +27,6 @@ from goldbench.pipeline.review.decisions import Decided, answered, decide
 from goldbench.pipeline.review.ledger import RUBRIC_SHA
 from goldbench.pipeline.review.people import Grades, Reviewed, load_reviewed, people_of, sources_of
 from goldbench.pipeline.review.unreviewed import (
-    BY_QUERY,
     Unreviewed,
     keep,
     renamed,
@@ -78,13 +77,13 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
     """
     home, target = GoldFolder(folder), folder if out is None or _same(out, folder) else out
     manifest = home.manifest()
-    claim = Claim({}, manifest.config_sha256, graded=True, reviewed=True)
+    policy = ReplacePolicy({}, manifest.config_sha256, graded=True, reviewed=True)
     if target is not folder:
-        GoldFolder(target).check_usable(claim)
+        GoldFolder(target).check_usable(policy)
     reviewed = load_reviewed(folder, ledger)
     work = Application.of(home, unreviewed_set(home, reviewed.material.metadata), reviewed, reject_bad=reject_bad)
     parts = () if target is folder else (home,)
-    with home.rewriting() if target is folder else GoldFolder(target).replacing(claim) as place:
+    with home.rewriting() if target is folder else GoldFolder(target).replacing(policy) as place:
         if target is not folder:
             copy_set(home, manifest, place)
         keep(work.start, place)

@@ -11,12 +11,12 @@ from typing import Any
 
 from goldbench.pipeline.errors import OutputError
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
-from goldbench.pipeline.goldset.file_names import BEIR, DATASET, REJECTED, TREC, UNREVIEWED
+from goldbench.pipeline.goldset.file_names import BEIR, BY_QUERY, DATASET, REJECTED, TREC, UNREVIEWED
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder
 from goldbench.pipeline.report.review_text import no_longer_applies
 from goldbench.pipeline.review.apply import Application, copy_set
 from goldbench.pipeline.review.people import load_reviewed
-from goldbench.pipeline.review.unreviewed import BY_QUERY, keep, unreviewed_set
+from goldbench.pipeline.review.unreviewed import keep, unreviewed_set
 from goldbench.schemas.manifest import Manifest
 from goldbench.schemas.relevance import Relevance
 

@@ -11,15 +11,12 @@ from typing import Any, TypeVar
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
-from goldbench.pipeline.goldset.file_names import CHECKS, JUDGMENTS, POOL, QUERIES
+from goldbench.pipeline.goldset.file_names import BY_QUERY
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, Records
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.review.people import Grades
 from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.query import Query
-
-BY_QUERY = (QUERIES, POOL, JUDGMENTS, CHECKS)
-"""The files whose records belong to single queries."""
 
 R = TypeVar("R", Pooled, Judgment)
 

@@ -194,17 +194,17 @@ def load_run(path: Path | str) -> Run:
 
 
 def named_runs(given: Sequence[str]) -> dict[str, Run]:
-    """Return the runs of ``NAME=FILE`` or ``FILE``; the name of the latter is the file's name without suffixes.
+    """Return the runs of ``NAME=FILE`` or ``FILE``; the name of the latter is that of the file.
 
     Raises:
         UsageError: Two runs have the same name, two are standard input, or a name cannot be shown.
         InputError: A file cannot be read.
     """
+    files = [text for text in given if "=" not in text or os.path.isfile(text)]  # noqa: PTH113  as above
+    names = dict(zip(files, run_tables.names_of_runs([Path(file) for file in files]), strict=True))
     named: dict[str, str] = {}
     for text in given:
-        name, equals, path = text.partition("=")
-        if not equals or os.path.isfile(text):  # noqa: PTH113  as above
-            name, path = Path(text).name.split(".")[0] or text, text
+        name, path = (names[text] or text, text) if text in names else text.split("=", 1)
         if not name or not path:
             raise UsageError(Message("{run} {}: give it as NAME=FILE", text))
         if not name.isprintable():

@@ -80,7 +80,7 @@ def run_paths(folder: Path, given: Mapping[str, Path]) -> dict[str, Path]:
         folder: The folder of the set.
         given: Further runs by name; they go before others of the same name.
     """
-    found = {path.stem: path for path in GoldFolder(folder).runs()} | dict(given)
+    found = GoldFolder(folder).named_runs() | dict(given)
     for name, path in _measured(folder / BENCH):
         found[name if name not in found else f"{BENCH}/{name}"] = path
     return found

@@ -75,7 +75,7 @@ def test_an_interrupt_during_a_stage_without_calls_ends_it(tmp_path: Path) -> No
     process = started(tmp_path, DURING_A_STAGE)
     assert process.stdout is not None
     assert process.stdout.readline() == "started\n"
-    while process.poll() is None and not (tmp_path / "run" / ".unfinished").exists():
+    while process.poll() is None and not (tmp_path / ".run.unfinished").exists():
         time.sleep(0.05)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)

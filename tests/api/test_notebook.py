@@ -141,7 +141,7 @@ def test_an_interrupt_ends_a_build_and_the_kernel_goes_on(kernel: tuple[Any, Any
     asked = client.execute("import goldbench; texts = [' '.join([f'word{n} pump'] * 30) for n in range(200_000)]")
     assert reply_to(client, asked)["status"] == "ok"
     asked = client.execute("goldbench.build(texts=texts, out='run')", stop_on_error=False)
-    while not (tmp_path / "run" / ".unfinished").exists():
+    while not (tmp_path / ".run.unfinished").exists():
         time.sleep(0.05)
     manager.interrupt_kernel()
     reply = reply_to(client, asked)

@@ -8,7 +8,7 @@ import pytest
 
 from goldbench.pipeline.errors import InputError, OutputError
 from goldbench.pipeline.goldset import publication
-from goldbench.pipeline.goldset.folder import Claim, GoldFolder, with_reports
+from goldbench.pipeline.goldset.folder import GoldFolder, ReplacePolicy, with_reports
 from goldbench.pipeline.goldset.publication import changed_files, publish, read_manifest, staging
 from goldbench.schemas.corpus import Document
 from goldbench.schemas.manifest import Manifest, StageReport
@@ -41,8 +41,8 @@ def visible(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
 
 
-def usable(folder: Path, config: str, *, replace: bool = False) -> tuple[str, ...]:
-    return GoldFolder(folder).check_usable(Claim({}, config, replace=replace))
+def usable(folder: Path, config: str, *, replace: bool = False) -> None:
+    GoldFolder(folder).check_usable(ReplacePolicy({}, config, replace=replace))
 
 
 def interrupted(*_: object) -> None:
@@ -84,7 +84,7 @@ def test_a_damaged_manifest_is_replaced_only_when_told_to(tmp_path: Path) -> Non
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(OutputError, match="damaged"):
         usable(tmp_path, "c1")
-    assert usable(tmp_path, "c1", replace=True) == ()
+    usable(tmp_path, "c1", replace=True)
 
 
 GUIDE = "The pump is started by hand. The valve is opened first, then the tap.\n\nThe filter is washed once a month."
@@ -145,10 +145,10 @@ def test_a_run_that_fails_leaves_an_earlier_run_as_it_was(tmp_path: Path) -> Non
 
 def test_another_configuration_is_not_mixed_in(tmp_path: Path) -> None:
     finished(tmp_path, "c1")
-    assert usable(tmp_path, "c1") == ("a.txt", "sub/b.txt")
+    usable(tmp_path, "c1")
     with pytest.raises(OutputError, match="other settings"):
         usable(tmp_path, "c2")
-    assert usable(tmp_path, "c2", replace=True) == ("a.txt", "sub/b.txt")
+    usable(tmp_path, "c2", replace=True)
 
 
 def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
     (tmp_path / "0-config.toml").write_text("[chunk]\nsize = 1000\n[generate]\nqueries = 5\n")
     settings = {"chunk": {"size": 1000}, "generate": {"queries": 6, "seed": 1}}
     with pytest.raises(OutputError, match=r"\(generate\.queries, generate\.seed\)"):
-        GoldFolder(tmp_path).check_usable(Claim(settings, "c2"))
+        GoldFolder(tmp_path).check_usable(ReplacePolicy(settings, "c2"))
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_what_a_killed_build_left_is_no_obstacle(tmp_path: Path) -> None:
 
 
 def test_two_builds_cannot_write_to_one_folder(tmp_path: Path) -> None:
-    with staging(tmp_path), pytest.raises(OutputError, match="another build"), staging(tmp_path):
+    with staging(tmp_path), pytest.raises(OutputError, match="another command"), staging(tmp_path):
         pass
 
 
@@ -208,7 +208,7 @@ REJECTION = Rejection(chunk_id="c", filter="too-short", reason="3 words")
 
 
 def replace_set(folder: Path, config: str, *rejections: Rejection) -> None:
-    with GoldFolder(folder).replacing(Claim({}, config, replace=True)) as draft:
+    with GoldFolder(folder).replacing(ReplacePolicy({}, config, replace=True)) as draft:
         if rejections:
             draft.rejections.write(rejections)
         draft.file("a.txt").write_text(config)
@@ -246,7 +246,7 @@ def test_a_draft_that_is_not_finished_changes_nothing(tmp_path: Path) -> None:
     before = visible(tmp_path)
     with GoldFolder(tmp_path).rewriting() as draft:
         draft.file("a.txt").write_text("new")
-    with GoldFolder(tmp_path).replacing(Claim({}, "c1")) as draft:
+    with GoldFolder(tmp_path).replacing(ReplacePolicy({}, "c1")) as draft:
         draft.file("a.txt").write_text("new")
     assert visible(tmp_path) == before
 
@@ -262,4 +262,4 @@ def test_damaged_settings_are_no_reason_to_crash(tmp_path: Path, content: str) -
     finished(tmp_path, "c1")
     (tmp_path / "0-config.toml").write_text(content)
     with pytest.raises(OutputError, match=r"its prompts|generate\.queries"):
-        GoldFolder(tmp_path).check_usable(Claim({"generate": {"queries": 6}}, "c2"))
+        GoldFolder(tmp_path).check_usable(ReplacePolicy({"generate": {"queries": 6}}, "c2"))

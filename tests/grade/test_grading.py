@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from goldbench.pipeline.errors import InputError, JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.dataset import read_dataset
-from goldbench.pipeline.goldset.folder import Claim, GoldFolder
+from goldbench.pipeline.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.goldset.publication import read_manifest
 from goldbench.pipeline.grade.panel import ModelPanel
@@ -518,9 +518,9 @@ def test_an_ungraded_build_does_not_take_the_place_of_a_graded_set(known: KnownS
     model_server.script(judge={"truth": known.truth})
     grade(known.folder, settings(model_server))
     with pytest.raises(OutputError, match="--grade"):
-        GoldFolder(known.folder).check_usable(Claim({}, "c"))
-    assert GoldFolder(known.folder).check_usable(Claim({}, "c", graded=True))
-    assert GoldFolder(known.folder).check_usable(Claim({}, "c", replace=True))
+        GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c"))
+    GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c", graded=True))
+    GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c", replace=True))
 
 
 def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(

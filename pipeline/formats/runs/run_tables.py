@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
@@ -61,6 +62,13 @@ def name_of_run(path: PurePath) -> str:
     name = path.with_suffix("") if path.suffix.lower() in PACKINGS else path
     known = name.suffix.lower() in _KINDS or name.suffix.lower() in _PLAIN
     return name.stem if known else name.name
+
+
+def names_of_runs(paths: Sequence[PurePath]) -> list[str]:
+    """Return the name of each run's file, with all its suffixes where two would be called the same."""
+    names = [name_of_run(path) for path in paths]
+    counts = Counter(names)
+    return [name if counts[name] == 1 else path.name for name, path in zip(names, paths, strict=True)]
 
 
 def read_json_run(source: Source) -> dict[str, dict[str, float]]:

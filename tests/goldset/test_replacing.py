@@ -1,0 +1,73 @@
+"""``build --replace``: nothing of the old set stays, and nothing that people made goes."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.integrity import validate
+from goldbench.pipeline.goldset.publication import read_manifest
+from goldbench.pipeline.review.apply import apply_review
+from goldbench.schemas.query import UnlabelledQuery
+from goldbench.schemas.review_event import EventKind
+from tests.build.test_build import corpus
+from tests.conftest import Goldbench
+from tests.review.made_set import event, ledger_of, make_set
+
+OTHER_FILES = (
+    "guidelines.md",
+    "notes.txt",
+    "review.key",
+    "runs/bm25.trec",
+    "bench/bench.toml",
+    "card.md",
+    "beir/own.txt",
+)
+
+
+def write_reviewed_set(folder: Path) -> None:
+    """Write a graded set with an applied review, waiting queries, and files that are not part of a set."""
+    make_set(folder, queries=6, pool=5)
+    material, ledger = ledger_of(folder)
+    with ledger:
+        ledger.append_all([event(material, EventKind.JUDGE, "q001", grade=3, chunk_id="c001-0")])
+    apply_review(folder, ledger=None)
+    home = GoldFolder(folder)
+    with home.rewriting() as draft:
+        draft.unlabelled.write([UnlabelledQuery(query_id="w001", text="Who waits?", generator="users")])
+        draft.finish(home.manifest())
+    for name in OTHER_FILES:
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(name, encoding="utf-8")
+
+
+def decisions(folder: Path) -> list[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(folder / "review.sqlite")) as ledger:
+        return ledger.execute("SELECT * FROM goldbench_event ORDER BY seq").fetchall()
+
+
+@pytest.mark.parametrize("manifest", [None, "{", '{"files": {"notes.txt": "0", "review.sqlite": "0"}}'])
+def test_nothing_of_a_set_stays_whatever_its_manifest_lists(
+    manifest: str | None, goldbench_inside: Goldbench, tmp_path: Path
+) -> None:
+    gold = tmp_path / "gold"
+    write_reviewed_set(gold)
+    before = decisions(gold)
+    if manifest is not None:
+        (gold / "manifest.json").write_text(manifest, encoding="utf-8")
+    corpus(tmp_path / "docs")
+    done = goldbench_inside("build", "docs", "--out", "gold", "--queries", 8, "--replace", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert validate(gold).problems == ()
+    assert GoldFolder(gold).waiting() == []
+    files = {path.relative_to(gold).as_posix() for path in gold.rglob("[!.]*") if path.is_file()}
+    others = {name for name in files if not name.startswith("review.sqlite")}
+    assert others == {*read_manifest(gold).files, "manifest.json", *OTHER_FILES}
+    assert all((gold / name).read_text(encoding="utf-8") == name for name in OTHER_FILES)
+    assert before
+    assert decisions(gold) == before
