@@ -412,7 +412,7 @@ async def forecast(
         f"{requests:,} requests ({requests / count:.1f} a query), and about {pairs * more:,.0f} of the further judges; "
         f"about {spent[0]:,.0f} tokens in, {spent[1]:,.0f} out; {money}."
     )
-    if seconds_a_call is not None:
+    if seconds_a_call is not None and requests:
         minutes = requests * (1 + more) * seconds_a_call / work.panel.config.model.calls_at_once / 60
         line += f" At {seconds_a_call:.1f} s a call this takes about {max(1, round(minutes)):,} min."
     return [line]
