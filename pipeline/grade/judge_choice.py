@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -150,15 +149,15 @@ def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Threshol
     """Return the thresholds that probabilities of known answers and of planted fakes suggest.
 
     A grade of 2 begins where answers and fakes are told apart best, and of equal places nearest to even odds; a grade
-    of 3 at the middle one of the answers; a grade of 1 above nine of ten fakes. Few pairs leave the default.
+    of 3 at the middle one of the answers, of 1 at the middle one of the fakes: a source below that is no better than
+    they are, and its query is left out. Few pairs leave the default.
     """
     if min(len(answers), len(fakes)) < _FEWEST:
         return Thresholds()
     known = sorted({*answers, *fakes})
     places = [0.5, *((low + high) / 2 for low, high in pairwise(known))]
     helps = max(places, key=lambda place: (_balance(place, answers, fakes), -abs(place - 0.5)))
-    topic = sorted(fakes)[math.ceil(0.9 * len(fakes)) - 1]
-    return Thresholds(min(topic, helps), helps, max(median(answers), helps))
+    return Thresholds(min(median(fakes), helps), helps, max(median(answers), helps))
 
 
 def _balance(place: float, answers: Sequence[float], fakes: Sequence[float]) -> float:
