@@ -299,6 +299,14 @@ class Panel(StrEnum):
     ALL = "all"
 
 
+class JudgeMethod(StrEnum):
+    """How a model judges: in writing, by the probability of yes, or whichever passes the judge checks better."""
+
+    AUTO = "auto"
+    WRITTEN = "written"
+    YES_NO = "yes-no"
+
+
 class GradeSettings(Record):
     """How deep the pool goes, and which models judge it."""
 
@@ -308,6 +316,9 @@ class GradeSettings(Record):
     judges: Annotated[tuple[str, ...], Setting(
         "Other models for pairs in doubt", "judges", "Judging", "LIST", unset="other wordings",
     )] = ()  # fmt: skip
+    method: Annotated[JudgeMethod, Setting(
+        "How the model judges; auto tries both", "method", "Judging",
+    )] = JudgeMethod.AUTO  # fmt: skip
     panel: Annotated[Panel, Setting("Which pairs go to every judge", "panel", "Judging")] = Panel.ESCALATE
     canaries: Annotated[float, Field(ge=0, le=0.5), Setting(
         "Share of calls that test the judge", "canaries", "Judging", "SHARE", unit=SHARE,

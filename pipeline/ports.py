@@ -60,6 +60,7 @@ class ChatRequest(Generic[T]):
     ``stage`` names the account that the call is booked to, ``prompt`` the prompt file and version (``generate.v1``),
     ``answer`` the schema that the reply must fit. ``variant`` tells apart two deliberate repeats of the same words.
     ``examples`` are earlier turns, each a question and its reply; ``weighed`` asks for the reply's likelihood.
+    ``yes_or_no`` asks for one token and how likely it is to be yes rather than no; ``answer`` is then a `YesNo`.
     ``items`` is the most items of a list in the answer; a server may be told it, and no reply is refused for it.
     """
 
@@ -73,6 +74,7 @@ class ChatRequest(Generic[T]):
     variant: int = 0
     examples: tuple[tuple[str, str], ...] = ()
     weighed: bool = False
+    yes_or_no: bool = False
     items: int | None = None
 
     @property

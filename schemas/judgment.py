@@ -37,7 +37,8 @@ class Judgment(Record):
     pair. ``evidence`` is the sentence that the judge quoted, as found in the chunk, empty if it quoted none; ``capped``
     means that a grade of 2 or 3 came without a quote from the chunk and was lowered to 1. ``shared_from`` is the judged
     chunk whose grade this near-duplicate shares. The grade of a pair is ``settled`` from its judgments; its spread is
-    the highest minus the lowest of them.
+    the highest minus the lowest of them. ``probability`` is that of yes, from a judge that was asked for yes or no and
+    quotes no sentence.
     """
 
     query_id: Id
@@ -49,6 +50,7 @@ class Judgment(Record):
     topic: Relevance | None = None
     flag: Flag = Flag.NONE
     capped: bool = False
+    probability: float | None = Field(default=None, ge=0, le=1)
     canary: Canary | None = None
     shared_from: Id | None = None
 

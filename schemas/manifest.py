@@ -156,13 +156,16 @@ class Grading(Record):
     ``pairs`` counts pairs of a query and a chunk, ``spread`` the same by highest minus lowest grade. ``escalated``
     pairs went to every assessor; ``capped`` pairs had a grade of 2 or 3 without a quote; ``unjudged`` pairs have no
     grade. ``feedback`` pairs are in the pool because users clicked or voted on the passage. ``agreement_measured`` says
-    whether this way of judging was compared with people.
+    whether this way of judging was compared with people. ``method`` is ``written`` or ``yes-no``; ``thresholds`` are
+    then the least probabilities of yes for the grades 1, 2 and 3.
     """
 
     assessors: list[str]
     panel: str
     depth: int
     passages_per_call: int
+    method: str = "written"
+    thresholds: tuple[float, float, float] | None = None
     retrievers: list[str]
     runs: list[str] = Field(default_factory=list)
     feedback: int = Field(default=0, ge=0)

@@ -155,6 +155,12 @@ class Conversation(Answer):
     )
 
 
+class YesNo(Answer):
+    """How likely a model is to answer yes rather than no, read from the probabilities of its first token."""
+
+    yes: float = Field(ge=0, le=1, description="The probability of yes among yes and no.")
+
+
 class Personas(Answer):
     """The reply to a prompt for the people who ask a collection."""
 

@@ -78,6 +78,7 @@ class GradeOptions(MachineOptions, total=False):
 
     depth: int | None
     judges: str | Sequence[str] | None
+    method: Literal["auto", "written", "yes-no"] | None
     panel: Literal["escalate", "all"] | None
     canaries: float | None
     passages_per_call: int | None

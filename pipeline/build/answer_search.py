@@ -13,7 +13,7 @@ from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import Judgment
 
 if TYPE_CHECKING:
-    from goldbench.pipeline.stages.judge import ManyJudge
+    from goldbench.pipeline.stages.judge import ManyJudge, YesNoJudge
 
 RETRIEVERS = ("bm25", "ngrams", "lsi")
 """The retrievers whose best passages are judged, as in the pool of a grading."""
@@ -21,9 +21,9 @@ RETRIEVERS = ("bm25", "ngrams", "lsi")
 
 @dataclass(frozen=True, slots=True)
 class ModelPoolJudge:
-    """Grades passages with the judge of a grading."""
+    """Grades passages with the judge of a grading: several in one reply, or one by one by yes or no."""
 
-    judge_many: ManyJudge
+    judge_many: ManyJudge | YesNoJudge
 
     async def judge(self, query_id: str, query: str, passages: Mapping[str, str]) -> Sequence[Judgment | None]:
         """Return the judgment of each passage, None for one that the reply does not grade.
@@ -36,7 +36,7 @@ class ModelPoolJudge:
         from goldbench.pipeline.stages.judge import Pair
 
         pairs = [Pair(query_id, chunk_id, query, text) for chunk_id, text in passages.items()]
-        return await self.judge_many.judge(pairs)
+        return await self.judge_many.judge_each(pairs)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build.answer_search import ModelPoolJudge
 from goldbench.pipeline.build.personas import COUNT as PERSONAS_WRITTEN
-from goldbench.pipeline.config import Config, Generation, Generator, PromptStyle
+from goldbench.pipeline.config import Config, Generation, Generator, JudgeMethod, PromptStyle
 from goldbench.pipeline.errors import Message, NotAsked, UsageError, explained
 from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.catalogue import ModelFile
@@ -29,6 +29,7 @@ from goldbench.pipeline.stages.generate import (
     ModelKindWriter,
     prompts_of_kinds,
 )
+from goldbench.pipeline.stages.judge import YES_NO
 from goldbench.prompts.loader import Prompt, PromptError, load
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import StageUsage
@@ -96,7 +97,9 @@ class ModelWriter:
         self.may_change = False
         """Whether another way of asking may take over, because the user named none."""
         self._prompts = {name: prompt_of(name, config.generate.prompts) for name in prompts_of(config)}
-        self.prompts = {name: prompt.sha256 for name, prompt in self._prompts.items()}
+        if GRADE_MANY in self._prompts and config.grade.method is JudgeMethod.YES_NO:
+            self._prompts[GRADE_MANY] = prompt_of(YES_NO, config.generate.prompts)
+        self.prompts = {prompt.id: prompt.sha256 for prompt in self._prompts.values()}
         settings = ModelSettings.of(config.model)
         place = "on this machine" if settings.file else f"at {settings.shown_url()}"
         author = f"written by {config.model.name} {place}"
@@ -194,12 +197,12 @@ class ModelWriter:
     def _pool_judge(self, chat: ChatModel) -> ModelPoolJudge | None:
         if GRADE_MANY not in self._prompts:
             return None
-        from goldbench.pipeline.stages.judge import ManyJudge
+        from goldbench.pipeline.stages.judge import ManyJudge, YesNoJudge
 
-        judge = ManyJudge(
-            model=chat, name=self.config.model.name or "", prompt=self._prompts[GRADE_MANY], stage="answer check"
-        )
-        return ModelPoolJudge(judge)
+        name, stage = self.config.model.name or "", "answer check"
+        if self.config.grade.method is JudgeMethod.YES_NO:
+            return ModelPoolJudge(YesNoJudge(model=chat, name=name, prompt=self._prompts[GRADE_MANY], stage=stage))
+        return ModelPoolJudge(ManyJudge(model=chat, name=name, prompt=self._prompts[GRADE_MANY], stage=stage))
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""

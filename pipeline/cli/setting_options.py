@@ -108,6 +108,10 @@ OPTIONS = (
         "Other models for pairs in doubt (default: other wordings).", "Judging",
     ),
     SettingOption(
+        "grade.method", "--method", ("auto", "written", "yes-no"), None,
+        "How the model judges; auto tries both (default: auto).", "Judging",
+    ),
+    SettingOption(
         "grade.panel", "--panel", ("escalate", "all"), None,
         "Which pairs go to every judge (default: escalate).", "Judging",
     ),

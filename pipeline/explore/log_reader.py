@@ -12,7 +12,7 @@ from pathlib import Path
 
 from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.writers import WAVE
-from goldbench.pipeline.config import Config
+from goldbench.pipeline.config import Config, JudgeMethod
 from goldbench.pipeline.errors import ModelUnavailable
 from goldbench.pipeline.explore.log_coverage import Comparison
 from goldbench.pipeline.explore.passage_pool import pooled
@@ -22,6 +22,7 @@ from goldbench.pipeline.explore.word_rules import is_foreign
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.gold_path import folder_of
 from goldbench.pipeline.grade.calls import Asking
+from goldbench.pipeline.grade.judge_choice import choose_judge
 from goldbench.pipeline.grade.panel import Assessors, ModelPanel
 from goldbench.pipeline.grade.preparation import pools
 from goldbench.pipeline.grade.session import expected_escalation, more_calls
@@ -149,14 +150,14 @@ class Reader:
         problem = None
         try:
             async with self.panel.open({}) as panel:
-                answers = await self._ask(panel, unread, tries=True)
+                answers, judges = await self._ask(panel, unread, tries=True)
         except ModelUnavailable as error:
             with self.panel.rehearse() as (recalled, _):
-                answers = await self._ask(recalled, unread, tries=False)
+                answers, judges = await self._ask(recalled, unread, tries=False)
             if self.panel.replay or not any(item.judgments for item in answers.slots):
                 raise
             problem = str(error)
-        return self._reading(unread, answers, problem)
+        return self._reading(unread, answers, len(judges.assessors), problem)
 
     async def plan(self, unread: Mapping[str, Unread]) -> list[PlannedStage]:
         """Return what reading every passage would take; send and write nothing.
@@ -165,14 +166,18 @@ class Reader:
             unread: The undecided queries, by id.
         """
         with self.panel.rehearse() as (panel, report):
-            answers = await self._ask(panel, unread, tries=False)
+            answers, _ = await self._ask(panel, unread, tries=False)
             stages = list(report())
         open_ = sum(not (item.slot.planted or item.judgments) for item in answers.slots)
         more = more_calls(len(panel.others), self.panel.config.grade.panel)
         return [*stages, *expected_escalation(stages, open_, more)]
 
-    async def _ask(self, panel: Assessors, unread: Mapping[str, Unread], *, tries: bool) -> Answers:
-        """Ask about the first passages of each query, then about the others where none of the first answers it."""
+    async def _ask(self, panel: Assessors, unread: Mapping[str, Unread], *, tries: bool) -> tuple[Answers, Assessors]:
+        """Ask about the first passages of each query, then about the others where none of the first answers it.
+
+        Returns:
+            The answers, and the judges that were chosen for them.
+        """
         per_call = self.panel.config.grade.passages_per_call
         first = max(FIRST, per_call)
         asked = {key: one for key, one in unread.items() if one.passages and not tells_how_to_judge(one.text)}
@@ -191,20 +196,23 @@ class Reader:
                 stops=True,
             )
             async with calls_shown(panel, step, self.progress):
+                method = self.panel.config.grade.method
+                if checks and tries and not self.panel.batches and method is not JudgeMethod.WRITTEN:
+                    choice = await choose_judge(asking, checks, must=method is JudgeMethod.YES_NO)
+                    asking, panel = choice.asking, choice.asking.panel
                 _take(found, await asking.ask([*checks, *_slots(asked, slice(first))], per_call=per_call))
                 rest = {key: one for key, one in asked.items() if key not in _answered(found, panel)}
                 step.advance(sum(len(one.passages[first:]) for key, one in asked.items() if key not in rest))
                 if _checked(found).verdict is not CanaryVerdict.FAILED:
                     later = replace(asking, tries=False)
                     _take(found, await later.ask(_slots(rest, slice(first, None)), per_call=per_call))
-        return found
+        return found, panel
 
-    def _reading(self, unread: Mapping[str, Unread], answers: Answers, problem: str | None) -> Reading:
+    def _reading(self, unread: Mapping[str, Unread], answers: Answers, judges: int, problem: str | None) -> Reading:
         name = self.panel.config.model.name or ""
         checked, pairs = _checked(answers), _by_query(answers)
         why = "the model's server failed" if problem else answers.limit or "no usable reply"
         passed = checked.asked and checked.verdict is not CanaryVerdict.FAILED and _all_checked(answers)
-        judges = 1 + len(self.panel.asked.others)
         decisions = {key: decided(one, pairs.get(key, {}), name, why, judges) for key, one in unread.items() if passed}
         return Reading(
             model=name,

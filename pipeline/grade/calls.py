@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -252,7 +252,7 @@ class Asking:
         judge = self.panel.canary_many if all(slot.planted for slot in group) else self.panel.many
         pairs = [self._pair(slot) for slot in group]
         try:
-            firsts = await judge.judge(pairs)
+            firsts = await judge.judge_each(pairs)
         except CallFailed as error:
             return [Answered(slot, failures=(_failure(slot.stage, slot, error),)) for slot in group]
         answered = []
@@ -324,12 +324,13 @@ class Asking:
 
 def remembered(earlier: Earlier) -> tuple[Known, Known]:
     """Return the judgments of an earlier grading, of pairs and of sources, by query, chunk, assessor and canary."""
-
-    def by_key(judgments: Sequence[Judgment]) -> Known:
-        own = (item for item in judgments if item.shared_from is None)
-        return {(item.query_id, item.chunk_id, item.assessor, item.canary): item for item in own}
-
     return by_key(earlier.judgments), by_key(earlier.checks)
+
+
+def by_key(judgments: Iterable[Judgment]) -> Known:
+    """Return judgments by query, chunk, assessor and canary, without those that near-duplicates share."""
+    own = (item for item in judgments if item.shared_from is None)
+    return {(item.query_id, item.chunk_id, item.assessor, item.canary): item for item in own}
 
 
 def _failure(stage: str, slot: Slot, error: CallFailed) -> Failure:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 from goldbench.pipeline.config import GradeSettings
 from goldbench.pipeline.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
 from goldbench.pipeline.grade.gradable_set import GradableSet
+from goldbench.pipeline.grade.panel import Assessors
 from goldbench.pipeline.grade.retriever_pool import Pool
 from goldbench.pipeline.grade.slots import Answers
 from goldbench.pipeline.measures.statistics.guardrails import failed_guardrails, guardrails
@@ -160,19 +161,13 @@ def _rows(pool: Pool) -> Iterator[Pooled]:
 
 
 def figures(
-    settings: GradeSettings,
-    assessors: Sequence[str],
-    pool: Pool,
-    answers: Answers,
-    made: Outcome,
-    *,
-    own: str | None = None,
+    settings: GradeSettings, panel: Assessors, pool: Pool, answers: Answers, made: Outcome, *, own: str | None = None
 ) -> Grading:
     """Return the figures of a grading.
 
     Args:
         settings: The settings of the grading.
-        assessors: The names of the judges.
+        panel: The judges.
         pool: The pool.
         answers: What the judges answered.
         made: The result of the answers.
@@ -188,10 +183,12 @@ def figures(
     shared = sum(row.shared_from is not None for row in _rows(pool))
     several = [[item.relevance for item in judgments] for judgments in pairs.values() if len(judgments) > 1]
     return Grading(
-        assessors=list(assessors),
+        assessors=list(panel.assessors),
         panel=settings.panel.value,
         depth=settings.depth,
-        passages_per_call=settings.passages_per_call,
+        passages_per_call=settings.passages_per_call if panel.many else 1,
+        method="written" if panel.thresholds is None else "yes-no",
+        thresholds=panel.thresholds and astuple(panel.thresholds),
         retrievers=list(pool.retrievers),
         runs=list(pool.runs),
         feedback=sum(row.origin is Origin.FEEDBACK for row in _rows(pool)),

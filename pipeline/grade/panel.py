@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldbench.pipeline.build.writers import open_answers, prompt_of
-from goldbench.pipeline.config import Config, Panel
+from goldbench.pipeline.config import Config, JudgeMethod, Panel
 from goldbench.pipeline.errors import UsageError
 from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
@@ -18,7 +18,7 @@ from goldbench.pipeline.llm.prices import added, check_price
 from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
 from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.pipeline.ports import ChatModel, Traffic
-from goldbench.pipeline.stages.judge import Judge, ManyJudge, assessor
+from goldbench.pipeline.stages.judge import YES_NO, Judge, ManyJudge, Thresholds, YesNoJudge
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.manifest import StageUsage
 
@@ -31,15 +31,19 @@ ACCOUNTS = (GRADING, CANARY, CHECK, ESCALATION)
 
 @dataclass(frozen=True, slots=True)
 class Assessors:
-    """Every assessor, ready to be asked; ``many`` is set if several passages go into one call."""
+    """Every assessor, ready to be asked; ``many`` is set if several passages go into one call.
 
-    first: Judge
-    canary: Judge
-    check: Judge
+    ``alternative`` is the first judge asked for yes or no, if these judge in writing.
+    """
+
+    first: Judge | YesNoJudge
+    canary: Judge | YesNoJudge
+    check: Judge | YesNoJudge
     others: tuple[Judge, ...]
     many: ManyJudge | None
     canary_many: ManyJudge | None
     everybody: bool
+    alternative: YesNoJudge | None = None
     traffic: Callable[[], Traffic] | None = None
     patience_s: float = PATIENCE_S
 
@@ -49,26 +53,39 @@ class Assessors:
         first = self.many.assessor if self.many else self.first.assessor
         return (first, *(judge.assessor for judge in self.others))
 
-
-@dataclass(frozen=True, slots=True)
-class Wordings:
-    """The prompts of a panel, and their digests."""
-
-    first: Prompt
-    many: Prompt | None
-    others: tuple[tuple[str | None, Prompt], ...]
-    """The model of each further assessor, None for the first one's, and its prompt."""
-
     @property
     def digests(self) -> dict[str, str]:
         """The SHA-256 of every prompt in use, by its id."""
-        prompts = [self.first, *([self.many] if self.many else []), *(prompt for _, prompt in self.others)]
-        return {prompt.id: prompt.sha256 for prompt in prompts}
+        judges = [self.first, *([self.many] if self.many else []), *self.others]
+        return {judge.prompt.id: judge.prompt.sha256 for judge in judges}
 
-    def assessors(self, model: str) -> list[str]:
-        """Return the names of the assessors, the first judge first."""
-        asked = [(None, self.many or self.first), *self.others]
-        return [assessor(name or model, prompt) for name, prompt in asked]
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """The thresholds of a judge by yes or no, None for one that grades in writing."""
+        return self.first.thresholds if isinstance(self.first, YesNoJudge) else None
+
+    def by_yes_no(self, thresholds: Thresholds) -> Assessors:
+        """Return the panel with a first judge that is asked for yes or no; other models still grade in writing."""
+        judge = self.alternative or self.first
+        assert isinstance(judge, YesNoJudge)
+        first, canary, check = (
+            replace(judge, stage=stage, thresholds=thresholds) for stage in (GRADING, CANARY, CHECK)
+        )
+        others = tuple(further for further in self.others if further.name != judge.name)
+        return replace(
+            self, first=first, canary=canary, check=check, others=others, many=None, canary_many=None, alternative=None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """The prompts of a panel."""
+
+    first: Prompt
+    many: Prompt | None
+    yes_no: Prompt
+    others: tuple[tuple[str | None, Prompt], ...]
+    """The model of each further assessor, None for the first one's, and its prompt."""
 
 
 def wordings(config: Config) -> Wordings:
@@ -82,8 +99,9 @@ def wordings(config: Config) -> Wordings:
         raise UsageError(f"grade.judges: {config.model.name} is the first judge already; name other models")
     first = prompt_of(GRADE, folder)
     many = prompt_of(MANY, folder) if config.grade.passages_per_call > 1 else None
-    paraphrases = [(None, prompt_of(name, folder)) for name in PARAPHRASES]
-    return Wordings(first, many, tuple((judge, first) for judge in judges) or tuple(paraphrases))
+    paraphrases: list[tuple[str | None, Prompt]] = [(None, prompt_of(name, folder)) for name in PARAPHRASES]
+    named: list[tuple[str | None, Prompt]] = [(judge, first) for judge in judges]
+    return Wordings(first, many, prompt_of(YES_NO, folder), tuple(named or paraphrases))
 
 
 def assemble(
@@ -104,7 +122,7 @@ def assemble(
         return Judge(model=models[model or name], name=model or name, prompt=prompt, stage=stage)
 
     many = asked.many
-    return Assessors(
+    panel = Assessors(
         first=judge(GRADING),
         canary=judge(CANARY),
         check=judge(CHECK),
@@ -112,9 +130,11 @@ def assemble(
         many=ManyJudge(model=main, name=name, prompt=many, stage=GRADING) if many else None,
         canary_many=ManyJudge(model=main, name=name, prompt=many, stage=CANARY) if many else None,
         everybody=config.grade.panel is Panel.ALL,
+        alternative=YesNoJudge(model=main, name=name, prompt=asked.yes_no),
         traffic=traffic,
         patience_s=config.model.patience_s,
     )
+    return panel.by_yes_no(Thresholds()) if config.grade.method is JudgeMethod.YES_NO else panel
 
 
 class ModelPanel:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.writers import WAVE
+from goldbench.pipeline.config import JudgeMethod
 from goldbench.pipeline.config import Panel as Setting
 from goldbench.pipeline.errors import JudgeFailed, Message, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
@@ -16,12 +17,14 @@ from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.grade.calls import Asking, grouped, remembered
 from goldbench.pipeline.grade.gradable_set import GradableSet, read_gradable
 from goldbench.pipeline.grade.graded_files import manifest_of, with_refusal, write_graded
+from goldbench.pipeline.grade.judge_choice import choose_judge
 from goldbench.pipeline.grade.outcome import figures, outcome_of
 from goldbench.pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pool, Pools, pool_of
 from goldbench.pipeline.grade.slots import Answers, Slot, own_answers_missing, slots_of
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
+from goldbench.pipeline.stages.judge import Thresholds
 from goldbench.pipeline.text.display import amount, dollars, queries
 from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, RefusedGrading, StageUsage
 
@@ -190,7 +193,8 @@ async def plan_folder(folder: Path, work: Work) -> tuple[Sequence[PlannedStage],
     gold = read_gradable(home, manifest)
     pool = _pool(gold, work)
     slots = slots_of(gold, pool, share=work.panel.config.grade.canaries, judge=_judge(work))
-    with work.panel.rehearse() as (panel, report):
+    with work.panel.rehearse() as (rehearsed, report):
+        panel = _as_before(rehearsed, manifest, work)
         await _ask(gold, panel, slots, work)
         stages = report()
         asking = _asking(gold, panel, work, advance=lambda _: None)
@@ -208,7 +212,7 @@ def expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: floa
         factor: Calls of the further judges per pair, see `more_calls`.
     """
     first = next((row for row in stages if row.stage == "grade"), None)
-    if first is None or not first.requests:
+    if first is None or not first.requests or not factor:
         return []
     return [
         PlannedStage(
@@ -268,15 +272,24 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     if grading is None or not is_graded(manifest):
         return
     prompts = {name: digest for name, digest in manifest.prompts.items() if name.startswith("grade")}
-    wanted = work.panel.asked.assessors(work.panel.config.model.name or "")
-    if grading.assessors != wanted or prompts != work.panel.asked.digests:
-        changed = "other wordings" if grading.assessors == wanted else ", ".join(grading.assessors)
+    with work.panel.rehearse() as (rehearsed, _):
+        panel = _as_before(rehearsed, manifest, work)
+    if grading.assessors != list(panel.assessors) or prompts != panel.digests:
+        changed = "other wordings" if grading.assessors == list(panel.assessors) else ", ".join(grading.assessors)
         raise OutputError(
             Message(
                 "{}: is graded already, by {}; give {replace=True} to put the grades of {} in their place",
-                *(place, changed, wanted[0]),
+                *(place, changed, panel.assessors[0]),
             )
         )
+
+
+def _as_before(panel: Assessors, manifest: Manifest, work: Work) -> Assessors:
+    """Return the panel with the way of judging, and its thresholds, that the set was graded with."""
+    method, grading = work.panel.config.grade.method, manifest.grading
+    if grading is None or grading.thresholds is None or work.replace or method is JudgeMethod.WRITTEN:
+        return panel
+    return panel.by_yes_no(Thresholds(*grading.thresholds))
 
 
 def _judge(work: Work) -> str:
@@ -292,14 +305,11 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
     settings = work.panel.config.grade
     pool = _pool(gold, work)
     slots = slots_of(gold, pool, share=settings.canaries, judge=_judge(work))
-    for line in await forecast(gold, slots, work):
-        work.say(line)
     spent = {**work.spent, **work.pools.usage()}
-    async with work.panel.open(spent) as panel:
-        answers = await _ask(gold, panel, slots, work)
-        assessors = panel.assessors
+    async with work.panel.open(spent) as opened:
+        panel, answers = await _judge_all(gold, _as_before(opened, manifest, work), slots, work)
     made = outcome_of(gold, pool, answers)
-    grading = figures(settings, assessors, pool, answers, made, own=own_answers_missing(gold, _judge(work)))
+    grading = figures(settings, panel, pool, answers, made, own=own_answers_missing(gold, _judge(work)))
     if work.pools.again and manifest.grading is not None:
         grading = grading.model_copy(update={"depth": manifest.grading.depth})
     usage = {**work.pools.usage(), **work.panel.usage()}
@@ -308,7 +318,7 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
         made,
         grading,
         failures=answers.failures,
-        prompts=work.panel.asked.digests,
+        prompts=panel.digests,
         usage=usage,
         again=is_graded(manifest) and not work.replace,
     )
@@ -318,6 +328,27 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
         return replace(found, manifest=with_refusal(manifest, told, usage, str(refusal)), refusal=refusal)
     write_graded(place, gold, pool, made, grading)
     return found
+
+
+async def _judge_all(
+    gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work: Work
+) -> tuple[Assessors, Answers]:
+    """Choose how the model judges, say what that will take, and judge every pair."""
+    config, known = work.panel.config, is_graded(gold.manifest) and not work.replace
+    with work.progress.stage("grade", len(slots)) as step:
+        asking = _asking(gold, panel, work, advance=lambda _: None)
+        seconds: float | None = None
+        async with calls_shown(panel, step, work.progress):
+            if not known and not work.panel.batches and config.grade.method is not JudgeMethod.WRITTEN:
+                choice = await choose_judge(asking, slots, must=config.grade.method is JudgeMethod.YES_NO)
+                asking = choice.asking
+                if choice.line:
+                    work.say(choice.line)
+                seconds = choice.seconds_a_call
+            for line in await forecast(gold, slots, work, asking, seconds_a_call=seconds):
+                work.say(line)
+            asking = replace(asking, advance=step.advance)
+            return asking.panel, await asking.ask(slots, per_call=config.grade.passages_per_call)
 
 
 async def _ask(gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work: Work) -> Answers:
@@ -341,17 +372,23 @@ def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callabl
     )
 
 
-async def forecast(gold: GradableSet, slots: Sequence[Slot], work: Work) -> list[str]:
+async def forecast(
+    gold: GradableSet, slots: Sequence[Slot], work: Work, chosen: Asking, *, seconds_a_call: float | None
+) -> list[str]:
     """Return lines on what grading will take: calls counted, tokens and money estimated from a sample of prompts.
 
     Args:
         gold: The set.
         slots: The pairs to judge.
         work: What the grading works with.
+        chosen: How the panel will be asked.
+        seconds_a_call: How long a call of the judge checks took, if any was made.
     """
     per_call = work.panel.config.grade.passages_per_call
-    with work.panel.rehearse() as (panel, report):
-        asking = _asking(gold, panel, work, advance=lambda _: None)
+    with work.panel.rehearse() as (rehearsed, report):
+        thresholds = chosen.panel.thresholds
+        panel = rehearsed if thresholds is None else rehearsed.by_yes_no(thresholds)
+        asking = replace(chosen, panel=panel)
         calls = [group for group in grouped(slots, per_call, asking.is_known) if not asking.is_known(group[0])]
         sample = calls[:: max(1, len(calls) // _SAMPLE)]
         await asking.ask([slot for group in sample for slot in group], per_call=per_call)
@@ -375,4 +412,7 @@ async def forecast(gold: GradableSet, slots: Sequence[Slot], work: Work) -> list
         f"{requests:,} requests ({requests / count:.1f} a query), and about {pairs * more:,.0f} of the further judges; "
         f"about {spent[0]:,.0f} tokens in, {spent[1]:,.0f} out; {money}."
     )
+    if seconds_a_call is not None and requests:
+        minutes = requests * (1 + more) * seconds_a_call / work.panel.config.model.calls_at_once / 60
+        line += f" At {seconds_a_call:.1f} s a call this takes about {max(1, round(minutes)):,} min."
     return [line]

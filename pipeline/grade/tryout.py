@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import tomllib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,22 +21,24 @@ from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.steps import trial_of
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.build.writers import ModelWriter, open_answers, writer_for
-from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, Message, ModelUnfit, UsageError
+from goldbench.pipeline.config import Config, JudgeMethod
+from goldbench.pipeline.errors import InputError, Message, ModelUnfit, UsageError
 from goldbench.pipeline.formats.documents.sources import Found
+from goldbench.pipeline.grade.calls import Asking, by_key
+from goldbench.pipeline.grade.judge_choice import choose_judge
 from goldbench.pipeline.grade.panel import CANARY, ModelPanel
+from goldbench.pipeline.grade.slots import Answers, Slot
 from goldbench.pipeline.llm.preflight import Trait, preflight
 from goldbench.pipeline.llm.probe import probe
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Progress, Speed, Traffic, Writing
-from goldbench.pipeline.stages.canaries import TRAPS, Planted, findings, plant, tally
+from goldbench.pipeline.stages.canaries import TRAPS, findings, plant, tally
 from goldbench.pipeline.stages.chunk import chunk_documents
-from goldbench.pipeline.stages.judge import Judge, Pair
 from goldbench.pipeline.stages.select import READY, Limits, fault
 from goldbench.pipeline.text.display import amount
 from goldbench.pipeline.text.display import queries as count_of
 from goldbench.schemas.corpus import Chunk, Document, Evidence
-from goldbench.schemas.judgment import Canary, Judgment
+from goldbench.schemas.judgment import Canary
 from goldbench.schemas.manifest import CanaryVerdict, StageUsage
 from goldbench.schemas.query import Query
 
@@ -239,41 +240,50 @@ def _speed(speed: Speed | None, drawn: Drawn) -> Finding:
     return Finding("speed", says)
 
 
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The queries of the sample, whose planted pairs bring their own texts."""
+
+    queries: Sequence[Query]
+
+    def text_of(self, chunk_id: str) -> str:
+        raise KeyError(chunk_id)
+
+
 async def _judged(config: Config, answers: Path, tried: Tried, progress: Progress) -> None:
     """Let the model judge planted answers and fakes of the sample, and enter how it did."""
     chunks, queries = sample()
     planted = list(plant(queries, count=_CHECKS, chunks=Held(chunks), pooled=lambda _: ()))
+    slots = [Slot(pair.query, pair.chunk_id, planted=pair) for pair in planted]
     panel = ModelPanel(config, answers, say=tried.note)
-    failed: Counter[str] = Counter()
     async with panel.open(tried.usage) as assessors:
-        with progress.stage("try judging", len(planted)) as step:
-
-            async def judged(one: Planted) -> Judgment | None:
-                try:
-                    return await _judgment(assessors.canary, one)
-                except CallFailed as error:
-                    failed[error.kind] += 1
-                except LimitReached:
-                    failed["limit"] += 1
-                finally:
-                    step.advance(1)
-                return None
-
+        with progress.stage("try judging", len(slots)) as step:
+            asking = Asking(
+                gold=_Sample(queries),
+                panel=assessors,
+                concurrency=2 * config.model.calls_at_once,
+                advance=step.advance,
+                known={},
+                known_checks={},
+            )
             async with calls_shown(assessors, step, progress):
-                given = [one for one in await asyncio.gather(*map(judged, planted)) if one is not None]
+                checked = await asking.ask(slots, per_call=1)
+                tried.findings.append(_judging("judging", checked))
+                if assessors.thresholds is None and config.grade.method is not JudgeMethod.WRITTEN:
+                    known = replace(asking, known=by_key(checked.canaries()))
+                    chosen = (await choose_judge(known, slots)).asking
+                    if chosen.panel.thresholds is not None:
+                        tried.findings.append(_judging("judging by yes or no", await chosen.ask(slots, per_call=1)))
     tried.usage |= {"canary": panel.usage().get(CANARY, StageUsage())}
-    tried.findings.append(_judging(given, failed))
 
 
-async def _judgment(judge: Judge, one: Planted) -> Judgment:
-    pair = Pair(one.query.query_id, one.chunk_id, one.query.text, one.text, canary=one.kind)
-    return await judge.judge(pair)
-
-
-def _judging(given: Iterable[Judgment], failed: Mapping[str, int]) -> Finding:
+def _judging(subject: str, answers: Answers) -> Finding:
     """Return how the model did as a judge."""
-    counts = tally(given)
-    found = findings(counts, unanswered=sum(failed.values()))
+    counts = tally(answers.canaries())
+    failed = Counter(failure.kind for failure in answers.failures)
+    failed["limit"] = sum(item.limit is not None for item in answers.slots)
+    failed += Counter()  # without those that never came
+    found = findings(counts, unanswered=failed.total())
     fakes, accepted = (sum(counts.get(kind, (0, 0))[part] for kind in TRAPS) for part in (0, 1))
     shown, recognised = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
     says = (
@@ -283,5 +293,5 @@ def _judging(given: Iterable[Judgment], failed: Mapping[str, int]) -> Finding:
     if failed:
         says += "; replies that could not be used: " + ", ".join(f"{kind} {count}" for kind, count in failed.items())
     if found.verdict is CanaryVerdict.FAILED:
-        return Finding("judging", f"{says}; let another model grade", good=False)
-    return Finding("judging", says, good=found.verdict is CanaryVerdict.PASSED or None)
+        return Finding(subject, f"{says}; let another model grade", good=False)
+    return Finding(subject, says, good=found.verdict is CanaryVerdict.PASSED or None)

@@ -24,7 +24,7 @@ from goldbench.pipeline.llm.exchange_end import (
     was_refused,
 )
 from goldbench.pipeline.llm.headers import allowance
-from goldbench.pipeline.llm.likelihoods import likelihood_of
+from goldbench.pipeline.llm.likelihoods import likelihood_of, yes_probability
 from goldbench.pipeline.llm.prices import PriceList
 from goldbench.pipeline.llm.reply import Misfit, read_answer, repeats_itself
 from goldbench.pipeline.llm.reply_body import (
@@ -47,7 +47,10 @@ _ABSURD = 2**40
 _FILTERED = ("content_filter", "content_policy", "content management policy", "responsible ai", "safety system")
 _MODEL_WORDS = ("model_not_found", "does not exist", "deploymentnotfound", "not found, try pulling", "unknown model")
 CONTENT_FILTER = "the provider's content filter stopped it"
+NO_PROBABILITY = "no-probability"
+"""The kind of failure where a server does not say how likely yes and no are."""
 _MEANING = {
+    NO_PROBABILITY: "the server does not say how likely yes and no are",
     "refusal": "the model declined to answer",
     "content-filter": CONTENT_FILTER,
     "cut-off": "the reply ran on until the limit of {} tokens",
@@ -178,6 +181,8 @@ def answered(
         ReplyRejected: The reply cannot be used.
     """
     reply = _reply(found, headers, model=model, prices=prices)
+    if request.yes_or_no:
+        return _weighed_answer(request, reply, yes_probability(first_choice(found)))
     outcome = _outcome(found, reply)
     most = most_characters(request.max_tokens, THINKING)
     if len(reply.text) > most:  # the server keeps no limit on tokens
@@ -196,6 +201,15 @@ def answered(
         raise ReplyRejected("loop", _MEANING["loop"], reply=reply)
     message = f"the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
     raise ReplyRejected("misfit", message, reply=reply, problems=problems)
+
+
+def _weighed_answer(request: ChatRequest[T], reply: Reply, probability: float | None) -> Answered[T]:
+    """Return the probability of yes as the answer; the reply that is stored holds it and not the one token."""
+    if probability is None:
+        raise ReplyRejected(NO_PROBABILITY, _MEANING[NO_PROBABILITY], reply=reply)
+    answer = request.answer.model_validate({"yes": probability})
+    reply = replace(reply, text=answer.model_dump_json())
+    return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
 
 
 def _reply(found: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:

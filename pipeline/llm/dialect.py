@@ -24,6 +24,8 @@ FIXED = "fixed_messages"
 _STREAM = re.compile(r"(?=.*\bstream)(?=.*(?:\bonly|must|requires?|enable|set to true|non-stream))", re.DOTALL)
 """A refusal of a request that asks for no stream."""
 _ROLES = ("user", "assistant")
+LISTED_TOKENS = 5
+"""How many of the likeliest first tokens are asked for: yes and no in two spellings; some servers list no more."""
 FORMATS = ("json_schema", "json_object", "text")
 _ERRORS_BORNE = {502: 3, 503: 3, 504: 3, 529: 3}
 """How many of the same errors of a server that has answered nothing yet teach a simpler dialect; two of another 5xx."""
@@ -126,7 +128,7 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
         settings: The model, and the room of a model that thinks before it answers.
     """
     system, user = sendable(request.system), sendable(request.user)
-    if dialect.format != "json_schema":
+    if dialect.format != "json_schema" and not request.yes_or_no:
         system += _JSON_ONLY + sent_text(request.answer)
     if dialect.system and system:
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
@@ -138,8 +140,8 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     for reply, complaint in request.earlier if isinstance(request, Repeat) else ():
         messages += [{"role": "assistant", "content": sendable(reply)}, {"role": "user", "content": complaint}]
     body: dict[str, Any] = {"model": settings.name, "messages": messages}
-    if request.weighed and dialect.likelihoods:
-        body |= {"logprobs": True, "top_logprobs": 1}
+    if (request.weighed or request.yes_or_no) and dialect.likelihoods:
+        body |= {"logprobs": True, "top_logprobs": LISTED_TOKENS if request.yes_or_no else 1}
     body[dialect.length] = request.max_tokens + (settings.reasoning_tokens if dialect.thinks else 0)
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
@@ -147,7 +149,7 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
         body |= {"stream": True, **({"stream_options": {"include_usage": True}} if dialect.counted else {})}
     if settings.file is not None:  # with a seed, the same request has the same reply
         body |= {"seed": request.variant, FIXED: fixed}
-    return body | _answer_format(request, dialect)
+    return body if request.yes_or_no else body | _answer_format(request, dialect)
 
 
 def _answer_format(request: ChatRequest[T], dialect: Dialect) -> dict[str, Any]:

@@ -12,13 +12,19 @@ from goldbench.pipeline.ports import Likelihood
 
 _FRAME = re.compile(r'[{\s]*"[^"]*"\s*:\s*"')
 """The JSON before the text of a reply with one field."""
+_YES = ("yes", "ja", "oui", "sí", "si", "sim", "是", "はい", "да", "نعم", "हाँ")
+_NO = ("no", "nein", "non", "não", "否", "不", "不是", "いいえ", "нет", "لا", "नहीं")
+"""Words for yes and no; asked in English, some models answer in the language of the passage."""
+_AROUND = " \t\n▁Ġ.*\"'"
+"""What may stand around the word in a token; the two letters are how some tokenizers show a space."""
+_LEAST_SHARE = 0.5
+"""The least that yes and no take together of the first token."""
 
 
 def likelihood_of(choice: Mapping[str, Any]) -> Likelihood | None:
     """Return the likelihood of the text in the first choice of a response, None where the server gives none."""
-    listed = choice.get("logprobs")
-    tokens = listed.get("content") if isinstance(listed, dict) else None
-    if not isinstance(tokens, list) or not tokens:
+    tokens = _tokens(choice)
+    if not tokens:
         return None
     try:
         pairs = [(str(token["token"]), float(token["logprob"])) for token in tokens]
@@ -41,6 +47,34 @@ def _inside(pairs: list[tuple[str, float]]) -> list[float]:
             found.append(value)
         place += len(token)
     return found
+
+
+def yes_probability(choice: Mapping[str, Any]) -> float | None:
+    """Return how likely the first token is yes rather than no; None if the server does not list tokens.
+
+    Spellings count together ("Yes", " yes"). None too if the model would mostly begin with something else, such as a
+    thought: then the ratio of two unlikely words says nothing.
+    """
+    tokens = _tokens(choice)
+    listed = tokens[0].get("top_logprobs") if tokens and isinstance(tokens[0], dict) else None
+    shares = dict.fromkeys((*_YES, *_NO), 0.0)
+    try:
+        for token in listed or ():
+            word = str(token["token"]).strip(_AROUND).casefold()
+            value = float(token["logprob"])
+            if word in shares and not math.isnan(value):
+                shares[word] += math.exp(min(0.0, value))
+    except (KeyError, TypeError, ValueError):
+        return None
+    yes = math.fsum(shares[word] for word in _YES)
+    both = yes + math.fsum(shares[word] for word in _NO)
+    return yes / both if both >= _LEAST_SHARE else None
+
+
+def _tokens(choice: Mapping[str, Any]) -> list[Any]:
+    listed = choice.get("logprobs")
+    tokens = listed.get("content") if isinstance(listed, dict) else None
+    return tokens if isinstance(tokens, list) else []
 
 
 def dumped(likelihood: Likelihood | None) -> str:

@@ -167,7 +167,7 @@ class Planning:
             if known is None:
                 known = estimate_answer(answer_schema(request.answer), items=self.items.get(request.prompt, 1))
             self._outputs[request.prompt] = known
-        return self._outputs[request.prompt]
+        return min(self._outputs[request.prompt], request.max_tokens)
 
     def _calibrate(self, request: ChatRequest[T], stored: StoredReply) -> None:
         ratios = self._ratios[request.prompt]

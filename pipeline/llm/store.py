@@ -28,7 +28,7 @@ from goldbench.pipeline.ports import Usage
 
 R = TypeVar("R")
 
-KEPT_REJECTIONS = frozenset({"misfit", "refusal", "content-filter", "cut-off", "loop"})
+KEPT_REJECTIONS = frozenset({"misfit", "no-probability", "refusal", "content-filter", "cut-off", "loop"})
 """The kinds of rejected replies that are stored, because they were paid for; any other reply is asked for again."""
 
 _LEASE_S, _HEARTBEAT_S = 60.0, 10.0

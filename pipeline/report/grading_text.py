@@ -43,6 +43,9 @@ def graded_lines(record: Manifest | RefusedGrading) -> Iterator[str]:
         yield f"feedback: {amount(grading.feedback, 'pair')} that users clicked or voted on; no click is a label"
     mix = ", ".join(f"{grade}: {grading.grades.get(grade, 0):,}" for grade in (3, 2, 1, 0))
     yield f"grades: {mix}" + (f", unjudged {grading.unjudged:,}" if grading.unjudged else "")
+    if grading.thresholds is not None:
+        topic, helps, full = grading.thresholds
+        yield f"judged by how likely yes is: grade 1 from {topic:.0%}, 2 from {helps:.0%}, 3 from {full:.0%}"
     apart = sum(count for spread, count in grading.spread.items() if spread)
     yield (
         f"doubtful: {amount(grading.escalated, 'pair')} graded by further judges (of {', '.join(grading.assessors)}), "
@@ -142,10 +145,11 @@ def plan_notes(stages: Sequence[PlannedStage], *, queries: int, model: str, doub
     """
     requests = sum(row.requests for row in stages if not row.stage.endswith("(about)"))
     count = max(1, queries)
-    yield (
-        f"{amount(requests, 'request')} for {count_of(queries)}, {requests / count:.1f} per query; exact if "
-        f"every reply holds the required quote. About {100 * doubtful:.0f} % of the pairs go to a second judge."
-    )
+    line = f"{amount(requests, 'request')} for {count_of(queries)}, {requests / count:.1f} per query"
+    if any(row.stage.endswith("(about)") for row in stages):
+        line += "; exact if every reply holds the required quote. "
+        line += f"About {100 * doubtful:.0f} % of the pairs go to a second judge"
+    yield f"{line}."
     known = [row.usd for row in stages]
     if known and all(usd is not None for usd in known):
         yield f"About {dollars(sum(usd or 0.0 for usd in known) / count)} per query."

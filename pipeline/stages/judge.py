@@ -14,18 +14,22 @@ from pydantic import BaseModel
 
 from goldbench.pipeline.errors import CallFailed
 from goldbench.pipeline.ports import ChatModel, ChatRequest
+from goldbench.pipeline.text.boundaries import sentence_spans
 from goldbench.pipeline.text.evidence import find_quote
 from goldbench.pipeline.text.injection import delimiter, tells_how_to_judge
 from goldbench.pipeline.text.words import word_count
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.judgment import Canary, Flag, Judgment
 from goldbench.schemas.relevance import RELEVANT, Relevance
-from goldbench.schemas.replies import Grade, Grades, PassageGrade
+from goldbench.schemas.replies import Grade, Grades, PassageGrade, YesNo
 
 A = TypeVar("A", bound=BaseModel)
 
 SHORTEST_QUOTE = 3
 """Fewest words of a quotation. A shorter one stands in nearly every passage, unless it is the whole passage."""
+
+YES_NO = "grade-yes-no.v1"
+"""The prompt of the judge by yes or no."""
 
 _ONE_ANSWER, _MANY_ANSWER = 400, 180
 """Most tokens of a reply, and tokens added for each of several passages."""
@@ -154,7 +158,7 @@ class ManyJudge(_Assessor):
 
     __slots__ = ()
 
-    async def judge(self, pairs: Sequence[Pair]) -> list[Judgment | None]:
+    async def judge_each(self, pairs: Sequence[Pair]) -> list[Judgment | None]:
         """Return the judgment of each pair; None if the reply grades the pair not at all or twice.
 
         Raises:
@@ -182,6 +186,79 @@ class ManyJudge(_Assessor):
         )
         found = [[item for item in reply.passages if item.number == number] for number in range(1, len(pairs) + 1)]
         return [_Said(items[0], _line(reply.intent)) if len(items) == 1 else None for items in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The least probability of yes for the grades 1, 2 and 3."""
+
+    topic: float = 0.25
+    helps: float = 0.5
+    answers: float = 0.65
+
+    def grade(self, probability: float) -> Relevance:
+        """Return the grade of a probability."""
+        return Relevance(sum(probability >= least for least in (self.topic, self.helps, self.answers)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YesNoJudge:
+    """An assessor that asks one question and reads how likely yes is; it quotes nothing, so no grade is capped.
+
+    Sentences that tell a judge how to grade are left out of what it reads, and the pair is flagged. An answer that is
+    said to be right is not shown: the source is asked about as every other passage is, and no second time.
+    """
+
+    model: ChatModel
+    name: str
+    prompt: Prompt
+    stage: str = "grade"
+    thresholds: Thresholds = Thresholds()
+
+    @property
+    def assessor(self) -> str:
+        """The name of the assessor."""
+        return assessor(self.name, self.prompt)
+
+    async def judge(self, pair: Pair) -> Judgment:
+        """Return the judgment of one pair.
+
+        Raises:
+            CallFailed: No probability came.
+        """
+        orders = tells_how_to_judge(pair.passage)
+        passage = _without_orders(pair.passage) if orders else pair.passage
+        probability = await self._probability(pair.query, passage)
+        grade = self.thresholds.grade(probability)
+        if orders and tells_how_to_judge(passage):  # over the end of a sentence
+            grade = min(grade, Relevance.SAME_TOPIC)
+        return Judgment(
+            query_id=pair.query_id,
+            chunk_id=pair.chunk_id,
+            relevance=grade,
+            assessor=self.assessor,
+            flag=Flag.INSTRUCTIONS_IN_TEXT if orders else Flag.NONE,
+            canary=pair.canary,
+            probability=round(probability, 6),
+        )
+
+    async def judge_each(self, pairs: Sequence[Pair]) -> list[Judgment]:
+        """Return the judgment of each pair, one call after another; raises as `judge`."""
+        return [await self.judge(pair) for pair in pairs]
+
+    async def _probability(self, query: str, passage: str) -> float:
+        system, user = self.prompt.render(delimiter=delimiter(passage), passage=passage, query=query)
+        request = ChatRequest(
+            stage=self.stage,
+            prompt=self.prompt.id,
+            system=system,
+            user=user,
+            answer=YesNo,
+            temperature=0.0,
+            max_tokens=1,
+            yes_or_no=True,
+        )
+        return (await self.model.complete(request)).answer.yes
 
 
 def _fault(said: _Said, pair: Pair) -> str | None:
@@ -233,3 +310,8 @@ def _answer(pair: Pair, mark: str) -> str:
 
 def _line(*parts: str) -> str:
     return " | ".join(line for part in parts if (line := " ".join(part.split())[:300]))
+
+
+def _without_orders(passage: str) -> str:
+    sentences = [passage[start:end] for start, end in sentence_spans(passage)]
+    return " ".join(sentence for sentence in sentences if not tells_how_to_judge(sentence))

@@ -239,6 +239,20 @@ def test_an_unanswerable_query_is_kept_apart_and_only_if_the_judged_passages_hol
     assert goldbench("validate", "run").returncode == 0
 
 
+def test_whether_a_query_has_an_answer_is_asked_by_yes_or_no_where_the_judge_is(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 24)
+    model_server.script(probabilities="openai")
+    command = asked(tmp_path, {"fact": 1, "unanswerable": 1}, model_server, grade='method = "yes-no"')
+    done = goldbench(*command, "--queries", 2, "--out", "run")
+    assert done.returncode == 0, done.stderr
+    check_unanswerable(tmp_path / "run")
+    judged = lines(tmp_path / "run" / "3-unanswerable-judgments.jsonl")
+    assert {row["assessor"] for row in judged} == {"m/grade-yes-no.v1"}
+    assert all(0 < float(str(row["probability"])) < 0.5 for row in judged)
+
+
 @pytest.mark.slow
 def test_a_query_that_should_have_no_answer_and_has_one_is_rejected(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle

@@ -116,3 +116,16 @@ def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_
     ):
         assert line in table
     assert "ok writing, prompt style full" in table
+
+
+def test_a_model_that_cannot_write_grades_is_tried_by_yes_or_no(
+    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    chunks, queries = sample()
+    texts = {chunk.chunk_id: chunk.text for chunk in chunks}
+    truth = {query.text: {texts[query.chunk_id]: 3} for query in queries}
+    model_server.script(judge={"truth": truth, "up": 1.0}, probabilities="openai")
+    done = goldbench_inside("doctor", "--try", *url)
+    lines = {line[4:].partition(": ")[0]: line for line in done.stdout.splitlines()}
+    assert lines["judging"].startswith("bad ")
+    assert "accepted 0 of 6 planted fakes, recognised 2 of 2 planted answers" in lines["judging by yes or no"]

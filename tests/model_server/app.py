@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.model_server.batches import Batches
 from tests.model_server.counters import Counters
 from tests.model_server.dialect import complaint_about
-from tests.model_server.judge import grade_answer
+from tests.model_server.judge import grade_answer, yes_or_no
 from tests.model_server.kind_writer import (
     completeness_answer,
     conversation_answer,
@@ -268,6 +268,10 @@ class ModelServer:
             if "grade" in json.dumps(schema.get("properties", {})) and "<<<PASSAGE" in user:
                 good = grade_answer(self.scenario.settings["judge"], body["model"], schema, system, user)
             message = message_for(action.get("reply", "good"), good)
+        weighed = _weighed(body, message[0]) if message else None
+        form = self.scenario.settings["probabilities"]
+        if message and body.get("max_tokens") == 1 and "<<<PASSAGE" in user:
+            message, weighed = yes_or_no(self.scenario.settings["judge"], body, user, form)
         text = message[0] or "" if message else ""
         usage = {"prompt_tokens": sum(4 + count_tokens(t) for _, t in said), "completion_tokens": count_tokens(text)}
         if self.scenario.settings["silent_thoughts"] or _fails_after_work(action):
@@ -284,9 +288,7 @@ class ModelServer:
         if message:
             content, finish, refusal = message
             row = {"role": "assistant", "content": content, "refusal": refusal}
-            completion["choices"] = [
-                {"index": 0, "message": row, "finish_reason": finish, "logprobs": _weighed(body, content)}
-            ]
+            completion["choices"] = [{"index": 0, "message": row, "finish_reason": finish, "logprobs": weighed}]
         if most := self.scenario.settings["context_read"]:
             usage["prompt_tokens"] = min(most, usage["prompt_tokens"])
         if self.scenario.settings["usage"] == "input":

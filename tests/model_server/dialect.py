@@ -40,6 +40,8 @@ def _complaint_about_chat(settings: dict[str, Any], body: dict[str, Any]) -> Com
         )
     if settings["no_system"] and any(m["role"] == "system" for m in body["messages"]):
         return _error(400, "Developer instruction is not enabled: role 'system' is not supported", param="messages")
+    if settings["probabilities"] == "refused" and "logprobs" in body:
+        return _error(400, "logprobs are not supported with this model.", param="logprobs")
     wanted = body.get("response_format") or {}
     if wanted.get("type") == "json_schema" and not settings["json_schema"]:
         return _error(400, "'response_format.type' must be 'json_object' or 'text'", param="response_format")

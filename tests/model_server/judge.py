@@ -11,11 +11,13 @@ other settings of that model}.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from typing import Any
 
 _QUERY = re.compile(r"<<<QUERY ([0-9a-f]{16})>>>\n(.*?)\n<<<END \1>>>", re.DOTALL)
 _PASSAGE = re.compile(r"<<<PASSAGE (?:\d+ )?([0-9a-f]{16})>>>\n(.*?)\n<<<END \1>>>", re.DOTALL)
+_ASKED = re.compile(r"\nQuery: (.*?)\n")
 _ORDER = re.compile(r"[^.!?\n]*(?:grade 3|perfectly relevant)[^.!?\n]*[.!?]?", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^\s.!?。！？।\n][^.!?。！？।\n]*[.!?。！？।]?")
 COMPLAINT = "An earlier reply gave the grade"
@@ -31,6 +33,32 @@ def grade_answer(settings: dict[str, Any] | None, model: str, schema: dict[str, 
         rows = [{"number": number, **_without(grade, "remark")} for number, grade in enumerate(grades, 1)]
         return {"intent": "to find out", "passages": rows}
     return {"intent": "to find out", **grades[0]}
+
+
+def yes_or_no(
+    settings: dict[str, Any] | None, body: dict[str, Any], user: str, form: str | None
+) -> tuple[tuple[str, str, None], dict[str, Any] | None]:
+    """Return the one token of a judge that is asked for yes or no, and its likelihood among others.
+
+    ``probabilities`` of the settings are those of yes by the true grade; ``yes_down`` is the share of pairs whose
+    probability is that of the grade 0.
+    """
+    told = {**(settings or {}), **(settings or {}).get("models", {}).get(body["model"], {})}
+    query, passage = _ASKED.search(user), _PASSAGE.search(user)
+    pair = (query.group(1) if query else "", passage.group(2) if passage else "")
+    grade = true_grade(told["truth"], *pair) if "truth" in told else _likely_grade(*pair)
+    if told.get("blind") or chance("yes", *pair) < told.get("yes_down", 0):
+        grade = 0
+    yes = told.get("probabilities", (0.05, 0.2, 0.6, 0.9))[grade] - 0.04 * chance("spread", *pair)
+    word = "Yes" if yes >= 0.5 else "No"
+    if not body.get("logprobs") or form is None:
+        return (word, "length", None), None
+    shares = {"Yes": 0.7 * yes, "yes": 0.3 * yes, "No": 0.8 * (1 - yes), " no": 0.2 * (1 - yes)}
+    tokens: list[dict[str, Any]] = [{"token": token, "logprob": math.log(share)} for token, share in shares.items()]
+    if form == "llama":
+        tokens = [{**row, "id": place, "bytes": list(row["token"].encode())} for place, row in enumerate(tokens)]
+    tokens = sorted(tokens, key=lambda row: -row["logprob"])[: body["top_logprobs"]]
+    return (word, "length", None), {"content": [{**tokens[0], "top_logprobs": tokens}]}
 
 
 def true_grade(truth: dict[str, dict[str, int]], query: str, passage: str) -> int:

@@ -13,6 +13,8 @@
 - ``context_read``: the most tokens of a prompt that it says it read
 - ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
 - ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
+- ``probabilities``: how tokens and their likelihoods are listed: ``openai`` or ``llama``; ``refused`` is an error, and
+  None lists the reply's own tokens alone
 - ``kinds``: how queries about several passages are written, see ``kind_writer.py``
 - ``levels``: how hard queries are if a prompt asks for it, see ``level_writer.py``
 - ``tokens_per_s``: how fast a reply is written; ``slots``: how many replies at once, the others wait (any, when None)
@@ -63,6 +65,7 @@ DEFAULTS: dict[str, Any] = {
     "batch_end": "completed",
     "judge": None,
     "kinds": None,
+    "probabilities": None,
     "levels": None,
     "tokens_per_s": None,
     "slots": None,
