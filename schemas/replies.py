@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
@@ -246,10 +246,12 @@ class PassageOrder(Answer):
     numbers: list[int] = Field(description="The numbers of the passages, the most relevant first, each once.")
 
 
-class ChosenQuestion(Answer):
-    """The reply to a small model's prompt; ``chosen_question`` says which questions there are."""
+class NumberedQuery(Answer):
+    """The reply to a prompt with numbered sentences; ``numbered_query`` says how many there are."""
 
-    question: str = Field(description="The question that the sentence answers best.")
+    query: str = Field(description="The query, as a user would type it.", json_schema_extra=most(SHORT))
+    sentence: int = Field(description="The number of the sentence that answers it.")
+    answer: str = Field(description="The answer, in a few words of that sentence.", json_schema_extra=most(SHORT))
 
 
 @cache
@@ -268,12 +270,13 @@ def passage_order(count: int) -> type[PassageOrder]:
     return create_model("PassageOrder", __base__=PassageOrder, numbers=(list[number], limits))
 
 
-@lru_cache(maxsize=4096)
-def chosen_question(questions: tuple[str, ...]) -> type[ChosenQuestion]:
-    """Return the schema of one of the given questions: a question that is not among them does not fit."""
-    one_of = Literal[questions]  # type: ignore[valid-type]  # known only when it runs
-    described = Field(description=_described(ChosenQuestion, "question"))
-    return create_model("ChosenQuestion", __base__=ChosenQuestion, question=(one_of, described))
+@cache
+def numbered_query(count: int) -> type[NumberedQuery]:
+    """Return the schema of a query about ``count`` sentences; a server is told the numbers, and any is read."""
+    number = Field(
+        description=_described(NumberedQuery, "sentence"), json_schema_extra={"sent": {"minimum": 1, "maximum": count}}
+    )
+    return create_model("NumberedQuery", __base__=NumberedQuery, sentence=(int, number))
 
 
 def _described(answer: type[Answer], field: str) -> str | None:

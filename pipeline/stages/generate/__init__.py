@@ -17,6 +17,7 @@ from goldbench.pipeline.stages.generate.several_passages import (
     ModelKindWriter,
     prompts_of_kinds,
 )
+from goldbench.pipeline.stages.generate.short_prompt import ShortGenerator, notes_of, sentences_of, short_prompt
 
 __all__ = [
     "CROSS_COMPARISON",
@@ -27,11 +28,15 @@ __all__ = [
     "Group",
     "ModelGenerator",
     "ModelKindWriter",
+    "ShortGenerator",
     "allotted",
     "assign",
     "describe_constraints",
     "generation_prompt",
     "locate",
+    "notes_of",
     "prompts_of_kinds",
     "quotas",
+    "sentences_of",
+    "short_prompt",
 ]
