@@ -19,7 +19,7 @@ _FILE_NAME = re.compile(r"(?P<name>[a-z][a-z0-9-]*)\.v(?P<version>[1-9]\d*)\.md"
 _PARTS = re.compile(r"\A\+\+\+\n(?P<head>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
 _EXAMPLE = re.compile(r"^# Example(?: ([a-z]{2,3}))?\n", re.MULTILINE)
 _REPLY = re.compile(r"^# Reply(?: ([a-z]+))?\n", re.MULTILINE)
-_NEEDED = frozenset({"passage", "passages", "query", "sentences", "number"})
+_NEEDED = frozenset({"passage", "passages", "query", "sentence", "sentences", "number"})
 """Placeholders that a prompt of the user's own may not leave out where the built-in prompt has them."""
 FALLBACK = "en"
 """Language of the examples that are shown where the text's own has none."""

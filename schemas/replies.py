@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
@@ -254,6 +254,12 @@ class NumberedQuery(Answer):
     answer: str = Field(description="The answer, in a few words of that sentence.", json_schema_extra=most(SHORT))
 
 
+class ChosenQuestion(Answer):
+    """The reply to a small model's prompt; ``chosen_question`` says which questions there are."""
+
+    question: str = Field(description="The question that the sentence answers best.")
+
+
 @cache
 def rewritten_queries(count: int) -> type[RewrittenQueries]:
     """Return the schema of exactly ``count`` rewritten queries, none of them blank."""
@@ -277,6 +283,14 @@ def numbered_query(count: int) -> type[NumberedQuery]:
         description=_described(NumberedQuery, "sentence"), json_schema_extra={"sent": {"minimum": 1, "maximum": count}}
     )
     return create_model("NumberedQuery", __base__=NumberedQuery, sentence=(int, number))
+
+
+@lru_cache(maxsize=4096)
+def chosen_question(questions: tuple[str, ...]) -> type[ChosenQuestion]:
+    """Return the schema of one of the given questions: a question that is not among them does not fit."""
+    one_of = Literal[questions]  # type: ignore[valid-type]  # known only when it runs
+    described = Field(description=_described(ChosenQuestion, "question"))
+    return create_model("ChosenQuestion", __base__=ChosenQuestion, question=(one_of, described))
 
 
 def _described(answer: type[Answer], field: str) -> str | None:

@@ -28,6 +28,7 @@ from goldbench.pipeline.stages.generate import (
     ModelGenerator,
     ModelKindWriter,
     ShortGenerator,
+    TinyGenerator,
     notes_of,
     prompts_of_kinds,
 )
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.llm.rehearsal import Planning
     from goldbench.pipeline.llm.store import AnswerStore
 
-GENERATE, REWRITE, ASK = "generate.v1", "rewrite.v1", "ask.v1"
+GENERATE, REWRITE, ASK, CHOOSE = "generate.v1", "rewrite.v1", "ask.v1", "choose.v1"
 
 SMALL_MODEL = 3e9
 """Parameters below which a model is asked in short: long instructions come back as content."""
@@ -160,14 +161,13 @@ class ModelWriter:
         """Return the generator of the chosen way of asking."""
         generate, model = self.config.generate, self.config.model
         if generate.prompt_style is PromptStyle.SHORT:
-            tiny = is_tiny(self.config)
+            if is_tiny(self.config):
+                return TinyGenerator(model=chat, prompt=self._prompts[CHOOSE])
             return ShortGenerator(
                 model=chat,
                 prompt=self._prompts[ASK],
                 notes=notes_of(generate.context, generate.seed_queries, generate.constraints),
                 sends_temperature=model.temperature is not None,
-                languages=frozenset({"en"}) if tiny else None,
-                evidence_level="smoke" if tiny else "model",
             )
         return ModelGenerator(
             model=chat,
@@ -308,7 +308,8 @@ def prompt_of(name: str, folder: Path | None) -> Prompt:
 
 def prompts_of(config: Config) -> tuple[str, ...]:
     """Return the ids of the prompts a run with a model uses."""
-    asking = (ASK,) if config.generate.prompt_style is PromptStyle.SHORT else (GENERATE, REWRITE)
+    short = (CHOOSE if is_tiny(config) else ASK,)
+    asking = short if config.generate.prompt_style is PromptStyle.SHORT else (GENERATE, REWRITE)
     shared: tuple[str, ...] = ()
     if not is_tiny(config):
         shared = (*prompts_of_kinds(config.generate.kinds), *((PERSONAS,) if config.generate.personas_file else ()))

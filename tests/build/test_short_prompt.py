@@ -59,7 +59,10 @@ def test_every_language_is_asked_with_its_own_examples_and_answered_by_a_sentenc
         assert query["quote"] in " ".join([*ENGLISH, FILLER, GERMAN])
         assert query["answer"] in query["quote"]
     bodies = [request["body"]["messages"] for request in model_server.requests()]
-    asked_in = {language: [b for b in bodies if f"{language}, sentence " in b[-1]["content"]] for language in ("German (de)", "English (en)")}
+    asked_in = {
+        language: [b for b in bodies if f"{language}, sentence " in b[-1]["content"]]
+        for language in ("German (de)", "English (en)")
+    }
     for language, asked in asked_in.items():
         assert asked, language
         assert all(f"{language}, sentence " in message["content"] for b in asked for message in b[1::2])

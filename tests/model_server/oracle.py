@@ -51,7 +51,9 @@ def _numbered(system: str, user: str) -> dict[str, Any]:
     number = re.findall(r", sentence (\d+):$", user)[-1]
     style = "keywords" if "keywords" in system else "question"
     prompt = f"{system}\n{user}"
-    query, _ = write_query(prompt, "\n".join(sentences.values()), sentences[number], style, random.Random(_number(prompt)))
+    query, _ = write_query(
+        prompt, "\n".join(sentences.values()), sentences[number], style, random.Random(_number(prompt))
+    )
     return {"query": query, "sentence": int(number), "answer": " ".join(sentences[number].split()[:12])[:150]}
 
 

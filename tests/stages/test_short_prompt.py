@@ -28,8 +28,7 @@ def asked_first(text: str, title: str, language: str) -> str:
     ("text", "title", "language", "best"),
     [
         (
-            "It was heavy and the men did not like it at all. The pump of Lindau was built in 1888 by two engineers. "
-            "Who would have thought so in those days of old?",
+            "It was heavy and nobody liked it at all. The pump of Lindau was built in 1888 by two engineers. Who knew?",
             "Pump of Lindau", "en", "The pump of Lindau was built in 1888 by two engineers.",
         ),
         (
@@ -55,13 +54,7 @@ def test_a_passage_of_fragments_has_nothing_to_ask_for() -> None:
 
 @pytest.mark.parametrize(
     ("named", "answer", "position"),
-    [
-        (2, "1888", 0),
-        (1, "every 12 hours", 1),
-        (9, "every 12 hours", 1),
-        (2, "yes", 1),
-        (9, "yes", 0),
-    ],
+    [(2, "1888", 0), (1, "every 12 hours", 1), (9, "every 12 hours", 1), (2, "yes", 1), (9, "yes", 0)],
 )
 def test_the_evidence_is_the_sentence_that_holds_the_answer(named: int, answer: str, position: int) -> None:
     text = "The pump house was built in 1888 by engineers. Its filters are washed every 12 hours."

@@ -18,6 +18,7 @@ from goldbench.pipeline.stages.generate.several_passages import (
     prompts_of_kinds,
 )
 from goldbench.pipeline.stages.generate.short_prompt import ShortGenerator, notes_of, sentences_of, short_prompt
+from goldbench.pipeline.stages.generate.tiny_model import TinyGenerator
 
 __all__ = [
     "CROSS_COMPARISON",
@@ -29,6 +30,7 @@ __all__ = [
     "ModelGenerator",
     "ModelKindWriter",
     "ShortGenerator",
+    "TinyGenerator",
     "allotted",
     "assign",
     "describe_constraints",

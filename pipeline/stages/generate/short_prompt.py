@@ -60,14 +60,13 @@ class Sentence:
 class ShortGenerator:
     """Writes queries with any chat model, one request a query.
 
-    ``notes`` stand in the prompt for the whole run. ``languages`` are those the model knows, None for any.
+    ``notes`` stand in the prompt for the whole run.
     """
 
     model: ChatModel
     prompt: Prompt
     notes: str = ""
     sends_temperature: bool = True
-    languages: frozenset[str] | None = None
     evidence_level: str = "model"
 
     @property
@@ -77,8 +76,6 @@ class ShortGenerator:
 
     async def propose(self, brief: Brief) -> Proposal:
         """Return queries about the most promising sentences of a chunk; a later attempt takes the next ones."""
-        if self.languages is not None and brief.language not in self.languages:
-            return Proposal(skip_reason=f"the model does not know the language {brief.language or '(not clear)'}")
         sentences = sentences_of(brief.chunk)
         targets = askable(sentences, brief)
         wanted = brief.constraints.per_chunk
