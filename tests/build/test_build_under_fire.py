@@ -315,7 +315,7 @@ def test_no_key_prompt_text_or_reply_reaches_a_log_an_error_or_the_manifest(
         timeout=100,
         check=False,
     )
-    assert done.returncode == (3 if reply == "good" else 1), done.stderr
+    assert done.returncode == (3 if reply == "good" else 2), done.stderr
     seen = done.stdout + done.stderr + (tmp_path / "all.log").read_text(encoding="utf-8", errors="replace")
     if reply == "good":
         seen += (tmp_path / "run" / "manifest.json").read_text(encoding="utf-8")

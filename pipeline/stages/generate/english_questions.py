@@ -209,7 +209,9 @@ def _adjuncts(clause: Clause) -> Iterator[str]:
 
 def _beginnings(rest: str) -> list[str]:
     """Return the parts of a clause's end that are whole phrases, the longest first."""
-    whole = re.split(r",", _NEXT_CLAUSE.split(rest, maxsplit=1)[0])[0]
+    if rest.startswith("that "):
+        return []
+    whole = _NEXT_CLAUSE.split(rest, maxsplit=1)[0].split(",")[0]
     parts = [whole, *(whole[: mark.start()] for mark in reversed(list(_PHRASE_START.finditer(whole))))]
     return [part for part in dict.fromkeys(piece.strip() for piece in parts) if part and _ends_well(part)]
 
