@@ -33,7 +33,7 @@ MANY_TERMS = 14
 """Content terms from which a sentence says enough to be asked for."""
 
 STYLES = {
-    QueryStyle.QUESTION: "questions that people put to a search engine",
+    QueryStyle.QUESTION: "questions that people put to a search engine, none for yes or no",
     QueryStyle.KEYWORDS: "queries of 2 to 5 keywords, no sentences, that people type into a search engine",
     QueryStyle.PROBLEM: "queries in which people tell a search engine what went wrong, without a question",
     QueryStyle.VAGUE: "queries in which people who do not know the right terms tell a search engine in everyday words "
