@@ -187,8 +187,8 @@ parameters or more writes these kinds, except `noisy`. A kind is left out, with 
 to the others: if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals
 or more are accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
 Simulated queries and those of a model that is asked in short have the kind that their words tell, so that
-only the number of `noisy` queries and that of all others are exact there. The kinds are written one after another; with `--batch` that takes
-several batches.
+only the number of `noisy` queries and that of all others are exact there. The kinds are written one after another; with
+`--batch` that takes several batches.
 
 The text of a conversation is its last question; `history` and `standalone` in `dataset.json` hold the earlier turns and
 the form that stands alone.

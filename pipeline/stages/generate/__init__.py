@@ -17,7 +17,7 @@ from goldbench.pipeline.stages.generate.several_passages import (
     ModelKindWriter,
     prompts_of_kinds,
 )
-from goldbench.pipeline.stages.generate.short_prompt import ShortGenerator, notes_of, sentences_of, short_prompt
+from goldbench.pipeline.stages.generate.short_prompt import ShortGenerator, first_short_prompt, notes_of
 from goldbench.pipeline.stages.generate.tiny_model import TinyGenerator
 
 __all__ = [
@@ -34,11 +34,10 @@ __all__ = [
     "allotted",
     "assign",
     "describe_constraints",
+    "first_short_prompt",
     "generation_prompt",
     "locate",
     "notes_of",
     "prompts_of_kinds",
     "quotas",
-    "sentences_of",
-    "short_prompt",
 ]

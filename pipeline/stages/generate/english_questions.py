@@ -32,8 +32,8 @@ _TIME = (
     rf"(?:{_MONTH}\b(?: \d{{1,2}}\b)?(?:,? \d{{4}}\b)?|\d{{1,2}} {_MONTH}\b(?: \d{{4}}\b)?|1\d{{3}}s?\b|20\d\ds?\b)"
 )
 _LEAD = re.compile(
-    r"((?:If|When|Once|After|Before|While|In|On|At|By|During|Since|For|Because|Although|With|Under) [^,;:]{3,90}), "
-    r"(.+)"
+    r"((?:If|When|Once|After|Before|While|In|On|At|By|During|Since|For|Because|Although|With|Under|To|In order to)"
+    r" [^,;:]{3,90}), (.+)"
 )
 _ADJUNCTS = (
     ("When", re.compile(rf" {_TIME}(?=$|[,;]| )")),
@@ -59,6 +59,8 @@ _UNFIT = re.compile(
     r"|\b(?:[Ff]igure|[Tt]able|[Ss]ection|[Cc]hapter) \d|\bsuch (?!as\b)"
 )
 """What stands in no sentence that is understood alone."""
+_READER = "I"
+"""The subject of an instruction, as its reader asks about it."""
 _DEFINING = re.compile(r"(?:an?|the|one of) (?!great|good|more|most)")
 
 
@@ -81,6 +83,11 @@ def _verbs() -> dict[str, tuple[str, str]]:
         if past != base:
             forms[past] = base, "did"
     return forms
+
+
+@cache
+def _base_verbs() -> frozenset[str]:
+    return frozenset(base for base, _ in _verbs().values())
 
 
 @cache
@@ -178,13 +185,17 @@ def _wordings(sentence: str, context: str) -> Iterator[str]:
     """Yield the questions that a sentence answers, without their marks."""
     found = _LEAD.fullmatch(sentence)
     lead, main = (found[1], found[2][0].upper() + found[2][1:]) if found else ("", sentence)
-    clause = _with_auxiliary(main, context) or _with_full_verb(main, context)
+    aim = re.match(r"(?:To|In order to) ((\w+) .+)", lead)
+    clause = _order(main) or _with_auxiliary(main, context) or _with_full_verb(main, context)
     if clause is None:
         return
+    if clause.subject == _READER and aim and aim[2] in _base_verbs():
+        yield f"How do I {_as_reader(aim[1])}"
     if lead and re.fullmatch(_TIME, lead[0].lower() + lead[1:]):
         yield from (f"When {clause.inverted(part)}" for part in _beginnings(clause.rest))
-    if re.match(r"(?:If|When|Once) (?:the|an?) ", lead) and clause.helper not in {"was", "were", "did", "had"}:
-        yield f"What happens {lead[0].lower()}{lead[1:]}"
+    if re.match(r"(?:If|When|Once) (?:the|an?|you) ", lead) and clause.helper not in {"was", "were", "did", "had"}:
+        asked = "What should I do" if clause.subject == _READER else "What happens"
+        yield f"{asked} {_as_reader(lead[0].lower() + lead[1:])}"
     yield from _adjuncts(clause)
     if clause.verb == "is" and _DEFINING.match(clause.rest) and len(clause.subject.split()) <= MOST_TERMS:
         yield f"{'Who' if _is_person(clause.subject, context) else 'What'} {clause.inverted()}"
@@ -214,6 +225,22 @@ def _beginnings(rest: str) -> list[str]:
     whole = _NEXT_CLAUSE.split(rest, maxsplit=1)[0].split(",")[0]
     parts = [whole, *(whole[: mark.start()] for mark in reversed(list(_PHRASE_START.finditer(whole))))]
     return [part for part in dict.fromkeys(piece.strip() for piece in parts) if part and _ends_well(part)]
+
+
+def _order(text: str) -> Clause | None:
+    """Return an instruction («Drain the pump …») as a clause about its reader."""
+    first, _, rest = text.partition(" ")
+    following = rest.split()[:5]
+    if first.lower() not in _base_verbs() or following[:1] == ["of"] or set(following) & {*_AUXILIARIES, *_verbs()}:
+        return None
+    return Clause(_READER, "should", _as_reader(f"{first.lower()} {rest}"), "should")
+
+
+def _as_reader(text: str) -> str:
+    """Return words to the reader as the reader would put them."""
+    for said, asked in (("your", "my"), ("you are", "I am"), ("you", "I")):
+        text = re.sub(rf"\b{said}\b", asked, text)
+    return text
 
 
 def _with_auxiliary(text: str, context: str) -> Clause | None:

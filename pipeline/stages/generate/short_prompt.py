@@ -129,6 +129,13 @@ def short_prompt(
     )
 
 
+def first_short_prompt(prompt: Prompt, brief: Brief, *, notes: str) -> tuple[str, str]:
+    """Return the prompt for the most promising sentence of a chunk, for the first one where none promises anything."""
+    sentences = sentences_of(brief.chunk)
+    target = next(iter(askable(sentences, brief)), 0)
+    return short_prompt(prompt, brief, sentences, target, notes=notes)
+
+
 def notes_of(context: str, seed_queries: Sequence[str], constraints: Constraints) -> str:
     """Return what a user says of the collection, its queries and their form; empty if nothing is said."""
     usual = Constraints(language=constraints.language, per_chunk=constraints.per_chunk)
