@@ -21,10 +21,7 @@ from goldbench.pipeline.stages.generate.tiny_model import LEAST, is_likely
         ("Boats must moor on the east pier because the basin is shallow.", "Why must boats moor on the east pier?"),
         ("If the disc filter turns brown, rinse it in acid.", "What should I do if the disc filter turns brown?"),
         ("To empty the hose, open the relief valve at its end.", "How do I empty the hose?"),
-        (
-            "Drain the iron pump of the greenhouse before the first frost.",
-            "When should I drain the iron pump of the greenhouse?",
-        ),
+        ("Drain the pump of the greenhouse before the first frost.", "When should I drain the pump of the greenhouse?"),
         ("Anti-inflammatory drugs are used to control inflammation.", "What are anti-inflammatory drugs used for?"),
     ],
 )
