@@ -61,6 +61,7 @@ def test_a_style_is_what_was_written_and_not_what_was_asked_for(
         ("¿Cómo puedo vaciar la bomba?", "es", QueryKind.PROCEDURE),
         ("水泵为什么有噪音？", "zh", QueryKind.REASON),
         ("如何排空水泵？", "zh", QueryKind.PROCEDURE),
+        ("水泵的现状如何？", "zh", QueryKind.FACT),
         ("水泵重多少？", "zh", QueryKind.FACT),
         ("ポンプを空にするにはどうすればよいですか？", "ja", QueryKind.PROCEDURE),
         ("لماذا تصدر المضخة ضجيجا؟", "ar", QueryKind.REASON),
