@@ -151,8 +151,8 @@ model that does not follow the wording costs more: at most ten requests per quer
 This is selection by rank, and the set says so: `difficulty` in the manifest has the systems, the numbers and how many
 candidates were set aside, the card repeats it, and every `score`, `compare` and `bench` on the set prints that scores
 of BM25 and other systems that match words are biased. Compare such systems with others on a set that was not
-selected. Simulated queries (recipe `terms`) and those of a small model are selected, but their wording is not
-steered; with a recipe that holds words out of the corpus the shares are ignored, with one line.
+selected. Simulated queries (recipe `terms`) and those of a model that is asked in short are selected, but their
+wording is not steered; with a recipe that holds words out of the corpus the shares are ignored, with one line.
 
 """
 
@@ -182,13 +182,13 @@ judges; the query is kept if all grades are below 2, else rejected (`answered`).
 | `noisy` | has typing errors, dropped words, mixed case or Latin letters for others | Made from the accepted queries, \
 without a model; `originals` in `dataset.json` names what it was made from. |
 
-The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model that is asked in
-full (`prompt_style = "full"`) writes these kinds, except `noisy`. A kind is left out, with one line, and its share goes
+The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model of 0.3 billion
+parameters or more writes these kinds, except `noisy`. A kind is left out, with one line, and its share goes
 to the others: if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals
 or more are accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
-Simulated queries and those of a small model take the kind that their sentence gives, so that only the number of `noisy`
-queries and that of all others are exact there. The kinds are written one after another; with `--batch` that takes
-several batches.
+Simulated queries and those of a model that is asked in short have the kind that their words tell, so that
+only the number of `noisy` queries and that of all others are exact there. The kinds are written one after another; with
+`--batch` that takes several batches.
 
 The text of a conversation is its last question; `history` and `standalone` in `dataset.json` hold the earlier turns and
 the form that stands alone.

@@ -42,15 +42,15 @@ class OfflineRecipe(StrEnum):
 
 
 class PromptStyle(StrEnum):
-    """How a model is asked for queries: in full, or (small) for one sentence at a time.
+    """How a model is asked for a query: in short, for one numbered sentence of a passage, or at length.
 
-    ``auto`` takes small for models of this machine whose name tells of fewer than 3 billion parameters. Any other model
-    is asked in full first, and for sentences if its first replies are useless and its name tells of no larger size.
+    ``auto`` asks in short a model file of this machine, and a local server's model whose name tells of fewer than 3
+    billion parameters. Any other model is asked at length first, and in short if its first replies are useless.
     """
 
     AUTO = "auto"
-    FULL = "full"
-    SMALL = "small"
+    SHORT = "short"
+    LONG = "long"
 
 
 _NO_ENCODINGS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape"})
@@ -207,7 +207,7 @@ class Generation(Record):
         "How queries are simulated offline", "offline_recipe", "Queries",
     )] = OfflineRecipe.TERMS  # fmt: skip
     prompt_style: Annotated[PromptStyle, Setting(
-        "Prompts for large (full) or small models", "prompt_style", "Queries",
+        "Short prompts for any model, long for large", "prompt_style", "Queries",
     )] = PromptStyle.AUTO  # fmt: skip
     queries: Annotated[int | None, Field(ge=1), Setting(
         "Number of queries to write", "queries", "Queries", "N", unit="queries", unset="up to 300", example=100,
@@ -373,7 +373,7 @@ class Config(Record):
             del data["documents"]["encodings"]
         data["generate"].pop("prompts", None)
         data["generate"].pop("personas_file", None)
-        if self.generate.prompt_style is not PromptStyle.SMALL:
+        if self.generate.prompt_style is not PromptStyle.SHORT:
             del data["generate"]["prompt_style"]
         for kind in (QueryKind.MULTI_HOP, QueryKind.UNANSWERABLE):
             if self.generate.kinds.get(kind, 0) <= 0:

@@ -161,14 +161,20 @@ class Brief:
     """Whether passages are emitted with their titles."""
     level: Level | None = None
     """How hard the query should be for word matching, None where that is left open."""
+    attempt: int = 0
+    """How many proposals about the chunk were rejected before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The candidates for one chunk, or the reason why there are none."""
+    """The candidates for one chunk, or the reason why there are none.
+
+    ``goes_on`` says that the generator can propose others if each of these is rejected.
+    """
 
     candidates: tuple[Candidate, ...] = ()
     skip_reason: str | None = None
+    goes_on: bool = False
 
 
 class Author(Protocol):

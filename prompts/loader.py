@@ -1,6 +1,8 @@
 """Prompts as files: ``<name>.v<n>.md`` with TOML front matter, ``# System`` and ``# User``; checked, then filled.
 
 Between the two, any number of ``# Example`` and ``# Reply`` pairs are turns that a model is shown before the question.
+``# Example de`` is shown where the text is German, English ones where a language has none; an example may have several
+replies, as ``# Reply keywords``, of which the one in the style asked for is shown.
 """
 
 from __future__ import annotations
@@ -15,14 +17,30 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 _FILE_NAME = re.compile(r"(?P<name>[a-z][a-z0-9-]*)\.v(?P<version>[1-9]\d*)\.md")
 _PARTS = re.compile(r"\A\+\+\+\n(?P<head>.*?)\n\+\+\+\n# System\n(?P<system>.*?)\n# User\n(?P<user>.*)\Z", re.DOTALL)
-_EXAMPLE, _REPLY = re.compile(r"^# Example\n", re.MULTILINE), "\n# Reply\n"
-_NEEDED = frozenset({"passage", "passages", "query", "sentence"})
+_EXAMPLE = re.compile(r"^# Example(?: ([a-z]{2,3}))?\n", re.MULTILINE)
+_REPLY = re.compile(r"^# Reply(?: ([a-z]+))?\n", re.MULTILINE)
+_NEEDED = frozenset({"passage", "passages", "query", "sentence", "sentences", "number"})
 """Placeholders that a prompt of the user's own may not leave out where the built-in prompt has them."""
+FALLBACK = "en"
+"""Language of the examples that are shown where the text's own has none."""
 _PLACEHOLDER = re.compile(r"\{\{([a-z_]+)\}\}")
 
 
 class PromptError(ValueError):
     """A prompt file is malformed, or its placeholders and the values given do not match. One line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question and its replies by style. ``language`` and a style are "" where the file names none."""
+
+    language: str
+    question: str
+    replies: dict[str, str]
+
+    def reply(self, style: str) -> str:
+        """Return the reply in a style, else the one without a style, else the first."""
+        return self.replies.get(style) or self.replies.get("") or next(iter(self.replies.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +56,7 @@ class Prompt:
     system: str
     user: str
     sha256: str
-    examples: tuple[tuple[str, str], ...] = ()
-    """Earlier turns, each a question and its reply, as they are sent."""
+    examples: tuple[Example, ...] = ()
     own: bool = False
 
     def render(self, **values: str) -> tuple[str, str]:
@@ -52,6 +69,13 @@ class Prompt:
         if missing or (unknown and not self.own):
             raise PromptError(f"prompt {self.id}: missing {sorted(missing)}, unknown {sorted(unknown)}")
         return _fill(self.system, values), _fill(self.user, values)
+
+    def turns(self, language: str | None = None, style: str = "") -> tuple[tuple[str, str], ...]:
+        """Return the examples for a language (ISO 639-1) and a style as earlier turns: questions and replies."""
+        wanted = (language or FALLBACK).split("-")[0]
+        known = wanted if any(example.language == wanted for example in self.examples) else FALLBACK
+        shown = [example for example in self.examples if example.language in {"", known}]
+        return tuple((example.question, example.reply(style)) for example in shown)
 
 
 def _fill(template: str, values: dict[str, str]) -> str:
@@ -82,13 +106,22 @@ def parse(prompt_id: str, text: str) -> Prompt:
         raise PromptError(f"prompt {prompt_id}: declares {sorted(declared)}, uses {sorted(used)}")
     digest = hashlib.sha256(text.encode()).hexdigest()
     system, *shown = _EXAMPLE.split(parts["system"])
-    turns = [tuple(map(str.strip, example.split(_REPLY))) for example in shown]
-    if _REPLY in system or any(len(turn) != 2 for turn in turns):
-        raise PromptError(f"prompt {prompt_id}: every '# Example' needs one '# Reply'")
-    examples = tuple((question, reply) for question, reply in turns)
-    if left := sorted(_placeholders("".join(map("".join, examples)))):
+    examples = tuple(
+        _example(prompt_id, language or "", text) for language, text in zip(shown[::2], shown[1::2], strict=True)
+    )
+    if _REPLY.search(system):
+        raise PromptError(f"prompt {prompt_id}: a '# Reply' stands before the first '# Example'")
+    if left := sorted(_placeholders("".join(shown[1::2]))):
         raise PromptError(f"prompt {prompt_id}: an '# Example' is sent as it is, and holds {{{{{left[0]}}}}}")
     return Prompt(prompt_id, description, declared, system.strip(), parts["user"].strip(), digest, examples)
+
+
+def _example(prompt_id: str, language: str, text: str) -> Example:
+    question, *replies = _REPLY.split(text)
+    by_style = {style or "": reply.strip() for style, reply in zip(replies[::2], replies[1::2], strict=True)}
+    if not by_style or len(by_style) < len(replies) // 2:
+        raise PromptError(f"prompt {prompt_id}: every '# Example' needs one '# Reply', or one for each style")
+    return Example(language, question.strip(), by_style)
 
 
 @cache

@@ -246,6 +246,14 @@ class PassageOrder(Answer):
     numbers: list[int] = Field(description="The numbers of the passages, the most relevant first, each once.")
 
 
+class NumberedQuery(Answer):
+    """The reply to a prompt with numbered sentences; ``numbered_query`` says how many there are."""
+
+    query: str = Field(description="The query, as a user would type it.", json_schema_extra=most(SHORT))
+    sentence: int = Field(description="The number of the sentence that answers it.")
+    answer: str = Field(description="The answer, in a few words of that sentence.", json_schema_extra=most(SHORT))
+
+
 class ChosenQuestion(Answer):
     """The reply to a small model's prompt; ``chosen_question`` says which questions there are."""
 
@@ -266,6 +274,15 @@ def passage_order(count: int) -> type[PassageOrder]:
     number = Annotated[int, Field(ge=1, le=count)]
     limits = Field(min_length=1, description=_described(PassageOrder, "numbers"))
     return create_model("PassageOrder", __base__=PassageOrder, numbers=(list[number], limits))
+
+
+@cache
+def numbered_query(count: int) -> type[NumberedQuery]:
+    """Return the schema of a query about ``count`` sentences; a server is told the numbers, and any is read."""
+    number = Field(
+        description=_described(NumberedQuery, "sentence"), json_schema_extra={"sent": {"minimum": 1, "maximum": count}}
+    )
+    return create_model("NumberedQuery", __base__=NumberedQuery, sentence=(int, number))
 
 
 @lru_cache(maxsize=4096)

@@ -59,7 +59,7 @@ class BuildOptions(MachineOptions, total=False):
     chunk_overlap: int | None
     generator: Literal["auto", "model", "simulated"] | None
     offline_recipe: Literal["terms", "held-out", "mixed"] | None
-    prompt_style: Literal["auto", "full", "small"] | None
+    prompt_style: Literal["auto", "short", "long"] | None
     queries: int | None
     seed: int | None
     language: str | None

@@ -159,11 +159,11 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         writer, replace=replace or refresh, graded=finish is not None, reviewed=decisions is not None
     )
 
-    def retreat(unfit: ModelUnfit, serves: Callable[[Config], bool]) -> tuple[Config, Opened] | None:
+    def retreat(unfit: ModelUnfit) -> tuple[Config, Opened] | None:
         other = writers[-1].instead()
-        if other is None or not serves(other.config):
+        if other is None:
             return None
-        how = "From here on the model is asked for one sentence at a time (prompt_style small)."
+        how = "From here on the model is asked in short (prompt_style short)."
         progress.note(Message("{}. {}", unfit.message, how))
         writers.append(other)
         return other.config, functools.partial(_fitted, other, progress=progress)

@@ -119,7 +119,7 @@ def brief_for(config: Config, chunk: Chunk, personas: Sequence[str] = ()) -> Bri
         personas=(*settings.personas, *personas),
     )
     language = settings.constraints.language or detect_language(chunk.text)
-    own_words = settings.prompt_style is not PromptStyle.SMALL
+    own_words = settings.prompt_style is not PromptStyle.SHORT
     titled = config.corpus.title is not TitleUse.NONE
     return Brief(chunk, asked, settings.constraints, language, own_words=own_words, titled=titled)
 

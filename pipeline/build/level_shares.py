@@ -161,7 +161,7 @@ def levels_for(settings: Generation, meter: Callable[[], RankMeter], note: Calla
     """
     if settings.difficulty is None:
         return None
-    in_full = settings.generator is Generator.MODEL and settings.prompt_style is not PromptStyle.SMALL
+    in_full = settings.generator is Generator.MODEL and settings.prompt_style is not PromptStyle.SHORT
     if not in_full and settings.recipe is not OfflineRecipe.TERMS:
         ignored = f"[generate.difficulty] is ignored: the recipe {settings.recipe.value} takes words out of the corpus"
         remedy = Message("ranks are known only once the set is complete; use {offline_recipe='terms'}.")
@@ -169,7 +169,7 @@ def levels_for(settings: Generation, meter: Callable[[], RankMeter], note: Calla
         return None
     if not in_full:
         note(
-            "[generate.difficulty] selects queries, but their wording is not steered: only a model that is asked in "
-            "full can follow that."
+            "[generate.difficulty] selects queries, but their wording is not steered: only a model that is asked at "
+            "length can follow that."
         )
     return LevelShares(shares=settings.difficulty, seed=settings.seed, meter=meter(), steers=in_full)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from goldbench.pipeline.build.books import Books, Counts, described
 from goldbench.pipeline.build.drawn_queries import Drawn, Standing, failure_of
 from goldbench.pipeline.build.exact_shares import ShareDrawing
-from goldbench.pipeline.build.first_replies import MOST_USELESS, Trial
+from goldbench.pipeline.build.first_replies import Trial
 from goldbench.pipeline.build.inputs import brief_for, reading, workers_for
 from goldbench.pipeline.build.level_shares import LevelShares, levels_for
 from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, write_personas
@@ -87,7 +87,7 @@ class Run:
     progress: Progress
     accept: Callable[[RecordFile[Document]], None]
     opened: Opened
-    retreat: Callable[[ModelUnfit, Callable[[Config], bool]], tuple[Config, Opened] | None] = lambda *_: None
+    retreat: Callable[[ModelUnfit], tuple[Config, Opened] | None] = lambda _: None
     renewal: Renewal | None = None
     earlier: EarlierLines | None = None
     """What can be copied of the set in the folder."""
@@ -121,11 +121,6 @@ class Run:
     def missing(self) -> int:
         """How many queries are drawn beside those that are kept."""
         return max(0, self.target - self.standing.written)
-
-    def is_asked_small(self) -> bool:
-        """Return whether a model is asked for one sentence at a time."""
-        settings = self.config.generate
-        return settings.generator is Generator.MODEL and settings.prompt_style is PromptStyle.SMALL
 
     def selected(self) -> LevelSelection | None:
         """Return how queries were selected by difficulty, None if they were not."""
@@ -261,14 +256,11 @@ async def generate(run: Run) -> Counts:
     try:
         await _draw(run)
     except ModelUnfit as unfit:
-        instead = run.retreat(unfit, functools.partial(_serves, run))
+        instead = run.retreat(unfit)
         if instead is None:
             raise
         run.config, run.opened = instead
         await _draw(run)
-    if run.is_asked_small() and (own := _questions(run)):
-        left_out = f"the small model leaves out {amount(own, 'question')} in titles"
-        run.progress.note(Message("{}; {generator='simulated'} asks them", left_out))
     drawn, eligible = run.drawn, len(run.selection.order)
     run.place.candidates.write(drawn.candidates)
     run.books.failures.extend(drawn.failures)
@@ -289,19 +281,6 @@ def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
     run.place.candidates.write(run.drawn.candidates)
     eligible = len(run.selection.order)
     return Counts(read=eligible, written=0, unused=eligible)
-
-
-def _questions(run: Run) -> int:
-    """Return how many documents have a question as their title, as the rows of a FAQ do."""
-    return sum(chunk.span.start == 0 and chunk.title.rstrip().endswith(("?", "？", "؟")) for chunk in run.chunks)
-
-
-def _serves(run: Run, config: Config) -> bool:
-    """Whether one of the first chunks can be asked about sentence by sentence."""
-    from goldbench.pipeline.stages.ask.passages import why_not
-
-    first = (run.chunks.at(int(position)) for position in run.selection.order[:MOST_USELESS])
-    return any(why_not(chunk, brief_for(config, chunk).language) is None for chunk in first)
 
 
 async def _draw(run: Run) -> None:
@@ -363,7 +342,7 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
     order: npt.NDArray[np.integer[Any]] = run.selection.order
     if run.renewal is not None:
         order = run.renewal.order(order, run.chunks, run.selection.cluster_of)
-    own_words = settings.prompt_style is not PromptStyle.SMALL
+    own_words = settings.prompt_style is not PromptStyle.SHORT
     if not settings.by_share:
         checks = SetChecks(target=run.target)
         checks.hold(standing.every, own_words=own_words)
@@ -383,9 +362,7 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
         writer=writing.kinds,
         judge=writing.pool_judge,
         names=lambda: {document.doc_id: document.source for document in run.documents},
-        why_not="a model that is asked for one sentence at a time cannot write it"
-        if is_model
-        else "only a model writes it",
+        why_not="a model of this size cannot write it" if is_model else "only a model writes it",
         note=run.progress.note,
         with_titles=run.config.corpus.title is not TitleUse.NONE,
         batched=writing.at_once is not None,
@@ -399,9 +376,9 @@ def trial_of(config: Config) -> Trial | None:
     """Return the trial of the model that writes the queries, None if none does."""
     if config.generate.generator is not Generator.MODEL:
         return None
-    if config.generate.prompt_style is PromptStyle.SMALL:
-        return Trial("choose questions about sentences", Message("use another model or {generator='simulated'}"))
-    return Trial("write queries", Message("use another model, {prompt_style='small'} or looser constraints"))
+    if config.generate.prompt_style is PromptStyle.SHORT:
+        return Trial("write queries", Message("use another model or {generator='simulated'}"))
+    return Trial("write queries", Message("use another model, {prompt_style='short'} or looser constraints"))
 
 
 async def check(run: Run) -> Counts:

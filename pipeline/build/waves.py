@@ -21,7 +21,7 @@ from goldbench.pipeline.build.first_replies import FAULTS, Trial, fault_of
 from goldbench.pipeline.build.kind_counts import PassageKinds
 from goldbench.pipeline.build.level_shares import DIFFICULTY, LevelShares
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
-from goldbench.pipeline.ports import Brief, Critics, QueryGenerator, Stored
+from goldbench.pipeline.ports import Brief, Critics, Proposal, QueryGenerator, Stored
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, check_candidate
 from goldbench.pipeline.stages.check.overlap import overlap
 from goldbench.pipeline.stages.critique import GOOD
@@ -198,11 +198,17 @@ class Drawing:
         self.trial.check()
 
     async def _work(self, position: int) -> Result:
-        """Generate and check the candidates of one chunk."""
+        """Generate and check the candidates of one chunk; if each is rejected, the generator may propose others."""
         brief = self._brief(position)
         chunk_id = brief.chunk.chunk_id
+        outcomes: list[Outcome] = []
         try:
             proposal = await self.generator.propose(brief)
+            outcomes += await self._judged(position, brief, proposal)
+            while proposal.goes_on and all(outcome.finding for outcome in outcomes):
+                brief = replace(brief, attempt=brief.attempt + 1)
+                proposal = await self.generator.propose(brief)
+                outcomes += await self._judged(position, brief, proposal)
         except CallFailed as error:
             return Failure(stage="generate", item=chunk_id, kind=error.kind, message=str(error))
         except LimitReached as error:
@@ -211,8 +217,12 @@ class Drawing:
             return await self._planned(position, brief)
         finally:
             self.advance(1)
-        if not proposal.candidates:
+        if not outcomes:
             return Rejection(chunk_id=chunk_id, filter="skipped", reason=proposal.skip_reason or "no query proposed")
+        return outcomes
+
+    async def _judged(self, position: int, brief: Brief, proposal: Proposal) -> list[Outcome]:
+        """Check the candidates of a proposal, and reword those whose wording can be mended."""
         outcomes = [Outcome(position, brief, candidate, candidate) for candidate in proposal.candidates]
         for outcome in outcomes:
             outcome.finding = self._check(outcome)

@@ -27,6 +27,9 @@ from goldbench.pipeline.stages.generate import (
     PERSONAS,
     ModelGenerator,
     ModelKindWriter,
+    ShortGenerator,
+    TinyGenerator,
+    notes_of,
     prompts_of_kinds,
 )
 from goldbench.pipeline.stages.judge import YES_NO
@@ -39,10 +42,14 @@ if TYPE_CHECKING:
     from goldbench.pipeline.llm.rehearsal import Planning
     from goldbench.pipeline.llm.store import AnswerStore
 
-GENERATE, REWRITE, ASK = "generate.v1", "rewrite.v1", "ask.v1"
+GENERATE, REWRITE, ASK, CHOOSE = "generate.v1", "rewrite.v1", "ask.v1", "choose.v1"
 
 SMALL_MODEL = 3e9
-"""Parameters below which a model is asked for one sentence at a time: long instructions come back as content."""
+"""Parameters below which a model is asked in short: long instructions come back as content."""
+LARGE_MODEL = 9e9
+"""Parameters from which a model file of this machine is asked at length."""
+TINY_MODEL = 3e8
+"""Parameters below which queries count as ``smoke``, and are written in English alone: such models know no more."""
 
 WAVE = 100_000
 """How many chunks (or pairs to judge) are worked on at once with batches: enough to put a whole wave into one batch."""
@@ -108,7 +115,7 @@ class ModelWriter:
         self.announcement = f"Queries are {author}{reason}; answers: {answers}."
 
     @contextlib.asynccontextmanager
-    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
+    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
         """Open the path to the model."""
         from goldbench.pipeline.llm.model_path import open_model
         from goldbench.pipeline.llm.preflight import tell_unusual
@@ -121,7 +128,7 @@ class ModelWriter:
                 tell_unusual(chat, settings, self.say)
                 try:
                     yield Writing(
-                        self._generator(chat, chunks),
+                        self._generator(chat),
                         self._critics(chat),
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
@@ -148,19 +155,19 @@ class ModelWriter:
             }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
             kinds, judge = self._kind_writer(chat), self._pool_judge(chat)
-            yield Writing(self._generator(chat, None), self._critics(chat), kinds=kinds, pool_judge=judge), chat
+            yield Writing(self._generator(chat), self._critics(chat), kinds=kinds, pool_judge=judge), chat
 
-    def _generator(self, chat: ChatModel, chunks: Stored[Chunk] | None) -> QueryGenerator:
-        """Return the generator of the chosen way of asking; without chunks, the one of a dry run."""
+    def _generator(self, chat: ChatModel) -> QueryGenerator:
+        """Return the generator of the chosen way of asking."""
         generate, model = self.config.generate, self.config.model
-        if generate.prompt_style is PromptStyle.SMALL:
-            from goldbench.pipeline.stages.ask import SmallModelGenerator, are_abstracts
-
-            return SmallModelGenerator(
+        if generate.prompt_style is PromptStyle.SHORT:
+            if is_tiny(self.config):
+                return TinyGenerator(model=chat, prompt=self._prompts[CHOOSE])
+            return ShortGenerator(
                 model=chat,
                 prompt=self._prompts[ASK],
-                simulation=NotSimulated() if chunks is None else simulation(generate, chunks),
-                abstracts=chunks is not None and are_abstracts(chunks),
+                notes=notes_of(generate.context, generate.seed_queries, generate.constraints),
+                sends_temperature=model.temperature is not None,
             )
         return ModelGenerator(
             model=chat,
@@ -183,7 +190,7 @@ class ModelWriter:
 
     def _kind_writer(self, chat: ChatModel) -> ModelKindWriter | None:
         generate, model = self.config.generate, self.config.model
-        if generate.prompt_style is PromptStyle.SMALL:
+        if is_tiny(self.config):
             return None
         return ModelKindWriter(
             model=chat,
@@ -211,10 +218,10 @@ class ModelWriter:
         return {**earlier, **self._usage, **both}
 
     def instead(self) -> ModelWriter | None:
-        """Return the writer that asks for one sentence at a time, None if the user chose the way of asking."""
+        """Return the writer that asks in short, None if the user chose the way of asking."""
         if not self.may_change:
             return None
-        generate = self.config.generate.model_copy(update={"prompt_style": PromptStyle.SMALL})
+        generate = self.config.generate.model_copy(update={"prompt_style": PromptStyle.SHORT})
         config = self.config.model_copy(update={"generate": generate})
         return ModelWriter(config, self._answers, "", replay=self._replay, before=self)
 
@@ -301,9 +308,10 @@ def prompt_of(name: str, folder: Path | None) -> Prompt:
 
 def prompts_of(config: Config) -> tuple[str, ...]:
     """Return the ids of the prompts a run with a model uses."""
-    asking = (ASK,) if config.generate.prompt_style is PromptStyle.SMALL else (GENERATE, REWRITE)
+    short = (CHOOSE if is_tiny(config) else ASK,)
+    asking = short if config.generate.prompt_style is PromptStyle.SHORT else (GENERATE, REWRITE)
     shared: tuple[str, ...] = ()
-    if config.generate.prompt_style is not PromptStyle.SMALL:
+    if not is_tiny(config):
         shared = (*prompts_of_kinds(config.generate.kinds), *((PERSONAS,) if config.generate.personas_file else ()))
     return (*asking, *shared, *(critic.prompt_id for critic in config.critics.use))
 
@@ -377,7 +385,7 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
 
 
 def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyType({})) -> Config:
-    """Return the configuration with a definite way of asking: small for small models of this machine.
+    """Return the configuration with a definite way of asking: in short for small models of this machine.
 
     Args:
         config: The configuration.
@@ -385,17 +393,25 @@ def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyT
     """
     if config.generate.prompt_style is not PromptStyle.AUTO:
         return config
-    here = config.model.needs_no_server or is_loopback(config.model.base_url or "")
-    small = here and (parameters(config.model.name or "") or SMALL_MODEL) < SMALL_MODEL
+    size = parameters(config.model.name or "")
+    if config.model.needs_no_server:
+        is_short = size is None or size < LARGE_MODEL
+    else:
+        is_short = is_loopback(config.model.base_url or "") and size is not None and size < SMALL_MODEL
     if earlier.get("model", {}).get("name") == config.model.asked_name and may_be_small(config):
-        small = small or earlier.get("generate", {}).get("prompt_style") == PromptStyle.SMALL
-    style = PromptStyle.SMALL if small else PromptStyle.FULL
+        is_short = is_short or earlier.get("generate", {}).get("prompt_style") == PromptStyle.SHORT
+    style = PromptStyle.SHORT if is_short else PromptStyle.LONG
     return config.model_copy(update={"generate": config.generate.model_copy(update={"prompt_style": style})})
 
 
 def may_be_small(config: Config) -> bool:
     """Whether the name of the model does not say that it is a large one."""
     return (parameters(config.model.name or "") or 0.0) < SMALL_MODEL
+
+
+def is_tiny(config: Config) -> bool:
+    """Return whether the name of the model says that it is too small for anything but a try, as the bundled one is."""
+    return (parameters(config.model.name or "") or TINY_MODEL) < TINY_MODEL
 
 
 def parameters(model: str) -> float | None:

@@ -256,12 +256,12 @@ def chunk(
 
 def _report(result: Result, out: Path, config: Config) -> None:
     from goldbench.pipeline.build.books import warning
-    from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending, unreached, writers_of
+    from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending, unreached
     from goldbench.pipeline.text.display import queries
 
     manifest = result.manifest
     screen.described(funnel(manifest))
-    screen.show(*writers_of(manifest), *mixture(manifest.requested), *spending(manifest.usage))
+    screen.show(*mixture(manifest.requested), *spending(manifest.usage))
     screen.note(*shortfall(manifest, limit=result.limit, target_met=result.target_met), style="yellow")
     screen.note(*unreached(result.unreached, manifest.queries), style="yellow")
     if manifest.evidence_level == "smoke":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +43,7 @@ def show(
     from goldbench.prompts.loader import load
 
     prompt = load(prompt_id, folder)
-    _show(prompt.id, prompt.system, prompt.user)
+    _show(prompt.id, prompt.system, prompt.user, prompt.turns())
 
 
 @app.command()
@@ -53,19 +54,26 @@ def render(
 ) -> None:
     """Show the prompt for a chunk of documents."""
     from goldbench.pipeline.build.inputs import find_documents, first_brief
-    from goldbench.pipeline.stages.generate import generation_prompt
+    from goldbench.pipeline.build.writers import with_prompt_style
+    from goldbench.pipeline.config import PromptStyle
+    from goldbench.pipeline.stages.generate import first_short_prompt, generation_prompt, notes_of
     from goldbench.prompts.loader import load
 
     brief = first_brief(settings, find_documents(paths))
-    generate = settings.generate
-    system, user = generation_prompt(
-        load("generate.v1", generate.prompts), brief, context=generate.context, examples=generate.seed_queries
-    )
-    _show("generate.v1", system, user)
+    generate = with_prompt_style(settings).generate
+    if generate.prompt_style is PromptStyle.SHORT:
+        prompt = load("ask.v1", generate.prompts)
+        notes = notes_of(generate.context, generate.seed_queries, generate.constraints)
+        system, user = first_short_prompt(prompt, brief, notes=notes)
+    else:
+        prompt = load("generate.v1", generate.prompts)
+        system, user = generation_prompt(prompt, brief, context=generate.context, examples=generate.seed_queries)
+    _show(prompt.id, system, user, prompt.turns(brief.language, brief.assignment.style.value))
 
 
-def _show(prompt_id: str, system: str, user: str) -> None:
+def _show(prompt_id: str, system: str, user: str, examples: Sequence[tuple[str, str]]) -> None:
     """Print a prompt as it is sent, without a change."""
-    screen.add(id=prompt_id, system=system, user=user)
+    screen.add(id=prompt_id, system=system, user=user, examples=examples)
     if not screen.json:
-        typer.echo(f"# System\n\n{system}\n\n# User\n\n{user}")
+        shown = "".join(f"# Example\n\n{question}\n\n# Reply\n\n{reply}\n\n" for question, reply in examples)
+        typer.echo(f"# System\n\n{system}\n\n{shown}# User\n\n{user}")

@@ -76,8 +76,8 @@ OPTIONS = (
         "How queries are simulated offline (default: terms).", "Queries",
     ),
     SettingOption(
-        "generate.prompt_style", "--prompt-style", ("auto", "full", "small"), None,
-        "Prompts for large (full) or small models (default: auto).", "Queries",
+        "generate.prompt_style", "--prompt-style", ("auto", "short", "long"), None,
+        "Short prompts for any model, long for large (default: auto).", "Queries",
     ),
     SettingOption(
         "generate.queries", "--queries", int, "N",

@@ -224,7 +224,7 @@ def _writing(drawn: Drawn, style: str) -> Finding:
     if drawn.limit:
         parts.append(drawn.limit)
     if not drawn.queries:
-        parts.append(Message("use another model, {prompt_style='small'} or looser constraints"))
+        parts.append(Message("use another model, {prompt_style='short'} or looser constraints"))
     return Finding(f"writing, prompt style {style}", "; ".join(parts), good=bool(drawn.queries))
 
 

@@ -78,16 +78,6 @@ def estimated(usage: Sequence[StageUsage]) -> str:
     return f"{part} estimated (the server reported no usage for {calls})"
 
 
-def writers_of(manifest: Manifest) -> Iterator[str]:
-    """Yield a line with the number of queries of each generator, if a model was asked and some are simulated."""
-    if manifest.model is not None and any(name.startswith("offline") for name in manifest.generators):
-        counts = ", ".join(f"{name} {count:,}" for name, count in manifest.generators.items())
-        yield (
-            f"queries by generator: {counts} (offline = simulated; the small model writes about English sentences "
-            "only, and not for collections of abstracts)"
-        )
-
-
 def mixture(mix: Mapping[str, Mapping[str, Asked]]) -> Iterator[str]:
     """Yield a line for the types and one for the styles of queries: how many were accepted and requested of each."""
     for name, rows in mix.items():

@@ -69,3 +69,10 @@ def language_meant(name: str) -> str:
 
     near = get_close_matches(name.strip().lower(), LANGUAGES, n=1, cutoff=0.7)
     return f"; did you mean {LANGUAGES[near[0]]}?" if near else ""
+
+
+def language_name(code: str) -> str:
+    """Return the name of a language with its code, as ``Chinese (zh)``; the code alone if no name is known."""
+    plain = code.split("-", maxsplit=1)[0]
+    name = next((name for name, known in LANGUAGES.items() if known == plain), None)
+    return f"{name.title()} ({code})" if name else code

@@ -4,8 +4,7 @@
 
 The card shows the range of the overlap beside its figure *lexical overlap*, which is computed in the same way: the mean
 share over a query's relevant documents, then over queries. Beside it stand the overlap with a document of the next
-query, the share of the shared words that the document has in the same form (in languages with stems), and the share of
-documents that read like scientific abstracts. Half a minute.
+query and the share of the shared words that the document has in the same form (in languages with stems). Half a minute.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from goldbench.pipeline.stages.ask.passages import is_abstract
 from goldbench.pipeline.stages.check.overlap import overlap
 from goldbench.pipeline.text.language import detect_language
 from goldbench.pipeline.text.words import content_terms, stems, terms
@@ -31,10 +29,9 @@ class Shares:
     overlap: float
     with_others: float
     same_form: float
-    abstracts: float
 
 
-HEADS = ("overlap", "with others", "same form", "abstracts")
+HEADS = ("overlap", "with others", "same form")
 
 
 def measured(collection: Collection) -> Shares:
@@ -51,8 +48,7 @@ def measured(collection: Collection) -> Shares:
             others += _mean([overlap(query, collection.documents[other], language)])
         if not collection.spaceless:
             forms += [kept for text in texts for kept in _kept_forms(query, text, language)]
-    abstracts = float(np.mean([is_abstract(text) for text in collection.documents]))
-    return Shares(_middle(own), _middle(others), _middle(forms), abstracts)
+    return Shares(_middle(own), _middle(others), _middle(forms))
 
 
 def _middle(shares: list[float] | list[bool]) -> float:

@@ -259,7 +259,9 @@ class ModelServer:
         """Return the chat completion for this request body, and bill it."""
         said = [(m["role"], _text(m["content"])) for m in body["messages"]]
         system = "\n".join(text for role, text in said if role in ("system", "developer"))
-        user = next((text for role, text in said if role == "user"), "")
+        questions = [text for role, text in said if role == "user"]
+        numbered = [text for text in questions if "\n[1] " in text]  # after worked examples, which look the same
+        user = next(iter(numbered[-1:] or questions), "")
         if "content" in action:
             message: Any = (action["content"], action.get("finish_reason", "stop"), None)
         else:

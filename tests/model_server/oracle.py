@@ -27,6 +27,8 @@ def good_answer(schema: dict[str, Any], system: str, user: str) -> Any:
     properties = schema.get("properties", {})
     if "candidates" in properties:
         return _queries(system + "\n" + user, passage_in(user))
+    if "sentence" in properties:
+        return _numbered(system, user)
     if set(properties) == {"numbers"}:
         return {"numbers": order_of(user)}
     if set(properties) == {"queries"}:
@@ -41,6 +43,18 @@ def good_answer(schema: dict[str, Any], system: str, user: str) -> Any:
     if "mapping" in properties and "input: {" in user:
         return {"mapping": _themes_of_personas(user)}
     return fill(schema, schema, seed=_number(user))
+
+
+def _numbered(system: str, user: str) -> dict[str, Any]:
+    """Return a query about the sentence whose number the prompt gives, in the style that the system message names."""
+    sentences = dict(re.findall(r"^\[(\d+)\] (.*)$", user, re.MULTILINE))
+    number = re.findall(r", sentence (\d+)[\d or]*:$", user)[-1]
+    style = "keywords" if "keywords" in system else "question"
+    prompt = f"{system}\n{user}"
+    query, _ = write_query(
+        prompt, "\n".join(sentences.values()), sentences[number], style, random.Random(_number(prompt))
+    )
+    return {"query": query, "sentence": int(number), "answer": " ".join(sentences[number].split()[:12])[:150]}
 
 
 def _themes_of_personas(prompt: str) -> dict[str, list[str]]:

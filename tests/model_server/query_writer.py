@@ -14,7 +14,9 @@ _ANY_WORD = re.compile(r"[^\W\d_]{2,}")
 _CJK_RUN = re.compile(r"[\u3400-\u9fff]{2,}|[\u30a1-\u30fa\u30fc]{2,}")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _KANA = re.compile(r"[\u3040-\u30ff]")
-_LANGUAGE = re.compile(r"language[^\n:]{0,40}:\s*([a-z]{2})\b", re.IGNORECASE)
+_LANGUAGE = re.compile(r"language[^\n:]{0,40}:\s*(?:[a-z]+ \()?([a-z]{2})\b", re.IGNORECASE)
+
+_NAMED_LANGUAGE = re.compile(r"^[A-Z][a-z]+ \(([a-z]{2})\), sentence ", re.MULTILINE)
 
 _FRAMES = {
     "en": (
@@ -76,7 +78,7 @@ def _fits(query: str, prompt: str) -> bool:
 
 
 def _draw(prompt: str, passage: str, evidence: str, style: str, chance: random.Random) -> tuple[str, str]:
-    asked = _LANGUAGE.search(prompt)
+    asked = _LANGUAGE.search(prompt) or _NAMED_LANGUAGE.search(prompt)
     if len(_CJK.findall(evidence)) * 2 >= len(re.findall(r"\w", evidence)):
         a, b = _pieces(passage, chance)
         return chance.choice(_FRAMES["ja" if _KANA.search(evidence) else "zh"]).format(a=a, b=b), a

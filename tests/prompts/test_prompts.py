@@ -105,10 +105,24 @@ def test_a_users_own_prompt_has_the_passage_in_the_question_and_is_named_by_its_
         load("generate.v1", tmp_path)
 
 
-def test_examples_are_turns_before_the_question() -> None:
-    text = '+++\ndescription = "d"\nplaceholders = ["x"]\n+++\n# System\nDo.\n{}\n# User\n{{{{x}}}}\n'
-    prompt = parse("a.v1", text.format("# Example\nq1\n# Reply\nr1\n# Example\nq2\n\n# Reply\n\nr2\n"))
-    assert (prompt.system, prompt.examples) == ("Do.", (("q1", "r1"), ("q2", "r2")))
+SHOWN = '+++\ndescription = "d"\nplaceholders = ["x"]\n+++\n# System\nDo.\n{}\n# User\n{{{{x}}}}\n'
+
+
+def test_examples_of_the_language_and_style_are_turns_before_the_question() -> None:
+    examples = (
+        "# Example\nany\n# Reply\nr\n# Example en\nq\n# Reply question\nr?\n# Reply keywords\nrk\n"
+        "# Example de\nf\n\n# Reply question\n\na?\n"
+    )
+    prompt = parse("a.v1", SHOWN.format(examples))
+    assert prompt.system == "Do."
+    assert prompt.turns("en", "keywords") == (("any", "r"), ("q", "rk"))
+    assert prompt.turns("de-AT", "question") == (("any", "r"), ("f", "a?"))
+    assert prompt.turns("de", "vague") == (("any", "r"), ("f", "a?")), "the first reply where a style has none"
+    assert prompt.turns("it", "question") == prompt.turns(None, "question") == (("any", "r"), ("q", "r?"))
+
+
+def test_an_example_without_a_reply_or_with_a_placeholder_is_refused() -> None:
+    text = SHOWN
     with pytest.raises(PromptError, match="needs one '# Reply'"):
         parse("a.v1", text.format("# Example\nq1\n"))
     with pytest.raises(PromptError, match=r"sent as it is, and holds \{\{x\}\}"):

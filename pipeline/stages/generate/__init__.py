@@ -17,6 +17,8 @@ from goldbench.pipeline.stages.generate.several_passages import (
     ModelKindWriter,
     prompts_of_kinds,
 )
+from goldbench.pipeline.stages.generate.short_prompt import ShortGenerator, first_short_prompt, notes_of
+from goldbench.pipeline.stages.generate.tiny_model import TinyGenerator
 
 __all__ = [
     "CROSS_COMPARISON",
@@ -27,11 +29,15 @@ __all__ = [
     "Group",
     "ModelGenerator",
     "ModelKindWriter",
+    "ShortGenerator",
+    "TinyGenerator",
     "allotted",
     "assign",
     "describe_constraints",
+    "first_short_prompt",
     "generation_prompt",
     "locate",
+    "notes_of",
     "prompts_of_kinds",
     "quotas",
 ]

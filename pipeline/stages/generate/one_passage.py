@@ -15,6 +15,7 @@ from goldbench.pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
 from goldbench.pipeline.text.draws import number_of
 from goldbench.pipeline.text.evidence import find_quote
 from goldbench.pipeline.text.injection import delimiter
+from goldbench.pipeline.text.suggestion import language_name
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.corpus import Chunk, Evidence
 from goldbench.schemas.query import Assignment, Candidate, Constraints, Level, QueryKind, QueryStyle
@@ -117,6 +118,7 @@ class ModelGenerator:
             answer=GeneratedQueries,
             temperature=self.temperature,
             max_tokens=self.max_answer_tokens,
+            examples=prompt.turns(),
             items=items,
         )
         return (await self.model.complete(request)).answer
@@ -198,7 +200,7 @@ def describe_constraints(constraints: Constraints, level: Level | None = None) -
 def _shared(brief: Brief, *more: str) -> dict[str, str]:
     chunk = brief.chunk
     return {
-        "language": brief.language or "the language of the passage",
+        "language": language_name(brief.language) if brief.language else "the language of the passage",
         "kind": brief.assignment.kind.value,
         "style": brief.assignment.style.value,
         "title": one_line(chunk.title) or "none",

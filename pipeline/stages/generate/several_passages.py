@@ -18,6 +18,7 @@ from goldbench.pipeline.stages.generate.one_passage import (
     why_none,
 )
 from goldbench.pipeline.text.injection import delimiter
+from goldbench.pipeline.text.suggestion import language_name
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.query import Candidate, QueryKind, Turn
@@ -257,7 +258,7 @@ class ModelKindWriter:
             "context": one_line(self.context) or "not described",
             "examples": examples_shown(self.examples),
             "constraints": describe_constraints(brief.constraints),
-            "language": brief.language or "the language of the passages",
+            "language": language_name(brief.language) if brief.language else "the language of the passages",
             "style": brief.assignment.style.value,
             "persona": one_line(brief.assignment.persona or "") or "any user of the collection",
         }
@@ -293,6 +294,7 @@ class ModelKindWriter:
             answer=answer,
             temperature=self.temperature if temperature is None else temperature,
             max_tokens=max_tokens or self.max_answer_tokens,
+            examples=self.prompts[prompt].turns(),
             items=items,
         )
         return (await self.model.complete(request)).answer

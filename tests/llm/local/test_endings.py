@@ -45,9 +45,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def long_build(start: Start, tmp_path: Path) -> subprocess.Popen[str]:
-    """A build that takes minutes, because the full prompt is too much for the model."""
+    """A build that takes minutes, because the long prompt is too much for the model."""
     corpus(tmp_path / "docs")
-    (tmp_path / "c.toml").write_text('[generate]\nprompt_style = "full"\n', encoding="utf-8")
+    (tmp_path / "c.toml").write_text('[generate]\nprompt_style = "long"\n', encoding="utf-8")
     return start("docs", "--out", "run", "--config", "c.toml")
 
 

@@ -1,0 +1,104 @@
+"""Queries of a model that can only choose: the code forms the questions of an English sentence, the model picks one.
+
+Reads: briefs, each with a chunk. Writes: the likeliest question of a chunk, with its sentence as evidence and answer,
+or the reason why there is none. Fails: as the chat model does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from goldbench.pipeline.ports import Brief, ChatModel, ChatRequest, Likelihood, Proposal
+from goldbench.pipeline.stages.generate.english_questions import ENGLISH, is_statement, questions
+from goldbench.pipeline.stages.generate.short_prompt import Sentence, askable, sentences_of
+from goldbench.pipeline.text.query_forms import kind_of
+from goldbench.pipeline.text.title_path import title_path
+from goldbench.prompts.loader import Prompt
+from goldbench.schemas.query import Candidate, QueryStyle
+from goldbench.schemas.replies import chosen_question
+
+MOST_SENTENCES = 3
+"""Sentences of a chunk that are asked about for each query wanted."""
+MOST_QUESTIONS = 12
+LEAST = Likelihood(-1.8, -9.0)
+"""Natural logarithms of the likelihood of a question's tokens, mean and least, below which its grammar is wrong.
+
+Read by eye: XQuAD and manuals.
+"""
+ANSWER_TOKENS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TinyGenerator:
+    """Writes questions with a model of less than 0.3 billion parameters, about English passages alone."""
+
+    model: ChatModel
+    prompt: Prompt
+    evidence_level: str = "smoke"
+
+    @property
+    def name(self) -> str:
+        """The id of the prompt in use."""
+        return self.prompt.id
+
+    async def propose(self, brief: Brief) -> Proposal:
+        """Return the likeliest questions about one chunk, best first."""
+        if brief.language != ENGLISH:
+            return Proposal(skip_reason=f"the model does not know the language {brief.language or '(not clear)'}")
+        sentences = sentences_of(brief.chunk)
+        promising = (sentences[position] for position in askable(sentences, brief))
+        statements = [sentence for sentence in promising if is_statement(sentence.text)]
+        offers = ((sentence, questions(sentence.text, brief.chunk.text)) for sentence in statements)
+        wanted = brief.constraints.per_chunk
+        candidates: list[Candidate] = []
+        for sentence, offered in itertools.islice(filter(lambda offer: offer[1], offers), MOST_SENTENCES * wanted):
+            question = await self._choose(brief, sentence, offered[:MOST_QUESTIONS])
+            if question is not None:
+                candidates.append(_candidate(question, sentence, brief, self.name))
+            if len(candidates) == wanted:
+                break
+        if not candidates:
+            return Proposal(skip_reason="no sentence of the chunk gives a question that the model finds likely")
+        return Proposal(tuple(candidates))
+
+    async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> None:
+        """Return nothing: the model has no other words."""
+
+    async def _choose(self, brief: Brief, sentence: Sentence, offered: list[str]) -> str | None:
+        """Return the question that the model finds likeliest, None if it finds each unlikely."""
+        system, user = self.prompt.render(topic=title_path(brief.chunk) or "none", sentence=sentence.text)
+        request = ChatRequest(
+            stage="generate",
+            prompt=self.prompt.id,
+            system=system,
+            user=user,
+            answer=chosen_question(tuple(offered)),
+            temperature=0.0,
+            max_tokens=ANSWER_TOKENS,
+            examples=self.prompt.turns(),
+            weighed=True,
+        )
+        completion = await self.model.complete(request)
+        return completion.answer.question if is_likely(completion.likelihood) else None
+
+
+def is_likely(likelihood: Likelihood | None) -> bool:
+    """Return whether a question is likely enough; where a server gives no likelihood, its form alone decides."""
+    return likelihood is None or (likelihood.mean >= LEAST.mean and likelihood.least >= LEAST.least)
+
+
+def _candidate(question: str, sentence: Sentence, brief: Brief, generator: str) -> Candidate:
+    evidence = brief.chunk.evidence(sentence.start, sentence.end)
+    return Candidate(
+        chunk_id=brief.chunk.chunk_id,
+        text=question,
+        generator=generator,
+        evidence=(evidence,),
+        quote=evidence.quote,
+        language=brief.language,
+        kind=kind_of(question, ENGLISH),
+        style=QueryStyle.QUESTION,
+        asked=brief.assignment,
+        answer=sentence.text,
+    )
