@@ -30,6 +30,13 @@ SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDBENCH_DEB
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the signals, pipes, links or permissions of POSIX systems")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the seed of the order in which the tests ran, also where -q hides the header that names it."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None:
+        terminalreporter.write_line(f"Order of the tests: pytest --randomly-seed={seed}")
+
+
 @pytest.hookimpl(trylast=True)  # after those are gone that are not to run
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files whose tests may take longest first, in turns at the start and in the middle.
