@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import io
 import itertools
@@ -9,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,16 @@ settings.load_profile("goldbench")
 
 ROOT = Path(__file__).parent.parent
 SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDBENCH_DEBUG")
+TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE")
 
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the signals, pipes, links or permissions of POSIX systems")
+
+
+def pytest_configure() -> None:
+    """Remove settings of the environment before any fixture: keys, servers, and the terminal's width and colours."""
+    for name in (*SETTINGS, *TERMINAL):
+        os.environ.pop(name, None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -63,9 +71,13 @@ def pytest_runtest_setup() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in SETTINGS:
-        monkeypatch.delenv(name, raising=False)
+def _garbage_collector() -> Iterator[None]:
+    """Undo what a command does for its own process: it disables the collector, or makes it rare."""
+    threshold = gc.get_threshold()
+    yield
+    gc.enable()
+    gc.set_threshold(*threshold)
+    gc.unfreeze()
 
 
 @pytest.fixture
