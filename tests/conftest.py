@@ -47,7 +47,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.hookimpl(trylast=True)  # after those are gone that are not to run
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files whose tests may take longest first, in turns at the start and in the middle.
+    """Put the files of the longest slow tests first, in turns at the start and in the middle.
 
     Two workers begin there, and nobody waits at the end for a test of minutes. The tests of a file stay together.
     """
@@ -59,8 +59,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _longest(item: pytest.Item) -> float:
-    """Return the seconds after which a test is ended, 0 for the limit of all tests."""
-    marker = item.get_closest_marker("timeout")
+    """Return the seconds after which a slow test is ended, 0 for the limit of all tests."""
+    marker = item.get_closest_marker("timeout") if item.get_closest_marker("slow") else None
     return marker.args[0] if marker and marker.args else 0.0
 
 
