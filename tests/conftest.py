@@ -122,7 +122,7 @@ def goldbench(tmp_path: Path) -> Goldbench:
         )
         whole = {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment}
         process = start(words, tmp_path, whole)
-        said = process.communicate(timeout=100)
+        said = process.communicate(timeout=250)  # on a busy machine; a test ends after 300 s
         assert process.returncode is not None
         return subprocess.CompletedProcess(words, process.returncode, *said)
 
