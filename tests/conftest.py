@@ -33,9 +33,10 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs the signals, pipes,
 
 
 def pytest_configure() -> None:
-    """Remove settings of the environment before any fixture: keys, servers, and the terminal's width and colours."""
+    """Start all tests alike: without keys, servers, a terminal's width and colours, and with interrupts that arrive."""
     for name in (*SETTINGS, *TERMINAL):
         os.environ.pop(name, None)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background commands ignore it
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
