@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import io
 import itertools
@@ -9,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,14 +26,29 @@ settings.load_profile("goldbench")
 
 ROOT = Path(__file__).parent.parent
 SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDBENCH_DEBUG")
+TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE")
 
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the signals, pipes, links or permissions of POSIX systems")
 
 
+def pytest_configure() -> None:
+    """Start all tests alike: without keys, servers, a terminal's width and colours, and with interrupts that arrive."""
+    for name in (*SETTINGS, *TERMINAL):
+        os.environ.pop(name, None)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets its background commands ignore it
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the seed of the order in which the tests ran, also where -q hides the header that names it."""
+    seed = config.getoption("randomly_seed", None)
+    if seed is not None:
+        terminalreporter.write_line(f"Order of the tests: pytest --randomly-seed={seed}")
+
+
 @pytest.hookimpl(trylast=True)  # after those are gone that are not to run
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files whose tests may take longest first, in turns at the start and in the middle.
+    """Put the files of the longest slow tests first, in turns at the start and in the middle.
 
     Two workers begin there, and nobody waits at the end for a test of minutes. The tests of a file stay together.
     """
@@ -44,8 +60,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _longest(item: pytest.Item) -> float:
-    """Return the seconds after which a test is ended, 0 for the limit of all tests."""
-    marker = item.get_closest_marker("timeout")
+    """Return the seconds after which a slow test is ended, 0 for the limit of all tests."""
+    marker = item.get_closest_marker("timeout") if item.get_closest_marker("slow") else None
     return marker.args[0] if marker and marker.args else 0.0
 
 
@@ -56,9 +72,13 @@ def pytest_runtest_setup() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in SETTINGS:
-        monkeypatch.delenv(name, raising=False)
+def _garbage_collector() -> Iterator[None]:
+    """Undo what a command does for its own process: it disables the collector, or makes it rare."""
+    threshold = gc.get_threshold()
+    yield
+    gc.enable()
+    gc.set_threshold(*threshold)
+    gc.unfreeze()
 
 
 @pytest.fixture
@@ -103,7 +123,7 @@ def goldbench(tmp_path: Path) -> Goldbench:
         )
         whole = {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment}
         process = start(words, tmp_path, whole)
-        said = process.communicate(timeout=100)
+        said = process.communicate(timeout=250)  # on a busy machine; a test ends after 300 s
         assert process.returncode is not None
         return subprocess.CompletedProcess(words, process.returncode, *said)
 

@@ -90,7 +90,7 @@ class Forked:
         if self.poll() is None:
             os.kill(self.pid, number)
 
-    def communicate(self, timeout: float = 100) -> tuple[str, str]:
+    def communicate(self, timeout: float = 250) -> tuple[str, str]:
         """Wait until the command and its streams end, and return what it printed; kill it after `timeout` seconds."""
         texts = {self._out: b"", self._err: b""}
         left, end = {*texts}, time.monotonic() + timeout

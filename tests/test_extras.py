@@ -188,6 +188,9 @@ def scored(goldbench: Goldbench, tmp_path: Path) -> Path:
 def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(bare: Goldbench, scored: Path) -> None:
     (scored / "vectors.toml").write_text(
         "[systems.mine]\nkind = 'vectors'\npassages = 'a.parquet'\nqueries = 'a.parquet'\n"
+        "[systems.graph]\nkind = 'lsi'\nindex = 'hnsw'\n"
+        "[systems.sentences]\nkind = 'sentence-transformers'\nmodel = 'm'\n"
+        "[systems.fast]\nkind = 'fastembed'\nmodel = 'm'\n"
     )
     (scored / "a.parquet").write_bytes(b"any")
     before = files_of(scored)
@@ -199,12 +202,20 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
         ("report", "jinja2", ("monitor", "plot", "history.jsonl")),
         ("cjk", "jieba", ("retrieve", "run", "--analyzer", "jieba", "-o", "jieba.trec")),
         ("dense", "pyarrow", ("retrieve", "run", "-c", "vectors.toml", "--system", "mine", "-o", "mine.trec")),
+        ("dense", "faiss-cpu", ("retrieve", "run", "-c", "vectors.toml", "--system", "graph", "-o", "graph.trec")),
+        (
+            "sentence-transformers",
+            "sentence-transformers",
+            ("retrieve", "run", "-c", "vectors.toml", "--system", "sentences", "-o", "s.trec"),
+        ),
+        ("fastembed", "fastembed", ("retrieve", "run", "-c", "vectors.toml", "--system", "fast", "-o", "fast.trec")),
         ("local", "xllamacpp", ("build", "docs", "--out", "asked", "--model", "local")),
         ("local", "huggingface_hub", ("models", "pull", "qwen2.5-0.5b")),
         ("ray", "ray", ("build", "docs", "--out", "spread", "--engine", "ray")),
         ("ray", "ray", ("retrieve", "run", "--engine", "ray", "-o", "spread.trec")),
         ("mlflow", "mlflow", ("score", "run", "--run", "bm25.trec", "--to", "mlflow")),
         ("benchmarks", "ir_datasets", ("import", "ir_datasets", "vaswani", "--out", "vaswani")),
+        ("benchmarks", "datasets", ("import", "hf", "owner/set", "--out", "hf")),
     ):
         done = bare(*arguments)
         assert done.returncode == 2, (arguments, done.stderr)

@@ -12,10 +12,13 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -23,6 +26,7 @@ import polars as pl
 import pytest
 
 import goldbench
+from goldbench.pipeline.api import temporary_folder
 from goldbench.pipeline.goldset.integrity import validate
 from tests.build.test_build import artifacts, corpus
 from tests.conftest import ROOT, Goldbench
@@ -319,7 +323,8 @@ def test_a_child_process_leaves_the_folder_to_its_parent() -> None:
 
 
 def test_a_build_that_fails_leaves_no_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    made_here = partial(tempfile.mkdtemp, dir=tmp_path)
+    monkeypatch.setattr(temporary_folder, "tempfile", SimpleNamespace(mkdtemp=made_here))
     with pytest.raises(goldbench.GoldbenchError):
         silent(texts=["", "  "])
     assert list(tmp_path.iterdir()) == []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pickle
 import re
+import tempfile
 import threading
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ import pytest
 
 import goldbench
 from goldbench import GoldSet
+from goldbench.pipeline.api import temporary_folder
 from goldbench.pipeline.api.keywords import BuildOptions, GradeOptions
 from goldbench.pipeline.errors import MissingExtra
 from tests.grade.graded_sets import artifacts, write_set
@@ -188,7 +192,8 @@ def test_a_seed_of_numpy_is_a_seed(folder: Path) -> None:
 
 
 def test_a_temporary_folder_that_cannot_be_made_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    absent = partial(tempfile.mkdtemp, dir=tmp_path / "absent")
+    monkeypatch.setattr(temporary_folder, "tempfile", SimpleNamespace(mkdtemp=absent))
     with pytest.raises(goldbench.OutputError, match=r"no temporary folder can be made \(no such file.*set TMPDIR"):
         goldbench.build(texts=TEXTS, progress=False)
 

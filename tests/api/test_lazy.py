@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tomllib
 from enum import Enum
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
@@ -114,14 +114,15 @@ def test_type_checkers_find_the_types() -> None:
     assert "tests.api.typed_calls" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
-def test_the_version_is_known_without_an_installed_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(name: str) -> str:
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr("importlib.metadata.version", absent)
-    monkeypatch.delitem(vars(goldbench), "__version__", raising=False)
-    assert goldbench.__version__ == tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-    monkeypatch.delitem(vars(goldbench), "__version__")
+def test_the_version_is_known_without_an_installed_distribution() -> None:
+    code = (
+        "import importlib.metadata, sys; sys.path.insert(0, sys.argv[1])\n"
+        "importlib.metadata.MetadataPathFinder.find_distributions = lambda *_: iter(())\n"
+        "import goldbench; print(goldbench.__version__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, ROOT], capture_output=True, text=True, check=True)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert done.stdout == f"{project['version']}\n"
 
 
 def test_without_a_checkout_the_packages_of_an_extra_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -86,7 +86,11 @@ def checkout(folder: Path) -> Path:
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name not in {*SETTINGS, "CI", "PYTEST_ADDOPTS"}}
-    quick = [part for name in ("asyncio", "xdist", "langsmith", "hypothesispytest") for part in ("-p", f"no:{name}")]
+    quick = [
+        part
+        for name in ("asyncio", "xdist", "langsmith", "hypothesispytest", "randomly")
+        for part in ("-p", f"no:{name}")
+    ]
     return subprocess.run(
         [sys.executable, "-m", "pytest", "--strict-markers", *quick, *arguments],
         cwd=folder,

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 from unittest.mock import Mock
 
@@ -312,7 +313,8 @@ class Babbling(Child):
 @pytest.fixture
 def two_processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[type[Child]], None]]:
     def use(kind: type[Child]) -> None:
-        monkeypatch.setattr(own_process.subprocess, "Popen", kind)
+        streams = {"PIPE": subprocess.PIPE, "DEVNULL": subprocess.DEVNULL}
+        monkeypatch.setattr(own_process, "subprocess", SimpleNamespace(Popen=kind, **streams))
 
     monkeypatch.setattr(baselines, "_WORTH_A_PROCESS", 1)
     monkeypatch.setattr(baselines, "usable_processors", lambda: 2)

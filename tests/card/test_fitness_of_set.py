@@ -24,15 +24,14 @@ from tests.card.sets import topical, write_dataset
 from tests.conftest import Goldbench
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     queries, corpus, relevant = topical(12)
     metadata = {"evidence_level": "human", "grades": {}}
-    made = tmp_path_factory.mktemp("fitness")
-    return write_dataset(made, queries=queries, corpus=corpus, relevant_docs=relevant, metadata=metadata)
+    return write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, metadata=metadata)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def card(folder: Path) -> Card:
     return make_card(folder)
 

@@ -293,7 +293,7 @@ class TestWrongValues:
             ("init gold --language english", "--language: not a valid value: 'english'; did you mean en?"),
             ("build docs --out x --language x1", "--language: not a valid value: 'x1'; give a code such as en"),
             ("retrieve gold -o r --language german", "--language: not a known language: 'german'; did you mean de?"),
-            ("build docs --out x --generator sim", "--generator: not a valid value: 'sim'; give auto, model, "),
+            ("build docs --out x --generator sim", "--generator: not a valid value: 'sim'; give auto, model or "),
             ("import foo x --out y", "KIND: not a valid value: 'foo'; give beir, trec, "),
             ("retrieve gold -o r --k 0", "--k: not a valid value: '0'; give a whole number of at least 1"),
             ("review gold --port 99999", "--port: not a valid value: '99999'; give a whole number from 0 to 65,535"),

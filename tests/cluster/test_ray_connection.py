@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from goldbench.pipeline.cluster import ray_connection
+from goldbench.pipeline.cluster import ray_cluster, ray_connection
 from goldbench.pipeline.cluster.ray_cluster import Cluster, cluster
 from goldbench.pipeline.config import Engine, Machines
 from goldbench.pipeline.errors import GoldbenchError, UsageError
@@ -51,7 +51,7 @@ def test_no_address_and_local_stand_for_a_cluster_of_this_command(
 
 
 def test_windows_is_refused_before_anything_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(ray_cluster, "sys", SimpleNamespace(platform="win32"))
     for refused in (cluster, Machines(engine=Engine.RAY).check_available):
         with pytest.raises(UsageError, match=r"^--engine ray: not available on Windows; use --engine local$"):
             refused()

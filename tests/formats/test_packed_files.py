@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
 from types import SimpleNamespace
 
 import pytest
 
+from goldbench.pipeline.formats import packed_files
 from goldbench.pipeline.formats.packed_files import STDIN, Source
 
 TEXT = b"".join(b"%07d\n" % number for number in range(100_000))
@@ -17,7 +17,8 @@ TEXT = b"".join(b"%07d\n" % number for number in range(100_000))
 @pytest.mark.parametrize("packed", [False, True])
 def test_readers_of_standard_input_do_not_move_each_other(packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = gzip.compress(TEXT) if packed else TEXT
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stored)))
+    standard_input = SimpleNamespace(buffer=io.BytesIO(stored))
+    monkeypatch.setattr(packed_files, "sys", SimpleNamespace(stdin=standard_input))
     source = Source(STDIN)
     found = b"", b""
     with source.open() as one, source.open() as other:

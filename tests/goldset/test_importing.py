@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldbench.pipeline.cli import app
-from goldbench.pipeline.errors import GoldbenchError, InputError, MissingExtra, OutputError, UsageError
+from goldbench.pipeline.errors import GoldbenchError, InputError, OutputError, UsageError
 from goldbench.pipeline.formats.benchmarks.collection import Chosen
 from goldbench.pipeline.formats.benchmarks.grades import choose_grading, parse_grades, suggestion
 from goldbench.pipeline.formats.benchmarks.kinds import open_collection
@@ -524,13 +524,6 @@ def test_what_is_imported_can_be_validated_retrieved_and_scored(
     ):
         app.command_line()(arguments, standalone_mode=False)
         assert says in capsys.readouterr().out
-
-
-def test_a_package_that_is_missing_is_named_with_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind, package in (("ir_datasets", "ir_datasets"), ("hf", "datasets")):
-        monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(MissingExtra, match=r"pip install -e .\.\[benchmarks\]"):
-            bring(kind, Path("vaswani"), tmp_path / "out")
 
 
 @pytest.mark.slow

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
+from goldbench.pipeline.llm import budget
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
@@ -44,6 +47,19 @@ async def comes_about(holds: Callable[[], bool]) -> None:
             return
         await asyncio.sleep(0.02)
     pytest.fail("it did not come about")
+
+
+@pytest.fixture
+def pass_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let the budget's clock go forward by so many seconds at once."""
+    passed_s = 0.0
+
+    def advance(seconds: float) -> None:
+        nonlocal passed_s
+        passed_s += seconds
+
+    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + passed_s))
+    return advance
 
 
 Opener = Callable[..., contextlib.AbstractAsyncContextManager[ModelPath]]

@@ -122,7 +122,7 @@ async def test_a_deadline_holds_while_a_reply_drips_and_while_it_is_parsed():
         async with _answered_by(*pieces, pause_s=pause_s, **settings) as (path, _):
             with pytest.raises((LimitReached, ModelUnavailable)):
                 await path.complete(verdict_request(max_tokens=3000))
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 40  # the first reply takes 50 s
 
 
 @pytest.mark.parametrize(("status", "said"), [(404, "does not know model"), (401, "wants a key"), (302, "redirects")])

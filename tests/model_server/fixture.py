@@ -56,7 +56,7 @@ class ServerHandle:
     def _call(self, path: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self._control_url}/{path}", data, {"content-type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=250) as response:
             return json.loads(response.read())
 
 

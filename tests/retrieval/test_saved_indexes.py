@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -148,16 +148,14 @@ def test_an_index_of_passages_that_do_not_exist_is_made_anew(
     assert tokens.texts == 120
 
 
-@pytest.mark.parametrize(
-    ("place", "value"), [(saved_indexes, ("REVISIONS", {})), (saved_indexes.unicodedata, ("unidata_version", "0"))]
-)
+@pytest.mark.parametrize(("name", "value"), [("REVISIONS", {}), ("unicodedata", SimpleNamespace(unidata_version="0"))])
 def test_an_index_of_other_terms_or_scores_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: ModuleType, value: tuple[str, object]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object
 ) -> None:
     monkeypatch.setattr(saved_indexes, "_WORTH_SAVING", 1)
     passages, tokens = corpus(size=30), Counting()
     bm25(tmp_path / FOLDER, tokens).index(passages)
-    monkeypatch.setattr(place, *value)
+    monkeypatch.setattr(saved_indexes, name, value)
     bm25(tmp_path / FOLDER, tokens).index(passages)
     assert tokens.texts == 60
 

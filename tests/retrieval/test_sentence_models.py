@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
+from goldbench.pipeline.errors import RetrieverFailed
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
 from goldbench.pipeline.retrieval.bm25 import BM25
 from goldbench.pipeline.retrieval.dense import Dense
@@ -179,17 +178,6 @@ def test_a_model_that_cannot_be_had_is_one_line(tiny: Path, tmp_path: Path, mode
     with pytest.raises(RetrieverFailed, match="cannot be loaded: ") as caught:
         cross_encoder(CrossEncoderSettings(of="x", model=model))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("package", ["sentence_transformers", "fastembed"])
-def test_a_package_that_is_missing_names_its_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    extra = package.replace("_", "-")
-    with pytest.raises(MissingExtra, match=rf"{extra} is not installed: run pip install -e ..\[{extra}\]. in"):
-        if package == "fastembed":
-            FastembedEncoder(FastembedSettings(model="x"))
-        else:
-            SentenceTransformersEncoder(SentenceTransformersSettings(model="x"))
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
+from goldbench.pipeline.retrieval import vectors
 from goldbench.pipeline.retrieval.analyzer_names import IndexKind
 from goldbench.pipeline.retrieval.system_settings import Vectors
 from goldbench.pipeline.retrieval.vectors import VectorIndex
@@ -21,7 +21,7 @@ def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param == "faiss":
         pytest.importorskip("faiss", reason="faiss is not installed (extra dense)")
     else:
-        monkeypatch.setitem(sys.modules, "faiss", None)
+        monkeypatch.setattr(vectors, "_faiss", lambda: None)
     return str(request.param)
 
 
@@ -63,7 +63,7 @@ def test_both_libraries_give_the_same_scores_to_the_last_bit(monkeypatch: pytest
     names = [f"q{n}" for n in range(40)]
     by_faiss = flat(ids, rows).search(names, queries, k=10)
     alone = {name: flat(ids, rows).search([name], queries[n : n + 1], k=10)[name] for n, name in enumerate(names[:3])}
-    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr(vectors, "_faiss", lambda: None)
     by_numpy = flat(ids, rows).search(names, queries, k=10)
     assert [list(ranking.items()) for ranking in by_faiss.values()] == [list(r.items()) for r in by_numpy.values()]
     assert alone == {name: by_faiss[name] for name in alone}
@@ -130,7 +130,7 @@ def test_no_passage_is_nothing_found() -> None:
 
 
 def test_hnsw_without_faiss_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr(vectors, "_faiss", lambda: None)
     with pytest.raises(MissingExtra, match=r"faiss-cpu is not installed: run pip install -e '\.\[dense\]' in the"):
         VectorIndex(Vectors(index=IndexKind.HNSW))
 

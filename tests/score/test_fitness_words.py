@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -255,12 +256,10 @@ def test_queries_that_people_added_are_counted_apart(tmp_path: Path) -> None:
     assert makers_of(gold).by_people == len(gold.qrels)
 
 
-def test_a_set_that_python_deletes_is_kept_before_a_command_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
-    folder = tmp_path / f"{TEMPORARY}x" / "set"
-    folder.mkdir(parents=True)
-    makers = makers_of(dataset(folder, evidence_level="human"))
+def test_a_set_that_python_deletes_is_kept_before_a_command_is_told() -> None:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY) as temporary:
+        folder = Path(temporary) / "set"
+        folder.mkdir()
+        makers = makers_of(dataset(folder, evidence_level="human"))
     first = told(makers, good=[0.5]).improvements[0]
     assert first.endswith(": keep the set with out='DIR', then goldbench add DIR FILE")

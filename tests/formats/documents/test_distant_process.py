@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -143,7 +146,8 @@ def test_a_process_of_this_machine_that_starts_while_its_reading_is_ended_is_kil
 def test_no_file_stays_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "node"
     place.mkdir()
-    monkeypatch.setattr(node_worker.tempfile, "tempdir", str(place))
+    own = SimpleNamespace(mkdtemp=partial(tempfile.mkdtemp, dir=place), gettempdir=lambda: str(place))
+    monkeypatch.setattr(node_worker, "tempfile", own)
     (tmp_path / "documents").mkdir()
     mixed(tmp_path / "documents")
     most = 0

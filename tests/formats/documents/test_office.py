@@ -274,19 +274,6 @@ def test_a_document_reaches_no_network(tmp_path: Path) -> None:
     assert "PermissionError: a document may not cause socket." in run.stderr
 
 
-def test_without_their_readers_such_files_are_skipped_and_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    (tmp_path / "a.md").write_text("text")
-    (tmp_path / "b.html").write_text("<p>text")
-    docx(tmp_path / "c.docx", "text")
-    found = read(tmp_path)
-    assert found.texts == ["text"]
-    hint = "is not installed: run pip install -e '.[documents]' in the checkout of goldbench"
-    assert found.failures == [f"{tmp_path / 'b.html'}: lxml {hint}", f"{tmp_path / 'c.docx'}: markitdown {hint}"]
-
-
 def test_no_reply_holds_a_parsers_own_words(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.docx", {"word/document.xml": b"<SECRET"})
     assert "SECRET" not in json.dumps(answer_of(path, megabytes=1))

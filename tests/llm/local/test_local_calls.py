@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -111,9 +112,9 @@ async def test_a_process_that_dies_is_replaced_once() -> None:
 def test_a_machine_that_is_busy_or_small_runs_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "m.gguf"
     file.write_bytes(b"GGUF")
-    monkeypatch.setattr(local_wire.os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    monkeypatch.setattr(local_wire, "usable_processors", lambda: 16)
     for load, free, processes in ((0.2, 60_000, 8), (11.6, 60_000, 4), (40.0, 60_000, 1), (0.0, 600, 2), (0.0, 90, 1)):
-        monkeypatch.setattr(local_wire.os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
+        monkeypatch.setattr(local_wire, "os", SimpleNamespace(getloadavg=lambda load=load: (load, 0.0, 0.0)))
         monkeypatch.setattr(local_wire, "_free_megabytes", lambda free=free: free)
         assert local_wire.children_at_once(file) == processes
 

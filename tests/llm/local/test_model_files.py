@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -183,7 +184,7 @@ async def test_neither_a_home_nor_a_folder_for_temporary_files_is_needed(monkeyp
 
 
 async def test_a_process_that_cannot_be_started_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_child.sys, "executable", "/proc/nowhere")
+    monkeypatch.setattr(model_child, "sys", SimpleNamespace(executable="/proc/nowhere"))
     with pytest.raises(ModelUnavailable, match=r"m\.gguf: no process can be started for the model \(no such file"):
         await start_child(Path("m.gguf"), "m", context=512)
 
