@@ -27,7 +27,7 @@ def test_a_good_model_is_measured_and_its_replies_are_not_paid_for_twice(
     done = goldbench_inside("doctor", "--try", *url)
     assert done.returncode == 0, done.stderr
     lines = {line[4:].partition(": ")[0]: line for line in done.stdout.splitlines()}
-    assert lines["writing, prompt style full"].startswith("ok  ")
+    assert lines["writing, prompt style long"].startswith("ok  ")
     assert "replies fit for 5 of 5 passages; evidence is found in 5 of 5 queries" in done.stdout
     assert "tokens per second" in lines["speed"]
     assert lines["judging"].endswith("passed: accepted 0 of 6 planted fakes, recognised 2 of 2 planted answers")
@@ -46,7 +46,7 @@ def test_a_useless_model_is_called_useless_with_what_to_try(
     model_server.script({"do": {"reply": "endless"}})
     done = goldbench_inside("doctor", "docs", "--try", *url)
     assert done.returncode == 1
-    assert "bad writing, prompt style full: this model cannot write queries" in done.stdout
+    assert "bad writing, prompt style long: this model cannot write queries" in done.stdout
     assert "repeats itself (5)" in done.stdout
     assert "bad writing, prompt style small" in done.stdout
     assert "bad judging: judge checks failed" in done.stdout
@@ -115,7 +115,7 @@ def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_
         "context not listed by the server (--chunk-size)",
     ):
         assert line in table
-    assert "ok writing, prompt style full" in table
+    assert "ok writing, prompt style long" in table
 
 
 def test_a_model_that_cannot_write_grades_is_tried_by_yes_or_no(

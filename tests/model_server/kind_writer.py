@@ -27,7 +27,9 @@ _FRAMES = (
     "How would {x} bring {words} together during {y}?",
     "Does {x} decide between {words} once {y} begin?",
 )
-_FRAME_WORDS = frozenset(word.casefold() for frame in _FRAMES for word in _WORD.findall(frame)) | {"despite", "under"}
+_FRAME_WORDS = frozenset(word.casefold() for frame in _FRAMES for word in _WORD.findall(frame)) | {
+    *("despite", "under", "there", "where", "since", "before", "which", "whoever")
+}
 
 
 def joined_answer(settings: dict[str, Any] | None, system: str, user: str) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def joined_answer(settings: dict[str, Any] | None, system: str, user: str) -> di
     evidence = [_sentence_with(word, text) for word, text in zip(words, passages, strict=True)]
     if bad:
         evidence = [_longest(text) for text in passages]
-    return {**_skipped(0), "subject": words[0], "evidence": evidence, "query": query, "answer": "It depends on both."}
+    return {**_skipped(0), "subject": words[0], "evidence": evidence, "query": query, "answer": " ".join(evidence)[:80]}
 
 
 def unanswered_answer(settings: dict[str, Any] | None, user: str) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def conversation_answer(settings: dict[str, Any] | None, user: str) -> dict[str,
         "turns": [{"question": f"What is the {one}?", "answer": f"The {one} is a part of the plant."}],
         "query": alone if chance.random() < told.get("bad", 0) else f"And how does it bear {x} and {y}?",
         "standalone": alone,
-        "answer": "That depends.",
+        "answer": evidence[:80],
         "style": "question",
         "skip_reason": None,
     }

@@ -8,7 +8,7 @@ from goldbench.schemas.query import Candidate
 
 MOST_TURNS_BEFORE = 2
 """Earlier turns that a conversation may have."""
-_NOT_OF_A_LAST_QUESTION = frozenset({"length", "evidence", "language", "deixis", "overlap"})
+_NOT_OF_A_LAST_QUESTION = frozenset({"length", "evidence", "language", "deixis", "overlap", "off-topic", "no-subject"})
 """Rules that the last question need not keep: it is short and points at what was said."""
 
 

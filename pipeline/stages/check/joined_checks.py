@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check.single_checks import check_candidate
+from goldbench.pipeline.stages.check.ties import foreign_answer, off_topic
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 from goldbench.pipeline.text.title_path import title_path, titled
 from goldbench.schemas.corpus import Chunk
@@ -13,6 +14,9 @@ from goldbench.schemas.query import Candidate
 
 ENOUGH = "one-passage-enough"
 """The rule that a query breaks if one of its passages answers it."""
+
+_OF_ALL_PASSAGES = frozenset({"overlap", "answer-tie", "off-topic", "no-subject"})
+"""Rules that the passages keep together: each alone may lack a part of the query and of its answer."""
 
 
 def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) -> Finding | None:
@@ -31,9 +35,13 @@ def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) ->
         if not own:
             return Finding("evidence", f"the quotation given as evidence is not in passage {number}")
         part = candidate.model_copy(update={"evidence": own})
-        finding = check_candidate(part, CheckContext.of(chunk, part, brief), without={"overlap"})
+        finding = check_candidate(part, CheckContext.of(chunk, part, brief), without=_OF_ALL_PASSAGES)
         if finding is not None:
             return finding
+    together = joined_context(chunks, brief)
+    finding = foreign_answer(candidate, together) or off_topic(candidate, together)
+    if finding is not None:
+        return finding
     if any(all(item.quote in chunk.text for item in candidate.evidence) for chunk in chunks):
         return Finding(ENOUGH, "one passage holds the evidence of all")
     return None
@@ -48,4 +56,11 @@ def joined_context(chunks: Sequence[Chunk], brief: Brief) -> CheckContext:
     """
     language = brief.constraints.language or brief.language
     text = "\n\n".join(titled(title_path(chunk) if brief.titled else "", chunk.text) for chunk in chunks)
-    return CheckContext(chunks[0], brief.constraints, language, text, own_words=False)
+    return CheckContext(
+        chunk=chunks[0],
+        constraints=brief.constraints,
+        language=language,
+        indexed_text=text,
+        own_words=False,
+        passage_language=brief.language,
+    )
