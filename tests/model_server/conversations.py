@@ -105,7 +105,7 @@ CONVERSATIONS: dict[str, Conversation] = {
     ),
     "vLLM, the answer among the thoughts": Conversation(({"do": {"shape": "reasoning-only"}},)),
     "vLLM, a short context": Conversation(
-        ({"do": {"status": 400, "body": _VLLM_CONTEXT}},), ends=("context of 2,048 tokens", "--chunk-size")
+        ({"do": {"status": 400, "body": _VLLM_CONTEXT}},), ends=("context of 2,048 tokens", "chunk.size")
     ),
     "vLLM, an engine that fails over grammars": Conversation(
         (_refuses(SCHEMA, 500, {"error": {"message": "EngineCore failed.", "type": "InternalServerError"}}),)
