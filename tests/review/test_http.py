@@ -226,7 +226,7 @@ def test_no_path_leads_out(quiet: Client, path: str) -> None:
 
 
 def test_too_many_requests_are_held_back(site: Sites) -> None:
-    anna = client_of(site(queries=1, passages=1, rates=Rates(rate=1, burst=5)))
+    anna = client_of(site(queries=1, passages=1, rates=Rates(rate=1, burst=5, clock=lambda: 0.0)))
     answers = [anna.get("/api/session") for _ in range(8)]
     assert [one.status for one in answers][:4] == [200] * 4
     assert answers[-1].status == 429
