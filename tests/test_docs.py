@@ -249,7 +249,7 @@ MADE = pytest.mark.skipif(not (ROOT / ".venv" / ".runtime").exists(), reason="ma
 def test_make_dataset_without_the_model_simulates_and_says_so(tmp_path: Path) -> None:
     done = run(f"make dataset GENERATOR=simulated OUT={tmp_path / 'run'}", ROOT, timeout_s=280)
     assert done.returncode == 0, done.stderr
-    assert f"60 queries in {tmp_path / 'run' / 'dataset.json'}" in " ".join(done.stdout.split())
+    assert f"40 queries in {tmp_path / 'run' / 'dataset.json'}" in " ".join(done.stdout.split())
     assert "simulated" in done.stderr
 
 
