@@ -136,6 +136,14 @@ OPTIONS = (
         "Most calls in flight at once (default: up to 64).", "Limits",
     ),
     SettingOption(
+        "model.threads", "--threads", int, "N",
+        "Threads of each process of a model file (default: by idle cores).", "Model",
+    ),
+    SettingOption(
+        "model.gpu_layers", "--gpu", int, "N",
+        "Layers of a model file on the GPU; 999: all (default: all if they fit).", "Model",
+    ),
+    SettingOption(
         "model.timeout_seconds", "--timeout", float, "S",
         "Longest time of one call (default: 120 s, more if slow).", "Limits",
     ),
