@@ -137,11 +137,11 @@ OPTIONS = (
     ),
     SettingOption(
         "model.threads", "--threads", int, "N",
-        "Threads of each process of a model file (default: by idle cores).", "Model",
+        "Threads of a model file's process (default: by idle cores).", "Model",
     ),
     SettingOption(
         "model.gpu_layers", "--gpu", int, "N",
-        "Layers of a model file on the GPU; 999: all (default: all if they fit).", "Model",
+        "GPU layers of a model file (default: all if they fit).", "Model",
     ),
     SettingOption(
         "model.timeout_seconds", "--timeout", float, "S",

@@ -40,7 +40,12 @@ class _Lane:
     wire: Wire
     opened: contextlib.AsyncExitStack
     threads: int
+    since: float
     fixed: list[Message] | None = None
+
+    def load_share(self, now: float) -> float:
+        """Return what the process adds to the system's load, an average that fades by e in a minute."""
+        return self.threads * (1 - math.exp((self.since - now) / 60))
 
     async def close(self) -> str:
         await self.opened.aclose()
@@ -66,7 +71,6 @@ class LocalWire:
         self._resize = resize
         self._layout = Layout(1, 1)
         self._looked_at = -math.inf
-        self._most_at_work = 0
         self._lanes: list[_Lane] = []
         self._idle: list[_Lane] = []
         self._starting = self._ends = 0
@@ -99,14 +103,15 @@ class LocalWire:
             await self._look()
         lane = next((lane for lane in self._idle if lane.fixed == fixed), None)
         has_room = len(self._lanes) + self._starting < self._layout.processes
-        if lane is None and (has_room or not self._idle):
+        is_new = lane is None and (has_room or not self._idle)
+        if is_new:
             lane = await self._start()
-            await self._look()
         lane = lane or self._idle[0]
         if lane in self._idle:
             self._idle.remove(lane)
-        self._most_at_work = max(self._most_at_work, len(self._lanes) - len(self._idle))
         try:
+            if is_new:
+                await self._look()
             yield lane
         finally:
             if lane in self._lanes:
@@ -115,9 +120,8 @@ class LocalWire:
     async def _look(self) -> None:
         """Look at the machine: end idle processes that it does not bear now, and let at most one more start."""
         self._looked_at = time.monotonic()
-        own_threads = self._most_at_work * self._layout.threads
-        self._layout = layout_now(self._settings, own_threads=own_threads, own_processes=len(self._lanes))
-        self._most_at_work = 0
+        own_load = sum(lane.load_share(self._looked_at) for lane in self._lanes)
+        self._layout = layout_now(self._settings, own_load=own_load, own_processes=len(self._lanes))
         _log.info("the machine now bears %d processes of %d threads", self._layout.processes, self._layout.threads)
         for lane in list(self._idle):
             if len(self._lanes) > self._layout.processes or _differ_much(lane.threads, self._layout.threads):
@@ -138,7 +142,7 @@ class LocalWire:
             self._starting -= 1
         opened = contextlib.AsyncExitStack()
         server = self._settings.model_copy(update={"base_url": child.url, "api_key": child.key})
-        lane = _Lane(child, await opened.enter_async_context(open_wire(server)), opened, threads)
+        lane = _Lane(child, await opened.enter_async_context(open_wire(server)), opened, threads, time.monotonic())
         self._lanes.append(lane)
         return lane
 

@@ -48,11 +48,11 @@ class Machine:
     graphics: float = 0.0
 
     @classmethod
-    def now(cls, *, own_threads: int = 0, own_memory: float = 0.0) -> Machine:
+    def now(cls, *, own_load: float = 0, own_memory: float = 0.0) -> Machine:
         """Return what is left now, counting as free what the model's own processes use."""
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
         memory = _free_megabytes()
-        cores = round(usable_processors() - max(0.0, load - own_threads))
+        cores = round(usable_processors() - max(0.0, load - own_load))
         return cls(max(1, cores), None if memory is None else memory + own_memory)
 
 
@@ -75,17 +75,17 @@ def layout(megabytes: float, machine: Machine, settings: ModelSettings) -> Layou
     return Layout(processes, threads, layers)
 
 
-def layout_now(settings: ModelSettings, *, own_threads: int = 0, own_processes: int = 0) -> Layout:
+def layout_now(settings: ModelSettings, *, own_load: float = 0, own_processes: int = 0) -> Layout:
     """Return how the model of these settings is served as this machine is now.
 
     Args:
         settings: The settings of a model that is a file.
-        own_threads: The threads of its processes that were at work.
+        own_load: What its processes add to the system's load.
         own_processes: The processes that it has.
     """
     assert settings.file is not None
     megabytes = settings.file.stat().st_size / 1e6
-    machine = Machine.now(own_threads=own_threads, own_memory=own_processes * memory_needed(megabytes))
+    machine = Machine.now(own_load=own_load, own_memory=own_processes * memory_needed(megabytes))
     if settings.gpu_layers is None and megabytes > _SMALL:
         machine = replace(machine, graphics=graphics_megabytes())
     return layout(megabytes, machine, settings)
@@ -108,7 +108,7 @@ def graphics_megabytes() -> int:
 
     A process of its own looks, so that no driver is loaded into this one.
     """
-    command = [sys.executable, "-P", "-m", PROCESS, "--graphics"]
+    command = [sys.executable, "-P", "-m", PROCESS, "graphics"]
     try:
         done = subprocess.run(  # noqa: S603  a module of goldbench
             command, env=environment_without_keys(*ENVIRONMENT), capture_output=True, timeout=_START_S, check=False

@@ -21,11 +21,11 @@ from typing import Any
 def main() -> None:
     """Read the order from standard input, load the model and serve it until the input ends.
 
-    With ``--graphics``, print the free memory of the graphics cards in megabytes instead.
+    With ``graphics``, print the free memory of the graphics cards in megabytes instead.
     """
     with contextlib.suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command receives it and closes the input
-    if "--graphics" in sys.argv:
+    if "graphics" in sys.argv:
         sys.stdout.write(f"{_graphics_megabytes()}\n")
         return
     order = json.loads(sys.stdin.buffer.readline())
