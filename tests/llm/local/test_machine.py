@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -56,9 +57,9 @@ def test_a_file_gets_processes_and_threads_by_its_size_and_what_is_free(
 
 
 def test_the_load_of_the_models_own_processes_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: set(range(16)), raising=False)
+    monkeypatch.setattr(machine, "usable_processors", lambda: 16)
     for load, own_load, cores in ((0.2, 0, 16), (0.5, 0, 15), (11.6, 0, 4), (11.6, 8, 12), (3.0, 8, 16), (40.0, 8, 1)):
-        monkeypatch.setattr(machine.os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
+        monkeypatch.setattr(machine, "os", SimpleNamespace(getloadavg=lambda load=load: (load, 0.0, 0.0)))
         assert Machine.now(own_load=own_load).cores == cores
 
 
