@@ -356,11 +356,9 @@ class Config(Record):
         only server that is named, so that a set of another one never reaches it by a key of the environment alone.
         """
         data = self.model_dump(mode="json", exclude_none=True, exclude={"grade", "machines"})
-        data["model"] = {
-            key: data["model"][key]
-            for key in ("name", "digest", "temperature", "max_answer_tokens")
-            if key in data["model"]
-        }
+        data["model"] = {key: data["model"][key] for key in ("name", "digest") if key in data["model"]}
+        data["model"]["temperature"] = self.model.writing_temperature
+        data["model"]["max_answer_tokens"] = self.model.answer_tokens(self.generate.constraints.per_chunk)
         if self.model.name is not None:
             data["model"]["name"] = self.model.asked_name
             if self.model.server == OPENAI and not self.model.needs_no_server:

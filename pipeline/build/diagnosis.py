@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from goldbench.pipeline.build.writers import with_local_models
 from goldbench.pipeline.config import Config, Generator
 from goldbench.pipeline.errors import GoldbenchError, UsageError
-from goldbench.pipeline.llm.local.local_wire import fitted
+from goldbench.pipeline.llm.local.machine import layout_now
 from goldbench.pipeline.llm.probe import probe, probe_local
 from goldbench.pipeline.llm.server_settings import ModelSettings, shown_address
 from goldbench.pipeline.text.display import amount, shown
@@ -53,13 +53,13 @@ def _loads(config: Config) -> Finding:
     """Return whether the file of the model and what runs it are here."""
     try:
         settings = ModelSettings.of(with_local_models(config).model)
+        processes, threads, gpu_layers = layout_now(settings)
     except GoldbenchError as error:
         return Finding("model file", str(error), good=False)
-    assert settings.file is not None
-    processes = amount(fitted(settings).calls_at_once, "process", "processes")
-    return Finding(
-        "model file", f"{settings.file}, recorded as {settings.name}; now {processes} would run it", good=True
-    )
+    runs = f"{amount(processes, 'process', 'processes')} of {amount(threads, 'thread')}"
+    card = " and a graphics card" if gpu_layers else ""
+    says = f"{settings.file}, recorded as {settings.name}; now {runs}{card} would run it"
+    return Finding("model file", says, good=True)
 
 
 async def _reach(config: Config, key: str | None) -> Finding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from goldbench.pipeline.config import Config, Generation, Generator, JudgeMethod
 from goldbench.pipeline.errors import Message, NotAsked, UsageError, explained
 from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.catalogue import ModelFile
+from goldbench.pipeline.llm.local.machine import check_graphics
 from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import added, check_price
 from goldbench.pipeline.llm.server_settings import OPENAI_KEY, ModelSettings, is_loopback
@@ -167,7 +167,7 @@ class ModelWriter:
                 model=chat,
                 prompt=self._prompts[ASK],
                 notes=notes_of(generate.context, generate.seed_queries, generate.constraints),
-                sends_temperature=model.temperature is not None,
+                temperature=model.writing_temperature,
             )
         return ModelGenerator(
             model=chat,
@@ -175,8 +175,8 @@ class ModelWriter:
             rewrite_prompt=self._prompts[REWRITE],
             context=generate.context,
             examples=generate.seed_queries,
-            temperature=model.temperature,
-            max_answer_tokens=model.max_answer_tokens,
+            temperature=model.writing_temperature,
+            max_answer_tokens=model.answer_tokens(generate.constraints.per_chunk),
         )
 
     def _critics(self, chat: ChatModel) -> ModelCritics | None:
@@ -197,8 +197,8 @@ class ModelWriter:
             prompts=self._prompts,
             context=generate.context,
             examples=generate.seed_queries,
-            temperature=model.temperature,
-            max_answer_tokens=model.max_answer_tokens,
+            temperature=model.writing_temperature,
+            max_answer_tokens=model.answer_tokens(),
         )
 
     def _pool_judge(self, chat: ChatModel) -> ModelPoolJudge | None:
@@ -365,7 +365,7 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
         MissingExtra: ``xllamacpp`` is not installed.
         ModelUnavailable: The package with the bundled model is not installed.
         InputError: A file cannot be read or is not a model.
-        UsageError: Two judges are the same file.
+        UsageError: Two judges are the same file, or there is no graphics card for a model's layers.
     """
     asked = [name for name in (config.model.asked_name, *config.grade.judges) if name is not None]
     files: dict[str, ModelFile] = {}
@@ -376,6 +376,8 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
             files[name] = file
     if not files:
         return config
+    if runs:
+        check_graphics(config.model.gpu_layers)
     judges = tuple(files[name].name if name in files else name for name in config.grade.judges)
     if len(set(judges)) < len(judges):
         raise UsageError("grade.judges: the same file is named twice; name other models")
@@ -393,7 +395,7 @@ def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyT
     """
     if config.generate.prompt_style is not PromptStyle.AUTO:
         return config
-    size = parameters(config.model.name or "")
+    size = config.model.parameters
     if config.model.needs_no_server:
         is_short = size is None or size < LARGE_MODEL
     else:
@@ -405,19 +407,13 @@ def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyT
 
 
 def may_be_small(config: Config) -> bool:
-    """Whether the name of the model does not say that it is a large one."""
-    return (parameters(config.model.name or "") or 0.0) < SMALL_MODEL
+    """Whether neither the file nor the name of the model says that it is a large one."""
+    return (config.model.parameters or 0.0) < SMALL_MODEL
 
 
 def is_tiny(config: Config) -> bool:
-    """Return whether the name of the model says that it is too small for anything but a try, as the bundled one is."""
-    return (parameters(config.model.name or "") or TINY_MODEL) < TINY_MODEL
-
-
-def parameters(model: str) -> float | None:
-    """Return how many parameters a model has by its name, None if that does not say: «qwen2.5-0.5b» has 5e8."""
-    found = re.search(r"(?<![\w.])(\d+(?:\.\d+)?)([mb])(?![a-z])", model.lower())
-    return float(found[1]) * {"m": 1e6, "b": 1e9}[found[2]] if found else None
+    """Return whether the model is too small for anything but a try, as the bundled one is, by its file or its name."""
+    return (config.model.parameters or TINY_MODEL) < TINY_MODEL
 
 
 def _reason(config: Config, chosen: Generator) -> str:

@@ -13,6 +13,9 @@ from goldbench.pipeline.errors import ModelUnavailable, UsageError
 if TYPE_CHECKING:
     from goldbench.pipeline.llm.catalogue import Offered
 
+_USUAL_MEGABYTES = 4000
+"""The free memory of a machine that does not tell it."""
+
 app = subcommands("List or download models for this machine.\n\n`goldbench models` is short for list.", cls=BareGroup)
 
 
@@ -21,14 +24,21 @@ def list_models() -> None:
     """List small models that --model can name.
 
     Each runs without a server and without a network. Any other GGUF file does, too: --model path/to/model.gguf.
+    The one with a * suits this machine, by the memory that is free and its processor cores.
     """
-    from goldbench.pipeline.llm.catalogue import CATALOGUE
+    from goldbench.pipeline.llm.catalogue import CATALOGUE, LICENCE, recommended
+    from goldbench.pipeline.llm.local.machine import Machine
+    from goldbench.pipeline.processes.own_process import usable_processors
 
-    rows = [("name", "MB", "memory", "languages", "licence", "state", "file")]
+    best = recommended(megabytes=Machine.now().memory or _USUAL_MEGABYTES, cores=usable_processors())
+    head = ("name", "MB", "memory", "languages", "licence", "state", "SHA-256", "file")
+    rows, records = [head], []
     for one in CATALOGUE:
         memory, file = f"{one.memory_megabytes / 1000:.1f} GB", f"{one.repository}/{one.file}".lstrip("/")
-        rows.append((one.name, f"{one.megabytes:,}", memory, _languages(one), one.licence, _state(one), file))
-    screen.add(models=[dict(zip(rows[0], row, strict=True)) for row in rows[1:]])
+        cells = (f"{one.megabytes:,}", memory, _languages(one), LICENCE, _state(one))
+        rows.append((f"{one.name} *" if one is best else one.name, *cells, one.sha256[:12], file))
+        records.append(dict(zip(head, (one.name, *cells, one.sha256, file), strict=True)))
+    screen.add(models=records, recommended=best.name)
     screen.table(rows)
 
 

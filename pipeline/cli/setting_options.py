@@ -136,6 +136,14 @@ OPTIONS = (
         "Most calls in flight at once (default: up to 64).", "Limits",
     ),
     SettingOption(
+        "model.threads", "--threads", int, "N",
+        "Threads of a model file's process (default: by idle cores).", "Model",
+    ),
+    SettingOption(
+        "model.gpu_layers", "--gpu", int, "N",
+        "GPU layers of a model file (default: all if they fit).", "Model",
+    ),
+    SettingOption(
         "model.timeout_seconds", "--timeout", float, "S",
         "Longest time of one call (default: 120 s, more if slow).", "Limits",
     ),

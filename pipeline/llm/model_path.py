@@ -25,7 +25,7 @@ from goldbench.pipeline.llm.layers.answer_record import AnswerRecord
 from goldbench.pipeline.llm.layers.repair import Repair
 from goldbench.pipeline.llm.layers.retry import Retry
 from goldbench.pipeline.llm.layers.vector_record import VectorRecord
-from goldbench.pipeline.llm.local.local_wire import fitted, open_local
+from goldbench.pipeline.llm.local.local_wire import open_local
 from goldbench.pipeline.llm.prices import PriceList, check_price
 from goldbench.pipeline.llm.rerank_endpoint import MOST_PASSAGES, RerankExchange, RerankSettings, rerank_key
 from goldbench.pipeline.llm.server_settings import ModelSettings
@@ -124,14 +124,14 @@ async def open_model(
     """
     if settings.file is not None and batch is not None:
         raise UsageError("a model on this machine takes no batches; leave it out", parameter="batch")
-    settings = fitted(settings)
     gate = Gate(settings, budget=budget or Budget(settings))
     async with contextlib.AsyncExitStack() as opened:
         wire = lessons = None
         if replay:
             chat = stacked([AnswerRecord(_needed(answers), gate=gate, replay=True)], _nobody)
         elif settings.file is not None:
-            local = await opened.enter_async_context(open_local(settings))
+            gate.resize(1)
+            local = await opened.enter_async_context(open_local(settings, gate.resize))
             lessons = await Lessons.recall(settings, answers)
             gate.prove()
             chat = _single_calls(local, gate, lessons, answers)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldbench.pipeline.errors import CallFailed, Message
+from goldbench.pipeline.llm.catalogue import seconds_per_query
 from goldbench.pipeline.llm.chat import usage_of
 from goldbench.pipeline.llm.dialect import Dialect, Lessons
+from goldbench.pipeline.llm.local.machine import layout_now
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
 from goldbench.pipeline.llm.reply_body import first_choice, message_of, text_of, thought, thoughts_of
 from goldbench.pipeline.llm.reply_schema import LIMITS
@@ -24,6 +26,8 @@ from goldbench.schemas.replies import Verdict
 
 PROMPT, STAGE = "preflight.v1", "preflight"
 _TOKENS = 200
+_LARGE = 2000
+"""Megabytes of a model file from which a query takes long without a graphics card."""
 _ATTEMPTS = 5
 """Attempts of the one request; with no other call beside it, a server that fails would be tried for minutes."""
 _FORMATS = {
@@ -83,7 +87,9 @@ def _is_failing(kind: str) -> bool:
 
 
 def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], None]) -> None:
-    """Have a line said about a server that was not known and answers in another way than most, or cuts prompts short.
+    """Have a line said about a model file that is slow here, or about a server that is not as most.
+
+    That is one that was not known and answers in another way, or one that cuts prompts short.
 
     Args:
         path: The open path to the model.
@@ -91,7 +97,10 @@ def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], 
         say: Takes the line.
     """
     lessons = path.lessons
-    if lessons is None or settings.file is not None:
+    if lessons is None:
+        return
+    if settings.file is not None:
+        tell_slow(settings, say)
         return
 
     def told() -> None:
@@ -111,6 +120,20 @@ def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], 
 
     lessons.on_settled = told
     lessons.on_shortened = told_short
+
+
+def tell_slow(settings: ModelSettings, say: Callable[[str], None]) -> None:
+    """Have a line said about a large model file that runs without a graphics card."""
+    assert settings.file is not None
+    megabytes = settings.file.stat().st_size / 1e6
+    layout = layout_now(settings)
+    if megabytes < _LARGE or layout.gpu_layers:
+        return
+    seconds = seconds_per_query(megabytes, layout.processes * layout.threads)
+    say(
+        f"Note: {settings.name} has {megabytes / 1000:.1f} GB and no graphics card here, so that a query takes about "
+        f"{seconds:,.0f} s: a server with one is faster, and so is a smaller model."
+    )
 
 
 def _unusual(traits: list[Trait]) -> str:

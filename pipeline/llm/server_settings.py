@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
 
 from goldbench.pipeline.errors import Message, UsageError
-from goldbench.pipeline.llm.catalogue import ModelFile, runs_here
+from goldbench.pipeline.llm.catalogue import ModelFile, parameters_in, runs_here
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.record import Record
 from goldbench.schemas.settings import Setting
@@ -32,6 +32,8 @@ PATIENCE_S = 30.0
 
 THINKING = 4096
 """Tokens that a model may think before it answers."""
+_STEADY = 3e9
+"""Parameters from which a temperature of 0.8 serves; smaller models write broken sentences at it."""
 
 
 _AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
@@ -107,8 +109,20 @@ class Model(Record):
     concurrency: Annotated[int | None, Field(ge=1, le=4096), Setting(
         "Most calls in flight at once", "concurrency", "Limits", "N", unit="calls", unset="up to 64", example=8,
     )] = None  # fmt: skip
-    temperature: Annotated[float, Field(ge=0, le=2), Setting("Sampling temperature of written queries")] = 0.8
-    max_answer_tokens: Annotated[int, Field(ge=64), Setting("Longest answer asked for", unit="tokens")] = 1500
+    threads: Annotated[int | None, Field(ge=1, le=256), Setting(
+        "Threads of a model file's process",
+        "threads", "Model", "N", unit="threads", unset="by idle cores", example=4,
+    )] = None  # fmt: skip
+    gpu_layers: Annotated[int | None, Field(ge=0, le=999), Setting(
+        "GPU layers of a model file",
+        "gpu", "Model", "N", unit="layers", unset="all if they fit", example=20,
+    )] = None  # fmt: skip
+    temperature: Annotated[float | None, Field(ge=0, le=2), Setting(
+        "Sampling temperature of written queries", unset="0.8; 0.3 below 3 billion parameters", example=0.8,
+    )] = None  # fmt: skip
+    max_answer_tokens: Annotated[int | None, Field(ge=64), Setting(
+        "Longest answer asked for", unit="tokens", unset="1500; 400 per query of a model file", example=1500,
+    )] = None  # fmt: skip
     timeout_seconds: Annotated[float | None, Field(gt=0), Setting(
         "Longest time of one call",
         "timeout", "Limits", "S", unit="seconds", unset="120 s, more if slow", example=600,
@@ -187,6 +201,25 @@ class Model(Record):
             model = f"the model {shown(self.name)}" if self.name else "the model"
             options = "{base_url=} (or set {} or OPENAI_BASE_URL), or {model='local'}"
             raise UsageError(Message("no server is known for {}: give {}", model, Message(options, OPENAI_KEY)))
+
+    @property
+    def parameters(self) -> float | None:
+        """About how many parameters the chat model has, by its file or else by its name; None if that does not say."""
+        file = self.file_of(self.name)
+        return parameters_in(self.name or "") if file is None else file.parameters
+
+    @property
+    def writing_temperature(self) -> float:
+        """The temperature of written queries: as set, else lower for small models, which soon ramble."""
+        if self.temperature is not None:
+            return self.temperature
+        return 0.8 if self.parameters is None or self.parameters >= _STEADY else 0.3
+
+    def answer_tokens(self, queries: int = 1) -> int:
+        """Return the most tokens of a reply that holds so many queries; a small model may ramble to the limit."""
+        if self.max_answer_tokens is not None:
+            return self.max_answer_tokens
+        return 400 * queries if self.needs_no_server else 1500
 
     @property
     def calls_at_once(self) -> int:

@@ -222,6 +222,11 @@ class Gate:
             )
             self.close(message)
 
+    def resize(self, calls: int) -> None:
+        """Let so many calls be in flight from now on; more that are in flight go on."""
+        self._width = Width(calls)
+        self._pump()
+
     def prove(self) -> None:
         """Take in that the server's dialect is known, so that no call has to go ahead alone."""
         self._proven = True

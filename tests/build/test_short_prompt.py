@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.build.writers import parameters, with_prompt_style
+from goldbench.pipeline.build.writers import with_prompt_style
 from goldbench.pipeline.config import PromptStyle, config_of
+from goldbench.pipeline.llm.catalogue import parameters_in
 from tests.conftest import Goldbench
 from tests.model_server.fixture import ServerHandle
 
@@ -125,7 +126,7 @@ def test_replies_that_cannot_be_used_are_failures_with_their_reason(
     ],
 )  # fmt: skip
 def test_the_size_of_a_model_is_read_from_its_name(name: str, count: float | None) -> None:
-    assert parameters(name) == count
+    assert parameters_in(name) == count
 
 
 @pytest.mark.parametrize(

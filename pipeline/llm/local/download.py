@@ -51,8 +51,7 @@ def cached(model: Offered) -> Path | None:
 def pull(model: Offered, *, progress: Progress) -> Path:
     """Download a model into the cache of the Hub and return the file; one that is there is only returned.
 
-    A download that was cut goes on where it ended. The file is put in place once it has the SHA-256 that the Hub
-    announces for it (the catalogue knows none of its own).
+    A download that was cut goes on where it ended. The file is put in place once it has the SHA-256 of the catalogue.
 
     Args:
         model: A model of the catalogue with a repository.
@@ -60,7 +59,7 @@ def pull(model: Offered, *, progress: Progress) -> Path:
 
     Raises:
         MissingExtra: ``huggingface_hub`` is not installed.
-        ModelUnavailable: The Hub cannot be reached or refuses, the download is cut, or its digest is wrong.
+        ModelUnavailable: The Hub cannot be reached, refuses or has another file, or the download is cut or damaged.
         OutputError: The cache cannot be written, or the disk is too full.
     """
     found = cached(model)
@@ -94,6 +93,11 @@ def _announced(model: Offered, place: str) -> _Remote:
         ) from None
     if not re.fullmatch("[0-9a-f]{64}", found.etag or "") or not found.size:
         raise ModelUnavailable(f"{place}: the Hub announces no SHA-256 of the file, so it cannot be checked")
+    if found.etag != model.sha256:
+        raise ModelUnavailable(
+            f"{place}: the Hub has another file by now: its SHA-256 begins with {found.etag[:12]}, the catalogue's "
+            f"with {model.sha256[:12]}; download it yourself if you trust it, and name its path"
+        )
     same = urlsplit(found.location).netloc == urlsplit(url).netloc
     return _Remote(found.location, found.etag, found.size, build_hf_headers() if same else {})
 

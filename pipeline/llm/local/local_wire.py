@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import re
-from collections.abc import AsyncIterator, Mapping
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.errors import CallFailed, ModelUnavailable
-from goldbench.pipeline.llm.catalogue import memory_needed
 from goldbench.pipeline.llm.dialect import FIXED
 from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused
+from goldbench.pipeline.llm.local.machine import Layout, layout_now
 from goldbench.pipeline.llm.local.model_child import ModelChild, start_child
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.wire import Wire, open_wire
-from goldbench.pipeline.processes.own_process import usable_processors
+
+_log = logging.getLogger(__name__)
 
 CONTEXT = 8192
 """The longest prompt and reply together, in tokens; a longer prompt is refused."""
-_MOST_CHILDREN = 8
+_LOOK_AGAIN_S = 60.0
+"""After this many seconds the next call looks at the machine again; the system's load is an average of one minute."""
 _ENDS_BORNE = 1
 """How many processes may end by themselves before the run ends."""
 _LOOKS, _LOOK_S = 10, 0.05
@@ -37,59 +39,38 @@ class _Lane:
     child: ModelChild
     wire: Wire
     opened: contextlib.AsyncExitStack
+    threads: int
+    since: float
     fixed: list[Message] | None = None
+
+    def load_share(self, now: float) -> float:
+        """Return what the process adds to the system's load, an average that fades by e in a minute."""
+        return self.threads * (1 - math.exp((self.since - now) / 60))
 
     async def close(self) -> str:
         await self.opened.aclose()
         return await self.child.end()
 
 
-def children_at_once(file: Path) -> int:
-    """Return how many processes of one thread this machine bears: one per idle processor core, at most 8.
-
-    Fewer if the memory that is free now would not hold them. The replies do not depend on their number.
-
-    Args:
-        file: The model.
-    """
-    busy = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    megabytes = _free_megabytes()
-    held = _MOST_CHILDREN if megabytes is None else int(megabytes / memory_needed(file.stat().st_size / 1e6))
-    return max(1, min(_MOST_CHILDREN, round(usable_processors() - busy), held))
-
-
-def _free_megabytes() -> float | None:
-    """Return the memory that Linux would give to new processes, None on other systems."""
-    try:
-        found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text("ascii"), re.MULTILINE)
-    except OSError:
-        return None
-    return int(found[1]) * 1024 / 1e6 if found else None
-
-
-def fitted(settings: ModelSettings) -> ModelSettings:
-    """Return the settings, for a model of this machine with as many calls in flight as its processes may run."""
-    if settings.file is None:
-        return settings
-    return settings.model_copy(update={"concurrency": min(settings.calls_at_once, children_at_once(settings.file))})
-
-
 class LocalWire:
     """Answers like the client of a server, by processes that each work on one call at a time.
 
-    The same request has the same reply in any order, beside any other and in any process: a process reads the fixed
-    part of a prompt once, as one batch, and then each time exactly the rest. The bytes of a reply depend on where the
-    part that a process remembers ends, so a short call first sets it back to the fixed part.
+    The same request has the same reply in any order, beside any other and in any process of as many threads: a process
+    reads the fixed part of a prompt once, as one batch, and then each time exactly the rest. The bytes of a reply
+    depend on where the part that a process remembers ends, so a short call first sets it back to the fixed part.
     """
 
-    def __init__(self, settings: ModelSettings) -> None:
+    def __init__(self, settings: ModelSettings, resize: Callable[[int], None]) -> None:
         """Take the model; no process is started yet.
 
         Args:
             settings: The file, and how many calls may be in flight: as many processes start at most.
+            resize: Takes how many calls may be in flight from now on; before the first call it is one.
         """
         self._settings, self.url = settings, settings.shown_url()
-        self._free = asyncio.Semaphore(settings.calls_at_once)
+        self._resize = resize
+        self._layout = Layout(1, 1)
+        self._looked_at = -math.inf
         self._lanes: list[_Lane] = []
         self._idle: list[_Lane] = []
         self._starting = self._ends = 0
@@ -118,29 +99,50 @@ class LocalWire:
     @contextlib.asynccontextmanager
     async def _taken(self, fixed: list[Message]) -> AsyncIterator[_Lane]:
         """Lend a process: one that holds the fixed part of the prompt, a new one, or any other."""
-        async with self._free:
-            lane = next((one for one in self._idle if one.fixed == fixed), None)
-            if lane is None and len(self._lanes) + self._starting < self._settings.calls_at_once:
-                lane = await self._start()
-            lane = lane or self._idle[0]
-            if lane in self._idle:
+        if time.monotonic() - self._looked_at >= _LOOK_AGAIN_S:
+            await self._look()
+        lane = next((lane for lane in self._idle if lane.fixed == fixed), None)
+        has_room = len(self._lanes) + self._starting < self._layout.processes
+        is_new = lane is None and (has_room or not self._idle)
+        if is_new:
+            lane = await self._start()
+        lane = lane or self._idle[0]
+        if lane in self._idle:
+            self._idle.remove(lane)
+        try:
+            if is_new:
+                await self._look()
+            yield lane
+        finally:
+            if lane in self._lanes:
+                self._idle.append(lane)
+
+    async def _look(self) -> None:
+        """Look at the machine: end idle processes that it does not bear now, and let at most one more start."""
+        self._looked_at = time.monotonic()
+        own_load = sum(lane.load_share(self._looked_at) for lane in self._lanes)
+        self._layout = layout_now(self._settings, own_load=own_load, own_processes=len(self._lanes))
+        _log.info("the machine now bears %d processes of %d threads", self._layout.processes, self._layout.threads)
+        for lane in list(self._idle):
+            if len(self._lanes) > self._layout.processes or _differ_much(lane.threads, self._layout.threads):
                 self._idle.remove(lane)
-            try:
-                yield lane
-            finally:
-                if lane in self._lanes:
-                    self._idle.append(lane)
+                self._lanes.remove(lane)
+                await lane.close()
+        self._resize(min(self._layout.processes, len(self._lanes) + 1))
 
     async def _start(self) -> _Lane:
         assert self._settings.file is not None
+        _, threads, gpu_layers = self._layout
         self._starting += 1
         try:
-            child = await start_child(self._settings.file, self._settings.name, context=CONTEXT)
+            child = await start_child(
+                self._settings.file, self._settings.name, context=CONTEXT, threads=threads, gpu_layers=gpu_layers
+            )
         finally:
             self._starting -= 1
         opened = contextlib.AsyncExitStack()
         server = self._settings.model_copy(update={"base_url": child.url, "api_key": child.key})
-        lane = _Lane(child, await opened.enter_async_context(open_wire(server)), opened)
+        lane = _Lane(child, await opened.enter_async_context(open_wire(server)), opened, threads, time.monotonic())
         self._lanes.append(lane)
         return lane
 
@@ -158,6 +160,11 @@ class LocalWire:
                 f"{self._settings.file}: the process of the model ended {self._ends} times (last with {ending}); "
                 "every answer so far is kept: free memory or take a smaller model, then run again"
             )
+
+
+def _differ_much(threads: int, other_threads: int) -> bool:
+    """Return whether it pays to load the model again for other threads: twice as many, or half."""
+    return max(threads, other_threads) >= 2 * min(threads, other_threads)
 
 
 async def _ends_now(lane: _Lane) -> bool:
@@ -201,9 +208,9 @@ def _explained(refused: ParameterRefused, url: str) -> CallFailed:
 
 
 @contextlib.asynccontextmanager
-async def open_local(settings: ModelSettings) -> AsyncIterator[LocalWire]:
-    """Open the path to the model in a file; its processes end with it."""
-    wire = LocalWire(settings)
+async def open_local(settings: ModelSettings, resize: Callable[[int], None]) -> AsyncIterator[LocalWire]:
+    """Open the path to the model in a file; its processes end with it, and ``resize`` is as of `LocalWire`."""
+    wire = LocalWire(settings, resize)
     try:
         yield wire
     finally:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench.pipeline.errors import ModelUnavailable
+from goldbench.pipeline.llm.local.machine import ENVIRONMENT, PROCESS
 from goldbench.pipeline.processes.own_process import environment_without_keys
 
 _END_S = 2.0
@@ -22,7 +23,6 @@ _NO_MEMORY = (
     r"annot allocate memory|insufficient memory|failed to allocate|bad_alloc|temporarily unavailable|MemoryError"
 )
 _DAMAGED = r"corrupted|incomplete|failed to read|exceeds|invalid|failed to load model from"
-MODULE = "goldbench.pipeline.llm.local.model_process"
 
 
 @dataclass(slots=True, eq=False)
@@ -43,22 +43,24 @@ class ModelChild:
         return await _ended(self.process)
 
 
-async def start_child(file: Path, name: str, *, context: int) -> ModelChild:
+async def start_child(file: Path, name: str, *, context: int, threads: int = 1, gpu_layers: int = 0) -> ModelChild:
     """Start a process, wait until it has loaded the model, and return it.
 
     Args:
         file: The GGUF file.
         name: The name that replies give the model.
         context: The longest prompt and reply together, in tokens.
+        threads: The threads that compute.
+        gpu_layers: The most layers of the model on a graphics card.
 
     Raises:
         ModelUnavailable: The process cannot be started, or ended before its server listened.
     """
-    environment = environment_without_keys("HOME", "LD_LIBRARY_PATH", "USERPROFILE")
+    environment = environment_without_keys(*ENVIRONMENT)
     environment["GGML_NO_BACKTRACE"] = "1"  # a failed assertion would start a debugger
     try:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", MODULE),
+            *(sys.executable, "-P", "-m", PROCESS),
             env=environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -70,7 +72,8 @@ async def start_child(file: Path, name: str, *, context: int) -> ModelChild:
         raise ModelUnavailable(f"{file}: no process can be started for the model ({reason}): free memory") from None
     try:
         key = secrets.token_urlsafe(24)
-        url, log = await _reported(process, {"file": str(file), "name": name, "key": key, "context": context})
+        order = {"file": str(file), "name": name, "key": key, "context": context}
+        url, log = await _reported(process, {**order, "threads": threads, "gpu_layers": gpu_layers})
     except BaseException:
         await _ended(process)
         raise

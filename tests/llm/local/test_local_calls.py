@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from dataclasses import fields, replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -17,6 +16,7 @@ from goldbench.pipeline.config import config_of
 from goldbench.pipeline.errors import CallFailed
 from goldbench.pipeline.llm.dialect import Repeat
 from goldbench.pipeline.llm.local import local_wire
+from goldbench.pipeline.llm.local.machine import Layout
 from goldbench.pipeline.llm.model_path import open_model
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
@@ -73,7 +73,7 @@ async def test_the_model_answers_is_free_of_charge_and_its_process_ends_with_the
 async def test_a_reply_depends_neither_on_order_nor_on_neighbours_nor_on_the_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local_wire, "children_at_once", lambda _: 2)
+    monkeypatch.setattr(local_wire, "layout_now", lambda settings, **_: Layout(min(2, settings.calls_at_once), 1))
     other = "You are a painter who names colours in one word, and knows the names of four hundred of them."
     requests = [_request(number, system=system) for number in range(4) for system in ("You name colours.", other)]
 
@@ -107,16 +107,6 @@ async def test_a_process_that_dies_is_replaced_once() -> None:
         child.kill()
         child.wait()
         assert (await path.complete(_request(1))).answer.colour
-
-
-def test_a_machine_that_is_busy_or_small_runs_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "m.gguf"
-    file.write_bytes(b"GGUF")
-    monkeypatch.setattr(local_wire, "usable_processors", lambda: 16)
-    for load, free, processes in ((0.2, 60_000, 8), (11.6, 60_000, 4), (40.0, 60_000, 1), (0.0, 600, 2), (0.0, 90, 1)):
-        monkeypatch.setattr(local_wire, "os", SimpleNamespace(getloadavg=lambda load=load: (load, 0.0, 0.0)))
-        monkeypatch.setattr(local_wire, "_free_megabytes", lambda free=free: free)
-        assert local_wire.children_at_once(file) == processes
 
 
 async def test_a_prompt_that_is_too_long_is_called_that_and_changes_no_later_request(tmp_path: Path) -> None:

@@ -146,7 +146,9 @@ def test_too_little_memory_ends_in_one_line(tmp_path: Path) -> None:
         "asyncio.create_subprocess_exec = limited\n"
         "from goldbench.pipeline.__main__ import main; main()"
     )
-    command = [sys.executable, "-c", code, "build", "a.md", "--out", "run", "--queries", "1", "--model", "local"]
+    command = [sys.executable, "-c", code, "build", "a.md", "--out", "run", "--model", "local"]
+    # asked in short, a tiny model may have nothing to choose from
+    command += ["--queries", "1", "--prompt-style", "long"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
