@@ -93,7 +93,8 @@ class Message(str):
 def _filled(template: str, values: Iterator[object]) -> Iterator[str | Parameter]:
     """Yield the parts of a message."""
     for literal, field, form, conversion in Formatter().parse(template):
-        yield literal
+        if literal:
+            yield literal
         if field:
             name, is_to_give, text = field.partition("=")
             yield Parameter(name, literal_eval(text) if text else None, is_subject=not is_to_give)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache, lru_cache
 
 import regex
@@ -57,8 +58,9 @@ def numbers_in(text: str) -> frozenset[str]:
 
 
 def _plain(number: str) -> str:
-    """Return a number without marks between its thousands, and with a point before its decimals."""
-    whole = regex.sub(r"[.,'\u00a0\u202f ](?=\d{3}(?:\D|$))", "", number)
+    """Return a number in plain digits, without marks between its thousands, and with a point before its decimals."""
+    digits = "".join(str(unicodedata.decimal(sign, sign)) for sign in number)
+    whole = regex.sub(r"[.,'\u00a0\u202f ](?=\d{3}(?:\D|$))", "", digits)
     return str(whole.replace(",", ".").lstrip("0") or "0")
 
 

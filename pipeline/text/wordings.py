@@ -15,9 +15,9 @@ _LONGEST_DECLINING = 300
 """Characters of an answer that is searched for words which decline to answer; a longer one says something."""
 
 
-def is_refusal(text: str) -> bool:
-    """Return whether a model speaks of itself and declines the task."""
-    return _matches(_compiled("declines", "refusals"), text)
+def is_refusal(query: str) -> bool:
+    """Return whether a text declines to write a query; «I cannot create an invoice» is a user's problem."""
+    return _matches(_compiled("declines", "queries"), query)
 
 
 def declines(answer: str) -> bool:

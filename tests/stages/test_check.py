@@ -391,6 +391,27 @@ def test_an_answer_that_declines_is_no_answer(answer: str):
 
 
 @pytest.mark.parametrize(
+    "answer",
+    ["Not available without the role Billing", "not available before 2019", "No answer tone is played", "never",
+     "no answer within 30 seconds", "The document does not contain macros", "Not known to occur below 10 C",
+     "It is not supported", "不需要", "Das Feld darf nicht leer sein"],
+)  # fmt: skip
+def test_an_answer_that_says_no_is_an_answer(answer: str):
+    assert name(find("How often should the brushes be renewed?", answer=answer)) != "no-answer"
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("I cannot generate invoices, the button stays grey", "en"), ("I can't create a new user", "en"),
+     ("I'm not able to log in", "en"), ("Ich kann keine Rechnung erstellen", "de"),
+     ("je ne peux pas me connecter", "fr"), ("no puedo crear una cuenta", "es"),
+     ("я не могу создать счёт", "ru"), ("我无法生成发票", "zh")],
+)  # fmt: skip
+def test_a_users_problem_is_no_refusal(text: str, language: str):
+    assert name(find(text, language=language)) != "refusal"
+
+
+@pytest.mark.parametrize(
     ("answer", "filter_name"),
     [
         ("in four hours", None),

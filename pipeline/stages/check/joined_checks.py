@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check.single_checks import check_candidate
-from goldbench.pipeline.stages.check.ties import foreign_answer, off_topic
+from goldbench.pipeline.stages.check.ties import foreign_answer, no_cause, no_subject, off_topic
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 from goldbench.pipeline.text.title_path import title_path, titled
 from goldbench.schemas.corpus import Chunk
@@ -15,7 +15,7 @@ from goldbench.schemas.query import Candidate
 ENOUGH = "one-passage-enough"
 """The rule that a query breaks if one of its passages answers it."""
 
-_OF_ALL_PASSAGES = frozenset({"overlap", "answer-tie", "off-topic", "no-subject"})
+_OF_ALL_PASSAGES = frozenset({"overlap", "answer-tie", "off-topic", "no-subject", "no-cause"})
 """Rules that the passages keep together: each alone may lack a part of the query and of its answer."""
 
 
@@ -39,9 +39,10 @@ def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) ->
         if finding is not None:
             return finding
     together = joined_context(chunks, brief)
-    finding = foreign_answer(candidate, together) or off_topic(candidate, together)
-    if finding is not None:
-        return finding
+    for rule in (foreign_answer, off_topic, no_subject, no_cause):
+        finding = rule(candidate, together)
+        if finding is not None:
+            return finding
     if any(all(item.quote in chunk.text for item in candidate.evidence) for chunk in chunks):
         return Finding(ENOUGH, "one passage holds the evidence of all")
     return None
@@ -62,5 +63,6 @@ def joined_context(chunks: Sequence[Chunk], brief: Brief) -> CheckContext:
         language=language,
         indexed_text=text,
         own_words=False,
+        title="\n".join(title_path(chunk) for chunk in chunks),
         passage_language=brief.language,
     )
