@@ -157,13 +157,15 @@ class Grading(Record):
     pairs went to every assessor; ``capped`` pairs had a grade of 2 or 3 without a quote; ``unjudged`` pairs have no
     grade. ``feedback`` pairs are in the pool because users clicked or voted on the passage. ``agreement_measured`` says
     whether this way of judging was compared with people. ``method`` is ``written`` or ``yes-no``; ``thresholds`` are
-    then the least probabilities of yes for the grades 1, 2 and 3.
+    then the least probabilities of yes for the grades 1, 2 and 3. ``rubric`` is the digest of the rubric that the
+    judges read last.
     """
 
     assessors: list[str]
     panel: str
     depth: int
     passages_per_call: int
+    rubric: str | None = None
     method: str = "written"
     thresholds: tuple[float, float, float] | None = None
     retrievers: list[str]

@@ -52,8 +52,7 @@ class Event(Record):
     ``seq`` is the ledger's number, assigned on storage; ``client_id`` is made by the page, so that an event sent twice
     is stored once. ``at`` is UTC, ISO 8601. ``ms`` is how long the pair was looked at, in milliseconds. ``inclusion``
     is the probability with which the random sample drew the pair. ``rubric_sha`` and ``data_sha`` identify the rubric
-    and the judged data, ``guidelines_sha`` the project's own guidelines beside the rubric. ``undoes`` is the
-    ``client_id`` of the event that an undo or redo takes back.
+    and the judged data, ``undoes`` is the ``client_id`` of the event that an undo or redo takes back.
     """
 
     seq: int | None = None
@@ -76,7 +75,6 @@ class Event(Record):
     highlights: bool = False
     rubric_sha: str
     data_sha: str
-    guidelines_sha: str | None = None
     undoes: str | None = None
     repeat: bool = False
     """A second judgment by the same person, to see how far people agree with themselves. It changes nothing else."""

@@ -76,7 +76,7 @@ async def grade_as(
     _check_folder(folder)
     config = await judging(config, asks=not how.replay, replay=how.replay)
     say(text_line(destinations_of_judging(config, replay=how.replay)))
-    async with _opened(how, config, answers, progress=progress, say=say) as work:
+    async with _opened(how, folder, config, answers, progress=progress, say=say) as work:
         return await grade_folder(folder, work)
 
 
@@ -97,7 +97,7 @@ async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, prog
     _check_folder(folder)
     config = await judging(config, asks=False, replay=how.replay)
     progress.note(text_line(destinations(config)))
-    async with _opened(how, config, answers, progress=progress, say=lambda _: None, dry_run=True) as work:
+    async with _opened(how, folder, config, answers, progress=progress, dry_run=True) as work:
         stages, queries = await plan_folder(folder, work)
     return PlannedGrading(stages, queries, config.model.name or "")
 
@@ -115,9 +115,17 @@ def _check_folder(folder: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def _opened(
-    how: How, config: Config, answers: Path, *, progress: Progress, say: Callable[[str], None], dry_run: bool = False
+    how: How,
+    folder: Path,
+    config: Config,
+    answers: Path,
+    *,
+    progress: Progress,
+    say: Callable[[str], None] = lambda _: None,
+    dry_run: bool = False,
 ) -> AsyncIterator[Work]:
-    panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None, say=say)
+    rubric = GoldFolder(folder).rubric()
+    panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None, say=say, rubric=rubric)
     opened = pools(
         config,
         answers,

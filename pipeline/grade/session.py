@@ -274,6 +274,10 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     prompts = {name: digest for name, digest in manifest.prompts.items() if name.startswith("grade")}
     with work.panel.rehearse() as (rehearsed, _):
         panel = _as_before(rehearsed, manifest, work)
+    if None not in (grading.rubric, panel.rubric) and grading.rubric != panel.rubric:
+        raise OutputError(
+            Message("{}: its rubric was edited since it was graded; give {replace=True} to grade it anew", place)
+        )
     if grading.assessors != list(panel.assessors) or prompts != panel.digests:
         changed = "other wordings" if grading.assessors == list(panel.assessors) else ", ".join(grading.assessors)
         raise OutputError(

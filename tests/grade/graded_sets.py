@@ -15,6 +15,7 @@ from typing import Any
 from goldbench.pipeline.config import Config, load_config
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
+from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.publication import publish, staging
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pools
@@ -143,7 +144,7 @@ def grade(
         feedback=feedback or {},
     )
     work = Work(
-        panel=ModelPanel(config, store),
+        panel=ModelPanel(config, store, rubric=GoldFolder(folder).rubric()),
         pools=pools,
         progress=Clock(),
         say=(said if said is not None else []).append,
