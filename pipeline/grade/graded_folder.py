@@ -9,6 +9,7 @@ from pathlib import Path
 
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.grade.disputes import People
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.preparation import destinations_of_judging, judging, pools
 from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, Decisions, Graded, Work, grade_folder, plan_folder
@@ -31,6 +32,7 @@ class How:
         depth: Results of each run; None takes the number of the configuration.
         feedback: The file of users' clicks and votes whose passages are judged first, or None.
         decisions: People's decisions that were applied to the set, or None.
+        people: People's grades if only pairs are asked about on which the judge is of another mind, or None.
     """
 
     runs: tuple[str, ...] = ()
@@ -42,6 +44,7 @@ class How:
     depth: int | None = None
     feedback: Path | None = None
     decisions: Decisions | None = None
+    people: People | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ async def _opened(
         answers,
         how.runs,
         replay=how.replay,
-        again=how.again,
+        again=how.again or how.people is not None,
         depth=how.depth,
         dry_run=dry_run,
         feedback=how.feedback,
@@ -145,4 +148,5 @@ async def _opened(
             replace=how.replace,
             force=how.force,
             decisions=how.decisions,
+            people=how.people,
         )

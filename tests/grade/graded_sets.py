@@ -133,6 +133,7 @@ def grade(
     force: bool = False,
     said: list[str] | None = None,
     feedback: Mapping[str, Sequence[str]] | None = None,
+    people: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Graded:
     """Grade a folder in this process, over real HTTP."""
     store = store or folder.parent / "answers.sqlite"
@@ -140,7 +141,7 @@ def grade(
         tuple(retrievers()),
         lambda _: retrievers(),
         {name: load_run(path) for name, path in (runs or {}).items()},
-        again=again,
+        again=again or people is not None,
         feedback=feedback or {},
     )
     work = Work(
@@ -150,6 +151,7 @@ def grade(
         say=(said if said is not None else []).append,
         replace=replace,
         force=force,
+        people=people,
     )
     return asyncio.run(grade_folder(folder, work))
 
