@@ -95,7 +95,7 @@ class Review(Record):
 
     ``first_grade`` is the last grade given before anything was revealed, even if it was taken back afterwards;
     ``blind`` means that there was one; ``grade`` is the current grade, and ``revealed`` means that it was given with
-    the judge's grade in sight.
+    the judge's grade in sight. ``rubric_sha`` is the digest of the rubric that it was given by.
     """
 
     query_id: Id
@@ -111,4 +111,5 @@ class Review(Record):
     ms: int | None = None
     revealed: bool = False
     highlights: bool = False
+    rubric_sha: str | None = None
     adjudicated: bool = False

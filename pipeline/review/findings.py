@@ -78,7 +78,7 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
         likely_errors=_order(reviewed, reviews),
         carried=reviewed.carried,
         not_applied=list(map(not_applied, reviewed.strays)),
-        rubrics=_rubrics(reviewed),
+        rubrics=_rubrics(reviewed, reviews),
         rubric_change=_rubric_change(reviewed),
         remarks=list(_remarks(reviewed, sample, reviews)),
         resamples=resamples,
@@ -86,10 +86,8 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
     )
 
 
-def _rubrics(reviewed: Reviewed) -> dict[str, dict[str, int]]:
-    people = (
-        event.rubric_sha for event in reviewed.events if event.kind is EventKind.JUDGE and reviewed.state.stands(event)
-    )
+def _rubrics(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[str, int]]:
+    people = (review.rubric_sha for review in reviews if review.rubric_sha)
     model = (item.rubric for item in reviewed.material.judgments if item.rubric and item.shared_from is None)
     counts = {"people": _counted(people), "model": _counted(model)}
     return {name: count for name, count in counts.items() if count}

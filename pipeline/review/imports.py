@@ -160,12 +160,14 @@ def _stands(given: Given, state: State) -> bool:
             given.review.grade,
         )
     now = state.review(given.review.annotator, pair)
-    return now is not None and now.model_copy(update={"adjudicated": False}) == given.review
+    same = {"adjudicated": False, "rubric_sha": given.review.rubric_sha}  # some formats name the rubric beside it
+    return now is not None and now.model_copy(update=same) == given.review
 
 
 def _events(given: Given, material: ReviewableSet, at: str) -> list[Event]:
     """Return the events of one judgment: first the blind grade, if another followed with the model's in sight."""
-    review, about = given.review, (material.data_sha, given.rubric_sha or material.rubric.sha)
+    review = given.review
+    about = material.data_sha, review.rubric_sha or given.rubric_sha or material.rubric.sha
     if given.kind == "adjudicate":
         return [_event(review, about, at, EventKind.ADJUDICATE)]
     if review.revealed and review.blind:
@@ -176,7 +178,7 @@ def _events(given: Given, material: ReviewableSet, at: str) -> list[Event]:
 
 def _event(review: Review, about: tuple[str, str], at: str, kind: EventKind) -> Event:
     data_sha, rubric_sha = about
-    said = review.model_dump(mode="json", exclude={"adjudicated", "first_grade"})
+    said = review.model_dump(mode="json", exclude={"adjudicated", "first_grade", "rubric_sha"})
     name = hashlib.sha256(json.dumps([kind.value, data_sha, said], sort_keys=True).encode()).hexdigest()
     return Event(
         client_id=f"import-{name[:48]}",
