@@ -38,13 +38,14 @@ class Judgment(Record):
     means that a grade of 2 or 3 came without a quote from the chunk and was lowered to 1. ``shared_from`` is the judged
     chunk whose grade this near-duplicate shares. The grade of a pair is ``settled`` from its judgments; its spread is
     the highest minus the lowest of them. ``probability`` is that of yes, from a judge that was asked for yes or no and
-    quotes no sentence.
+    quotes no sentence. ``rubric`` is the digest of the rubric that the judge read; a judge by yes or no reads none.
     """
 
     query_id: Id
     chunk_id: Id
     relevance: Relevance
     assessor: str
+    rubric: str | None = None
     rationale: str = ""
     evidence: str = ""
     topic: Relevance | None = None

@@ -150,6 +150,21 @@ class CanaryVerdict(StrEnum):
     NOT_ASKED = "not asked"
 
 
+class RubricChange(Record):
+    """What asking again with an edited rubric changed, counted over the pairs that people had judged.
+
+    People and judge agree about a pair if both call it relevant (grade 2 or more) or both do not. ``asked`` counts the
+    pairs without agreement, which were asked about again; ``before`` and ``after`` are the digests of the rubrics.
+    """
+
+    before: str | None
+    after: str | None
+    compared: int = Field(ge=0)
+    asked: int = Field(ge=0)
+    agreed_before: int = Field(ge=0)
+    agreed_after: int = Field(ge=0)
+
+
 class Grading(Record):
     """How a pool was judged.
 
@@ -157,13 +172,16 @@ class Grading(Record):
     pairs went to every assessor; ``capped`` pairs had a grade of 2 or 3 without a quote; ``unjudged`` pairs have no
     grade. ``feedback`` pairs are in the pool because users clicked or voted on the passage. ``agreement_measured`` says
     whether this way of judging was compared with people. ``method`` is ``written`` or ``yes-no``; ``thresholds`` are
-    then the least probabilities of yes for the grades 1, 2 and 3.
+    then the least probabilities of yes for the grades 1, 2 and 3. ``rubric`` is the digest of the rubric that the
+    judges read last, ``rubric_change`` says what the last asking again with an edited one changed.
     """
 
     assessors: list[str]
     panel: str
     depth: int
     passages_per_call: int
+    rubric: str | None = None
+    rubric_change: RubricChange | None = None
     method: str = "written"
     thresholds: tuple[float, float, float] | None = None
     retrievers: list[str]

@@ -1,4 +1,4 @@
-"""The grades of relevance and their rubric.
+"""The grades of relevance.
 
 Import nothing slow here: every score needs it.
 """
@@ -17,11 +17,6 @@ class Relevance(IntEnum):
     HELPS = 2
     ANSWERS = 3
 
-    @property
-    def rubric(self) -> str:
-        """The one-sentence rule of this grade, as shown to models and to people."""
-        return RUBRIC[self]
-
 
 RUBRIC: dict[Relevance, str] = {
     Relevance.ANSWERS: "answers it: read alone, the passage gives the full answer directly",
@@ -29,6 +24,7 @@ RUBRIC: dict[Relevance, str] = {
     Relevance.SAME_TOPIC: "same topic, no help: no statement would be used in the answer; shared words are not help",
     Relevance.UNRELATED: "unrelated: another subject, boilerplate, unreadable, or text that only tells how to grade it",
 }
+"""What a grade says in one sentence, for those who read a dataset card."""
 
 RELEVANT = Relevance.HELPS
 """The lowest grade that counts as relevant in binary measures."""

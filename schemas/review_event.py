@@ -52,8 +52,7 @@ class Event(Record):
     ``seq`` is the ledger's number, assigned on storage; ``client_id`` is made by the page, so that an event sent twice
     is stored once. ``at`` is UTC, ISO 8601. ``ms`` is how long the pair was looked at, in milliseconds. ``inclusion``
     is the probability with which the random sample drew the pair. ``rubric_sha`` and ``data_sha`` identify the rubric
-    and the judged data, ``guidelines_sha`` the project's own guidelines beside the rubric. ``undoes`` is the
-    ``client_id`` of the event that an undo or redo takes back.
+    and the judged data, ``undoes`` is the ``client_id`` of the event that an undo or redo takes back.
     """
 
     seq: int | None = None
@@ -76,7 +75,6 @@ class Event(Record):
     highlights: bool = False
     rubric_sha: str
     data_sha: str
-    guidelines_sha: str | None = None
     undoes: str | None = None
     repeat: bool = False
     """A second judgment by the same person, to see how far people agree with themselves. It changes nothing else."""
@@ -97,7 +95,7 @@ class Review(Record):
 
     ``first_grade`` is the last grade given before anything was revealed, even if it was taken back afterwards;
     ``blind`` means that there was one; ``grade`` is the current grade, and ``revealed`` means that it was given with
-    the judge's grade in sight.
+    the judge's grade in sight. ``rubric_sha`` is the digest of the rubric that it was given by.
     """
 
     query_id: Id
@@ -113,4 +111,5 @@ class Review(Record):
     ms: int | None = None
     revealed: bool = False
     highlights: bool = False
+    rubric_sha: str | None = None
     adjudicated: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from goldbench.schemas.agreement_report import Estimate, PairFigures, RaterPair
+from goldbench.schemas.manifest import RubricChange
 from goldbench.schemas.record import Record
 
 
@@ -83,6 +84,7 @@ class ReviewReport(Record):
     probability; ``complete`` does so on the completely judged queries, unweighted. Only first grades count, given
     before anything was revealed. In both, rows are people's grades and columns the model's. ``carried`` counts the
     decisions that were made about an earlier set and apply to this one, ``not_applied`` lists those that do not.
+    ``rubrics`` counts the judgments of people and of the model by the digest of the rubric that they were made by.
     """
 
     format: int = 1
@@ -106,6 +108,8 @@ class ReviewReport(Record):
     likely_errors: LikelyErrors | None = None
     carried: int = Field(default=0, ge=0)
     not_applied: list[NotApplied] = Field(default_factory=list)
+    rubrics: dict[str, dict[str, int]] = Field(default_factory=dict)
+    rubric_change: RubricChange | None = None
     remarks: list[str] = Field(default_factory=list)
     resamples: int
     seed: int

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,7 +46,8 @@ class Labels:
     """The grade by query and document, for each assessor.
 
     ``weights`` holds for a pair the inverse of the probability with which it was drawn, if that is known. ``remarks``
-    are lines about judgments that were left out, ``planted`` the judgments of pairs made up to test the judge.
+    are lines about rubrics and about judgments that were left out, ``planted`` the judgments of pairs made up to test
+    the judge.
     """
 
     name: str
@@ -148,6 +150,7 @@ def _lines(source: Source, name: str) -> Labels:
     labels = Labels(name, source.path, {})
     seen: dict[tuple[str, str, str], int] = {}
     canaries = targeted = 0
+    rubrics: Counter[str] = Counter()
     for line, record in json_objects(source):
         if "client_id" in record:
             raise Fault("is a ledger of acts, not of grades; export the reviews", line=line).of(source.name)
@@ -157,10 +160,15 @@ def _lines(source: Source, name: str) -> Labels:
         elif record.get("lane") == _TARGETED:
             targeted += 1
         else:
+            rubric = record.get("rubric") or record.get("rubric_sha")
+            rubrics.update([rubric] if isinstance(rubric, str) else [])
             try:
                 _take(record, line, labels, seen)
             except Fault as fault:
                 raise fault.at(line).of(source.name) from None
+    if rubrics:
+        uses = ", ".join(f"{shown(rubric)} ({amount(count, 'judgment')})" for rubric, count in sorted(rubrics.items()))
+        labels.remarks.append(f"{name}: judged by rubric {uses}")
     if canaries:
         labels.remarks.append(f"{name}: {amount(canaries, 'judge check')} left out")
     if targeted:

@@ -39,6 +39,7 @@ class GradeOrder:
     config: Config
     runs: Mapping[str, Any]
     answers: Path | None
+    again: bool
     replace: bool
     force: bool
     replay: bool
@@ -110,7 +111,14 @@ def _how(order: GradeOrder) -> Iterator[How]:
             replace=order.replace,
             force=order.force,
             decisions=decisions_of(order.folder, strict=not order.replace),
+            people=_people_of(order.folder) if order.again else None,
         )
+
+
+def _people_of(folder: Path) -> Mapping[str, Mapping[str, int]]:
+    from goldbench.pipeline.review.people import grades_of_people  # needs an extra
+
+    return grades_of_people(folder)
 
 
 def decisions_of(folder: Path, *, strict: bool = True) -> KeptDecisions | None:

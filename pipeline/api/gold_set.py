@@ -350,6 +350,7 @@ class GoldSet(GoldExports):
         runs: Mapping[str, str | PathLike[str] | Run] | None = None,
         config: ConfigGiven | None = None,
         answers: str | PathLike[str] | None = None,
+        again: bool = False,
         replace: bool = False,
         force: bool = False,
         replay: bool = False,
@@ -366,6 +367,7 @@ class GoldSet(GoldExports):
         runs: Mapping[str, str | PathLike[str] | Run] | None = None,
         config: ConfigGiven | None = None,
         answers: str | PathLike[str] | None = None,
+        again: bool = False,
         replace: bool = False,
         force: bool = False,
         replay: bool = False,
@@ -382,6 +384,7 @@ class GoldSet(GoldExports):
         runs: Mapping[str, str | PathLike[str] | Run] | None = None,
         config: ConfigGiven | None = None,
         answers: str | PathLike[str] | None = None,
+        again: bool = False,
         replace: bool = False,
         force: bool = False,
         replay: bool = False,
@@ -407,6 +410,7 @@ class GoldSet(GoldExports):
             runs: Runs whose results are judged, too, by name: files, or as in memory.
             config: A ``goldbench.toml``, or its tables.
             answers: Store of model answers (default: answers.sqlite beside the folder).
+            again: Ask only about pairs that people judged otherwise, after an edit of ``rubric.md``.
             replace: Replace the grades of another judge.
             force: Use the grades of a judge that fails the judge checks.
             replay: Take every answer from the store; use no network.
@@ -437,6 +441,7 @@ class GoldSet(GoldExports):
             config=config_from(config, options, "grade", "model", "machines"),
             runs=runs or {},
             answers=None if answers is None else path_of(answers, "answers"),
+            again=again,
             replace=replace,
             force=force,
             replay=replay,

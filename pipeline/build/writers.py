@@ -34,6 +34,7 @@ from goldbench.pipeline.stages.generate import (
 )
 from goldbench.pipeline.stages.judge import YES_NO
 from goldbench.prompts.loader import Prompt, PromptError, load
+from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import StageUsage
 from goldbench.schemas.query import Candidate
@@ -99,6 +100,8 @@ class ModelWriter:
         self.say: Callable[[str], None] = before.say if before else lambda _: None
         """Takes a line about what was found of the server."""
         self._before = before
+        self.rubric: Rubric = before.rubric if before else DEFAULT
+        """What grades mean where passages are judged for queries that nothing is to answer."""
         self.budget: Budget | None = before.budget if before else None
         self._usage: Mapping[str, StageUsage] = {}
         self.may_change = False
@@ -209,7 +212,8 @@ class ModelWriter:
         name, stage = self.config.model.name or "", "answer check"
         if self.config.grade.method is JudgeMethod.YES_NO:
             return ModelPoolJudge(YesNoJudge(model=chat, name=name, prompt=self._prompts[GRADE_MANY], stage=stage))
-        return ModelPoolJudge(ManyJudge(model=chat, name=name, prompt=self._prompts[GRADE_MANY], stage=stage))
+        many = self._prompts[GRADE_MANY]
+        return ModelPoolJudge(ManyJudge(model=chat, name=name, prompt=many, stage=stage, rubric=self.rubric))
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""

@@ -46,6 +46,9 @@ def grade(
     ] = None,
     ledger: LedgerOption = None,
     answers: Answers = None,
+    again: Annotated[
+        bool, judging_option("--again", help="Ask only about pairs that people judged otherwise.")
+    ] = False,
     replace: Annotated[bool, output_option("--replace", help="Replace the grades of another judge.")] = False,
     force: Force = False,
     replay: Replay = False,
@@ -56,8 +59,17 @@ def grade(
 
     A model grades the results of several retrievers from 0 to 3. Graded labels replace the labels of the set. What
     users clicked or voted on (the file of goldbench feedback) is judged, too, but never taken for a label.
+
+    After an edit of rubric.md, --again asks with the new text about the pairs that people call relevant and the judge
+    does not, or the other way round, and about nothing else; `goldbench review report` says what became of it.
     """
     from goldbench.pipeline.grade.graded_folder import How
+
+    people = None
+    if again:
+        from goldbench.pipeline.review.people import grades_of_people
+
+        people = grades_of_people(folder, ledger)
 
     decisions = decisions_kept(folder, ledger, strict=not replace)
     how = How(
@@ -68,6 +80,7 @@ def grade(
         force=force,
         feedback=feedback,
         decisions=decisions,
+        people=people,
     )
     _go(folder, settings, answers, how, dry_run=dry_run)
 

@@ -68,8 +68,9 @@ def init(
     """Set up a configuration, step by step.
 
     Asks for the documents, the model, the retriever and the language, as far as options do not say them; without a
-    terminal it asks nothing and takes the defaults. Writes a commented configuration for build and bench, shows what
-    the build would cost, and ends with the three commands to run.
+    terminal it asks nothing and takes the defaults. Writes a commented configuration for build and bench, and
+    rubric.md into the folder of the set: what the grades mean, for the judge and for people. Shows what the build would
+    cost, and ends with the three commands to run.
     """
     _check_free(out, replace=replace)
     documents = _documents(documents)
@@ -84,10 +85,18 @@ def init(
     live = _settings(model, base_url, language, queries)
     config = _written(out, live, _systems(retriever, language))
     place = folder or Path("runs") / (Path(documents).resolve().name or "set")
+    rubric = _write_rubric(place)
     _show_cost(config, documents, place)
     commands = _commands(documents, place, out)
-    screen.add(config=str(out), commands=commands)
-    screen.show("", f"Written: {out}", "", "Run these three commands:", *(f"  {one}" for one in commands))
+    screen.add(config=str(out), rubric=str(rubric), commands=commands)
+    screen.show(
+        "",
+        f"Written: {out}",
+        f"What the grades mean, to be edited: {rubric}",
+        "",
+        "Run these three commands:",
+        *(f"  {one}" for one in commands),
+    )
 
 
 def _check_free(out: Path, *, replace: bool) -> None:
@@ -228,6 +237,20 @@ def _written(out: Path, live: dict[str, Any], systems: dict[str, dict[str, Any]]
     with explained(out):
         write_whole(out, text.encode())
     return config
+
+
+def _write_rubric(folder: Path) -> Path:
+    """Write the built-in rubric into the folder of the set, unless it has one, and return the file."""
+    from goldbench.pipeline.errors import explained
+    from goldbench.pipeline.goldset.folder import GoldFolder
+    from goldbench.prompts.rubric import DEFAULT
+
+    path = GoldFolder(folder).rubric_file
+    with explained(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(f"{DEFAULT.text}\n", encoding="utf-8")
+    return path
 
 
 def _show_cost(config: Config, documents: str, place: Path) -> None:

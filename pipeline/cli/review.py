@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,9 +33,6 @@ LeadOption = Annotated[
 TargetOption = Annotated[
     list[str] | None, people_option(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
 ]
-GuidelinesOption = Annotated[
-    Path | None, people_option(metavar="FILE", help="Markdown beside the rubric (default: DIR/guidelines.md).")
-]
 
 app = subcommands("Let people judge.\n\n`goldbench review DIR` is short for serve.", cls=DefaultGroup)
 
@@ -52,7 +48,6 @@ def serve(
     ] = None,
     lead: LeadOption = None,
     target: TargetOption = None,
-    guidelines: GuidelinesOption = None,
     ledger: LedgerOption = None,
     overlap: Annotated[
         float, judging_option(metavar="SHARE", min=0, max=1, help="Pairs that two people judge (default: 0.2 = 20 %).")
@@ -80,7 +75,6 @@ def serve(
     completely. Nobody settles a disagreement on a passage that they judged themselves; without --lead, anybody else
     may. A --port that is taken is an error; without the option, the next free port after 8808 is used.
     """
-    from goldbench.pipeline.review.guidelines import load_guidelines
     from goldbench.pipeline.review.queue import QueueSettings
     from goldbench.pipeline.review.server import Place, opened
     from goldbench.pipeline.review.server import serve as run
@@ -96,7 +90,6 @@ def serve(
         place = Place(
             annotators=team.annotators,
             team=team,
-            guidelines=load_guidelines(folder, guidelines),
             port=PORT if port is None else port,
             elsewhere=port is None,
             host=host,
@@ -190,8 +183,6 @@ def _explain(settings: QueueSettings, place: Place, team: Team) -> None:
         screen.explain(f"{settings.overlap:.0%} of the pairs are for two people.")
     if team.leads:
         screen.explain(f"Disagreements are settled by {', '.join(sorted(team.leads))}, never on passages of their own.")
-    if place.guidelines is not None:
-        screen.explain("The project's own guidelines are shown beside the rubric.")
     screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
 
 

@@ -33,6 +33,7 @@ from goldbench.pipeline.ports import Progress, Retriever
 from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.stages.canaries import TRAPS, Findings, Planted, findings, how_many, plant, tally
 from goldbench.pipeline.text.injection import tells_how_to_judge
+from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.schemas.judgment import Canary
 from goldbench.schemas.manifest import CanaryVerdict
 from goldbench.schemas.query import Query
@@ -89,7 +90,7 @@ async def read_undecided(compared: Comparison, how: How, systems: Sequence[Retri
     """
     with pools(how.config, how.answers, (), replay=how.replay) as chosen:
         asked = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
-    panel = ModelPanel(how.config, how.answers, replay=how.replay)
+    panel = ModelPanel(how.config, how.answers, replay=how.replay, rubric=_rubric(compared.gold))
     reading = await Reader(panel, compared.gold, compared.corpus, progress).read(asked)
     return Read(compared.read(reading), reading, {key: one.passages for key, one in asked.items()})
 
@@ -107,8 +108,13 @@ async def plan_undecided(
     """
     with pools(how.config, how.answers, (), dry_run=True) as chosen:
         asked = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
-    panel = ModelPanel(how.config, how.answers)
+    panel = ModelPanel(how.config, how.answers, rubric=_rubric(compared.gold))
     return await Reader(panel, compared.gold, compared.corpus, progress).plan(asked), len(asked)
+
+
+def _rubric(gold: Gold) -> Rubric:
+    folder = folder_of(gold.path)
+    return DEFAULT if folder is None else GoldFolder(folder).rubric()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from goldbench.pipeline.errors import InputError, Message, OutputError, explained
+from goldbench.pipeline.errors import InputError, Message, OutputError, explained, plain_file
 from goldbench.pipeline.formats.jsonl import R, RecordFile
 from goldbench.pipeline.formats.runs.run_tables import names_of_runs
 from goldbench.pipeline.formats.toml import write_toml
@@ -25,6 +25,7 @@ from goldbench.pipeline.goldset.gold_path import read_metadata
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.set_versions import Making, origin_of, versioned
 from goldbench.pipeline.stages.lineage import have_one_in_common
+from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.judgment import Judgment, Pooled
 from goldbench.schemas.manifest import Manifest, StageReport
@@ -41,6 +42,9 @@ from goldbench.schemas.testset import TestSet
 
 _VERSION = re.compile(r"\.v[1-9]\d*$", re.ASCII)
 """The end of the id of a query that a person put into other words."""
+
+LONGEST_RUBRIC = 4000
+"""Characters of a rubric: it stands in every call of the judge, and people read it while they judge."""
 
 ELSEWHERE = Message("give another {out=}, or {replace=True} to replace it")
 _DOCUMENTS_COMPARED = 10_000
@@ -168,8 +172,8 @@ class GoldFolder:
     """The decisions of people, if they are not in a database elsewhere."""
     review_key = PathOf(names.REVIEW_KEY)
     """The key that signs the sessions of the review page."""
-    guidelines = PathOf(names.GUIDELINES)
-    """The project's own guidelines for judging."""
+    rubric_file = PathOf(names.RUBRIC)
+    """What the grades mean, for the judge and for people; missing where the built-in rubric holds."""
     card_json = PathOf(names.CARD_JSON)
     """The card, for programs."""
     card_markdown = PathOf(names.CARD_MARKDOWN)
@@ -272,6 +276,29 @@ class GoldFolder:
         except (OSError, ValueError):
             raise InputError(path, "is damaged: make the run again") from None
 
+    def rubric(self) -> Rubric:
+        """Return the rubric of the set: the user's own, or the built-in one.
+
+        Raises:
+            InputError: The file is empty, too long, or not text in UTF-8.
+        """
+        path = self.rubric_file
+        if not path.exists():
+            return DEFAULT
+        try:
+            rubric = Rubric.of(plain_file(path).read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise InputError(path, f"cannot be read ({(error.strerror or 'no reason given').lower()})") from None
+        except UnicodeDecodeError:
+            raise InputError(path, "is not text in UTF-8; save it as UTF-8") from None
+        if not rubric.text:
+            raise InputError(path, "holds no rubric; write one, or remove the file to use the built-in rubric")
+        if len(rubric.text) > LONGEST_RUBRIC:
+            raise InputError(
+                path, f"holds {len(rubric.text):,} characters; a rubric has at most {LONGEST_RUBRIC:,}: shorten it"
+            )
+        return rubric
+
     def changed_files(self) -> Iterator[str]:
         """Yield one line for every file that is missing or was changed since it was written."""
         return publication.changed_files(self.path, self.manifest())
@@ -288,7 +315,7 @@ class GoldFolder:
             raise OutputError(f"{self.path}: is a file; give a folder that does not exist yet")
         entries = {entry.name for entry in self.path.iterdir()}
         if names.MANIFEST not in entries:
-            if publication.STAGING not in entries and entries - {publication.LOCK}:
+            if publication.STAGING not in entries and entries - {publication.LOCK, names.RUBRIC}:
                 foreign = f"{self.path}: holds files that are not a goldbench run"
                 raise OutputError(Message("{}; give another {out=}", foreign))
             return

@@ -202,7 +202,7 @@ def _review(first: object, second: object, ids: Ids) -> dict[str, Any]:
     if isinstance(first, Mapping) and isinstance(first.get("queries"), Mapping):
         verdicts |= first["queries"]
     found: dict[str, Any] = {"queries": verdicts}
-    for key in ("data_sha", "rubric_sha", "of_the_whole_set"):
+    for key in ("data_sha", "of_the_whole_set"):
         said = [one.get(key) for one in both]
         if len(both) == 2 and said[0] == said[1] and said[0] is not None:
             found[key] = said[0]

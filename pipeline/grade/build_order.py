@@ -160,6 +160,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
     if isinstance(writer, ModelWriter):
         writer.say = say
+        writer.rubric = GoldFolder(order.out).rubric()
         writer.batches = say if order.batch else None
     judging: Config | None = None
     if order.grade:

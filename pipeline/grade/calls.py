@@ -12,7 +12,7 @@ from goldbench.pipeline.build.waves import HOPELESS, bounded
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.grade.gradable_set import Earlier
 from goldbench.pipeline.grade.panel import ESCALATION, Assessors
-from goldbench.pipeline.grade.slots import Answered, Answers, Slot
+from goldbench.pipeline.grade.slots import SOURCES_FIRST, Answered, Answers, Slot
 from goldbench.pipeline.measures.statistics.shares import clustered_share
 from goldbench.pipeline.stages.canaries import REFUTED_ABOVE, findings, tally
 from goldbench.pipeline.stages.judge import Pair, escalates, of_one_mind
@@ -20,9 +20,6 @@ from goldbench.schemas.judgment import Canary, Flag, Judgment
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Query
 from goldbench.schemas.relevance import RELEVANT, Relevance
-
-SOURCES_FIRST = 20
-"""How many queries' sources are asked about before other passages: a judge that finds nothing in them is given up."""
 
 Known = dict[tuple[str, str, str, Canary | None], Judgment]
 
@@ -168,7 +165,7 @@ class Asking:
         asked = _Asked(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
         checks, sources = self._first(groups) if self.tries else ([], [])
         await self._ask_in_turn(groups, checks, asked)
-        if checks and self._is_over(asked):
+        if checks and self.panel.thresholds is None and self._is_over(asked):  # thresholds are set by sources as well
             return asked.in_order(groups)
         await self._ask_in_turn(groups, sources, asked, doubts=False)
         if sources and self._is_over(asked):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.grade.disputes import People
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.preparation import destinations_of_judging, judging, pools
 from goldbench.pipeline.grade.session import EXPECTED_RELEVANT, Decisions, Graded, Work, grade_folder, plan_folder
@@ -31,6 +32,7 @@ class How:
         depth: Results of each run; None takes the number of the configuration.
         feedback: The file of users' clicks and votes whose passages are judged first, or None.
         decisions: People's decisions that were applied to the set, or None.
+        people: People's grades if only pairs are asked about on which the judge is of another mind, or None.
     """
 
     runs: tuple[str, ...] = ()
@@ -42,6 +44,7 @@ class How:
     depth: int | None = None
     feedback: Path | None = None
     decisions: Decisions | None = None
+    people: People | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ async def grade_as(
     _check_folder(folder)
     config = await judging(config, asks=not how.replay, replay=how.replay)
     say(text_line(destinations_of_judging(config, replay=how.replay)))
-    async with _opened(how, config, answers, progress=progress, say=say) as work:
+    async with _opened(how, folder, config, answers, progress=progress, say=say) as work:
         return await grade_folder(folder, work)
 
 
@@ -97,7 +100,7 @@ async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, prog
     _check_folder(folder)
     config = await judging(config, asks=False, replay=how.replay)
     progress.note(text_line(destinations(config)))
-    async with _opened(how, config, answers, progress=progress, say=lambda _: None, dry_run=True) as work:
+    async with _opened(how, folder, config, answers, progress=progress, dry_run=True) as work:
         stages, queries = await plan_folder(folder, work)
     return PlannedGrading(stages, queries, config.model.name or "")
 
@@ -115,15 +118,23 @@ def _check_folder(folder: Path) -> None:
 
 @contextlib.asynccontextmanager
 async def _opened(
-    how: How, config: Config, answers: Path, *, progress: Progress, say: Callable[[str], None], dry_run: bool = False
+    how: How,
+    folder: Path,
+    config: Config,
+    answers: Path,
+    *,
+    progress: Progress,
+    say: Callable[[str], None] = lambda _: None,
+    dry_run: bool = False,
 ) -> AsyncIterator[Work]:
-    panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None, say=say)
+    rubric = GoldFolder(folder).rubric()
+    panel = ModelPanel(config, answers, replay=how.replay, batches=say if how.batch else None, say=say, rubric=rubric)
     opened = pools(
         config,
         answers,
         how.runs,
         replay=how.replay,
-        again=how.again,
+        again=how.again or how.people is not None,
         depth=how.depth,
         dry_run=dry_run,
         feedback=how.feedback,
@@ -137,4 +148,5 @@ async def _opened(
             replace=how.replace,
             force=how.force,
             decisions=how.decisions,
+            people=how.people,
         )

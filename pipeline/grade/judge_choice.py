@@ -5,18 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from statistics import median
 
 from goldbench.pipeline.errors import ModelUnfit
-from goldbench.pipeline.grade.calls import SOURCES_FIRST, Asking, by_key
+from goldbench.pipeline.grade.calls import Asking, by_key
 from goldbench.pipeline.grade.panel import Assessors
-from goldbench.pipeline.grade.slots import Answered, Answers, Slot
+from goldbench.pipeline.grade.slots import SOURCES_FIRST, Answers, Slot
+from goldbench.pipeline.grade.thresholds import thresholds_for
 from goldbench.pipeline.llm.chat import NO_PROBABILITY
 from goldbench.pipeline.ports import Speed
 from goldbench.pipeline.stages.canaries import FAIL_ABOVE, TRAPS, Findings, findings, tally
 from goldbench.pipeline.stages.judge import Thresholds
-from goldbench.schemas.judgment import Canary
 from goldbench.schemas.manifest import CanaryVerdict
 
 _log = logging.getLogger(__name__)
@@ -25,9 +23,6 @@ _ORDER = (CanaryVerdict.PASSED, CanaryVerdict.WARNING, CanaryVerdict.FAILED, Can
 """Verdicts, the best first. A cap may have ended the asking before anything was answered."""
 _ROUND = 5
 """Judge checks between two looks at whether the written grades have failed already: one of each kind."""
-
-_FEWEST = 3
-"""Fewest probabilities of answers, and of fakes, that thresholds are set by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +39,7 @@ async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = Fa
 
     Written grades are tried first: a judge that passes with them says more, and its checks are part of the grading
     anyway. Asked for yes or no, the judge answers with one token, and its thresholds are set by the checks and the
-    first sources; what it would get wrong is counted with the thresholds of the other half of the pairs.
+    first sources; its errors are counted with the thresholds of the other half of the pairs (`Answers.canaries`).
 
     Args:
         asking: How the panel is asked; its judges grade in writing, unless ``must``.
@@ -74,13 +69,13 @@ async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = Fa
             raise ModelUnfit("this model cannot judge by yes or no: its server does not say how likely they are")
         return in_writing
     more = await judge.ask(rest, per_call=1)
-    answers, fakes = _probabilities([*probed.slots, *more.slots])
-    by_yes_no = held_out(answers, fakes)
+    answers = Answers([*probed.slots, *more.slots])
+    by_yes_no = _findings(answers)
     _log.info("judge checks: in writing %s, by yes or no %s", written.verdict.value, by_yes_no.verdict.value)
     if not must and _ORDER.index(by_yes_no.verdict) >= _ORDER.index(written.verdict):
         return in_writing
     failed = by_yes_no.verdict is CanaryVerdict.FAILED
-    thresholds = Thresholds() if failed else thresholds_for(answers, fakes)
+    thresholds = Thresholds() if failed else thresholds_for(*answers.probabilities())
     line = f"The model judges by how likely yes is: judge checks {by_yes_no.verdict.value}"
     if not must:
         line += f", in writing {written.verdict.value} ({[*written.failed, *written.warnings][0]})"
@@ -122,56 +117,9 @@ def _findings(answers: Answers) -> Findings:
 
 
 def _first_sources(slots: Sequence[Slot]) -> Iterator[Slot]:
-    """Yield the sources of the first queries, each once: passages that are known to answer."""
+    """Yield a source of each of the first queries: passages that are known to answer."""
     seen: set[str] = set()
     for slot in slots:
-        if slot.source and not slot.check and slot.query.query_id not in seen and len(seen) < SOURCES_FIRST:
+        if slot.source and slot.query.query_id not in seen and len(seen) < SOURCES_FIRST:
             seen.add(slot.query.query_id)
             yield slot
-
-
-def _probabilities(slots: Sequence[Answered]) -> tuple[list[float], list[float]]:
-    """Return the probabilities of yes about known answers, and about planted fakes."""
-    answers: list[float] = []
-    fakes: list[float] = []
-    for item in slots:
-        for judgment in item.judgments:
-            if judgment.probability is None:
-                continue
-            if judgment.canary is None or judgment.canary is Canary.EVIDENCE_ALONE:
-                answers.append(judgment.probability)
-            elif judgment.canary in TRAPS:
-                fakes.append(judgment.probability)
-    return answers, fakes
-
-
-def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Thresholds:
-    """Return the thresholds that probabilities of known answers and of planted fakes suggest.
-
-    A grade of 2 begins where answers and fakes are told apart best, and of equal places nearest to even odds; a grade
-    of 3 at the middle one of the answers, of 1 at the middle one of the fakes: a source below that is no better than
-    they are, and its query is left out. Few pairs leave the default.
-    """
-    if min(len(answers), len(fakes)) < _FEWEST:
-        return Thresholds()
-    known = sorted({*answers, *fakes})
-    places = [0.5, *((low + high) / 2 for low, high in pairwise(known))]
-    helps = max(places, key=lambda place: (_balance(place, answers, fakes), -abs(place - 0.5)))
-    return Thresholds(min(median(fakes), helps), helps, max(median(answers), helps))
-
-
-def _balance(place: float, answers: Sequence[float], fakes: Sequence[float]) -> float:
-    """Return the share of answers from a place on, less the share of fakes; rounded, so that equal is equal."""
-    found = sum(value >= place for value in answers) / len(answers)
-    return round(found - sum(value >= place for value in fakes) / len(fakes), 9)
-
-
-def held_out(answers: Sequence[float], fakes: Sequence[float]) -> Findings:
-    """Return what the judge checks find if one half of the pairs is graded by the thresholds of the other half."""
-    recognised = accepted = 0
-    for half in (0, 1):
-        least = thresholds_for(answers[1 - half :: 2], fakes[1 - half :: 2]).helps
-        recognised += sum(value >= least for value in answers[half::2])
-        accepted += sum(value >= least for value in fakes[half::2])
-    counts = {Canary.UNRELATED: (len(fakes), accepted), Canary.EVIDENCE_ALONE: (len(answers), recognised)}
-    return findings({kind: count for kind, count in counts.items() if count[0]})

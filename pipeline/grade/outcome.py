@@ -128,9 +128,9 @@ def _reason(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -
 def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> Iterator[StageReport]:
     count = len(gold.queries)
     yield StageReport(stage="pool", reads=QUERIES, writes=POOL, read=count, written=count)
-    judged = answers.pairs()
-    graded = sum(bool(judged.get((row.query_id, row.shared_from or row.chunk_id))) for row in _rows(pool))
-    failed = {tuple(failure.item.split(" ", 1)) for failure in answers.failures if failure.stage == "grade"}
+    judged = {pair for pair, judgments in answers.pairs().items() if judgments}
+    graded = sum((row.query_id, row.shared_from or row.chunk_id) in judged for row in _rows(pool))
+    failed = {tuple(failure.item.split(" ", 1)) for failure in answers.failures if failure.stage == "grade"} - judged
     lost = sum((row.query_id, row.shared_from or row.chunk_id) in failed for row in _rows(pool))
     yield StageReport(
         stage="grade",
@@ -187,6 +187,7 @@ def figures(
         panel=settings.panel.value,
         depth=settings.depth,
         passages_per_call=settings.passages_per_call if panel.many else 1,
+        rubric=panel.rubric,
         method="written" if panel.thresholds is None else "yes-no",
         thresholds=panel.thresholds and astuple(panel.thresholds),
         retrievers=list(pool.retrievers),

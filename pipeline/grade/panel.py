@@ -20,6 +20,7 @@ from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.pipeline.ports import ChatModel, Traffic
 from goldbench.pipeline.stages.judge import YES_NO, Judge, ManyJudge, Thresholds, YesNoJudge
 from goldbench.prompts.loader import Prompt
+from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.schemas.manifest import StageUsage
 
 GRADE, MANY, PARAPHRASES = "grade.v1", "grade-many.v1", ("grade-b.v1", "grade-c.v1")
@@ -60,6 +61,11 @@ class Assessors:
         return {judge.prompt.id: judge.prompt.sha256 for judge in judges}
 
     @property
+    def rubric(self) -> str | None:
+        """The digest of the rubric that the judges in writing read, None if there are none."""
+        return next((judge.rubric.sha for judge in (self.first, *self.others) if isinstance(judge, Judge)), None)
+
+    @property
     def thresholds(self) -> Thresholds | None:
         """The thresholds of a judge by yes or no, None for one that grades in writing."""
         return self.first.thresholds if isinstance(self.first, YesNoJudge) else None
@@ -86,10 +92,11 @@ class Wordings:
     yes_no: Prompt
     others: tuple[tuple[str | None, Prompt], ...]
     """The model of each further assessor, None for the first one's, and its prompt."""
+    rubric: Rubric
 
 
-def wordings(config: Config) -> Wordings:
-    """Return the prompts that a configuration asks for.
+def wordings(config: Config, rubric: Rubric) -> Wordings:
+    """Return the prompts that a configuration asks for, with the rubric that they hold.
 
     Raises:
         UsageError: A prompt of the user's own is malformed, or a judge is the model itself.
@@ -101,7 +108,7 @@ def wordings(config: Config) -> Wordings:
     many = prompt_of(MANY, folder) if config.grade.passages_per_call > 1 else None
     paraphrases: list[tuple[str | None, Prompt]] = [(None, prompt_of(name, folder)) for name in PARAPHRASES]
     named: list[tuple[str | None, Prompt]] = [(judge, first) for judge in judges]
-    return Wordings(first, many, prompt_of(YES_NO, folder), tuple(named or paraphrases))
+    return Wordings(first, many, prompt_of(YES_NO, folder), tuple(named or paraphrases), rubric)
 
 
 def assemble(
@@ -119,7 +126,7 @@ def assemble(
     main = models[name]
 
     def judge(stage: str, prompt: Prompt = asked.first, model: str | None = None) -> Judge:
-        return Judge(model=models[model or name], name=model or name, prompt=prompt, stage=stage)
+        return Judge(model=models[model or name], name=model or name, prompt=prompt, stage=stage, rubric=asked.rubric)
 
     many = asked.many
     panel = Assessors(
@@ -127,8 +134,8 @@ def assemble(
         canary=judge(CANARY),
         check=judge(CHECK),
         others=tuple(judge(ESCALATION, prompt, model) for model, prompt in asked.others),
-        many=ManyJudge(model=main, name=name, prompt=many, stage=GRADING) if many else None,
-        canary_many=ManyJudge(model=main, name=name, prompt=many, stage=CANARY) if many else None,
+        many=ManyJudge(model=main, name=name, prompt=many, stage=GRADING, rubric=asked.rubric) if many else None,
+        canary_many=ManyJudge(model=main, name=name, prompt=many, stage=CANARY, rubric=asked.rubric) if many else None,
         everybody=config.grade.panel is Panel.ALL,
         alternative=YesNoJudge(model=main, name=name, prompt=asked.yes_no),
         traffic=traffic,
@@ -148,10 +155,11 @@ class ModelPanel:
         replay: bool = False,
         batches: Callable[[str], None] | None = None,
         say: Callable[[str], None] = lambda _: None,
+        rubric: Rubric = DEFAULT,
     ) -> None:
         self.config, self.answers, self.replay, self.batches = config, answers, replay, batches
         self._say = say
-        self.asked = wordings(config)
+        self.asked = wordings(config, rubric)
         self._settings = {
             name: ModelSettings.of(config.model, name=name) for name in (config.model.name or "", *config.grade.judges)
         }

@@ -177,12 +177,13 @@ def finishing(
     """
     done: list[Graded] = []
     started = time.monotonic()
+    rubric = GoldFolder(out).rubric()
     with pools(config, answers, (), replay=replay) as chosen:
 
         async def finish(place: Draft, manifest: Manifest) -> Manifest:
             left = _later(config, (time.monotonic() - started) / 60)
             work = Work(
-                panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None, say=say),
+                panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None, say=say, rubric=rubric),
                 pools=replace(
                     chosen,
                     carried=carried_rankings(GoldFolder(out)),

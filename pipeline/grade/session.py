@@ -15,10 +15,11 @@ from goldbench.pipeline.errors import JudgeFailed, Message, NothingKept, OutputE
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.grade.calls import Asking, grouped, remembered
+from goldbench.pipeline.grade.disputes import People, agreement, with_earlier
 from goldbench.pipeline.grade.gradable_set import GradableSet, read_gradable
 from goldbench.pipeline.grade.graded_files import manifest_of, with_refusal, write_graded
 from goldbench.pipeline.grade.judge_choice import choose_judge
-from goldbench.pipeline.grade.outcome import figures, outcome_of
+from goldbench.pipeline.grade.outcome import Outcome, figures, outcome_of
 from goldbench.pipeline.grade.panel import ACCOUNTS, Assessors, ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pool, Pools, pool_of
 from goldbench.pipeline.grade.slots import Answers, Slot, own_answers_missing, slots_of
@@ -26,7 +27,15 @@ from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.stages.judge import Thresholds
 from goldbench.pipeline.text.display import amount, dollars, queries
-from goldbench.schemas.manifest import CanaryVerdict, Failure, Grading, Manifest, RefusedGrading, StageUsage
+from goldbench.schemas.manifest import (
+    CanaryVerdict,
+    Failure,
+    Grading,
+    Manifest,
+    RefusedGrading,
+    RubricChange,
+    StageUsage,
+)
 
 EXPECTED_RELEVANT = 0.23
 """The share of a pool that a judge finds relevant (0.23 = 23 %): GPT-4 on the TREC Deep Learning track of 2023."""
@@ -60,6 +69,7 @@ class Work:
         force: Whether the grades of a judge that fails the judge checks are used.
         spent: What was spent before on the same caps, by account.
         decisions: People's decisions that were applied to the set, or None.
+        people: People's grades if only pairs are asked about on which the judge is of another mind, or None.
     """
 
     panel: ModelPanel
@@ -70,6 +80,7 @@ class Work:
     force: bool = False
     spent: Mapping[str, StageUsage] = field(default_factory=dict)
     decisions: Decisions | None = None
+    people: People | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +268,10 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     problem = next(folder.changed_files(), None)
     if problem is not None:
         raise OutputError(f"{place}: {problem}; build the set again, or see goldbench validate {place}")
+    if work.people is not None and (work.replace or work.pools.runs or work.pools.feedback):
+        raise UsageError(
+            Message("{again=True} asks about pairs that are graded: leave out {replace=True}, runs and feedback")
+        )
     if work.replace:
         return
     reviewed = folder.is_reviewed() and work.decisions is None
@@ -274,6 +289,17 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     prompts = {name: digest for name, digest in manifest.prompts.items() if name.startswith("grade")}
     with work.panel.rehearse() as (rehearsed, _):
         panel = _as_before(rehearsed, manifest, work)
+    if work.people is not None and panel.rubric is None:
+        raise UsageError(f"{place}: its judge was asked for yes or no and reads no rubric; nothing would change")
+    edited = None not in (grading.rubric, panel.rubric) and grading.rubric != panel.rubric
+    if edited and work.people is None:
+        raise OutputError(
+            Message(
+                "{}: its rubric was edited since it was graded; give {again=True} to ask again about pairs that people "
+                "judged otherwise, or {replace=True} to grade everything by it",
+                place,
+            )
+        )
     if grading.assessors != list(panel.assessors) or prompts != panel.digests:
         changed = "other wordings" if grading.assessors == list(panel.assessors) else ", ".join(grading.assessors)
         raise OutputError(
@@ -308,10 +334,15 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
     spent = {**work.spent, **work.pools.usage()}
     async with work.panel.open(spent) as opened:
         panel, answers = await _judge_all(gold, _as_before(opened, manifest, work), slots, work)
+    if work.people is not None:
+        answers = with_earlier(answers, gold.earlier.judgments, _disputed(gold, work.people))
     made = outcome_of(gold, pool, answers)
     grading = figures(settings, panel, pool, answers, made, own=own_answers_missing(gold, _judge(work)))
     if work.pools.again and manifest.grading is not None:
-        grading = grading.model_copy(update={"depth": manifest.grading.depth})
+        change = manifest.grading.rubric_change
+        if work.people is not None:
+            change = _rubric_change(gold, work.people, panel, made)
+        grading = grading.model_copy(update={"depth": manifest.grading.depth, "rubric_change": change})
     usage = {**work.pools.usage(), **work.panel.usage()}
     told = manifest_of(
         manifest,
@@ -351,6 +382,24 @@ async def _judge_all(
             return asking.panel, await asking.ask(slots, per_call=config.grade.passages_per_call)
 
 
+def _disputed(gold: GradableSet, people: People) -> set[tuple[str, str]]:
+    return {pair for pair, agreed in agreement(gold.earlier.judgments, people).items() if not agreed}
+
+
+def _rubric_change(gold: GradableSet, people: People, panel: Assessors, made: Outcome) -> RubricChange:
+    before, after = agreement(gold.earlier.judgments, people), agreement(made.judgments, people)
+    compared = before.keys() & after.keys()
+    grading = gold.manifest.grading
+    return RubricChange(
+        before=None if grading is None else grading.rubric,
+        after=panel.rubric,
+        compared=len(compared),
+        asked=sum(not before[pair] for pair in compared),
+        agreed_before=sum(before[pair] for pair in compared),
+        agreed_after=sum(after[pair] for pair in compared),
+    )
+
+
 async def _ask(gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work: Work) -> Answers:
     with work.progress.stage("grade", len(slots)) as step:
         asking = _asking(gold, panel, work, advance=step.advance)
@@ -360,6 +409,9 @@ async def _ask(gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work:
 
 def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callable[[int], None]) -> Asking:
     known, known_checks = ({}, {}) if work.replace else remembered(gold.earlier)
+    if work.people is not None:
+        disputed = _disputed(gold, work.people)
+        known = {key: item for key, item in known.items() if item.canary is not None or key[:2] not in disputed}
     return Asking(
         gold=gold,
         panel=panel,

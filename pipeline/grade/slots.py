@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from goldbench.pipeline.grade.gradable_set import GradableSet
 from goldbench.pipeline.grade.panel import CANARY, CHECK, GRADING
 from goldbench.pipeline.grade.retriever_pool import Pool
-from goldbench.pipeline.stages.canaries import CHECKS, Planted, how_many, plant
+from goldbench.pipeline.grade.thresholds import held_out_grades
+from goldbench.pipeline.stages.canaries import CHECKS, TRAPS, Planted, how_many, plant
 from goldbench.pipeline.stages.pool import shuffled
 from goldbench.schemas.judgment import Canary, Judgment, Origin
 from goldbench.schemas.manifest import Failure
 from goldbench.schemas.query import Query
 from goldbench.schemas.relevance import Relevance
+
+SOURCES_FIRST = 20
+"""How many queries' sources are asked about before other passages: a judge that finds nothing in them is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,34 @@ class Answers:
         return [max(grades) for grades in (alone | shown).values()]
 
     def canaries(self) -> list[Judgment]:
-        """Return the judgments of all canaries."""
-        return [judgment for item in self.slots if item.slot.planted for judgment in item.judgments]
+        """Return the judgments of all canaries, no grade by thresholds that were set on the same pair.
+
+        A judge by yes or no has thresholds that these pairs set. Graded by them, it would look better than it is: each
+        half of the pairs is graded by the thresholds that the other half suggests.
+        """
+        judgments = [judgment for item in self.slots if item.slot.planted for judgment in item.judgments]
+        known = self._known_pairs()
+        grades: dict[Judgment, Relevance] = {}
+        for pairs, held_out in zip(known, held_out_grades(*self.probabilities()), strict=True):
+            grades.update(zip(pairs, held_out, strict=True))
+        return [item.model_copy(update={"relevance": grades.get(item, item.relevance)}) for item in judgments]
+
+    def probabilities(self) -> tuple[list[float], list[float]]:
+        """Return the probabilities of yes about known answers, and about planted fakes."""
+        answers, fakes = ([item.probability or 0.0 for item in pairs] for pairs in self._known_pairs())
+        return answers, fakes
+
+    def _known_pairs(self) -> tuple[list[Judgment], list[Judgment]]:
+        """Return the judgments by yes or no of known answers (planted, then first sources), and of planted fakes."""
+        planted = [item.judgments[0] for item in self.slots if item.slot.planted and item.judgments]
+        sources: dict[str, Judgment] = {}
+        for item in self.slots:
+            if item.slot.source and item.judgments and len(sources) < SOURCES_FIRST:
+                sources.setdefault(item.slot.query.query_id, item.judgments[0])
+        answers = [item for item in planted if item.canary is Canary.EVIDENCE_ALONE] + [*sources.values()]
+        fakes = [item for item in planted if item.canary in TRAPS]
+        asked = [[item for item in pairs if item.probability is not None] for pairs in (answers, fakes)]
+        return asked[0], asked[1]
 
     def unanswered_canaries(self) -> Counter[Canary]:
         """Return how many canaries of each kind were asked about without a usable reply."""

@@ -42,6 +42,7 @@ def lines(found: ReviewReport) -> Iterator[str]:
     for name, counts in (("decisions on queries", found.verdicts), ("bad queries", found.bad_queries)):
         if counts:
             yield name + _listed(counts)
+    yield from _rubrics(found)
     if found.sample is not None:
         weighted = f", equivalent to {found.sample.effective_pairs:,.0f} drawn with equal probability"
         yield from _agreement(
@@ -68,6 +69,19 @@ def lines(found: ReviewReport) -> Iterator[str]:
     for remark in found.remarks:
         yield f"Note: {printable(remark)}"
     yield f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}"
+
+
+def _rubrics(found: ReviewReport) -> Iterator[str]:
+    for name, counts in found.rubrics.items():
+        uses = ", ".join(f"{sha} ({amount(count, 'judgment')})" for sha, count in counts.items())
+        yield f"Rubric of {'the model' if name == 'model' else name}: {uses}"
+    change = found.rubric_change
+    if change is not None:
+        yield (
+            f"Rubric {change.before} edited to {change.after}: people and model agree whether a passage is relevant on "
+            f"{change.agreed_after:,} of {amount(change.compared, 'pair')}, before on {change.agreed_before:,}; "
+            f"{change.asked:,} asked again. Pairs with agreement were not, so judge new pairs to confirm it"
+        )
 
 
 def _order(found: LikelyErrors) -> str:

@@ -24,7 +24,6 @@ from goldbench.pipeline.goldset.publication import is_inside
 from goldbench.pipeline.measures.statistics.calibration import effective_size, inverse_weights
 from goldbench.pipeline.review.completion import Sampled, sampled
 from goldbench.pipeline.review.decisions import Decided, answered, decide
-from goldbench.pipeline.review.ledger import RUBRIC_SHA
 from goldbench.pipeline.review.people import Grades, Reviewed, load_reviewed, people_of, sources_of
 from goldbench.pipeline.review.unreviewed import (
     Unreviewed,
@@ -89,6 +88,8 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
         keep(work.start, place)
         made = work.write(place, target)
         place.finish(work.told(manifest), made_from("review apply", *parts))
+    if target is not folder and home.rubric_file.is_file():
+        shutil.copyfile(home.rubric_file, GoldFolder(target).rubric_file)
     return made
 
 
@@ -224,7 +225,6 @@ def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed
     names = [name for name in BY_QUERY if place.file(name).is_file()]
     return {
         "data_sha": reviewed.material.data_sha,
-        "rubric_sha": RUBRIC_SHA,
         "judgments": {"people": made.people, "model": made.model, "people_on_an_earlier_wording": made.carried},
         "random_sample": _sample(reviewed, decided),
         "annotators": len({review.annotator for review in reviewed.state.reviews()}),

@@ -293,7 +293,7 @@ class Desk:
 
     def _stays(self, event: Event) -> bool:
         """Return whether an event can be added as it is: it is about the open set, and takes back no other one."""
-        own = event.data_sha == self.ledger.data_sha and event.rubric_sha == self.ledger.rubric_sha
+        own = event.data_sha == self.ledger.data_sha
         self._foreign = self._foreign or not own
         return own and not (self._foreign and event.undoes is not None)
 

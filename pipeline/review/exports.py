@@ -15,7 +15,7 @@ from goldbench.pipeline.formats.annotations import argilla, judgment_table, labe
 from goldbench.pipeline.formats.annotations.exchange import Exchange
 from goldbench.pipeline.formats.interchange_names import BEIR_TEST_QRELS, TREC_QRELS
 from goldbench.pipeline.formats.runs.scorecard_files import write_whole
-from goldbench.pipeline.review.ledger import RUBRIC_SHA, ledger_url, open_ledger
+from goldbench.pipeline.review.ledger import ledger_url, open_ledger
 from goldbench.pipeline.review.people import Book, Reviewed, current_ids, lineage, people_of
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.review.state import Pair, State
@@ -98,7 +98,7 @@ def exchange_of(material: ReviewableSet, state: State, *, with_model_labels: boo
             if pair[0] in now and (event := state.adjudication(pair)) is not None and event.grade is not None
         },
         gold=people_of(state, material.queries, corpus=material.corpus, pool=(), earlier=lineage(material.metadata)),
-        rubric_sha=RUBRIC_SHA,
+        rubric=material.rubric,
         data_sha=material.data_sha,
         model={pair: (_assessors(material, pair), grade) for pair, grade in material.grades().items()}
         if with_model_labels
@@ -168,7 +168,7 @@ def export_ledger(folder: Path, ledger: str | None, out: Path) -> list[Path]:
 
 
 def _lines(book: Book, data_sha: str) -> str:
-    return ledger_lines.write(book.events, texts=book.meanings.as_rows(), data_sha=data_sha, rubric_sha=RUBRIC_SHA)
+    return ledger_lines.write(book.events, texts=book.meanings.as_rows(), data_sha=data_sha)
 
 
 def _to_file(out: Path, text: str, reviewed: Reviewed) -> list[Path]:
@@ -206,7 +206,7 @@ def _as_json(exchange: Exchange, state: State) -> str:
     }
     found = {
         "data_sha": exchange.data_sha,
-        "rubric_sha": exchange.rubric_sha,
+        "rubric_sha": exchange.rubric.sha,
         "judgments": [review.model_dump(mode="json") for review in exchange.reviews],
         "adjudicated": [
             {"query_id": query_id, "chunk_id": chunk_id, "annotator": annotator, "grade": int(grade)}

@@ -9,6 +9,7 @@ from statistics import median
 
 import numpy as np
 
+from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.statistics import kappa
 from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES, estimates, raters_alpha
 from goldbench.pipeline.measures.statistics.calibration import inverse_weights
@@ -30,6 +31,7 @@ from goldbench.pipeline.review.queue import stratum_of
 from goldbench.pipeline.review.translation import Stray
 from goldbench.pipeline.text.display import amount
 from goldbench.schemas.agreement_report import PairFigures, RaterPair
+from goldbench.schemas.manifest import RubricChange
 from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import EventKind, Lane, Review
 from goldbench.schemas.review_report import Annotator, Between, LikelyErrors, NotApplied, ReviewReport, StopRule
@@ -76,10 +78,25 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
         likely_errors=_order(reviewed, reviews),
         carried=reviewed.carried,
         not_applied=list(map(not_applied, reviewed.strays)),
+        rubrics=_rubrics(reviewed, reviews),
+        rubric_change=_rubric_change(reviewed),
         remarks=list(_remarks(reviewed, sample, reviews)),
         resamples=resamples,
         seed=seed,
     )
+
+
+def _rubrics(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[str, int]]:
+    people = (review.rubric_sha for review in reviews if review.rubric_sha)
+    model = (item.rubric for item in reviewed.material.judgments if item.rubric and item.shared_from is None)
+    counts = {"people": _counted(people), "model": _counted(model)}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _rubric_change(reviewed: Reviewed) -> RubricChange | None:
+    home = GoldFolder(reviewed.material.folder)
+    grading = home.manifest().grading if home.is_finished() else None
+    return None if grading is None else grading.rubric_change
 
 
 def not_applied(stray: Stray) -> NotApplied:

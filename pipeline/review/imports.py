@@ -16,7 +16,7 @@ from goldbench.pipeline.formats.annotations import argilla, judgment_table, labe
 from goldbench.pipeline.formats.annotations.exchange import Given
 from goldbench.pipeline.formats.faults import Fault, explain, in_file
 from goldbench.pipeline.review.exports import Format
-from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, same_act
+from goldbench.pipeline.review.ledger import Ledger, same_act
 from goldbench.pipeline.review.meanings import Meanings
 from goldbench.pipeline.review.people import current_ids
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
@@ -106,14 +106,12 @@ def _judgments(
         review = given.review
         key = (given.kind, review.query_id, review.chunk_id, review.annotator)
         with _at(given.line):
-            if given.rubric_sha not in {None, RUBRIC_SHA}:
-                raise Fault("was judged by another rubric")
             _check(review.query_id, review.chunk_id, review.ms, material, queries)
             if key in seen:
                 raise Fault(f"judges the same pair as line {seen[key]}")
             seen[key] = given.line
             if not _stands(given, state):
-                events += [one for one in _events(given, material.data_sha, at) if one.client_id not in known]
+                events += [one for one in _events(given, material, at) if one.client_id not in known]
     return len(seen), events
 
 
@@ -162,22 +160,25 @@ def _stands(given: Given, state: State) -> bool:
             given.review.grade,
         )
     now = state.review(given.review.annotator, pair)
-    return now is not None and now.model_copy(update={"adjudicated": False}) == given.review
+    same = {"adjudicated": False, "rubric_sha": given.review.rubric_sha}  # some formats name the rubric beside it
+    return now is not None and now.model_copy(update=same) == given.review
 
 
-def _events(given: Given, data_sha: str, at: str) -> list[Event]:
+def _events(given: Given, material: ReviewableSet, at: str) -> list[Event]:
     """Return the events of one judgment: first the blind grade, if another followed with the model's in sight."""
     review = given.review
+    about = material.data_sha, review.rubric_sha or given.rubric_sha or material.rubric.sha
     if given.kind == "adjudicate":
-        return [_event(review, data_sha, at, EventKind.ADJUDICATE)]
+        return [_event(review, about, at, EventKind.ADJUDICATE)]
     if review.revealed and review.blind:
         blind = review.model_copy(update={"grade": review.first_grade, "revealed": False})
-        return [_event(blind, data_sha, at, EventKind.JUDGE), _event(review, data_sha, at, EventKind.JUDGE)]
-    return [_event(review, data_sha, at, EventKind.JUDGE)]
+        return [_event(blind, about, at, EventKind.JUDGE), _event(review, about, at, EventKind.JUDGE)]
+    return [_event(review, about, at, EventKind.JUDGE)]
 
 
-def _event(review: Review, data_sha: str, at: str, kind: EventKind) -> Event:
-    said = review.model_dump(mode="json", exclude={"adjudicated", "first_grade"})
+def _event(review: Review, about: tuple[str, str], at: str, kind: EventKind) -> Event:
+    data_sha, rubric_sha = about
+    said = review.model_dump(mode="json", exclude={"adjudicated", "first_grade", "rubric_sha"})
     name = hashlib.sha256(json.dumps([kind.value, data_sha, said], sort_keys=True).encode()).hexdigest()
     return Event(
         client_id=f"import-{name[:48]}",
@@ -194,6 +195,6 @@ def _event(review: Review, data_sha: str, at: str, kind: EventKind) -> Event:
         inclusion=review.inclusion,
         revealed=review.revealed,
         highlights=review.highlights,
-        rubric_sha=RUBRIC_SHA,
+        rubric_sha=rubric_sha,
         data_sha=data_sha,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,12 +19,7 @@ from goldbench.pipeline.review.meanings import Meanings, SetMeanings
 from goldbench.pipeline.review.recorded_meanings import UNSTORABLE, add_meanings, read_meanings, record, record_rubric
 from goldbench.pipeline.review.translation import Translation, is_about, translate
 from goldbench.pipeline.text.display import shown
-from goldbench.schemas.relevance import RUBRIC
 from goldbench.schemas.review_event import Event
-
-_RUBRIC_TEXT = "\n".join(f"{grade:d} {RUBRIC[grade]}" for grade in sorted(RUBRIC))
-RUBRIC_SHA = hashlib.sha256(_RUBRIC_TEXT.encode()).hexdigest()
-"""The digest of the rubric that people see."""
 
 _KNOWN = sa.select(ledger_tables.event).where(ledger_tables.event.c.client_id == sa.bindparam("client"))
 _AFTER = (
@@ -59,12 +53,7 @@ def ledger_url(folder: Path, given: str | None) -> str:
 
 
 def open_ledger(
-    place: str | Path,
-    *,
-    data_sha: str,
-    meanings: SetMeanings | None = None,
-    rubric_sha: str = RUBRIC_SHA,
-    create: bool = True,
+    place: str | Path, *, data_sha: str, meanings: SetMeanings | None = None, create: bool = True
 ) -> Ledger:
     """Return the ledger at an address, which may hold events about other data sets.
 
@@ -74,7 +63,6 @@ def open_ledger(
         place: A path, ``sqlite:///…`` or ``postgresql://…``.
         data_sha: The digest of the data set; see ``ReviewableSet.data_sha``.
         meanings: What the ids of the set mean; None if no set is open.
-        rubric_sha: The digest of the rubric.
         create: Whether to create a missing ledger.
 
     Raises:
@@ -94,14 +82,14 @@ def open_ledger(
     engine = ledger_tables.open_engine(str(place))
     try:
         with _told(name), engine.begin() as connection:
-            _prepare(connection, data_sha, rubric_sha, create=create, name=name)
+            _prepare(connection, data_sha, create=create, name=name)
     except GoldbenchError:
         engine.dispose()
         raise
-    return Ledger(engine, name=name, data_sha=data_sha, rubric_sha=rubric_sha, meanings=meanings)
+    return Ledger(engine, name=name, data_sha=data_sha, meanings=meanings)
 
 
-def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: bool, name: str) -> None:
+def _prepare(connection: Connection, data_sha: str, *, create: bool, name: str) -> None:
     """Make the tables that are missing, and hold the ledger; refuse a database that is not a ledger."""
     if connection.dialect.name == "postgresql":  # two servers may start at once
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
@@ -118,11 +106,9 @@ def _prepare(connection: Connection, data_sha: str, rubric_sha: str, *, create: 
     _refuse_other_columns(connection, known, name)
     ledger_tables.metadata.create_all(connection)
     if row is None:
-        values = {"one": 1, "format": ledger_tables.FORMAT, "data_sha": data_sha, "rubric_sha": rubric_sha}
+        values = {"one": 1, "format": ledger_tables.FORMAT, "data_sha": data_sha}
         connection.execute(sa.insert(about).values(values))
     connection.execute(_HOLD).one()
-    if rubric_sha == RUBRIC_SHA:
-        record_rubric(connection, rubric_sha, _RUBRIC_TEXT)
 
 
 def _refuse_other_columns(connection: Connection, tables: Collection[str], name: str) -> None:
@@ -133,10 +119,8 @@ def _refuse_other_columns(connection: Connection, tables: Collection[str], name:
 class Ledger:
     """An open ledger. Methods may be called from several threads, and several processes may share it."""
 
-    def __init__(
-        self, engine: Engine, *, name: str, data_sha: str, rubric_sha: str, meanings: SetMeanings | None = None
-    ) -> None:
-        self._engine, self.name, self.data_sha, self.rubric_sha = engine, name, data_sha, rubric_sha
+    def __init__(self, engine: Engine, *, name: str, data_sha: str, meanings: SetMeanings | None = None) -> None:
+        self._engine, self.name, self.data_sha = engine, name, data_sha
         self._file = ledger_tables.LedgerFile(Path(engine.url.database or "")) if _is_file(engine) else None
         if self._file is not None:
             self._file.open_only(engine)
@@ -173,16 +157,6 @@ class Ledger:
     def _check_file(self) -> None:
         if self._file is not None and (problem := self._file.problem()) is not None:
             raise LedgerGone(f"{self.name}: {problem}")
-
-    def record_guidelines(self, sha: str, text: str) -> None:
-        """Store the text of guidelines by their digest, as that of a rubric.
-
-        Args:
-            sha: The digest.
-            text: The guidelines.
-        """
-        with self.writing() as connection:
-            record_rubric(connection, sha, text)
 
     def append(self, event: Event) -> Event:
         """Return the event as stored, with its number; an event with a stored ``client_id`` is not stored again.
@@ -225,6 +199,8 @@ class Ledger:
         stored = connection.execute(_ADD, row).scalar_one()
         if self.own is not None and event.data_sha == self.data_sha:
             record(connection, self.own, [event.query_id], [] if event.chunk_id is None else [event.chunk_id])
+            if event.rubric_sha == self.own.rubric.sha:
+                record_rubric(connection, self.own.rubric)
         return Event.model_validate({**row, "seq": stored})
 
     def find(self, client_id: str) -> Event | None:
@@ -278,9 +254,9 @@ class Ledger:
         Raises:
             LedgerFailed: The database does not answer.
         """
-        if self.own is None or is_about(events, self.data_sha, self.rubric_sha):
+        if self.own is None or is_about(events, self.data_sha):
             return Translation(tuple(events))
-        return translate(events, self.meanings(connection=connection), self.own, rubric_sha=self.rubric_sha)
+        return translate(events, self.meanings(connection=connection), self.own)
 
 
 def _is_file(engine: Engine) -> bool:

@@ -31,9 +31,8 @@ about = sa.Table(
     sa.Column("one", sa.Integer, sa.CheckConstraint("one = 1"), primary_key=True),
     sa.Column("format", sa.Integer, nullable=False),
     sa.Column("data_sha", sa.Text, nullable=False),
-    sa.Column("rubric_sha", sa.Text, nullable=False),
 )
-"""One row with the data set and rubric of the ledger. A writer locks it, so that events are numbered as they commit."""
+"""One row with the data set of the ledger. A writer locks it, so that events are numbered as they commit."""
 
 event = sa.Table(
     "goldbench_event",
@@ -59,7 +58,6 @@ event = sa.Table(
     sa.Column("data_sha", sa.Text, nullable=False),
     sa.Column("undoes", sa.Text, sa.ForeignKey("goldbench_event.client_id")),
     sa.Column("repeat", sa.Boolean, nullable=False),
-    sa.Column("guidelines_sha", sa.Text),
 )
 
 text = sa.Table(
@@ -96,7 +94,7 @@ rubric = sa.Table(
     sa.Column("rubric_sha", sa.Text, primary_key=True),
     sa.Column("text_sha", sa.Text, sa.ForeignKey("goldbench_text.sha"), nullable=False),
 )
-"""The text of the rubric that people saw."""
+"""The text of each rubric that people saw."""
 
 lease = sa.Table(
     "goldbench_lease",

@@ -11,6 +11,7 @@ from typing import Any
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.review.reviewable_set import ReviewableSet
 from goldbench.pipeline.text.similarity import wording_digest
+from goldbench.prompts.rubric import Rubric
 from goldbench.schemas.corpus import Evidence
 from goldbench.schemas.query import Query
 
@@ -118,6 +119,11 @@ class SetMeanings:
     def data_sha(self) -> str:
         """The digest of the data set."""
         return self.material.data_sha
+
+    @property
+    def rubric(self) -> Rubric:
+        """The rubric that people see."""
+        return self.material.rubric
 
     @cached_property
     def wordings(self) -> dict[str, str]:

@@ -21,7 +21,7 @@ from goldbench.pipeline.review.state import Pair
 from goldbench.pipeline.text.asked_query import SEVERAL, AskedQuery
 from goldbench.pipeline.text.words import content_terms, index_terms, word_spans
 from goldbench.schemas.judgment import Judgment
-from goldbench.schemas.relevance import Relevance, settled
+from goldbench.schemas.relevance import settled
 from goldbench.schemas.review_event import Event, EventKind, Review
 
 LONGEST = 50_000
@@ -30,12 +30,7 @@ LONGEST = 50_000
 BEGINS = 120
 """Characters of a passage in a list; the rest is cut."""
 
-NAMES = {
-    Relevance.UNRELATED: "Unrelated",
-    Relevance.SAME_TOPIC: "Same topic",
-    Relevance.HELPS: "Helps",
-    Relevance.ANSWERS: "Answers",
-}
+NAMES = {"3": "Answers", "2": "Helps", "1": "Same topic", "0": "Unrelated"}
 
 
 class Keys:
@@ -226,16 +221,3 @@ def _units(text: str) -> int:
 def clean(text: str) -> str:
     """Return a text that can be sent as UTF-8: lone surrogates are replaced."""
     return text.encode("utf-8", "replace").decode() if not text.isascii() else text
-
-
-def rubric() -> Mapping[str, Mapping[str, str]]:
-    """Return name and rubric of each grade, the highest first."""
-    return {
-        str(int(grade)): {"name": NAMES[grade], "says": _meaning(grade)} for grade in sorted(Relevance, reverse=True)
-    }
-
-
-def _meaning(grade: Relevance) -> str:
-    """Return the rubric of a grade as a sentence, without what the name beside it says already."""
-    said = grade.rubric.partition(": ")[2] or grade.rubric
-    return f"{said[:1].upper()}{said[1:]}."

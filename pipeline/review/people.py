@@ -81,6 +81,18 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
     )
 
 
+def grades_of_people(folder: Path, ledger: str | None = None) -> Grades:
+    """Return the grade that people settled for each pair of the set in a folder.
+
+    Raises:
+        InputError: There is no data set or no ledger, or nobody has judged a pair.
+    """
+    people = load_reviewed(folder, ledger).people
+    if not people:
+        raise InputError(folder, "nobody has judged a pair yet; open its review page first")
+    return people
+
+
 def reviewed_folder(path: Path) -> Path:
     """Return the folder of the data set that a path belongs to.
 

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 
 from goldbench.pipeline.review import ledger_tables as tables
 from goldbench.pipeline.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, edited_wording
+from goldbench.prompts.rubric import Rubric
 from goldbench.schemas.corpus import Evidence
 from goldbench.schemas.review_event import EventKind
 
@@ -39,17 +40,11 @@ def record(connection: Connection, own: SetMeanings, query_ids: Iterable[str], c
                 _add_passage(connection, own.data_sha, chunk_id, judged)
 
 
-def record_rubric(connection: Connection, rubric_sha: str, text: str) -> None:
-    """Store the text of a rubric, or of guidelines beside it, unless it is known.
-
-    Args:
-        connection: A transaction that excludes other writers.
-        rubric_sha: The digest of the rubric.
-        text: The rubric.
-    """
-    where = tables.rubric.c.rubric_sha == rubric_sha
+def record_rubric(connection: Connection, rubric: Rubric) -> None:
+    """Store the text of a rubric, unless it is known, in a transaction that excludes other writers."""
+    where = tables.rubric.c.rubric_sha == rubric.sha
     if connection.execute(sa.select(tables.rubric.c.rubric_sha).where(where)).first() is None:
-        values = {"rubric_sha": rubric_sha, "text_sha": _add_text(connection, text)}
+        values = {"rubric_sha": rubric.sha, "text_sha": _add_text(connection, rubric.text)}
         connection.execute(sa.insert(tables.rubric).values(values))
 
 

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from goldbench.pipeline.review import payload
 from goldbench.pipeline.review.completion import counts
 from goldbench.pipeline.review.desk import Desk, Handed
-from goldbench.pipeline.review.ledger import RUBRIC_SHA, LedgerConflict
+from goldbench.pipeline.review.ledger import LedgerConflict
 from goldbench.pipeline.review.overview import Refused, Standing, Unknown, number
 from goldbench.pipeline.review.own_judgments import OwnJudgments
 from goldbench.pipeline.review.payload import Keys
@@ -53,13 +53,12 @@ class Sent(BaseModel):
 class Answers:
     """Answers from the desk and the data set.
 
-    ``training`` shows the judge's grade first and marks every judgment; ``guidelines_sha`` is stored with every event.
+    ``training`` shows the judge's grade first and marks every judgment.
     """
 
     desk: Desk
     material: ReviewableSet
     training: bool = False
-    guidelines_sha: str | None = None
     keys: Keys = field(init=False)
     standing: Standing = field(init=False)
     history: OwnJudgments = field(init=False)
@@ -191,9 +190,8 @@ class Answers:
                     **more,
                     "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
                     "annotator": annotator,
-                    "rubric_sha": RUBRIC_SHA,
+                    "rubric_sha": self.material.rubric.sha,
                     "data_sha": self.material.data_sha,
-                    "guidelines_sha": self.guidelines_sha,
                 }
             )
         except ValidationError as error:

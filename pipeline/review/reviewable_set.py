@@ -19,6 +19,7 @@ from goldbench.pipeline.goldset.gold_path import notes_of_queries
 from goldbench.pipeline.text.asked_query import AskedQuery, asked_queries
 from goldbench.pipeline.text.display import shell_command
 from goldbench.pipeline.text.words import content_terms, index_terms
+from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.schemas.corpus import Chunk, Span
 from goldbench.schemas.judgment import Judgment, Origin, Pooled
 from goldbench.schemas.relevance import Relevance, settled
@@ -55,6 +56,7 @@ class ReviewableSet:
     judgments: tuple[Judgment, ...]
     places: Mapping[str, Place]
     data_sha: str
+    rubric: Rubric = DEFAULT
     metadata: dict[str, Any] = field(default_factory=dict)
     answers: dict[str, dict[str, Any]] = field(default_factory=dict)
     """The reference answers, as in ``dataset.json``."""
@@ -131,6 +133,7 @@ def load_reviewable(folder: Path) -> ReviewableSet:
         judgments=tuple(one for one in home.judgments.read_any() if one.canary is None),
         places=_places(home.chunks, dataset.corpus),
         data_sha=known if isinstance(known, str) and known else _digest(notes, queries, dataset.corpus),
+        rubric=home.rubric(),
         metadata=dict(dataset.metadata),
         answers={key: answer.model_dump(mode="json", exclude_none=True) for key, answer in dataset.answers.items()},
         asked=asked_queries(dataset) | {query_id: AskedQuery(query.text) for query_id, query in waiting.items()},

@@ -15,7 +15,6 @@ from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.review.connections import QUEUED, PageServer, page_server
 from goldbench.pipeline.review.desk import Desk
-from goldbench.pipeline.review.guidelines import Guidelines
 from goldbench.pipeline.review.learnt_order import LearntOrder
 from goldbench.pipeline.review.ledger import Ledger, ledger_url, open_ledger
 from goldbench.pipeline.review.ledger_tables import file_of
@@ -77,7 +76,6 @@ class Place:
     seed: int = 0
     rates: Rates | None = field(default=None)
     team: Team | None = None
-    guidelines: Guidelines | None = None
     elsewhere: bool = False
 
 
@@ -147,8 +145,6 @@ def server_of(
         tell: As in `serve`.
         complain: As in `serve`.
     """
-    if place.guidelines is not None:
-        review.ledger.record_guidelines(place.guidelines.sha, place.guidelines.text)
     audience = Audience(place.annotators, place.host, place.network, place.rates)
     door = open_door(sock, audience, review.key, tell=tell, complain=complain)
     desk = Desk(
@@ -160,9 +156,8 @@ def server_of(
         seed=place.seed,
         patience_s=PATIENCE_S,
     )
-    sha = place.guidelines.sha if place.guidelines else None
-    answers = Answers(desk, review.material, training=place.training, guidelines_sha=sha)
-    return page_server(create_app(answers, door, guidelines=place.guidelines, complain=complain))
+    answers = Answers(desk, review.material, training=place.training)
+    return page_server(create_app(answers, door, complain=complain))
 
 
 @contextlib.contextmanager

@@ -12,7 +12,6 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.difference import Decisions
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.review import ledger_tables
-from goldbench.pipeline.review.ledger import RUBRIC_SHA
 from goldbench.pipeline.review.meanings import Meanings, SetMeanings
 from goldbench.pipeline.review.recorded_meanings import read_meanings
 from goldbench.pipeline.review.reviewable_set import load_reviewable
@@ -51,7 +50,7 @@ def settled_decisions(folder: Path, *, of_the_set: bool = False) -> Decisions | 
 
 def _applying(events: Sequence[Event], known: Meanings, folder: Path) -> Sequence[Event]:
     own = SetMeanings(load_reviewable(folder))
-    return translate(events, known, own, rubric_sha=RUBRIC_SHA).events
+    return translate(events, known, own).events
 
 
 def _read(path: Path) -> tuple[list[Event], Meanings]:

@@ -137,6 +137,7 @@ class State:
             ms=event.ms,
             revealed=event.revealed,
             highlights=event.highlights,
+            rubric_sha=event.rubric_sha,
             adjudicated=self.adjudication(pair) is not None,
         )
 

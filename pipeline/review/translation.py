@@ -24,7 +24,6 @@ _GRADES = {EventKind.JUDGE, EventKind.ADJUDICATE}
 _VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY}
 _DECISIONS = _GRADES | _VERDICTS | {EventKind.CANNOT, EventKind.BAD_QUERY}
 
-OTHER_RUBRIC = "was graded by another rubric"
 NO_TEXT = "the ledger does not know its text"
 NO_QUERY = "no query has this text"
 SEVERAL_QUERIES = "several queries have this text"
@@ -54,7 +53,7 @@ class Translation:
     carried: int = 0
 
 
-def translate(events: Sequence[Event], known: Meanings, own: SetMeanings, *, rubric_sha: str) -> Translation:
+def translate(events: Sequence[Event], known: Meanings, own: SetMeanings) -> Translation:
     """Return the events of a ledger as they apply to the open set.
 
     Events about the set itself stay as they are. Undone events stay undone: an undo or redo is left out together with
@@ -64,27 +63,20 @@ def translate(events: Sequence[Event], known: Meanings, own: SetMeanings, *, rub
         events: All events of the ledger, in the order of their numbers.
         known: What their ids mean.
         own: The open set.
-        rubric_sha: The digest of the rubric of today.
     """
-    if is_about(events, own.data_sha, rubric_sha):
+    if is_about(events, own.data_sha):
         return Translation(tuple(events))
-    return _Translator(events, known, own, rubric_sha).result()
+    return _Translator(events, known, own).result()
 
 
-def is_about(events: Iterable[Event], data_sha: str, rubric_sha: str) -> bool:
-    """Return whether all events are about one data set and by one rubric.
-
-    Args:
-        events: The events.
-        data_sha: The digest of the data set.
-        rubric_sha: The digest of the rubric.
-    """
-    return all((event.data_sha, event.rubric_sha) == (data_sha, rubric_sha) for event in events)
+def is_about(events: Iterable[Event], data_sha: str) -> bool:
+    """Return whether all events are about the data set of this digest."""
+    return all(event.data_sha == data_sha for event in events)
 
 
 class _Translator:
-    def __init__(self, events: Sequence[Event], known: Meanings, own: SetMeanings, rubric_sha: str) -> None:
-        self.events, self.known, self.own, self.rubric_sha = events, known, own, rubric_sha
+    def __init__(self, events: Sequence[Event], known: Meanings, own: SetMeanings) -> None:
+        self.events, self.known, self.own = events, known, own
         self.raw = fold(map(self._by_text, events))
         self.passages = self._same_passages()
         self.queries = _Wordings(own, self._foreign_edits(), self.raw)
@@ -112,8 +104,6 @@ class _Translator:
 
     def _placed(self, event: Event) -> Event | str:
         """Return an event with the ids of the open set, or why it does not apply."""
-        if event.kind in _GRADES and event.rubric_sha != self.rubric_sha:
-            return OTHER_RUBRIC
         if event.data_sha == self.own.data_sha:
             return event
         asked = self._query(event)
@@ -211,7 +201,7 @@ class _Translator:
     def _has_lost_its_passage(self, event: Event) -> bool:
         if event.data_sha == self.own.data_sha or self._passage(event) is None:
             return False
-        return (event.data_sha, event.chunk_id) not in self.passages and event.rubric_sha == self.rubric_sha
+        return (event.data_sha, event.chunk_id) not in self.passages
 
     def _moved_pair(
         self, pair: Pair, said: Sequence[Event], places: EvidencePlaces

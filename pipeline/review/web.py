@@ -10,9 +10,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.review.guidelines import Guidelines
+from goldbench.pipeline.report.passage_html import passage_html
 from goldbench.pipeline.review.local_page import SHARED, Door, LocalPage, guarded, static_files
-from goldbench.pipeline.review.payload import rubric
+from goldbench.pipeline.review.payload import NAMES
 from goldbench.pipeline.review.responses import Answers
 from goldbench.pipeline.review.state import fold
 
@@ -21,15 +21,12 @@ OF_ALL_PAGES = ("passage.js", "passage.css")
 """Static files that reports have, too."""
 
 
-def create_app(
-    answers: Answers, door: Door, *, guidelines: Guidelines | None = None, complain: Callable[[str], None]
-) -> ASGIApp:
+def create_app(answers: Answers, door: Door, *, complain: Callable[[str], None]) -> ASGIApp:
     """Return the application.
 
     Args:
         answers: What the routes return.
         door: The address, and who may open the page.
-        guidelines: The project's own guidelines, if it has any.
         complain: Called with one line about each internal error, without content.
     """
     page = LocalPage(
@@ -42,7 +39,7 @@ def create_app(
         },
         static=static_files(SHARED, *STATIC)
         | static_files("goldbench.pipeline.report", *OF_ALL_PAGES, folder="templates"),
-        values={"rubric": rubric(), "guidelines": guidelines.html() if guidelines else None},
+        values={"grades": NAMES, "rubric": passage_html(answers.material.rubric.text)},
         asked={
             "/api/session": answers.session,
             "/api/next": answers.upcoming,

@@ -19,6 +19,7 @@ from goldbench.pipeline.text.evidence import find_quote
 from goldbench.pipeline.text.injection import delimiter, tells_how_to_judge
 from goldbench.pipeline.text.words import word_count
 from goldbench.prompts.loader import Prompt
+from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.schemas.judgment import Canary, Flag, Judgment
 from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.replies import Grade, Grades, PassageGrade, YesNo
@@ -71,6 +72,7 @@ class _Assessor:
     name: str
     prompt: Prompt
     stage: str = "grade"
+    rubric: Rubric = DEFAULT
 
     @property
     def assessor(self) -> str:
@@ -82,7 +84,7 @@ class _Assessor:
         raise NotImplementedError
 
     async def _complete(self, answer: type[A], max_tokens: int, items: int | None, /, **values: str) -> A:
-        system, user = self.prompt.render(**values)
+        system, user = self.prompt.render(rubric=self.rubric.text, **values)
         request = ChatRequest(
             stage=self.stage,
             prompt=self.prompt.id,
@@ -114,6 +116,7 @@ class _Assessor:
             chunk_id=pair.chunk_id,
             relevance=min(grade, Relevance.SAME_TOPIC) if capped else grade,
             assessor=self.assessor,
+            rubric=self.rubric.sha,
             rationale=said.rationale,
             evidence="" if found is None or capped else found,
             topic=Relevance(reply.topic),
@@ -204,6 +207,8 @@ class Thresholds:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YesNoJudge:
     """An assessor that asks one question and reads how likely yes is; it quotes nothing, so no grade is capped.
+
+    It reads no rubric: its grades are places on the scale of probabilities.
 
     Sentences that tell a judge how to grade are left out of what it reads, and the pair is flagged. An answer that is
     said to be right is not shown: the source is asked about as every other passage is, and no second time.

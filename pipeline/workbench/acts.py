@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from goldbench.pipeline.review.desk import Desk
 from goldbench.pipeline.review.leases import give_back
-from goldbench.pipeline.review.ledger import RUBRIC_SHA
 from goldbench.pipeline.review.overview import Refused
 from goldbench.pipeline.review.payload import clean
 from goldbench.pipeline.review.responses import first_error
@@ -139,7 +138,7 @@ class Recorder:
                     "chunk_id": done.passage,
                     "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
                     "annotator": annotator,
-                    "rubric_sha": RUBRIC_SHA,
+                    "rubric_sha": self._material.rubric.sha,
                     "data_sha": self._material.data_sha,
                     **fields,
                 }

@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from goldbench.pipeline.review.local_page import static_files, template
-from goldbench.pipeline.review.payload import rubric
+from goldbench.pipeline.review.payload import NAMES
 
 PACKAGE = "goldbench.pipeline.workbench"
 REPORT = "goldbench.pipeline.report"
@@ -60,8 +60,7 @@ def page_values(title: str, held: Held | None = None) -> dict[str, Any]:
         title: The name of the set; empty if the page asks for it.
         held: What the page holds, None if it is served.
     """
-    said = json.dumps(dict(rubric())).replace("<", "\\u003c")
-    return {"title": title, "held": held, "scripts": SCRIPTS, "styles": STYLES, "rubric_json": said}
+    return {"title": title, "held": held, "scripts": SCRIPTS, "styles": STYLES, "grades": json.dumps(NAMES)}
 
 
 def one_file(title: str, data: str) -> str:

@@ -46,6 +46,16 @@ def test_judgments_are_read_by_assessor_and_canaries_left_out(tmp_path: Path) ->
     assert read_labels(f"{path}@n/grade.v1").raters == {"n/grade.v1": {"q1": {"a": 1}}}
 
 
+def test_judgments_by_several_rubrics_are_counted_by_rubric(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "4-judgments.jsonl",
+        [judgment("q1", "a", 3, rubric="a" * 12), judgment("q1", "b", 0, rubric="b" * 12), judgment("q2", "b", 0)],
+    )
+    (remark,) = read_labels(path).remarks
+    assert "a" * 12 in remark
+    assert "b" * 12 in remark
+
+
 def test_reviews_are_taken_by_their_first_grade_without_lane_b_and_with_weights(tmp_path: Path) -> None:
     common = {"query_id": "q", "annotator": "ann"}
     path = lines(

@@ -17,6 +17,8 @@ import pytest
 
 from goldbench.pipeline.bench.bench_file import BenchFile, load_bench
 from goldbench.pipeline.config import BENCH_TABLES, Config, load_config
+from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.prompts.rubric import DEFAULT
 from tests.conftest import ROOT, Goldbench
 from tests.model_server.fixture import ServerHandle
 
@@ -198,3 +200,16 @@ def test_the_commands_can_be_pasted_into_a_shell(documents: Path, tmp_path: Path
     first = next(line for line in done.stdout.splitlines() if "goldbench build" in line)
     said = subprocess.run(["sh", "-c", f"printf '%s\\n' {first.strip()}"], capture_output=True, text=True, check=True)
     assert said.stdout.splitlines()[:3] == ["goldbench", "build", "my docs"]
+
+
+def test_the_rubric_that_it_writes_is_there_to_be_edited_and_stays_through_a_build(
+    documents: Path, tmp_path: Path, goldbench_inside: Goldbench
+) -> None:
+    goldbench_inside("init", documents.name, "--set", "mine")
+    path = tmp_path / "mine" / "rubric.md"
+    assert GoldFolder(path.parent).rubric() == DEFAULT
+    path.write_text("- 3: all of it\n", encoding="utf-8")
+    goldbench_inside("init", documents.name, "--set", "mine", "--replace")
+    built = goldbench_inside("build", documents.name, "--out", "mine", "--generator", "simulated")
+    assert built.returncode == 0, built.stderr
+    assert path.read_text(encoding="utf-8") == "- 3: all of it\n"

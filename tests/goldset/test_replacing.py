@@ -18,15 +18,7 @@ from tests.build.test_build import corpus
 from tests.conftest import Goldbench
 from tests.review.made_set import event, ledger_of, make_set
 
-OTHER_FILES = (
-    "guidelines.md",
-    "notes.txt",
-    "review.key",
-    "runs/bm25.trec",
-    "bench/bench.toml",
-    "card.md",
-    "beir/own.txt",
-)
+OTHER_FILES = ("rubric.md", "notes.txt", "review.key", "runs/bm25.trec", "bench/bench.toml", "card.md", "beir/own.txt")
 
 
 def write_reviewed_set(folder: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from goldbench.pipeline.config import Config, load_config
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
+from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.publication import publish, staging
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pools
@@ -132,6 +133,7 @@ def grade(
     force: bool = False,
     said: list[str] | None = None,
     feedback: Mapping[str, Sequence[str]] | None = None,
+    people: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Graded:
     """Grade a folder in this process, over real HTTP."""
     store = store or folder.parent / "answers.sqlite"
@@ -139,16 +141,17 @@ def grade(
         tuple(retrievers()),
         lambda _: retrievers(),
         {name: load_run(path) for name, path in (runs or {}).items()},
-        again=again,
+        again=again or people is not None,
         feedback=feedback or {},
     )
     work = Work(
-        panel=ModelPanel(config, store),
+        panel=ModelPanel(config, store, rubric=GoldFolder(folder).rubric()),
         pools=pools,
         progress=Clock(),
         say=(said if said is not None else []).append,
         replace=replace,
         force=force,
+        people=people,
     )
     return asyncio.run(grade_folder(folder, work))
 

@@ -11,8 +11,11 @@ import pytest
 
 from goldbench.pipeline.errors import JudgeFailed, ModelUnfit
 from goldbench.pipeline.goldset.publication import read_manifest
-from goldbench.pipeline.grade.judge_choice import held_out, thresholds_for
+from goldbench.pipeline.grade.thresholds import held_out_grades, thresholds_for
+from goldbench.pipeline.measures.statistics.guardrails import PROBES
+from goldbench.pipeline.stages.canaries import TRAPS
 from goldbench.pipeline.stages.judge import Thresholds
+from goldbench.schemas.judgment import Canary
 from goldbench.schemas.manifest import CanaryVerdict
 from tests.grade.graded_sets import KnownSet, grade, settings, write_set
 from tests.model_server.fixture import ServerHandle
@@ -116,14 +119,36 @@ def test_thresholds_lie_between_answers_and_fakes_wherever_the_model_puts_them()
     found = thresholds_for(answers, fakes)
     assert 0.2 < found.helps <= 0.3
     assert found.topic <= found.helps <= found.answers
-    assert held_out(answers, fakes).verdict is CanaryVerdict.PASSED
+    grades = held_out_grades(answers, fakes)
+    assert min(grades[0]) >= 2 > max(grades[1])
     assert thresholds_for([0.9, 0.8, 0.7], [0.1, 0.1, 0.2]).helps == 0.5, "even odds, where they tell the two apart"
     assert thresholds_for([0.1], [0.05]) == Thresholds(), "a single pair sets nothing"
 
 
 def test_probabilities_that_say_nothing_fail_on_the_pairs_that_did_not_set_the_thresholds() -> None:
     answers = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7]
-    assert held_out(answers, answers[::-1]).verdict is CanaryVerdict.FAILED
+    grades = held_out_grades(answers, answers[::-1])
+    assert sum(grade >= 2 for grade in grades[1]) > len(answers) / 4
+
+
+def test_the_recorded_verdict_and_guardrails_are_those_of_thresholds_that_other_pairs_set(
+    known: KnownSet, model_server: ServerHandle
+) -> None:
+    model_server.script(judge={"truth": known.truth, "probabilities": [0.465, 0.465, 0.5, 0.5]}, probabilities="openai")
+    said: list[str] = []
+    grading = grade(known.folder, settings(model_server, method="yes-no"), said=said).grading
+    planted = [row for row in judgments(known.folder) if "canary" in row]
+    shown = [row for row in planted if row["canary"] == "evidence-alone"]
+    fakes = [row for row in planted if row["canary"] in set(TRAPS)]
+    assert grading.thresholds is not None
+    helps = grading.thresholds[1]
+    assert min(row["probability"] for row in shown) >= helps > max(row["probability"] for row in fakes)
+    missed = [row for row in shown if row["relevance"] < 2]
+    assert missed, "by the thresholds that it did not set, an answer is missed"
+    assert grading.canary_verdict is CanaryVerdict.WARNING
+    assert [line for line in said if "judge checks warning" in line]
+    rates = {item.probe: item.wrong for item in grading.guardrails}
+    assert rates[PROBES[Canary.EVIDENCE_ALONE]] == len(missed)
 
 
 @pytest.mark.parametrize("language", ["zh"])

@@ -86,12 +86,13 @@ def serving(place: Path) -> Iterator[Callable[..., Site]]:
         *,
         annotators: tuple[str, ...] = ("anna",),
         queue: QueueSettings | None = None,
+        rubric: str | None = None,
         **more: Any,
     ) -> Site:
-        options = {
-            name: more.pop(name) for name in ("repeats", "training", "rates", "team", "guidelines") if name in more
-        }
+        options = {name: more.pop(name) for name in ("repeats", "training", "rates", "team") if name in more}
         folder = folder or write_set(place / "set", **more)
+        if rubric is not None:
+            (folder / "rubric.md").write_text(rubric, encoding="utf-8")
         settings = queue or QueueSettings(lanes=frozenset("A"), overlap=0)
         review_context = opened(folder, None, settings)
         review = review_context.__enter__()

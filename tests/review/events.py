@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from goldbench.pipeline.review.ledger import RUBRIC_SHA
+from goldbench.prompts.rubric import DEFAULT
 from goldbench.schemas.review_event import Event
 
 DATA = "d" * 64
@@ -21,7 +21,7 @@ def event(kind: str, annotator: str = "anna", query: str = "q1", chunk: str | No
         "kind": kind,
         "query_id": query,
         "chunk_id": chunk,
-        "rubric_sha": RUBRIC_SHA,
+        "rubric_sha": DEFAULT.sha,
         "data_sha": DATA,
         **more,
     }

@@ -12,10 +12,11 @@ import numpy as np
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.pipeline.goldset.publication import publish, staging
-from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
+from goldbench.pipeline.review.ledger import Ledger, open_ledger
 from goldbench.pipeline.review.meanings import SetMeanings
 from goldbench.pipeline.review.queue import Item, Queue, QueueSettings
 from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
+from goldbench.prompts.rubric import DEFAULT
 from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
 from goldbench.schemas.judgment import Judgment, Origin, Pooled
 from goldbench.schemas.manifest import Manifest
@@ -123,7 +124,7 @@ def event(material: ReviewableSet, kind: EventKind, query_id: str, **values: obj
     name = "-".join(str(part) for part in (kind.value, query_id, *sorted(map(str, chosen.values()))))
     client = "".join(c if c.isalnum() else "_" for c in name)[-60:]
     chosen.setdefault("client_id", f"test{client}"[:64])
-    return Event(kind=kind, query_id=query_id, rubric_sha=RUBRIC_SHA, data_sha=material.data_sha, **chosen)  # type: ignore[arg-type]
+    return Event(kind=kind, query_id=query_id, rubric_sha=DEFAULT.sha, data_sha=material.data_sha, **chosen)  # type: ignore[arg-type]
 
 
 def judgments(

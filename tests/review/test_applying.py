@@ -11,9 +11,11 @@ import pytest
 from goldbench.pipeline.errors import InputError, OutputError
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import read_dataset
+from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.integrity import validate
 from goldbench.pipeline.review.apply import apply_review
 from goldbench.pipeline.review.people import load_reviewed
+from goldbench.prompts.rubric import DEFAULT
 from goldbench.schemas.query import DroppedQuery, Query, Turn
 from goldbench.schemas.relevance import RELEVANT, Relevance
 from goldbench.schemas.review_event import BadQuery, Event, EventKind
@@ -197,9 +199,11 @@ def test_what_is_taken_back_in_the_ledger_is_taken_back_in_the_set(made: Made) -
 
 def test_a_new_folder_leaves_the_old_one_alone(made: Made, tmp_path: Path) -> None:
     decide(made, (EventKind.EDIT_QUERY, "q002", {"text": "Second?"}))
+    (made.folder / "rubric.md").write_text("- 3: all of it\n", encoding="utf-8")
     before = state_of(made.folder)
     applied(made, out=tmp_path / "new")
     assert state_of(made.folder) == before
+    assert GoldFolder(tmp_path / "new").rubric() == GoldFolder(made.folder).rubric() != DEFAULT
     first = state_of(tmp_path / "new")
     applied(made, out=tmp_path / "new")
     assert state_of(tmp_path / "new") == first

@@ -18,11 +18,12 @@ from goldbench.pipeline.review.desk import AT_ONCE, Desk
 from goldbench.pipeline.review.exports import Format, export
 from goldbench.pipeline.review.imports import import_file
 from goldbench.pipeline.review.leases import LEASE_S
-from goldbench.pipeline.review.ledger import RUBRIC_SHA, open_ledger
+from goldbench.pipeline.review.ledger import open_ledger
 from goldbench.pipeline.review.payload import marks
 from goldbench.pipeline.review.people import load_reviewed
 from goldbench.pipeline.review.queue import Item
 from goldbench.pipeline.review.state import fold
+from goldbench.prompts.rubric import DEFAULT
 from goldbench.schemas.review_event import EventKind, Lane
 from tests.review.conftest import Site, only
 from tests.review.events import DATA
@@ -193,7 +194,7 @@ def test_a_conflict_in_a_file_of_events_is_told_with_its_line(tmp_path: Path) ->
     made = make_set(tmp_path / "gold", queries=4, pool=5)
     material, ledger = ledger_of(made.folder)
     item = queue_of(material, calibration=4, complete=1)[0]
-    head = {"format": "goldbench-review", "version": 1, "data_sha": material.data_sha, "rubric_sha": RUBRIC_SHA}
+    head = {"format": "goldbench-review", "version": 1, "data_sha": material.data_sha, "rubric_sha": DEFAULT.sha}
     events = [
         made_event(material, EventKind.JUDGE, item.query_id, chunk_id=item.chunk_id, grade=g).model_copy(
             update={"client_id": "the-same-name"}

@@ -14,6 +14,7 @@ import pytest
 
 from goldbench.pipeline.review.security import Rates
 from goldbench.pipeline.review.state import fold
+from goldbench.prompts.rubric import Rubric
 from tests.review.conftest import Site, only
 from tests.review.review_set import JUDGE, RATIONALE, SYSTEM, write_set
 
@@ -306,6 +307,18 @@ def test_in_training_the_judge_is_shown_first_and_every_judgment_says_so(site: S
     assert anna.get("/api/next?n=1").json["items"][0]["revealed"]["grade"] == 3
     anna.post("/api/event", judgment(anna))
     assert served.events()[0].revealed
+
+
+@pytest.mark.parametrize("path", ["/", "/adjudicate"])
+def test_the_page_shows_the_rubric_of_the_set_and_its_digest_is_stored(site: Sites, path: str) -> None:
+    ours = Rubric.of("## Ours\n\n- A **recall** notice is grade 3. <script>no()</script>")
+    served = site(queries=1, passages=2, rubric=ours.text)
+    anna = client_of(served)
+    page = anna.get(path).body.decode()
+    assert "A <strong>recall</strong> notice is grade 3." in page
+    assert "no()</script>" not in page
+    anna.post("/api/event", judgment(anna))
+    assert [event.rubric_sha for event in served.events()] == [ours.sha]
 
 
 def test_the_page_is_small(quiet: Client) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, LedgerConflict, open_ledger
+from goldbench.pipeline.review.ledger import Ledger, LedgerConflict, open_ledger
 from tests.review.events import DATA, event, judge
 
 
@@ -53,9 +53,8 @@ def test_all_or_nothing(ledger: Ledger) -> None:
 
 def test_a_ledger_is_opened_with_any_set_and_takes_events_about_that_set_alone(ledger: Ledger, tmp_path: Path) -> None:
     ledger.append(judge(1))
-    for data_sha, rubric_sha in (("e" * 64, RUBRIC_SHA), (DATA, "other")):
-        with open_ledger(tmp_path / "review.sqlite", data_sha=data_sha, rubric_sha=rubric_sha) as other:
-            assert len(other.events()) == 1
+    with open_ledger(tmp_path / "review.sqlite", data_sha="e" * 64) as other:
+        assert len(other.events()) == 1
     with pytest.raises(InputError, match="another data set"):
         ledger.append(judge(1).model_copy(update={"data_sha": "e" * 64}))
 

@@ -166,19 +166,17 @@ HOSTILE = (
 )
 
 
-def test_a_hostile_passage_and_hostile_guidelines_neither_run_nor_load(
+def test_a_hostile_passage_and_a_hostile_rubric_neither_run_nor_load(
     site: Sites, person: People, tmp_path: Path
 ) -> None:
-    from goldbench.pipeline.review.guidelines import Guidelines
-
-    served = of_texts(site, tmp_path, {"c1": HOSTILE, "c2": HOSTILE}, guidelines=Guidelines(f"# Rules\n\n{HOSTILE}"))
+    served = of_texts(site, tmp_path, {"c1": HOSTILE, "c2": HOSTILE}, rubric=f"# Rules\n\n{HOSTILE}")
     anna = person(served.links["anna"])
     anna.press("r", moves=False)
     anna.press("r", moves=False)
     anna.press("2")
     assert anna.page.evaluate("window.broken") is None
     assert anna.page.locator("main :is(img, script, svg, iframe, style, base, a)").count() == 0
-    assert "window.broken=2" in anna.page.locator("#guidelines").inner_text()
+    assert "window.broken=2" in anna.page.locator("#rubric").inner_text()
     assert not [url for url in anna.asked if "evil" in url]  # the fixture checks every address, too
 
 

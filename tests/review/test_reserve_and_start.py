@@ -1,4 +1,4 @@
-"""A reserve for times without the server, a port that is taken, the first minute, guidelines, every page's look."""
+"""A reserve for times without the server, a port that is taken, the first minute, the rubric, every page's look."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.review.guidelines import LONGEST, Guidelines, load_guidelines
+from goldbench.pipeline.goldset.folder import LONGEST_RUBRIC, GoldFolder
 from goldbench.pipeline.review.server import bound
 from goldbench.pipeline.review.team import Team, team_of
+from goldbench.prompts.rubric import DEFAULT, Rubric
 from tests.conftest import Goldbench
 from tests.review.conftest import Person, Site, events_of, only, start_process
 from tests.review.review_set import write_set
@@ -132,35 +133,31 @@ def test_the_first_minute_is_explained_once_and_again_by_a_key(site: Sites, pers
     assert not other.page.locator("#welcome").is_visible(), "who has judged knows the page"
 
 
-def test_guidelines_are_found_refused_or_left_out(tmp_path: Path) -> None:
-    assert load_guidelines(tmp_path, None) is None
-    (tmp_path / "guidelines.md").write_text("# Ours\n\nBe strict.", encoding="utf-8-sig")
-    found = load_guidelines(tmp_path, None)
-    assert found == Guidelines("# Ours\n\nBe strict.")
-    other = tmp_path / "other.md"
-    with pytest.raises(InputError, match="cannot be read"):
-        load_guidelines(tmp_path, other)
-    for text, problem in ((b" \n", "no guidelines"), (b"\xff\xfe", "UTF-8"), (b"x" * (LONGEST + 1), "shorten")):
-        other.write_bytes(text)
-        with pytest.raises(InputError, match=problem):
-            load_guidelines(tmp_path, other)
+def test_a_rubric_is_the_file_in_the_folder_the_built_in_one_or_refused(tmp_path: Path) -> None:
+    assert GoldFolder(tmp_path).rubric() == DEFAULT
+    path = tmp_path / "rubric.md"
+    path.write_text("# Ours \r\n\r\nBe strict.\r\n", encoding="utf-8-sig", newline="")
+    ours = GoldFolder(tmp_path).rubric()
+    path.write_text("# Ours\n\nBe strict.", encoding="utf-8")
+    assert GoldFolder(tmp_path).rubric().sha == ours.sha != DEFAULT.sha
+    for text in (b" \n", b"\xff\xfe", b"x" * (LONGEST_RUBRIC + 1)):
+        path.write_bytes(text)
+        with pytest.raises(InputError):
+            GoldFolder(tmp_path).rubric()
 
 
-def test_guidelines_stand_beside_the_rubric_and_their_digest_goes_with_every_judgment(
-    site: Sites, person: People, tmp_path: Path
-) -> None:
+def test_people_see_the_rubric_of_the_set_and_its_digest_goes_with_every_judgment(site: Sites, person: People) -> None:
     import sqlite3
 
-    ours = Guidelines("## Ours\n\n- A **recall** notice is *always* grade 3.\n")
-    served = site(queries=1, passages=2, guidelines=ours)
+    ours = Rubric.of("## Ours\n\n- A **recall** notice is *always* grade 3.\n")
+    served = site(queries=1, passages=2, rubric=ours.text)
     anna = person(served.links["anna"])
-    assert anna.page.locator("#guidelines li").inner_text() == "A recall notice is always grade 3."
+    assert anna.page.locator("#rubric li").inner_text() == "A recall notice is always grade 3."
     anna.press("1")
     anna.saved()
-    assert [event.guidelines_sha for event in served.events()] == [ours.sha]
+    assert [event.rubric_sha for event in served.events()] == [ours.sha]
     with sqlite3.connect(served.folder / "review.sqlite") as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE name LIKE '%_text'")]
-        texts = [text for (text,) in database.execute(f"SELECT text FROM {tables[0]}")]
+        texts = [text for (text,) in database.execute("SELECT text FROM goldbench_text")]
     database.close()
     assert ours.text in texts
 
@@ -200,10 +197,10 @@ SCREENS = [
 def test_no_page_has_a_barrier(site: Sites, person: People, options: dict[str, Any]) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    ours = Guidelines("## Ours\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n> quoted\n\n```\ncode\n```\n")
+    ours = "## Ours\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n> quoted\n\n```\ncode\n```\n"
     team = Team(("anna", "bob"), frozenset({"bob"}), {"anna": 1})
     served = site(
-        annotators=team.annotators, team=team, guidelines=ours, queries=2, passages=3, queue=only("B", overlap=1.0)
+        annotators=team.annotators, team=team, rubric=ours, queries=2, passages=3, queue=only("B", overlap=1.0)
     )
     bob = person(served.links["bob"])
     for _ in range(6):

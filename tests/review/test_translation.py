@@ -13,12 +13,13 @@ import pytest
 
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.review.evidence_places import EvidencePlaces
-from goldbench.pipeline.review.ledger import RUBRIC_SHA, Ledger, open_ledger
+from goldbench.pipeline.review.ledger import Ledger, open_ledger
 from goldbench.pipeline.review.meanings import PassageMeaning, QueryMeaning, SetMeanings
 from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
 from goldbench.pipeline.review.state import fold
 from goldbench.pipeline.review.translation import Translation
 from goldbench.pipeline.text.asked_query import AskedQuery
+from goldbench.prompts.rubric import DEFAULT
 from goldbench.schemas.corpus import Document, Span
 from goldbench.schemas.review_event import Event
 
@@ -81,7 +82,7 @@ class Corpus:
 def said(own: SetMeanings, kind: str, query: str, chunk: str | None, **more: object) -> Event:
     values = {"client_id": f"client-{next(_numbers):06}", "at": "2026-01-31", "annotator": "anna", **more}
     return Event.model_validate(
-        {"kind": kind, "query_id": query, "chunk_id": chunk, "rubric_sha": RUBRIC_SHA, "data_sha": own.data_sha}
+        {"kind": kind, "query_id": query, "chunk_id": chunk, "rubric_sha": DEFAULT.sha, "data_sha": own.data_sha}
         | values
     )
 
@@ -203,11 +204,11 @@ def test_judgments_on_an_edited_wording_follow_the_edit(mill: Corpus, tmp_path: 
     assert [one.query_id for one in translated(place, now).events] == ["q7", "q7.v2"]
 
 
-def test_grades_by_another_rubric_are_kept_apart(mill: Corpus, tmp_path: Path) -> None:
+def test_grades_stay_when_the_rubric_is_edited(mill: Corpus, tmp_path: Path) -> None:
     own, place = mill.opened(), tmp_path / "review.sqlite"
     judged(place, own, said(own, "judge", "q1", "c0", grade=3, rubric_sha="f" * 64))
     found = translated(place, own)
-    assert (found.events, [one.reason for one in found.strays]) == ((), ["was graded by another rubric"])
+    assert ([one.rubric_sha for one in found.events], found.strays) == (["f" * 64], ())
 
 
 WORDS = [

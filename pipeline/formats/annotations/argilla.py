@@ -15,7 +15,6 @@ from typing import Any
 
 from goldbench.pipeline.formats.annotations.exchange import (
     BESIDE,
-    RUBRIC_TEXT,
     Exchange,
     Given,
     Pair,
@@ -66,7 +65,7 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
         "metadata": {
             "query_id": query_id,
             "chunk_id": chunk_id,
-            "rubric_sha": exchange.rubric_sha,
+            "rubric_sha": exchange.rubric.sha,
             "lane": lanes_of(said),
             "goldbench": json.dumps(own, ensure_ascii=False, sort_keys=True),
             **exchange.answer(query_id),
@@ -86,13 +85,14 @@ def _settings(exchange: Exchange) -> dict[str, Any]:
         return {"name": name, "title": name, "settings": {"type": "terms"}, "visible_for_annotators": False}
 
     names = ("query_id", "chunk_id", "rubric_sha", "lane", "goldbench", *(["answer"] if exchange.answers else []))
+    rubric = exchange.rubric
     return {
-        "guidelines": f"How far does the passage answer the query?\n\n{RUBRIC_TEXT}\n\nrubric {exchange.rubric_sha}",
+        "guidelines": f"How far does the passage answer the query?\n\n{rubric.text}\n\nrubric {rubric.sha}",
         "questions": [
             {
                 "name": QUESTION,
                 "title": "How far does the passage answer the query?",
-                "description": RUBRIC_TEXT,
+                "description": rubric.text,
                 "required": True,
                 "settings": {"type": "rating", "options": [{"value": int(grade)} for grade in Relevance]},
             }

@@ -16,13 +16,11 @@ from goldbench.pipeline.errors import plain_file
 from goldbench.pipeline.formats.faults import Fault, explain
 from goldbench.pipeline.formats.packed_files import decoded, without_mark
 from goldbench.pipeline.text.asked_query import FIELDS, AskedQuery
-from goldbench.schemas.relevance import RUBRIC, Relevance
+from goldbench.prompts.rubric import Rubric
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Review
 
 Pair = tuple[str, str]
-
-RUBRIC_TEXT = "\n".join(f"{grade:d} - {RUBRIC[grade]}" for grade in sorted(RUBRIC, reverse=True))
-"""The rubric as other tools show it."""
 
 BESIDE = {
     "conversation": "Conversation that the query ends",
@@ -46,7 +44,7 @@ class Exchange:
     reviews: Sequence[Review]
     adjudicated: Mapping[Pair, tuple[str, Relevance]]
     gold: Mapping[str, Mapping[str, int]]
-    rubric_sha: str
+    rubric: Rubric
     data_sha: str
     model: Mapping[Pair, tuple[str, Relevance]] = field(default_factory=dict)
     wanted: int = 1

@@ -47,7 +47,7 @@ def write(exchange: Exchange) -> str:
         row |= {
             "query": exchange.judged(pair[0]) if pair[0] in exchange.queries else "",
             "passage": exchange.passages.get(pair[1], ""),
-            "rubric_sha": exchange.rubric_sha,
+            "rubric_sha": row.get("rubric_sha") or exchange.rubric.sha,
         }
         cells = [safe(_cell(row.get(name))) for name in COLUMNS]
         if exchange.model:

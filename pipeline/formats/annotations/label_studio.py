@@ -26,7 +26,8 @@ from goldbench.pipeline.formats.annotations.exchange import (
     review_of,
 )
 from goldbench.pipeline.formats.faults import Fault, in_file, read_rows
-from goldbench.schemas.relevance import RUBRIC, Relevance
+from goldbench.prompts.rubric import Rubric
+from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Review
 
 TASKS, CONFIG = "tasks.json", "config.xml"
@@ -39,29 +40,31 @@ def write(exchange: Exchange) -> dict[str, str]:
     tasks = [json.dumps(_task(exchange, pair, said.get(pair, [])), ensure_ascii=False) for pair in exchange.pairs]
     return {
         TASKS: "[" + ",".join("\n" + task for task in tasks) + "\n]\n",
-        CONFIG: config(exchange.rubric_sha, exchange.beside_names),
+        CONFIG: config(exchange.rubric, exchange.beside_names),
     }
 
 
-def config(rubric_sha: str, beside: Sequence[str] = ()) -> str:
+def config(rubric: Rubric, beside: Sequence[str] = ()) -> str:
     """Return the labelling page, which always shows the rubric; the key of a digit gives the grade.
 
     Args:
-        rubric_sha: The hash of the rubric.
+        rubric: The rubric.
         beside: The fields of a task that are shown above the query, as `Exchange.beside` names them.
     """
     above = "".join(
         f'  <Header value={quoteattr(BESIDE[name])} size="6"/>\n  <Text name="{name}" value="${name}"/>\n'
         for name in beside
     )
+    lines = filter(None, rubric.text.splitlines())
+    rules = "".join(f'  <Header value={quoteattr(line)} size="6"/>\n' for line in lines)
     choices = "\n".join(
-        f'    <Choice value={quoteattr(f"{grade:d} - {RUBRIC[grade]}")} alias="{grade:d}" hotkey="{grade:d}"/>'
+        f'    <Choice value="{grade:d}" alias="{grade:d}" hotkey="{grade:d}"/>'
         for grade in sorted(Relevance, reverse=True)
     )
     return f"""<View>
-  <!-- rubric {rubric_sha} -->
-  <Header value="How far does the passage answer the query? In doubt take the lower grade."/>
-{above}  <Text name="query" value="$query"/>
+  <!-- rubric {rubric.sha} -->
+  <Header value="How far does the passage answer the query?"/>
+{rules}{above}  <Text name="query" value="$query"/>
   <Text name="{_PASSAGE}" value="$passage"/>
   <Choices name="{_GRADE}" toName="{_PASSAGE}" choice="single" required="true" showInline="false">
 {choices}
@@ -87,7 +90,7 @@ def _task(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any]:
             "passage": exchange.passages[chunk_id],
             "query_id": query_id,
             "chunk_id": chunk_id,
-            "rubric_sha": exchange.rubric_sha,
+            "rubric_sha": exchange.rubric.sha,
             "lane": lanes_of(said),
             "goldbench": json.dumps(own, ensure_ascii=False, sort_keys=True),
             **exchange.answer(query_id),

@@ -23,16 +23,15 @@ TEXTS = "texts"
 """The key of a line that holds what an id means: the text of a query or a passage."""
 
 
-def write(events: Iterable[Event], *, texts: Iterable[Mapping[str, Any]], data_sha: str, rubric_sha: str) -> str:
+def write(events: Iterable[Event], *, texts: Iterable[Mapping[str, Any]], data_sha: str) -> str:
     """Return the events in the order of their numbers, without the numbers: the reading ledger gives its own.
 
     Args:
         events: The events of the ledger.
         texts: What the ids of queries and passages mean in the sets that the events are about.
         data_sha: The SHA-256 of the data set.
-        rubric_sha: The SHA-256 of the rubric.
     """
-    head = {"format": NAME, "version": VERSION, "data_sha": data_sha, "rubric_sha": rubric_sha}
+    head = {"format": NAME, "version": VERSION, "data_sha": data_sha}
     meanings = (as_line(json.dumps({TEXTS: one}, ensure_ascii=False)) for one in texts)
     lines = (as_line(event.model_dump_json(exclude={"seq"}, exclude_defaults=True)) for event in events)
     return as_line(json.dumps(head)) + "".join(meanings) + "".join(lines)

@@ -87,7 +87,7 @@ def _card(exchange: Exchange, texts: Mapping[str, str]) -> dict[str, str | bytes
 def about(exchange: Exchange) -> str:
     """Return the text of the file beside the judgments: rubric, data set, and number of judgments per lane."""
     lanes = Counter(review.lane.value if review.lane else "none" for review in exchange.reviews)
-    said = {"rubric_sha": exchange.rubric_sha, "data_sha": exchange.data_sha, "lanes": dict(sorted(lanes.items()))}
+    said = {"rubric_sha": exchange.rubric.sha, "data_sha": exchange.data_sha, "lanes": dict(sorted(lanes.items()))}
     return json.dumps(said, indent=2) + "\n"
 
 

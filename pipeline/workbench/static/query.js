@@ -1,7 +1,7 @@
 "use strict";
 // One query: its texts, its passages with judgments, what people decided, and every system's list.
 
-const GRADES = JSON.parse($("rubric").textContent);
+const GRADES = JSON.parse($("grade-names").textContent);
 const REASONS = { unclear: "unclear", not_stand_alone: "does not stand alone", unrealistic: "nobody would ask it", too_broad: "too broad", wrong_language: "wrong language" };
 const FLAGS = { instructions_in_text: "the passage holds instructions to the judge", unreadable: "the passage is unreadable", ambiguous_query: "the query is ambiguous" };
 const LABELS = { kind: "kind", style: "style", language: "language", recipe: "recipe", generator: "written by", overlap: "shared words", noise: "noise", frequency: "times asked", traffic: "searches", persona: "asked as", difficulty: "difficulty" };
@@ -39,7 +39,7 @@ function judging(page, passage) { // "judge this now"
   const note = make("textarea", { rows: 2, maxlength: 4000, dir: "auto" });
   for (const grade of ["3", "2", "1", "0"]) {
     const send = () => page.act({ act: settles ? "settle" : "judge", passage: passage.id, grade: Number(grade), ...(note.value.trim() ? { note: note.value.trim() } : {}) }, `Grade ${grade} saved.`);
-    group.append(button(`${grade} ${GRADES[grade].name}`, send, { title: GRADES[grade].says, class: `g${grade}`, "data-grade": grade }));
+    group.append(button(`${grade} ${GRADES[grade]}`, send, { class: `g${grade}`, "data-grade": grade }));
   }
   if (page.annotator in (passage.graded_by || {})) group.append(button("Undo my grade", () => page.act({ act: "undo", passage: passage.id }, "Grade taken back.")));
   box.append(make("label", { class: "wide" }, "Note, sent with the grade", note), group);

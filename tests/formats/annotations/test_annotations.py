@@ -20,6 +20,7 @@ from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.annotations import argilla, judgment_table, label_studio, settled_qrels
 from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, objects
 from goldbench.pipeline.text.asked_query import SEVERAL, AskedQuery
+from goldbench.prompts.rubric import Rubric
 from goldbench.schemas.query import Turn
 from goldbench.schemas.relevance import Relevance
 from goldbench.schemas.review_event import Lane, Review
@@ -65,6 +66,9 @@ def reviews() -> st.SearchStrategy[list[Review]]:
     )
 
 
+RULES = Rubric.of("- 3: all of it")
+
+
 def exchange(
     said: list[Review], *, model: bool = False, text: str = "words", asked: dict[str, AskedQuery] | None = None
 ) -> Exchange:
@@ -76,7 +80,7 @@ def exchange(
         reviews=said,
         adjudicated={("q1", "c1"): ("carl", Relevance.HELPS)},
         gold={"q1": {"c1": Relevance.HELPS, "@c2": Relevance.UNRELATED}},
-        rubric_sha="r" * 64,
+        rubric=RULES,
         data_sha="d" * 64,
         model=dict.fromkeys(pairs, ("m/grade.v1", Relevance.ANSWERS)) if model else {},
         asked=asked or {},
@@ -123,7 +127,7 @@ def test_what_is_written_is_read_again(form: str, said: list[Review], text: str)
     assert back == said
     (decided,) = [one for one in found if one.kind == "adjudicate"]
     assert (decided.review.annotator, decided.review.grade) == ("carl", Relevance.HELPS)
-    assert {one.rubric_sha for one in found if one.kind == "judge"} <= {"r" * 64}
+    assert {one.rubric_sha for one in found if one.kind == "judge"} <= {RULES.sha}
 
 
 @given(st.text(max_size=20))
@@ -195,11 +199,11 @@ def test_argilla_finds_records_and_settings_as_it_writes_them_itself() -> None:
     assert made["questions"][0]["settings"] == {"type": "rating", "options": [{"value": n} for n in range(4)]}
     assert made["distribution"] == {"strategy": "overlap", "min_submitted": 1}
     assert [field["settings"]["type"] for field in made["fields"]] == ["text", "text"]
-    assert "r" * 64 in made["guidelines"]
+    assert RULES.text in made["guidelines"]
 
 
 def test_the_page_of_label_studio_has_the_digit_as_key() -> None:
-    page = ET.fromstring(label_studio.config("r" * 64))
+    page = ET.fromstring(label_studio.config(RULES))
     choices = list(page.iter("Choice"))
     assert [(one.get("alias"), one.get("hotkey")) for one in choices] == [(n, n) for n in "3210"]
     names = {tag.get("name"): tag.get("value") for tag in page.iter("Text")}
@@ -250,8 +254,8 @@ def test_judgments_of_the_field_hold_zeros(tmp_path: Path) -> None:
     (tmp_path / "q.txt.about.json").write_text(settled_qrels.about(exchange([])))
     found = list(settled_qrels.read_trec(tmp_path / "q.txt", annotator="ann"))
     assert [(one.review.chunk_id, int(one.review.grade), one.rubric_sha) for one in found] == [
-        ("@c2", 0, "r" * 64),
-        ("c1", 2, "r" * 64),
+        ("@c2", 0, RULES.sha),
+        ("c1", 2, RULES.sha),
     ]
     files = settled_qrels.write_beir(exchange([]))
     (tmp_path / "qrels").mkdir()
