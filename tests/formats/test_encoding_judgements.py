@@ -186,7 +186,7 @@ def test_the_encoding_given_is_taken_and_one_that_does_not_fit_is_one_line() -> 
     assert decoded("Straße".encode("cp1252"), "cp1252").judgement.confidence == 1
     with pytest.raises(
         Fault,
-        match=r"^is not valid utf-8 at byte 1, the encoding that is set for it: save it as UTF-8, or name the enc",
+        match=r"^is not valid utf-8 at byte 1, the encoding that is set for it: save it as UTF-8, or name its enc",
     ):
         decoded(RUSSIAN.encode("koi8-r"), "utf-8")
 
