@@ -314,7 +314,7 @@ class GoldFolder:
         if not self.path.is_dir():
             raise OutputError(f"{self.path}: is a file; give a folder that does not exist yet")
         entries = {entry.name for entry in self.path.iterdir()}
-        if names.MANIFEST not in entries:
+        if names.MANIFEST not in entries or not self._is_of_goldbench():
             if publication.STAGING not in entries and entries - {publication.LOCK, names.RUBRIC}:
                 foreign = f"{self.path}: holds files that are not a goldbench run"
                 raise OutputError(Message("{}; give another {out=}", foreign))
@@ -329,6 +329,17 @@ class GoldFolder:
         problem = self.what_would_be_lost(manifest, policy)
         if problem is not None:
             raise OutputError(Message("{}: holds {}", self.path, problem))
+
+    def _is_of_goldbench(self) -> bool:
+        """Return whether the manifest is a set's, or, if it cannot be read, whether files lie here that only sets have.
+
+        Web applications have a ``manifest.json``, too.
+        """
+        try:
+            self.manifest()
+        except InputError:
+            return any(self.file(name).is_file() for name in (names.DOCUMENTS, names.CHUNKS, names.QUERIES))
+        return True
 
     def what_would_be_lost(self, manifest: Manifest, policy: ReplacePolicy) -> str | None:
         """Return what would be lost if a new set took the folder, and what to do; None if nothing would be lost."""

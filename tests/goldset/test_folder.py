@@ -82,6 +82,7 @@ def test_a_manifest_that_names_files_elsewhere_deletes_nothing_there(tmp_path: P
 def test_a_damaged_manifest_is_replaced_only_when_told_to(tmp_path: Path) -> None:
     finished(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
+    (tmp_path / "1-chunks.jsonl").touch()
     with pytest.raises(OutputError, match="damaged"):
         usable(tmp_path, "c1")
     usable(tmp_path, "c1", replace=True)

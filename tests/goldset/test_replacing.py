@@ -63,3 +63,20 @@ def test_nothing_of_a_set_stays_whatever_its_manifest_lists(
     assert all((gold / name).read_text(encoding="utf-8") == name for name in OTHER_FILES)
     assert before
     assert decisions(gold) == before
+
+
+@pytest.mark.parametrize("manifest", ['{"name": "my app", "version": 1}', "a list of files\n", "[]"])
+@pytest.mark.parametrize("replace", [(), ("--replace",)])
+def test_a_folder_of_somebody_else_is_never_replaced_though_it_has_a_manifest(
+    goldbench_inside: Goldbench, tmp_path: Path, manifest: str, replace: tuple[str, ...]
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "pump.md").write_text("# Pump\n\n" + "The pump stands in the cellar and runs. " * 20)
+    app = tmp_path / "app"
+    (app / "beir").mkdir(parents=True)
+    mine = {"manifest.json": manifest, "dataset.json": "mine", "changelog.md": "mine", "beir/corpus.jsonl": "mine"}
+    for name, text in mine.items():
+        (app / name).write_text(text)
+    done = goldbench_inside("build", "docs", "--out", "app", "--generator", "simulated", *replace)
+    assert done.returncode == 2
+    assert {name: (app / name).read_text() for name in mine} == mine
