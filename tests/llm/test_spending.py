@@ -134,6 +134,16 @@ async def test_lines_that_a_batch_did_not_come_to_are_not_charged(end: str, mode
     assert usage.estimated_requests == 0
 
 
+@pytest.mark.parametrize("status", [400, 403, 413])
+async def test_a_batch_that_is_refused_is_not_charged(status: int, model_server: ServerHandle, tmp_path: Path):
+    model_server.script({"when": {"kind": "files-and-batches", "nth": [2]}, "do": {"status": status}})
+    async with batches(model_server, tmp_path, max_usd=1.0, **PRICES) as path:
+        outcomes = await ask(path, 4)
+        budget = path.gate.budget
+    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
+    assert (budget.usd, budget.tokens, budget.requests) == (0.0, 0, 0)
+
+
 async def test_a_batch_that_a_run_leaves_behind_is_charged(model_server: ServerHandle, tmp_path: Path):
     model_server.script(batch_s=0.5)
     said: asyncio.Queue[str] = asyncio.Queue()
