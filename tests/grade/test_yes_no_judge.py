@@ -13,10 +13,10 @@ import pytest
 from goldbench.pipeline.errors import JudgeFailed, ModelUnfit
 from goldbench.pipeline.goldset.publication import read_manifest
 from goldbench.pipeline.grade.thresholds import held_out_grades, thresholds_for
-from goldbench.pipeline.measures.statistics.guardrails import PROBES
-from goldbench.pipeline.stages.canaries import TRAPS
 from goldbench.pipeline.llm.model_path import open_model
 from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.measures.statistics.guardrails import PROBES
+from goldbench.pipeline.stages.canaries import TRAPS
 from goldbench.pipeline.stages.judge import YES_NO, Pair, Thresholds, YesNoJudge
 from goldbench.prompts.loader import load
 from goldbench.schemas.judgment import Canary
