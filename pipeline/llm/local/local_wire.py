@@ -13,7 +13,7 @@ from typing import Any
 
 from goldbench.pipeline.errors import CallFailed, ModelUnavailable
 from goldbench.pipeline.llm.dialect import FIXED
-from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused
+from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused, PromptTooLong
 from goldbench.pipeline.llm.local.machine import Layout, layout_now
 from goldbench.pipeline.llm.local.model_child import ModelChild, start_child
 from goldbench.pipeline.llm.server_settings import ModelSettings
@@ -204,7 +204,7 @@ def _explained(refused: ParameterRefused, url: str) -> CallFailed:
     if "context size" not in str(refused.error.get("message")):
         return refused
     problem = f"the prompt has more than {CONTEXT:,} tokens: make chunks shorter (chunk.size), or name a server"
-    return CallFailed("too-long", f"{url}: {problem}")
+    return PromptTooLong(refused.status, f"{url}: {problem}")
 
 
 @contextlib.asynccontextmanager
