@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from goldbench.pipeline.errors import CallFailed, LimitReached
 from goldbench.pipeline.goldset.file_names import OWN
@@ -39,8 +38,12 @@ class Outcome:
     first_finding: Finding | None = None
 
 
-Result: TypeAlias = list[Outcome] | Rejection | Failure | LimitReached
-"""What comes of one chunk: candidates, the model's reason for none, a failed call, or a cap."""
+@dataclass(frozen=True, slots=True)
+class ChunkResult:
+    """The candidates of one chunk, and what ended the asking: a reason for no more, a failed call, or a cap."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    end: Rejection | Failure | LimitReached | None = None
 
 
 @dataclass(slots=True)

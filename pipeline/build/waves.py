@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.pipeline.build.drawn_queries import LIMIT, Drawn, Outcome, Result, failure_of, rejection, stand_in
+from goldbench.pipeline.build.drawn_queries import LIMIT, ChunkResult, Drawn, Outcome, failure_of, rejection, stand_in
 from goldbench.pipeline.build.first_replies import FAULTS, Trial, fault_of
 from goldbench.pipeline.build.kind_counts import PassageKinds
 from goldbench.pipeline.build.level_shares import DIFFICULTY, LevelShares
@@ -166,7 +166,7 @@ class Drawing:
         """Generate and check a wave; candidates are compared with the set in drawing order, as soon as possible."""
         again: list[Outcome] = []
 
-        def take(result: Result) -> None:
+        def take(result: ChunkResult) -> None:
             self._try(result)
             outcomes = self._book(drawn, result)
             again.extend(item for item in outcomes if not self._settle(drawn, item, checks, target, last=False))
@@ -183,21 +183,21 @@ class Drawing:
             take=lambda outcome: self._settle(drawn, outcome, checks, target, last=True),
         )
 
-    def _try(self, result: Result) -> None:
+    def _try(self, result: ChunkResult) -> None:
         """Take the result of a chunk into the trial; a query of another generator says nothing about the model."""
-        if self.trial is None or isinstance(result, LimitReached):
+        if self.trial is None or (not result.outcomes and isinstance(result.end, LimitReached)):
             return
-        if isinstance(result, Failure):
-            self.trial.take(FAULTS.get(result.kind), result)
-        elif isinstance(result, Rejection):
+        if not result.outcomes and isinstance(result.end, Failure):
+            self.trial.take(FAULTS.get(result.end.kind), result.end)
+        elif not result.outcomes:
             self.trial.take(None)
         else:
-            own = [one for one in result if one.planned or one.proposed.generator == self.generator.name]
+            own = [one for one in result.outcomes if one.planned or one.proposed.generator == self.generator.name]
             faults = [fault_of(one.finding, (one.proposed, one.candidate), one.brief.chunk) for one in own]
             self.trial.take(None if not own else "" if not all(faults) else faults[0])
         self.trial.check()
 
-    async def _work(self, position: int) -> Result:
+    async def _work(self, position: int) -> ChunkResult:
         """Generate and check the candidates of one chunk; if each is rejected, the generator may propose others."""
         brief = self._brief(position)
         chunk_id = brief.chunk.chunk_id
@@ -210,16 +210,17 @@ class Drawing:
                 proposal = await self.generator.propose(brief)
                 outcomes += await self._judged(position, brief, proposal)
         except CallFailed as error:
-            return Failure(stage="generate", item=chunk_id, kind=error.kind, message=str(error))
+            return ChunkResult(outcomes, failure_of("generate", chunk_id, error))
         except LimitReached as error:
-            return error
+            return ChunkResult(outcomes, error)
         except NotAsked:
-            return await self._planned(position, brief)
+            outcomes += await self._planned(position, brief)
         finally:
             self.advance(1)
         if not outcomes:
-            return Rejection(chunk_id=chunk_id, filter="skipped", reason=proposal.skip_reason or "no query proposed")
-        return outcomes
+            reason = proposal.skip_reason or "no query proposed"
+            return ChunkResult(end=Rejection(chunk_id=chunk_id, filter="skipped", reason=reason))
+        return ChunkResult(outcomes)
 
     async def _judged(self, position: int, brief: Brief, proposal: Proposal) -> list[Outcome]:
         """Check the candidates of a proposal, and reword those whose wording can be mended."""
@@ -306,27 +307,30 @@ class Drawing:
             score = scores[low[0]]
             outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
-    def _book(self, drawn: Drawn, result: Result) -> list[Outcome]:
+    def _book(self, drawn: Drawn, result: ChunkResult) -> list[Outcome]:
         """Count the result of one chunk and return its candidates' outcomes."""
-        if isinstance(result, LimitReached):
-            drawn.limit = str(result)
-            return []
+        outcomes = result.outcomes
+        end = result.end
+        if isinstance(end, LimitReached):
+            drawn.limit = str(end)
+            if not outcomes:
+                return []
         drawn.chunks_drawn += 1
-        if isinstance(result, Failure):
-            drawn.chunks_failed += 1
-            drawn.failures.append(result)
-            return []
-        if isinstance(result, Rejection):
+        if isinstance(end, Failure):
+            drawn.chunks_failed += not outcomes
+            drawn.failures.append(end)
+        if isinstance(end, Rejection):
             drawn.chunks_skipped += 1
-            drawn.rejections.append(result)
+            drawn.rejections.append(end)
+        if not outcomes:
             return []
         drawn.chunks_with_candidates += 1
-        drawn.candidates.extend(outcome.proposed for outcome in result)
+        drawn.candidates.extend(outcome.proposed for outcome in outcomes)
         if self.levels is not None:
-            self.levels.tried(outcome.brief.level for outcome in result)
+            self.levels.tried(outcome.brief.level for outcome in outcomes)
         if self.kinds is not None:
-            self.kinds.tried(outcome.candidate for outcome in result)
-        return result
+            self.kinds.tried(outcome.candidate for outcome in outcomes)
+        return outcomes
 
     def _count(self, outcome: Outcome) -> None:
         if self.kinds is not None:

@@ -11,6 +11,8 @@ from goldbench.schemas.relevance import Relevance
 
 _FEWEST = 3
 """Fewest probabilities of answers, and of fakes, that thresholds are set by."""
+_LEAST_TOPIC = 0.01
+"""The least probability of a grade of 1: at 0, where half of the fakes may be, every passage would get it."""
 
 
 def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Thresholds:
@@ -25,7 +27,8 @@ def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Threshol
     known = sorted({*answers, *fakes})
     places = [0.5, *((low + high) / 2 for low, high in pairwise(known))]
     helps = max(places, key=lambda place: (_balance(place, answers, fakes), -abs(place - 0.5)))
-    return Thresholds(min(median(fakes), helps), helps, max(median(answers), helps))
+    topic = max(median(fakes), _LEAST_TOPIC)
+    return Thresholds(min(topic, helps), helps, max(median(answers), helps))
 
 
 def _balance(place: float, answers: Sequence[float], fakes: Sequence[float]) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goldbench.pipeline.errors import Message, ModelUnavailable
+from goldbench.pipeline.errors import CallFailed, Message, ModelUnavailable
 from goldbench.pipeline.llm.batch_book import SentBatch
 from goldbench.pipeline.llm.bodies import MOST_BYTES as MOST_REPLY_BYTES
 from goldbench.pipeline.llm.bodies import beside
@@ -78,7 +78,9 @@ class BatchFiles:
         }
         try:
             found, _ = await self._wire.post("/batches", body)
-        except ParameterRefused as refused:
+        except CallFailed as refused:
+            if refused.kind == "client":  # whatever became of it
+                raise
             problem = f"{self._wire.url}: the server refuses the batch ({refused.kind})"
             raise ModelUnavailable(Message("{}: run without {batch=True}, or with another model", problem)) from None
         return _id(found)

@@ -19,6 +19,7 @@ from goldbench.pipeline.llm.exchange_end import (
     ExchangeFailed,
     ParameterRefused,
     PathUnknown,
+    PromptTooLong,
     Reply,
     ReplyRejected,
     was_refused,
@@ -132,7 +133,7 @@ class ChatExchange:
             return AnswerRejected("content-filter", CONTENT_FILTER)
         if self._lessons.learn(sent, refused.error):
             return _learnt(refused=True)
-        return too_long(refused.error) if context_exceeded(refused.error) else refused
+        return _too_long(refused) if context_exceeded(refused.error) else refused
 
 
 def _learnt(*, usage: Usage | None = None, refused: bool = False) -> ExchangeFailed:
@@ -143,12 +144,11 @@ def _status(kind: str) -> int:
     return int(kind.removeprefix("http-")) if re.fullmatch(r"http-[45]\d\d", kind) else 0
 
 
-def too_long(error: Mapping[str, Any]) -> CallFailed:
-    """Return the failure of a call whose prompt and reply do not fit the model's context."""
-    tokens = context_named(error)
+def _too_long(refused: ParameterRefused) -> PromptTooLong:
+    tokens = context_named(refused.error)
     context = f"the context of {tokens:,} tokens" if tokens else "the model's context"
-    return CallFailed(
-        "too-long",
+    return PromptTooLong(
+        refused.status,
         f"prompt and reply are longer than {context}: make chunks shorter (chunk.size), lower max_answer_tokens, "
         "or give the model a longer context at the server (num_ctx, --max-model-len, -c)",
     )

@@ -55,8 +55,16 @@ class ParameterRefused(CallFailed):
     """The server refused the request as wrong (HTTP 400 or 422). ``error`` holds its words, which are never shown."""
 
     def __init__(self, status: int, error: Mapping[str, Any]) -> None:
-        self.error = error
+        self.status, self.error = status, error
         super().__init__(f"http-{status}", f"the server refuses the call as wrong (HTTP {status})")
+
+
+class PromptTooLong(CallFailed):
+    """The server answers with this HTTP status that prompt and reply do not fit the model's context."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__("too-long", message)
 
 
 class PathUnknown(ModelUnavailable):
@@ -102,5 +110,7 @@ def was_refused(error: Exception) -> bool:
     """Whether a call that ended with this error certainly costs nothing. A prompt that a filter reads may cost."""
     if isinstance(error, ExchangeFailed):
         return error.refused or error.cause is Cause.UNREACHABLE
+    if isinstance(error, PromptTooLong):
+        return is_refusal(error.status)
     refused = isinstance(error, CallFailed) and re.fullmatch(r"http-4\d\d", error.kind)
     return isinstance(error, ModelUnavailable) or bool(refused)

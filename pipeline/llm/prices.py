@@ -36,9 +36,11 @@ class PriceList:
     def require(self) -> None:
         """Raise ``UsageError`` if neither the user nor the table has a price; a cap on money cannot be kept then."""
         if self.cost(Usage(1, 0 if self._embedding else 1)) is None:
+            remedy = "leave max_usd out, or use a model with a known price"
+            if not self._embedding:
+                remedy = "state the prices in the configuration"
             raise UsageError(
-                f"max_usd is set, but the price of {self._model!r} at {self._server} is not known: "
-                "state the prices in the configuration"
+                f"max_usd is set, but the price of {self._model!r} at {self._server} is not known: {remedy}"
             )
 
     def cost(self, usage: Usage) -> float | None:

@@ -26,6 +26,8 @@ GERMAN = (
     "öffnet die Gemeinde das alte Maschinenhaus, zeigt die Kessel und lässt Besucher das große Schwungrad bewegen."
 )
 QUESTIONS = '[generate]\nprompt_style = "short"\n[generate.styles]\nquestion = 1\n'
+POINTING = {"query": "What does this passage say about the author?", "sentence": 1, "answer": "the Karlsruhe works"}
+"""A reply whose query is rejected."""
 
 
 @pytest.fixture
@@ -96,16 +98,47 @@ def test_another_sentence_is_asked_for_if_the_first_query_is_rejected(
     for path in documents.iterdir():
         path.unlink()
     (documents / "long.md").write_text(f"# Station\n\n{' '.join(ENGLISH)} {FILLER}\n", encoding="utf-8")
-    pointing = {"query": "What does this passage say about the author?", "sentence": 1, "answer": "the Karlsruhe works"}
-    model_server.script({"when": {"times": 1}, "do": {"content": json.dumps(pointing)}})
+    model_server.script({"when": {"times": 1}, "do": {"content": json.dumps(POINTING)}})
     done = goldbench(*build(model_server, "any-model"), "--queries", 1)
     assert done.returncode == 0, done.stderr
     first, second = (request["body"]["messages"][-1]["content"] for request in model_server.requests())
     assert first.rpartition("\n")[0] == second.rpartition("\n")[0], "the same passage"
     assert first != second, "another sentence"
     (rejected,) = lines(tmp_path / "run/3-rejections.jsonl")
-    assert rejected["candidate"]["text"] == pointing["query"]
+    assert rejected["candidate"]["text"] == POINTING["query"]
     assert len(lines(tmp_path / "run/3-queries.jsonl")) == 1
+
+
+def test_a_rejected_query_is_recorded_although_the_question_for_another_fails(
+    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    model_server.script(
+        {"when": {"contains": "Karlsruhe", "times": 1}, "do": {"content": json.dumps(POINTING)}},
+        {"when": {"contains": "Karlsruhe"}, "do": {"status": 413}},
+    )
+    goldbench(*build(model_server, "any-model"), "--queries", 4)
+    rejections = lines(tmp_path / "run/3-rejections.jsonl")
+    assert POINTING["query"] in [item["candidate"]["text"] for item in rejections if "candidate" in item]
+    manifest = json.loads((tmp_path / "run/manifest.json").read_text(encoding="utf-8"))
+    assert [(failure["stage"], failure["kind"]) for failure in manifest["failures"]] == [("generate", "http-413")]
+    assert not [stage for stage in manifest["stages"] if stage["failed"]]
+
+
+def test_a_rejected_query_is_recorded_although_a_cap_forbids_to_ask_for_another(
+    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    model_server.script({"when": {"times": 1}, "do": {"content": json.dumps(POINTING)}})
+    goldbench(*build(model_server, "any-model"), "--queries", 1, "--max-requests", 1)
+    (rejected,) = lines(tmp_path / "run/3-rejections.jsonl")
+    assert rejected["candidate"]["text"] == POINTING["query"]
+
+
+def test_a_reply_is_as_long_as_the_configuration_allows(
+    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    (tmp_path / "short.toml").write_text(f"{QUESTIONS}[model]\nmax_answer_tokens = 100\n", encoding="utf-8")
+    goldbench(*build(model_server, "any-model"), "--queries", 1)
+    assert {request["body"]["max_tokens"] for request in model_server.requests()} == {100}
 
 
 def test_replies_that_cannot_be_used_are_failures_with_their_reason(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import pytest
 from goldbench.pipeline.errors import JudgeFailed, ModelUnfit
 from goldbench.pipeline.goldset.publication import read_manifest
 from goldbench.pipeline.grade.thresholds import held_out_grades, thresholds_for
+from goldbench.pipeline.llm.model_path import open_model
+from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.measures.statistics.guardrails import PROBES
 from goldbench.pipeline.stages.canaries import TRAPS
-from goldbench.pipeline.stages.judge import Thresholds
+from goldbench.pipeline.stages.judge import YES_NO, Pair, Thresholds, YesNoJudge
+from goldbench.prompts.loader import load
 from goldbench.schemas.judgment import Canary
 from goldbench.schemas.manifest import CanaryVerdict
 from tests.grade.graded_sets import KnownSet, grade, settings, write_set
@@ -123,6 +127,22 @@ def test_thresholds_lie_between_answers_and_fakes_wherever_the_model_puts_them()
     assert min(grades[0]) >= 2 > max(grades[1])
     assert thresholds_for([0.9, 0.8, 0.7], [0.1, 0.1, 0.2]).helps == 0.5, "even odds, where they tell the two apart"
     assert thresholds_for([0.1], [0.05]) == Thresholds(), "a single pair sets nothing"
+
+
+def test_fakes_at_zero_leave_passages_without_any_chance_at_grade_zero() -> None:
+    assert thresholds_for([0.9, 0.8, 0.7], [0.0, 0.0, 0.0]).grade(0.0) == 0
+
+
+async def test_a_judge_that_is_as_sure_as_of_known_answers_gives_their_grade(model_server: ServerHandle) -> None:
+    tokens = [{"token": "Yes", "logprob": log(0.9999998)}, {"token": "No", "logprob": log(0.0000002)}]
+    weighed = {"content": [{**tokens[0], "top_logprobs": tokens}]}
+    choice = {"index": 0, "message": {"content": "Yes"}, "finish_reason": "length", "logprobs": weighed}
+    model_server.script({"do": {"status": 200, "body": {"choices": [choice]}}})
+    thresholds = thresholds_for([1.0, 1.0, 1.0], [0.1, 0.1, 0.1])
+    async with open_model(ModelSettings(name="m", base_url=model_server.base_url)) as path:
+        judge = YesNoJudge(model=path, name="m", prompt=load(YES_NO), thresholds=thresholds)
+        judgment = await judge.judge(Pair("q", "c", "Who built the pump?", "Anna built the pump."))
+    assert (judgment.probability, judgment.relevance) == (1.0, 3)
 
 
 def test_probabilities_that_say_nothing_fail_on_the_pairs_that_did_not_set_the_thresholds() -> None:

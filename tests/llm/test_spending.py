@@ -32,6 +32,7 @@ CAP_USD = 0.03
 ROUNDING = 1e-9
 FIGURES = "Table 7: " + "3 1 4 1 5 9 2 6 5 3 5 8 9 7 9 " * 20
 
+CONTEXT_EXCEEDED = {"error": {"message": "the request exceeds the available context size (64 tokens)", "n_ctx": 64}}
 UNREPORTED = {"usage": False, "silent_thoughts": True}
 FAULTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "no usage": ({}, UNREPORTED),
@@ -93,11 +94,11 @@ async def test_no_fault_of_a_server_costs_more_than_the_cap(
 
 
 @pytest.mark.parametrize("calls_at_once", [1, 64])
-@pytest.mark.parametrize("status", [429, 400])
+@pytest.mark.parametrize("action", [{"status": 429}, {"status": 400}, {"status": 400, "body": CONTEXT_EXCEEDED}])
 async def test_a_refused_call_is_not_charged(
-    status: int, calls_at_once: int, open_path: Opener, model_server: ServerHandle
+    action: dict[str, Any], calls_at_once: int, open_path: Opener, model_server: ServerHandle
 ):
-    model_server.script({"when": {"every": 2}, "do": {"status": status}})
+    model_server.script({"when": {"every": 2}, "do": action})
     async with open_path(max_usd=CAP_USD, concurrency=calls_at_once, max_attempts=3, **PRICES) as path:
         await ask(path, 20)
         usage = path.usage()["grade"]
@@ -132,6 +133,16 @@ async def test_lines_that_a_batch_did_not_come_to_are_not_charged(end: str, mode
         spent = path.gate.budget.usd
     assert spent == pytest.approx(billed_usd(model_server))
     assert usage.estimated_requests == 0
+
+
+@pytest.mark.parametrize("status", [400, 403, 413])
+async def test_a_batch_that_is_refused_is_not_charged(status: int, model_server: ServerHandle, tmp_path: Path):
+    model_server.script({"when": {"kind": "files-and-batches", "nth": [2]}, "do": {"status": status}})
+    async with batches(model_server, tmp_path, max_usd=1.0, **PRICES) as path:
+        outcomes = await ask(path, 4)
+        budget = path.gate.budget
+    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
+    assert (budget.usd, budget.tokens, budget.requests) == (0.0, 0, 0)
 
 
 async def test_a_batch_that_a_run_leaves_behind_is_charged(model_server: ServerHandle, tmp_path: Path):

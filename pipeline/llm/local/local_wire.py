@@ -13,7 +13,7 @@ from typing import Any
 
 from goldbench.pipeline.errors import CallFailed, ModelUnavailable
 from goldbench.pipeline.llm.dialect import FIXED
-from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused
+from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused, PromptTooLong
 from goldbench.pipeline.llm.local.machine import Layout, layout_now
 from goldbench.pipeline.llm.local.model_child import ModelChild, start_child
 from goldbench.pipeline.llm.server_settings import ModelSettings
@@ -123,11 +123,13 @@ class LocalWire:
         own_load = sum(lane.load_share(self._looked_at) for lane in self._lanes)
         self._layout = layout_now(self._settings, own_load=own_load, own_processes=len(self._lanes))
         _log.info("the machine now bears %d processes of %d threads", self._layout.processes, self._layout.threads)
-        for lane in list(self._idle):
+        surplus = []
+        for lane in list(self._idle):  # no await in here: another call takes idle lanes meanwhile
             if len(self._lanes) > self._layout.processes or _differ_much(lane.threads, self._layout.threads):
                 self._idle.remove(lane)
                 self._lanes.remove(lane)
-                await lane.close()
+                surplus.append(lane)
+        await asyncio.gather(*(lane.close() for lane in surplus))
         self._resize(min(self._layout.processes, len(self._lanes) + 1))
 
     async def _start(self) -> _Lane:
@@ -204,7 +206,7 @@ def _explained(refused: ParameterRefused, url: str) -> CallFailed:
     if "context size" not in str(refused.error.get("message")):
         return refused
     problem = f"the prompt has more than {CONTEXT:,} tokens: make chunks shorter (chunk.size), or name a server"
-    return CallFailed("too-long", f"{url}: {problem}")
+    return PromptTooLong(refused.status, f"{url}: {problem}")
 
 
 @contextlib.asynccontextmanager

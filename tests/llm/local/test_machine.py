@@ -73,6 +73,7 @@ class StubChild:
 
     async def end(self) -> str:
         self.ended = True
+        await asyncio.sleep(0.01)
         return "exit code 0"
 
 
@@ -136,6 +137,17 @@ async def test_a_model_is_loaded_again_where_the_machine_bears_half_the_threads(
             stubs.bears = Layout(1, threads)
             await path.complete(verdict_request(number))
     assert stubs.threads == [4, 2]
+
+
+async def test_calls_that_come_while_processes_end_take_no_ending_one(stubs: Stubs, tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(b"GGUF")
+    async with open_model(ModelSettings(name="m", file=file)) as path:
+        for first, threads in ((0, 1), (10, 1), (20, 2)):
+            stubs.bears = Layout(3, threads)
+            await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(first, first + 8)))
+        assert stubs.running() == 3
+    assert stubs.running() == 0
 
 
 @pytest.mark.slow
