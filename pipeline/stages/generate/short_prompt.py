@@ -27,7 +27,6 @@ CHOICE = 3
 """How many promising sentences of a passage the model chooses from."""
 ATTEMPTS = 2
 """How many such choices a passage gets before it is given up."""
-ANSWER_TOKENS = 400
 
 MANY_TERMS = 14
 """Content terms from which a sentence says enough to be asked for."""
@@ -65,6 +64,7 @@ class ShortGenerator:
 
     model: ChatModel
     prompt: Prompt
+    max_answer_tokens: int
     notes: str = ""
     temperature: float = 0.3
     evidence_level: str = "model"
@@ -102,7 +102,7 @@ class ShortGenerator:
             user=user,
             answer=numbered_query(len(sentences)),
             temperature=self.temperature,
-            max_tokens=ANSWER_TOKENS,
+            max_tokens=self.max_answer_tokens,
             examples=self.prompt.turns(brief.language, style.value),
         )
         reply = (await self.model.complete(request)).answer
