@@ -11,6 +11,8 @@ from goldbench.schemas.relevance import Relevance
 
 _FEWEST = 3
 """Fewest probabilities of answers, and of fakes, that thresholds are set by."""
+_LEAST_TOPIC = 0.01
+"""Least probability of a grade of 1: sure of its fakes, a judge gives them about 0, and 0 is no grade of 1."""
 
 
 def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Thresholds:
@@ -25,7 +27,7 @@ def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Threshol
     known = sorted({*answers, *fakes})
     places = [0.5, *((low + high) / 2 for low, high in pairwise(known))]
     helps = max(places, key=lambda place: (_balance(place, answers, fakes), -abs(place - 0.5)))
-    return Thresholds(min(median(fakes), helps), helps, max(median(answers), helps))
+    return Thresholds(min(max(median(fakes), _LEAST_TOPIC), helps), helps, max(median(answers), helps))
 
 
 def _balance(place: float, answers: Sequence[float], fakes: Sequence[float]) -> float:

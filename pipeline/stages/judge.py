@@ -233,7 +233,8 @@ class YesNoJudge:
         """
         orders = tells_how_to_judge(pair.passage)
         passage = _without_orders(pair.passage) if orders else pair.passage
-        probability = await self._probability(pair.query, passage)
+        # thresholds are set by probabilities as they are recorded
+        probability = round(await self._probability(pair.query, passage), 6)
         grade = self.thresholds.grade(probability)
         if orders and tells_how_to_judge(passage):  # over the end of a sentence
             grade = min(grade, Relevance.SAME_TOPIC)
@@ -244,7 +245,7 @@ class YesNoJudge:
             assessor=self.assessor,
             flag=Flag.INSTRUCTIONS_IN_TEXT if orders else Flag.NONE,
             canary=pair.canary,
-            probability=round(probability, 6),
+            probability=probability,
         )
 
     async def judge_each(self, pairs: Sequence[Pair]) -> list[Judgment]:

@@ -93,6 +93,16 @@ def test_without_probabilities_there_is_only_the_written_judge(
         grade(known.folder, settings(model_server, method="yes-no"))
 
 
+def test_a_judge_that_is_sure_of_everything_gives_grades_of_3_and_0(known: KnownSet, model_server: ServerHandle) -> None:
+    sure = {"probabilities": (1e-8, 0.2, 0.6, 0.9999998), "spread": 0}
+    model_server.script(judge={"truth": known.truth, **sure}, probabilities="openai")
+    grade(known.folder, settings(model_server, method="yes-no"))
+    by_probability: dict[float, set[int]] = {}
+    for row in judgments(known.folder):
+        by_probability.setdefault(row["probability"], set()).add(row["relevance"])
+    assert (by_probability[1], by_probability[0]) == ({3}, {0})
+
+
 def test_a_judge_that_says_no_to_everything_changes_nothing(known: KnownSet, model_server: ServerHandle) -> None:
     model_server.script(judge={"truth": known.truth, "blind": True}, probabilities="openai")
     done = grade(known.folder, settings(model_server, method="yes-no"))
