@@ -17,7 +17,7 @@ from goldbench.pipeline.llm.catalogue import ModelFile
 from goldbench.pipeline.llm.local.machine import check_graphics
 from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import added, check_price
-from goldbench.pipeline.llm.server_settings import OPENAI_KEY, ModelSettings, is_loopback
+from goldbench.pipeline.llm.server_settings import OPENAI_KEY, SMALL_MODEL, ModelSettings, is_loopback
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import (
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 GENERATE, REWRITE, ASK, CHOOSE = "generate.v1", "rewrite.v1", "ask.v1", "choose.v1"
 
-SMALL_MODEL = 3e9
-"""Parameters below which a model is asked in short: long instructions come back as content."""
 LARGE_MODEL = 9e9
 """Parameters from which a model file of this machine is asked at length."""
 TINY_MODEL = 3e8

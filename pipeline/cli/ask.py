@@ -173,10 +173,12 @@ def _check_rate(
 
 def _plan(asked: Asked, settings: Config, store: Path) -> None:
     """Print what asking every query would take at most."""
+    from goldbench.pipeline.build.writers import with_local_models
     from goldbench.pipeline.cli.event_loop import run
     from goldbench.pipeline.explore.decline_rates import planned
     from goldbench.pipeline.report.build_text import plan_rows
 
+    settings = with_local_models(settings, runs=False)
     screen.table(plan_rows(run(planned(asked, settings, store))))
 
 

@@ -54,19 +54,26 @@ def render(
 ) -> None:
     """Show the prompt for a chunk of documents."""
     from goldbench.pipeline.build.inputs import find_documents, first_brief
-    from goldbench.pipeline.build.writers import with_prompt_style
-    from goldbench.pipeline.config import PromptStyle
-    from goldbench.pipeline.stages.generate import first_short_prompt, generation_prompt, notes_of
-    from goldbench.prompts.loader import load
+    from goldbench.pipeline.build.writers import (
+        ASK,
+        CHOOSE,
+        prompt_of,
+        prompts_of,
+        with_local_models,
+        with_prompt_style,
+    )
+    from goldbench.pipeline.stages.generate import first_choice_prompt, first_short_prompt, generation_prompt, notes_of
 
     brief = first_brief(settings, find_documents(paths))
-    generate = with_prompt_style(settings).generate
-    if generate.prompt_style is PromptStyle.SHORT:
-        prompt = load("ask.v1", generate.prompts)
+    settings = with_prompt_style(with_local_models(settings, runs=False))
+    generate = settings.generate
+    prompt = prompt_of(prompts_of(settings)[0], generate.prompts)
+    if prompt.id == ASK:
         notes = notes_of(generate.context, generate.seed_queries, generate.constraints)
         system, user = first_short_prompt(prompt, brief, notes=notes)
+    elif prompt.id == CHOOSE:
+        system, user = first_choice_prompt(prompt, brief)
     else:
-        prompt = load("generate.v1", generate.prompts)
         system, user = generation_prompt(prompt, brief, context=generate.context, examples=generate.seed_queries)
     _show(prompt.id, system, user, prompt.turns(brief.language, brief.assignment.style.value))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import ModelError, NotAsked
+from goldbench.pipeline.errors import ModelError
 from goldbench.pipeline.explore.dialogue import LONGEST, PROMPT, STAGE, Chat, rejection_of, request_for, rests_on
 from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
 from goldbench.pipeline.llm.server_settings import ModelSettings
@@ -133,7 +133,7 @@ async def planned(asked: Asked, config: Config, answers: Path) -> Sequence[Plann
         requests = asked.requests().values()
         found = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
         for error in found:
-            if isinstance(error, BaseException) and not isinstance(error, NotAsked):
+            if isinstance(error, BaseException) and not isinstance(error, ModelError):
                 raise error
         return model.report()
 

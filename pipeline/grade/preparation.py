@@ -17,7 +17,7 @@ from goldbench.pipeline.goldset.folder import Draft, GoldFolder
 from goldbench.pipeline.grade.gradable_set import carried_feedback, carried_rankings
 from goldbench.pipeline.grade.panel import ModelPanel
 from goldbench.pipeline.grade.retriever_pool import Pools
-from goldbench.pipeline.grade.session import Graded, Work, grade_place
+from goldbench.pipeline.grade.session import Graded, Work, check_method, grade_place
 from goldbench.pipeline.ports import Progress, Retriever
 from goldbench.pipeline.retrieval.system_settings import BM25Settings, EmbeddingSettings, LSISettings, SystemSettings
 from goldbench.pipeline.score.runs import named_runs
@@ -174,7 +174,11 @@ def finishing(
 
     Yields:
         The function that grades the set, and a list that then holds the finished grading.
+
+    Raises:
+        UsageError: As in `check_method`.
     """
+    check_method(config, batch=batch)
     done: list[Graded] = []
     started = time.monotonic()
     rubric = GoldFolder(out).rubric()

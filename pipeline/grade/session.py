@@ -9,7 +9,7 @@ from typing import Protocol
 
 from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.writers import WAVE
-from goldbench.pipeline.config import JudgeMethod
+from goldbench.pipeline.config import Config, JudgeMethod
 from goldbench.pipeline.config import Panel as Setting
 from goldbench.pipeline.errors import JudgeFailed, Message, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
@@ -260,11 +260,13 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     Raises:
         InputError: A file of the set is missing or was changed.
         OutputError: The set is graded by other judges, or holds people's corrections.
-        UsageError: Only runs are to be added, and the set is not graded yet.
+        UsageError: Only runs are to be added, and the set is not graded yet; or as in `check_method`.
     """
     grading, place = manifest.grading, folder.path
     if work.pools.again and not is_graded(manifest):
         raise UsageError(Message("{}: is not graded yet; grade it first, which takes {run=} as well", place))
+    if work.replace or not is_graded(manifest):
+        check_method(work.panel.config, batch=work.panel.batches is not None)
     problem = next(folder.changed_files(), None)
     if problem is not None:
         raise OutputError(f"{place}: {problem}; build the set again, or see goldbench validate {place}")
@@ -307,6 +309,18 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
                 "{}: is graded already, by {}; give {replace=True} to put the grades of {} in their place",
                 *(place, changed, panel.assessors[0]),
             )
+        )
+
+
+def check_method(config: Config, *, batch: bool) -> None:
+    """Refuse to set the thresholds of a judge by yes or no in batches.
+
+    Raises:
+        UsageError: Batches and yes or no were asked for.
+    """
+    if batch and config.grade.method is JudgeMethod.YES_NO:
+        raise UsageError(
+            Message("{method='yes-no'}: its thresholds are set by calls one after another; leave out {batch=True}")
         )
 
 

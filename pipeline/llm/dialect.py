@@ -102,7 +102,7 @@ def dialect_for(settings: ModelSettings, remembered: str | None, *, cautious: bo
     return Dialect(
         format=known.format if settings.response_format == "auto" else settings.response_format,
         length=known.length,
-        temperature=known.temperature and settings.sends_temperature,
+        temperature=known.temperature,
         system=known.system,
         stream=known.stream,
         counted=known.counted,

@@ -32,8 +32,8 @@ PATIENCE_S = 30.0
 
 THINKING = 4096
 """Tokens that a model may think before it answers."""
-_STEADY = 3e9
-"""Parameters from which a temperature of 0.8 serves; smaller models write broken sentences at it."""
+SMALL_MODEL = 3e9
+"""Parameters below which long instructions come back as content, and a temperature of 0.8 breaks sentences."""
 
 
 _AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
@@ -213,7 +213,7 @@ class Model(Record):
         """The temperature of written queries: as set, else lower for small models, which soon ramble."""
         if self.temperature is not None:
             return self.temperature
-        return 0.8 if self.parameters is None or self.parameters >= _STEADY else 0.3
+        return 0.8 if self.parameters is None or self.parameters >= SMALL_MODEL else 0.3
 
     def answer_tokens(self, queries: int = 1) -> int:
         """Return the most tokens of a reply that holds so many queries; a small model may ramble to the limit."""
@@ -269,7 +269,6 @@ class ModelSettings(Model):
     """Seconds that a server which has never answered may be unreachable until the run stops."""
     response_format: Literal["auto", "json_schema", "json_object", "text"] = "auto"
     """How a reply is held to its schema; ``auto`` finds out what the server accepts."""
-    sends_temperature: bool = True
     reasoning_tokens: int = THINKING
     """Tokens added to the length limit of models that turn out to think before they answer."""
     embedding_batch: int = Field(default=96, ge=1)

@@ -117,26 +117,6 @@ class Stretch:
         return Place(sum(same), whole or max(same) >= _FEWEST_AROUND, start, end)
 
 
-def find_again(text: str, start: int, end: int, changed: str) -> tuple[int, int] | None:
-    """Return where a stretch of a text stands after the text was changed; None if it is not in exactly one place.
-
-    The stretch itself must be unchanged but for white space and Unicode composition. Of several places, the one with
-    the longest unchanged surroundings is taken; if two are equal, or nothing around them is left, there is none.
-
-    Args:
-        text: The text before the change.
-        start: First character of the stretch, from 0.
-        end: Character after the stretch.
-        changed: The text after the change.
-    """
-    places = sorted(Stretch.of(text, start, end).places(changed), reverse=True)
-    if not places:
-        return None
-    if len(places) > 1 and not (places[0].sure and places[0].alike > places[1].alike):
-        return None
-    return places[0].start, places[0].end
-
-
 def _places(quote: str, text: str) -> list[tuple[int, int]]:
     """Return all places of a quotation; only if it is nowhere verbatim, those with other white space or composition."""
     parts = quote.split()

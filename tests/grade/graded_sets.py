@@ -134,6 +134,7 @@ def grade(
     said: list[str] | None = None,
     feedback: Mapping[str, Sequence[str]] | None = None,
     people: Mapping[str, Mapping[str, int]] | None = None,
+    batch: bool = False,
 ) -> Graded:
     """Grade a folder in this process, over real HTTP."""
     store = store or folder.parent / "answers.sqlite"
@@ -144,11 +145,12 @@ def grade(
         again=again or people is not None,
         feedback=feedback or {},
     )
+    say = (said if said is not None else []).append
     work = Work(
-        panel=ModelPanel(config, store, rubric=GoldFolder(folder).rubric()),
+        panel=ModelPanel(config, store, batches=say if batch else None, rubric=GoldFolder(folder).rubric()),
         pools=pools,
         progress=Clock(),
-        say=(said if said is not None else []).append,
+        say=say,
         replace=replace,
         force=force,
         people=people,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import JudgeFailed, ModelUnfit
+from goldbench.pipeline.errors import JudgeFailed, ModelUnfit, UsageError
 from goldbench.pipeline.goldset.publication import read_manifest
 from goldbench.pipeline.grade.thresholds import held_out_grades, thresholds_for
 from goldbench.pipeline.llm.model_path import open_model
@@ -76,6 +76,13 @@ def test_a_judge_that_fails_in_writing_judges_by_yes_or_no_and_is_asked_nothing_
     assert model_server.stats()["requests"] == asked, "the store answers a grading of the same pairs"
 
 
+def test_thresholds_are_not_set_in_batches(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth}, probabilities="openai")
+    with pytest.raises(UsageError):
+        grade(known.folder, settings(model_server, method="yes-no"), batch=True)
+    assert not model_server.requests()
+
+
 def test_a_judge_that_passes_in_writing_stays_with_it(known: KnownSet, model_server: ServerHandle) -> None:
     model_server.script(judge={"truth": known.truth}, probabilities="openai")
     done = grade(known.folder, settings(model_server))
@@ -95,6 +102,18 @@ def test_without_probabilities_there_is_only_the_written_judge(
     assert 1 <= len(tried) <= 2, "one pair shows that the server lists no probabilities"
     with pytest.raises(ModelUnfit):
         grade(known.folder, settings(model_server, method="yes-no"))
+
+
+def test_a_judge_that_is_sure_of_everything_gives_grades_of_3_and_0(
+    known: KnownSet, model_server: ServerHandle
+) -> None:
+    sure = {"probabilities": (1e-8, 0.2, 0.6, 0.9999998), "spread": 0}
+    model_server.script(judge={"truth": known.truth, **sure}, probabilities="openai")
+    grade(known.folder, settings(model_server, method="yes-no"))
+    by_probability: dict[float, set[int]] = {}
+    for row in judgments(known.folder):
+        by_probability.setdefault(row["probability"], set()).add(row["relevance"])
+    assert (by_probability[1], by_probability[0]) == ({3}, {0})
 
 
 def test_a_judge_that_says_no_to_everything_changes_nothing(known: KnownSet, model_server: ServerHandle) -> None:

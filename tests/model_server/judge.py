@@ -40,8 +40,8 @@ def yes_or_no(
 ) -> tuple[tuple[str, str, None], dict[str, Any] | None]:
     """Return the one token of a judge that is asked for yes or no, and its likelihood among others.
 
-    ``probabilities`` of the settings are those of yes by the true grade; ``yes_down`` is the share of pairs whose
-    probability is that of the grade 0.
+    ``probabilities`` of the settings are those of yes by the true grade, less up to ``spread``; ``yes_down`` is the
+    share of pairs whose probability is that of the grade 0.
     """
     told = {**(settings or {}), **(settings or {}).get("models", {}).get(body["model"], {})}
     query, passage = _ASKED.search(user), _PASSAGE.search(user)
@@ -49,7 +49,7 @@ def yes_or_no(
     grade = true_grade(told["truth"], *pair) if "truth" in told else _likely_grade(*pair)
     if told.get("blind") or chance("yes", *pair) < told.get("yes_down", 0):
         grade = 0
-    yes = told.get("probabilities", (0.05, 0.2, 0.6, 0.9))[grade] - 0.04 * chance("spread", *pair)
+    yes = told.get("probabilities", (0.05, 0.2, 0.6, 0.9))[grade] - told.get("spread", 0.04) * chance("spread", *pair)
     word = "Yes" if yes >= 0.5 else "No"
     if not body.get("logprobs") or form is None:
         return (word, "length", None), None

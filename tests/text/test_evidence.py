@@ -8,7 +8,7 @@ import regex
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.text.evidence import find_again, find_quote
+from goldbench.pipeline.text.evidence import Stretch, find_quote
 
 TEXT = (
     "He said “the robot’s battery — 5 h — lasts”. Then\nit  was **charged** again for two hours. Party art. "
@@ -132,41 +132,45 @@ def test_case_space_quotes_and_dashes_do_not_hide_a_quotation(pieces: list[str])
 STEPS = [f"Step {n}: open valve {n} of the circuit and wait for {n} minutes. Then close it." for n in range(12)]
 
 
-def again(words: str, changed: str, text: str = "\n\n".join(STEPS), nth: int = 0) -> str | None:
-    """Return what stands around the place where words of a text are found again, with the words marked."""
+def again(words: str, changed: str, text: str = "\n\n".join(STEPS), nth: int = 0) -> list[str]:
+    """Return the changed text once for each place of words of a text, with the words marked, the likeliest first."""
     start = -1
     for _ in range(nth + 1):
         start = text.index(words, start + 1)
-    place = find_again(text, start, start + len(words), changed)
-    return None if place is None else changed[: place[0]] + "[" + changed[slice(*place)] + "]" + changed[place[1] :]
+    places = sorted(Stretch.of(text, start, start + len(words)).places(changed), reverse=True)
+    return [f"{changed[:at.start]}[{changed[at.start : at.end]}]{changed[at.end :]}" for at in places]
 
 
 def test_a_stretch_is_found_again_where_the_text_around_it_changed():
     changed = "\n\n".join(["A new opening.", *STEPS[3:7], "And so on."])
-    assert again("open valve 5 of the circuit", changed) == changed.replace(
-        "open valve 5 of the circuit", "[open valve 5 of the circuit]"
-    )
-    assert again("open valve 9 of the circuit", changed) is None
+    assert again("open valve 5 of the circuit", changed) == [
+        changed.replace("open valve 5 of the circuit", "[open valve 5 of the circuit]")
+    ]
+    assert again("open valve 9 of the circuit", changed) == []
 
 
 def test_white_space_and_composition_may_change_but_no_word():
     text = "Das Öl  der Düse\nist alt. Es wird ersetzt."
+    stretch = Stretch.of(text, 0, text.index(" Es"))
     for changed in ("Neu. Das Öl der Düse ist alt.", unicodedata.normalize("NFD", "Neu. Das Öl der\nDüse ist  alt.")):
-        place = find_again(text, 0, text.index(" Es"), changed)
-        assert place == (5, len(changed))
-    assert find_again(text, 0, text.index(" Es"), "Neu. Das Oel der Düse ist alt.") is None
+        (place,) = stretch.places(changed)
+        assert (place.start, place.end) == (5, len(changed))
+    assert stretch.places("Neu. Das Oel der Düse ist alt.") == []
 
 
 @pytest.mark.parametrize("nth", [0, 4, 11])
-def test_of_several_places_the_one_with_the_same_surroundings_is_taken(nth: int):
+def test_of_several_places_the_one_with_the_same_surroundings_is_the_greatest(nth: int):
     changed = "\n\n".join(["A new opening.", *STEPS])
     step = STEPS[nth]
-    assert again("Then close it.", changed, nth=nth) == changed.replace(step, step.replace("Then", "[Then") + "]")
+    assert again("Then close it.", changed, nth=nth)[0] == changed.replace(step, step.replace("Then", "[Then") + "]")
 
 
-def test_a_stretch_in_several_places_with_equal_or_no_surroundings_is_not_found():
-    assert again("Then close it.", "\n\n".join([STEPS[3], STEPS[3]]), text=STEPS[3]) is None
-    assert again("yes", "maybe yes, or rather yes, who knows", text="He said yes.") is None
+def test_equal_or_no_surroundings_do_not_tell_several_places_apart():
+    then = STEPS[3].index("Then")
+    first, second = Stretch.of(STEPS[3], then, len(STEPS[3])).places("\n\n".join([STEPS[3], STEPS[3]]))
+    assert first.alike == second.alike
+    places = Stretch.of("He said yes.", 8, 11).places("maybe yes, or rather yes, who knows")
+    assert [place.sure for place in places] == [False, False]
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.lists(st.integers(0, 3), max_size=8), st.data())
@@ -174,9 +178,10 @@ def test_what_is_found_again_is_the_stretch_itself(before: list[int], after: lis
     text, changed = ("\n\n".join(STEPS[number] for number in numbers) for numbers in (before, after))
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    place = find_again(text, start, end, changed)
-    if place is not None:
-        assert changed[slice(*place)].split() == text[start:end].split()
-    places = sum(changed.startswith(text[start:end], place) for place in range(len(changed)))  # they may overlap
-    if places == 1 and text[start:end].strip():
-        assert place == (changed.index(text[start:end]), changed.index(text[start:end]) + end - start)
+    stretch = text[start:end]
+    places = Stretch.of(text, start, end).places(changed)
+    for place in places:
+        assert changed[place.start : place.end].split() == stretch.split()
+    verbatim = [position for position in range(len(changed)) if changed.startswith(stretch, position)]  # may overlap
+    if verbatim and stretch.strip():
+        assert [place.start for place in places] == verbatim

@@ -18,7 +18,7 @@ from goldbench.pipeline.stages.generate.several_passages import (
     prompts_of_kinds,
 )
 from goldbench.pipeline.stages.generate.short_prompt import ShortGenerator, first_short_prompt, notes_of
-from goldbench.pipeline.stages.generate.tiny_model import TinyGenerator
+from goldbench.pipeline.stages.generate.tiny_model import TinyGenerator, first_choice_prompt
 
 __all__ = [
     "CROSS_COMPARISON",
@@ -34,6 +34,7 @@ __all__ = [
     "allotted",
     "assign",
     "describe_constraints",
+    "first_choice_prompt",
     "first_short_prompt",
     "generation_prompt",
     "locate",

@@ -73,7 +73,7 @@ class ModelGenerator:
     context: str = ""
     examples: Sequence[str] = ()
     temperature: float | None = 0.8
-    max_answer_tokens: int = 1500
+    max_answer_tokens: int
     evidence_level: str = "model"
 
     @property

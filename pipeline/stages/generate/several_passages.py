@@ -86,7 +86,7 @@ class ModelKindWriter:
     context: str = ""
     examples: Sequence[str] = ()
     temperature: float | None = 0.8
-    max_answer_tokens: int = 1500
+    max_answer_tokens: int
 
     async def join(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
         """Return a query that needs all of the passages, or the model's reason for none.

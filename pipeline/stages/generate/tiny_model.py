@@ -7,8 +7,10 @@ or the reason why there is none. Fails: as the chat model does.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.ports import Brief, ChatModel, ChatRequest, Likelihood, Proposal
 from goldbench.pipeline.stages.generate.english_questions import ENGLISH, is_statement, questions
 from goldbench.pipeline.stages.generate.short_prompt import Sentence, askable, sentences_of
@@ -46,13 +48,9 @@ class TinyGenerator:
         """Return the likeliest questions about one chunk, best first."""
         if brief.language != ENGLISH:
             return Proposal(skip_reason=f"the model does not know the language {brief.language or '(not clear)'}")
-        sentences = sentences_of(brief.chunk)
-        promising = (sentences[position] for position in askable(sentences, brief))
-        statements = [sentence for sentence in promising if is_statement(sentence.text)]
-        offers = ((sentence, questions(sentence.text, brief.chunk.text)) for sentence in statements)
         wanted = brief.constraints.per_chunk
         candidates: list[Candidate] = []
-        for sentence, offered in itertools.islice(filter(lambda offer: offer[1], offers), MOST_SENTENCES * wanted):
+        for sentence, offered in itertools.islice(_offers(brief), MOST_SENTENCES * wanted):
             question = await self._choose(brief, sentence, offered[:MOST_QUESTIONS])
             if question is not None:
                 candidates.append(_candidate(question, sentence, brief, self.name))
@@ -67,7 +65,7 @@ class TinyGenerator:
 
     async def _choose(self, brief: Brief, sentence: Sentence, offered: list[str]) -> str | None:
         """Return the question that the model finds likeliest, None if it finds each unlikely."""
-        system, user = self.prompt.render(topic=title_path(brief.chunk) or "none", sentence=sentence.text)
+        system, user = _choice_prompt(self.prompt, brief, sentence)
         request = ChatRequest(
             stage="generate",
             prompt=self.prompt.id,
@@ -81,6 +79,34 @@ class TinyGenerator:
         )
         completion = await self.model.complete(request)
         return completion.answer.question if is_likely(completion.likelihood) else None
+
+
+def first_choice_prompt(prompt: Prompt, brief: Brief) -> tuple[str, str]:
+    """Return the prompt for the most promising sentence of a chunk.
+
+    Raises:
+        GoldbenchError: No sentence gives a question, or the chunk is not in English: the model is sent nothing.
+    """
+    offer = next(_offers(brief), None) if brief.language == ENGLISH else None
+    if offer is None:
+        raise GoldbenchError(
+            "a model this small is sent nothing about the first chunk; give other documents in English"
+        )
+    return _choice_prompt(prompt, brief, offer[0])
+
+
+def _offers(brief: Brief) -> Iterator[tuple[Sentence, list[str]]]:
+    """Yield the sentences of a chunk that questions can be formed of, the most promising first, with the questions."""
+    sentences = sentences_of(brief.chunk)
+    for position in askable(sentences, brief):
+        sentence = sentences[position]
+        formed = questions(sentence.text, brief.chunk.text) if is_statement(sentence.text) else []
+        if formed:
+            yield sentence, formed
+
+
+def _choice_prompt(prompt: Prompt, brief: Brief, sentence: Sentence) -> tuple[str, str]:
+    return prompt.render(topic=title_path(brief.chunk) or "none", sentence=sentence.text)
 
 
 def is_likely(likelihood: Likelihood | None) -> bool:
