@@ -138,7 +138,7 @@ def again(words: str, changed: str, text: str = "\n\n".join(STEPS), nth: int = 0
     for _ in range(nth + 1):
         start = text.index(words, start + 1)
     places = sorted(Stretch.of(text, start, start + len(words)).places(changed), reverse=True)
-    return [f"{changed[:at.start]}[{changed[at.start : at.end]}]{changed[at.end :]}" for at in places]
+    return [f"{changed[: at.start]}[{changed[at.start : at.end]}]{changed[at.end :]}" for at in places]
 
 
 def test_a_stretch_is_found_again_where_the_text_around_it_changed():
