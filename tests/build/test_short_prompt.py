@@ -134,14 +134,6 @@ def test_a_rejected_query_is_recorded_although_a_cap_forbids_to_ask_for_another(
     assert rejected["candidate"]["text"] == POINTING["query"]
 
 
-def test_a_reply_is_as_long_as_the_configuration_allows(
-    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    (tmp_path / "short.toml").write_text(f"{QUESTIONS}[model]\nmax_answer_tokens = 100\n", encoding="utf-8")
-    goldbench(*build(model_server, "any-model"), "--queries", 1)
-    assert {request["body"]["max_tokens"] for request in model_server.requests()} == {100}
-
-
 def test_replies_that_cannot_be_used_are_failures_with_their_reason(
     goldbench: Goldbench, documents: Path, model_server: ServerHandle
 ) -> None:
