@@ -144,14 +144,6 @@ def test_replies_that_cannot_be_used_are_failures_with_their_reason(
     assert "Traceback" not in done.stderr
 
 
-def test_a_reply_is_as_long_as_the_configuration_lets_it_be(
-    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    (tmp_path / "short.toml").write_text(f"{QUESTIONS}[model]\nmax_answer_tokens = 70\n", encoding="utf-8")
-    goldbench(*build(model_server, "any-model"), "--queries", 1)
-    assert {request["body"]["max_tokens"] for request in model_server.requests()} == {70}
-
-
 @pytest.mark.parametrize(
     ("name", "count"),
     [
