@@ -169,7 +169,7 @@ class ModelWriter:
                 prompt=self._prompts[ASK],
                 notes=notes_of(generate.context, generate.seed_queries, generate.constraints),
                 temperature=model.writing_temperature,
-                max_answer_tokens=model.answer_tokens(),
+                max_answer_tokens=model.answer_tokens(in_short=True),
             )
         return ModelGenerator(
             model=chat,

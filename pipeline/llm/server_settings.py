@@ -215,11 +215,14 @@ class Model(Record):
             return self.temperature
         return 0.8 if self.parameters is None or self.parameters >= SMALL_MODEL else 0.3
 
-    def answer_tokens(self, queries: int = 1) -> int:
-        """Return the most tokens of a reply that holds so many queries; a small model may ramble to the limit."""
+    def answer_tokens(self, queries: int = 1, *, in_short: bool = False) -> int:
+        """Return the most tokens of a reply that holds so many queries; a small model may ramble to the limit.
+
+        A reply to the short prompt is short wherever the model runs.
+        """
         if self.max_answer_tokens is not None:
             return self.max_answer_tokens
-        return 400 * queries if self.needs_no_server else 1500
+        return 400 * queries if self.needs_no_server or in_short else 1500
 
     @property
     def calls_at_once(self) -> int:
