@@ -363,6 +363,9 @@ def test_an_id_is_the_same_on_every_machine():
         ("As an AI language model, I cannot write a question about it", "refusal"),
         ("Es tut mir leid, ich kann keine Frage dazu stellen", "refusal"),
         ("抱歉，我无法生成问题", "refusal"),
+        ("Cannot produce a question about the R2 robot", "refusal"),
+        ("Leider lässt sich zum R2 keine Frage formulieren", "refusal"),
+        ("Impossible de formuler une question sur le robot", "refusal"),
         ("What does the [PRODUCT] need to charge?", "placeholder"),
         ("<question about the battery>", "placeholder"),
         ("How long does {product} run on a charge?", "placeholder"),
@@ -383,7 +386,9 @@ def test_a_passage_about_queries_and_brackets_may_be_asked_so():
 
 @pytest.mark.parametrize(
     "answer",
-    ["N/A", "I don't know", "The text does not say.", "not mentioned in the passage", "Keine Angabe", "文中未提及",
+    ["The dock is at the wall, but loudness is not stated.", "The robot charges; its colour remains undisclosed.",
+     "Die Farbe des Roboters wird nicht angegeben.", "Zur Farbe macht der Text keine Aussage.", "马洛的颜色不详",
+     "N/A", "I don't know", "The text does not say.", "not mentioned in the passage", "Keine Angabe", "文中未提及",
      "Le texte ne le précise pas.", "No se menciona en el texto.", "В тексте не указано", "本文には記載がありません"],
 )  # fmt: skip
 def test_an_answer_that_declines_is_no_answer(answer: str):
@@ -405,7 +410,9 @@ def test_an_answer_that_says_no_is_an_answer(answer: str):
     [("I cannot generate invoices, the button stays grey", "en"), ("I can't create a new user", "en"),
      ("I'm not able to log in", "en"), ("Ich kann keine Rechnung erstellen", "de"),
      ("je ne peux pas me connecter", "fr"), ("no puedo crear una cuenta", "es"),
-     ("я не могу создать счёт", "ru"), ("我无法生成发票", "zh")],
+     ("я не могу создать счёт", "ru"), ("我无法生成发票", "zh"),
+     ("I can't answer the security question of my robot", "en"),
+     ("Tut mir leid für die Frage, wie lange lädt der Roboter", "de")],
 )  # fmt: skip
 def test_a_users_problem_is_no_refusal(text: str, language: str):
     assert name(find(text, language=language)) != "refusal"
