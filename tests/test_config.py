@@ -113,7 +113,7 @@ def test_a_key_never_shows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_example_names_every_key_with_its_default() -> None:
     text = (ROOT / "data" / "example" / "goldbench.toml").read_text(encoding="utf-8")
-    assert load_config(ROOT / "data" / "example" / "goldbench.toml", {}).generate.queries == 60
+    assert load_config(ROOT / "data" / "example" / "goldbench.toml", {}).generate.queries == 40
     live = re.sub(r"^# (?=\[|\w+ = )", "", text, flags=re.MULTILINE)
     shown = tomllib.loads(live)
     for table, record in Config.model_fields.items():
