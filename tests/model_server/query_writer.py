@@ -35,10 +35,10 @@ _FRAMES = {
     "es": ("¿Cómo ayuda {a} con {b} cuando uno empieza en invierno?", "¿Dónde hace falta {a} para {b} en casa?"),
     "zh": (
         "{a}怎样影响{b}",
-        "何时{a}需要{b}",
+        "预算有限时{a}如何搭配{b}",
         "{a}与{b}有何差别",
         "如何用{a}改善{b}",
-        "{a}何时优于{b}",
+        "租房青年用{a}还是{b}划算",
         "{a}能否代替{b}",
     ),
     "ja": ("{a}は{b}にどう影響しますか", "いつ{a}に{b}が必要ですか", "{a}と{b}はどちらが先ですか"),
