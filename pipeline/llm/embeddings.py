@@ -48,7 +48,8 @@ def most_tokens(request: Texts) -> tuple[int, int]:
 
 def embedding_key(settings: ModelSettings, _: Texts, text: str) -> bytes:
     """Return the SHA-256 of everything that shapes the embedding of a text."""
-    parts = ["embedding/1", settings.embedding, settings.dimensions, text]
+    # Servers call different models by the same name, so that a vector belongs to its server as well.
+    parts = ["embedding/1", settings.base_url, settings.embedding, settings.dimensions, text]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
 
 

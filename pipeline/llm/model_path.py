@@ -170,7 +170,7 @@ async def open_reranker(
     """
     server = settings.server()
     gate = Gate(server, budget=budget or Budget(server))
-    prices, key = PriceList(server, embedding=True), functools.partial(rerank_key, server.name)
+    prices, key = PriceList(server, embedding=True), functools.partial(rerank_key, settings)
     if gate.budget.caps.max_usd is not None and not replay:
         prices.require()
     store = _needed(answers) if replay else answers

@@ -57,15 +57,9 @@ class RerankSettings:
         )
 
 
-def rerank_key(model: str, request: Texts, passage: str) -> bytes:
-    """Return the SHA-256 of everything that shapes the score of a passage.
-
-    Args:
-        model: Name of the reranker at its server.
-        request: The request, with its query.
-        passage: Text of the passage.
-    """
-    parts = ["rerank/1", model, request.query, passage]
+def rerank_key(settings: RerankSettings, request: Texts, passage: str) -> bytes:
+    """Return the SHA-256 of everything that shapes the score of a passage for the query of a request."""
+    parts = ["rerank/1", settings.url, settings.model, request.query, passage]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from goldbench.pipeline.errors import RetrieverFailed
+from goldbench.pipeline.errors import ModelUnavailable, RetrieverFailed
 from goldbench.pipeline.llm.model_path import open_model
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
@@ -121,6 +121,9 @@ def test_an_embedding_is_paid_once_over_processes_and_openings(model_server: Ser
     with embedding(model_server, store, dimensions=32) as embed:  # another size is another vector
         dense(embed).index(PASSAGES)
     assert model_server.stats()["texts"] == 5 + 3
+    elsewhere = ServerHandle(None, "http://127.0.0.1:9/v1", "")  # another model may have the same name there
+    with embedding(elsewhere, store) as embed, pytest.raises(ModelUnavailable):
+        embed(list(PASSAGES.values()))
 
 
 def test_texts_of_any_kind_are_embedded(model_server: ServerHandle, tmp_path: Path) -> None:

@@ -101,6 +101,9 @@ def test_a_pair_is_paid_once_and_a_replay_asks_nobody(model_server: ServerHandle
     stats = model_server.stats()
     assert (stats["texts"], stats["texts_paid_twice"]) == (4, 0)
     model_server.down()
+    elsewhere = f"{model_server.base_url}/other/rerank"  # another model may have the same name there
+    with rating(model_server, store, replay=True, url=elsewhere) as rate_all, pytest.raises(ModelUnavailable):
+        rate_all([("q", ["one"])])
     with rating(model_server, store, replay=True) as rate_all:
         assert rate_all([("q", ["one", "two", "one"]), ("r", ["one"])]) == first
         with pytest.raises(ModelUnavailable, match="rerank: the store has no answer"):
