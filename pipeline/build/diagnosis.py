@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from goldbench.pipeline.build.writers import with_local_models
 from goldbench.pipeline.config import Config, Generator
-from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.pipeline.errors import GoldbenchError, Message, UsageError
 from goldbench.pipeline.llm.local.machine import layout_now
 from goldbench.pipeline.llm.probe import probe, probe_local
 from goldbench.pipeline.llm.server_settings import ModelSettings, shown_address
@@ -67,7 +67,9 @@ async def _reach(config: Config, key: str | None) -> Finding:
         config.model.check_server()
     except UsageError as error:
         return Finding("reach", str(error), good=False)
-    answer = await probe(config.model.server or "", key, key_header=config.model.key_header)
+    if config.model.base_url is None:
+        return Finding("reach", Message("not asked, because only the key names a server; give {base_url=} to ask it"))
+    answer = await probe(config.model.base_url, key, key_header=config.model.key_header)
     if answer.problem:
         return Finding("reach", f"{answer.base_url} {answer.problem}", good=False)
     name = config.model.name

@@ -347,8 +347,7 @@ async def writer_for(
         config.model.check_server()
     if config.model.name is None:
         if not asks or replay:
-            run = "replay" if replay else "dry run"
-            raise UsageError(Message("no model is named, and a {} asks no server which it offers: give {model=}", run))
+            raise model_not_named(replay=replay)
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
     styled = with_prompt_style(with_local_models(config, runs=not replay), earlier or {})
     check_price(ModelSettings.of(styled.model))
@@ -427,6 +426,12 @@ def _reason(config: Config, chosen: Generator) -> str:
     return f" ({'a base URL' if config.model.base_url else OPENAI_KEY} is set)"
 
 
+def model_not_named(*, replay: bool) -> UsageError:
+    """Return the error of a replay or a dry run that names no model."""
+    run = "replay" if replay else "dry run"
+    return UsageError(Message("no model is named, and a {} asks no server which it offers: give {model=}", run))
+
+
 async def only_model(config: Config) -> str:
     """Return the one model that the configured server offers.
 
@@ -436,11 +441,9 @@ async def only_model(config: Config) -> str:
     from goldbench.pipeline.llm.probe import probe  # its HTTP client takes a while to import
 
     if config.model.base_url is None:
-        raise UsageError(Message("no model is named: give {model=}, or {generator='simulated'}"))
+        raise UsageError(Message("no model is named: give {model=}"))
     answer = await probe(config.model.base_url, config.api_key(), key_header=config.model.key_header)
     if len(answer.models) == 1:
         return answer.models[0]
     offers = f"it offers {', '.join(answer.models[:8])}" if answer.models else f"it {answer.problem or 'offers none'}"
-    raise UsageError(
-        Message("no model is named: give {model=}, or {generator='simulated'} ({}: {})", answer.base_url, offers)
-    )
+    raise UsageError(Message("no model is named: give {model=} ({}: {})", answer.base_url, offers))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from goldbench.pipeline.build.flow import Finish
-from goldbench.pipeline.build.writers import only_model, with_local_models
+from goldbench.pipeline.build.writers import model_not_named, only_model, with_local_models
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.jsonl import RecordFile
@@ -46,8 +46,10 @@ async def judging(config: Config, *, asks: bool = True, replay: bool = False) ->
         InputError: The file of a model cannot be read or is not a model.
     """
     model = config.model
-    if model.name is None and not (asks and model.server):
+    if model.name is None and model.server is None:
         raise UsageError(NEEDS_A_MODEL)
+    if model.name is None and not asks:
+        raise model_not_named(replay=replay)
     if not replay:
         model.check_server()
     if model.name is None:

@@ -199,8 +199,9 @@ class Model(Record):
         """
         if not self.needs_no_server and self.server is None:
             model = f"the model {shown(self.name)}" if self.name else "the model"
-            options = "{base_url=} (or set {} or OPENAI_BASE_URL), or {model='local'}"
-            raise UsageError(Message("no server is known for {}: give {}", model, Message(options, OPENAI_KEY)))
+            variables = f"{OPENAI_KEY} or OPENAI_BASE_URL" if self.api_key_env == OPENAI_KEY else "OPENAI_BASE_URL"
+            options = Message("{base_url=} (or set {}), or {model='local'}", variables)
+            raise UsageError(Message("no server is known for {}: give {}", model, options))
 
     @property
     def parameters(self) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import shutil
 import sys
 import tomllib
@@ -123,6 +124,8 @@ ANYWHERE = {
     "drift": ("drift", "set", "--queries", "own.txt"),
     "bench": ("bench", "set", "--system", "bm25"),
     "card": ("card", "set"),
+    "doctor": ("doctor",),
+    "grade --dry-run": ("grade", "set", "--dry-run"),
     "build": ("build", "docs", "--out", "new"),
     "build --replay": ("build", "docs", "--out", "new", "--replay"),
 }
@@ -160,6 +163,9 @@ def test_a_set_leads_no_command_to_a_server_that_nobody_named(
         assert attempts == [], (name, done.stderr)
         if done.returncode == 2:
             assert len(done.stderr.splitlines()) == 1, done.stderr
+            assert not key or "OPENAI_API_KEY" not in done.stderr, "it is set already"
+            options = set(re.findall(r"--[a-z-]+", done.stderr))
+            assert options <= set(re.findall(r"--[a-z-]+", goldbench(command[0], "--help").stdout))
     assert codes["refresh"] == (0 if kind == "simulated" else 2)
     assert (codes["grade"], codes["topup"]) == (2, 2)
     assert (codes["add"], codes["drift"], codes["bench"], codes["card"]) == (0, 0, 0, 0)
