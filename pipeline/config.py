@@ -565,7 +565,7 @@ def _article(wanted: str) -> str:
 def _nearest(key: str, loc: Sequence[object]) -> str:
     """Return the known key that an unknown one resembles, or the tables there are."""
     keys = {one.key for one in SETTINGS} | {one.key.rpartition(".")[0] for one in SETTINGS}
-    near = did_you_mean(key, keys, likeness=0.75)
+    near = did_you_mean(key, (one for one in keys if not key.startswith(f"{one}.")), likeness=0.75)
     if near:
         return near
     return f" (tables: {', '.join(sorted(Config.model_fields))})" if len(loc) == 1 else ""

@@ -39,6 +39,9 @@ def test_every_unknown_key_is_named_at_once(tmp_path: Path) -> None:
     for key in ("chunk.sise", "generate.queriez", "generate.constraints.max_wrods", "nope"):
         assert key in str(caught.value)
     assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigError) as caught:
+        load_config(written(tmp_path, '[generate]\n"{y}" = 1\n'), {})
+    assert caught.value.problems == ["unknown key generate.{y}"]  # its own table is not what was meant
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:

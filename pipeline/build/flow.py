@@ -191,6 +191,8 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             manifest = _manifest(run, config, writer, paths)
             for change in (finish, decisions):
                 manifest = manifest if change is None else await change(place, manifest)
+            for line in folder.set_runs_aside(place) if from_scratch else ():
+                progress.note(line)
             place.finish(manifest, Making("refresh" if refresh else "build"))
     return _result(run, config, folder.manifest())
 

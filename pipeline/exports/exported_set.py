@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.goldset.file_names import DATASET
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.gold_path import (
     answers_of_queries,
     each_document,
+    holds_no_query,
     members_of,
     metadata_of,
     metadata_of_queries,
@@ -145,6 +147,8 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
         grades, level = read_gold(path)
     texts = texts_of_queries(path)
     if not texts:
+        if not grades and (path / DATASET).is_file():
+            raise InputError(shown(path), holds_no_query(path))
         raise InputError(shown(path), "has no texts of queries to export; give the folder of a set, not its judgments")
     members = members_of(path, search=True) or _members_of_copy(path)
     unanswerable: Mapping[str, str] = members.get("unanswerable", {})

@@ -52,7 +52,8 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
     _check_free(target, out, force=force)
     written = exported if target.contextless else exported.with_contexts()
     if not written.queries:
-        raise InputError(exported.name, f"no query has a relevant passage, so there is nothing to export to {to}")
+        problem = "no query has a relevant passage" if exported.queries else "holds 0 queries"
+        raise InputError(exported.name, f"{problem}, so there is nothing to export to {to}")
     with explained(out):
         _put(target, _check_whole(written), out)
     return Exported(out, written, tuple(_remarks(exported, written)))

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from goldbench.pipeline.errors import InputError, OutputError, plain_file
 from goldbench.pipeline.formats.faults import Fault, explain
+from goldbench.pipeline.formats.packed_files import packed
 from goldbench.schemas.record import Record
 
 R = TypeVar("R", bound=Record)
@@ -124,6 +125,8 @@ def write_lines(path: Path | None, records: Iterable[Record]) -> int:
 def write_texts(path: Path | None, lines: Iterable[str]) -> int:
     """Write lines to a file that appears only when it is complete, and return their number; None is standard output.
 
+    The file is packed if the suffix of its name says so.
+
     Raises:
         OSError: The file cannot be written.
     """
@@ -134,7 +137,7 @@ def write_texts(path: Path | None, lines: Iterable[str]) -> int:
     path = path.resolve()
     draft = path.with_name(f".{path.name}.unfinished")
     try:
-        with draft.open("wb") as file:
+        with draft.open("wb") as raw, packed(raw, path.suffix.lower()) as file:
             count = _write_lines(file, lines)
         draft.replace(path)
     finally:

@@ -1,7 +1,8 @@
-"""The bytes of a file or of standard input, unpacked from gzip or zstd, which can be read any number of times."""
+"""Files packed with gzip or zstd; a file or standard input that was opened can be read any number of times."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import select
@@ -13,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import IO, BinaryIO, cast
 
 from goldbench.pipeline.errors import is_substitution
@@ -211,6 +213,20 @@ def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
             yield file
 
 
+@contextmanager
+def packed(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
+    """Yield a file that writes into another one, packed as the suffix of its name says."""
+    if suffix == ".gz":
+        # Without a name and a time in its header the file has the same bytes each time.
+        with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
+            yield cast("BinaryIO", file)
+    elif suffix in PACKINGS:
+        with _zstd().ZstdFile(raw, "wb") as file:
+            yield cast("BinaryIO", file)
+    else:
+        yield raw
+
+
 class _FromGzip(io.RawIOBase):
     """The unpacked bytes of a gzip file, of one member or several.
 
@@ -257,12 +273,17 @@ class _FromGzip(io.RawIOBase):
         return True
 
 
-@contextmanager
-def _from_zstd(raw: BinaryIO) -> Iterator[BinaryIO]:
+def _zstd() -> ModuleType:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
+    return zstd
+
+
+@contextmanager
+def _from_zstd(raw: BinaryIO) -> Iterator[BinaryIO]:
+    zstd = _zstd()
     with _ending("zstd", (EOFError, zstd.ZstdError)), zstd.ZstdFile(raw) as file:
         yield cast("BinaryIO", file)
 

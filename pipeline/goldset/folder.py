@@ -47,6 +47,8 @@ LONGEST_RUBRIC = 4000
 """Characters of a rubric: it stands in every call of the judge, and people read it while they judge."""
 
 ELSEWHERE = Message("give another {out=}, or {replace=True} to replace it")
+_SEARCHED = (names.QUERIES, names.UNLABELLED, names.CHUNKS)
+"""The files of what a run was searched with; other queries or passages make it a run of another set."""
 _DOCUMENTS_COMPARED = 10_000
 """How many documents of an earlier run are compared with those of a new one; the others are not looked at."""
 
@@ -187,6 +189,10 @@ class GoldFolder:
     def file(self, name: str) -> Path:
         """Return the path of a file of the folder; ``file_names`` holds the names."""
         return self.path / name
+
+    def digest(self, name: str) -> str | None:
+        """Return the SHA-256 of a file of the folder, None if it is missing."""
+        return publication.sha256_of(self.file(name)) if self.file(name).is_file() else None
 
     @property
     def unreviewed(self) -> GoldFolder:
@@ -421,6 +427,24 @@ class GoldFolder:
                 finished = draft.versioned(self)
                 publication.publish(place, self.path, finished, stale=names.FILES_OF_A_SET)
 
+    def set_runs_aside(self, draft: Draft) -> Iterator[str]:
+        """Rename the folders of runs and experiments if a draft has other queries or passages; yield a line for each.
+
+        Otherwise they would be shown as results on the new set.
+        """
+        files: Mapping[str, str] = {}
+        version = "earlier"
+        with contextlib.suppress(InputError):
+            manifest = self.manifest()
+            files = manifest.files
+            version = manifest.versions[0].version if manifest.versions else version
+        if files and all(draft.digest(name) == files.get(name) for name in _SEARCHED):
+            return
+        for folder in (self.file(names.RUNS), self.file(names.BENCH)):
+            if folder.is_dir():
+                aside = folder.rename(_free(folder.with_name(f"{folder.name}-{version}")))
+                yield f"{aside}: holds the results on the earlier queries, which were in {folder.name}"
+
     @contextlib.contextmanager
     def rewriting(self) -> Iterator[Draft]:
         """Yield a draft for changes to the set in this folder; files that are not written again stay.
@@ -440,6 +464,12 @@ class GoldFolder:
                     if name not in stale and not draft.file(name).is_file()
                 }
                 publication.publish(place, self.path, finished, stale=stale, kept=kept)
+
+
+def _free(path: Path) -> Path:
+    """Return a path at which nothing is, with a number at its end if need be."""
+    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(candidate for candidate in itertools.chain([path], numbered) if not candidate.exists())
 
 
 class Draft(GoldFolder):

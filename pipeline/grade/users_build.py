@@ -149,6 +149,8 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
                 _write_pool(place, manifest, order.config, progress)
             if order.decisions is not None:
                 manifest = await order.decisions(place, manifest)
+            for line in home.set_runs_aside(place) if order.replace else ():
+                say(line)
             place.finish(manifest, Making("build"))
     return UsersBuilt(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
 

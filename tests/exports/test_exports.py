@@ -16,6 +16,7 @@ from goldbench.pipeline.exports.hub_upload import push
 from goldbench.pipeline.exports.placement import export_set
 from goldbench.pipeline.exports.targets import TARGETS
 from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
+from goldbench.pipeline.goldset.gold_path import holds_no_query
 from tests.conftest import Goldbench
 from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 
@@ -88,6 +89,16 @@ class TestTheSet:
         (tmp_path / "gold.json").write_text(json.dumps(data), encoding="utf-8")
         with pytest.raises(InputError, match="the text of passage pump is missing"):
             read_set(tmp_path / "gold.json")
+
+    def test_a_set_whose_queries_wait_for_labels_is_no_file_of_judgments(
+        self, goldbench_inside: Goldbench, tmp_path: Path
+    ) -> None:
+        (tmp_path / "manual.md").write_text("The pump starts by itself when the valve opens. " * 9, encoding="utf-8")
+        (tmp_path / "log.txt").write_text("when does the pump start\n", encoding="utf-8")
+        assert goldbench_inside("build", "manual.md", "--queries-from", "log.txt", "--out", "set").returncode == 0
+        refused = goldbench_inside("export", "set", "--to", "ragas", "-o", "out.jsonl")
+        problem = holds_no_query(tmp_path / "set").partition(";")[0]
+        assert (refused.returncode, problem in refused.stderr) == (2, True), refused.stderr
 
 
 @pytest.mark.parametrize("to", TARGETS)

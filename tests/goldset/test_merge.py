@@ -307,7 +307,9 @@ def test_killed_at_thirty_moments_the_merged_set_is_whole_or_missing(
                 shutil.rmtree(out)
             assert nursery.run(*command).code == 0
             assert content(out) == whole
-            assert {path.name for path in work.iterdir()} == {"merged", ".merged.lock"}, "something was left beside the set"
+            assert {path.name for path in work.iterdir()} == {"merged", ".merged.lock"}, (
+                "something was left beside the set"
+            )
     assert content(parts) == before
     assert False in seen
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import ir_measures
 import pytest
 
 from goldbench.pipeline.cli.run_options import answers_of
+from goldbench.pipeline.formats.packed_files import Source
 from tests.build.test_build import corpus
 from tests.conftest import Goldbench
 
@@ -30,6 +32,12 @@ def test_a_run_over_a_build_is_read_by_others_and_scored_by_us(goldbench: Goldbe
     assert scored.returncode == 0, scored.stderr
     assert str(round(next(iter(expected.values())), 6)) in json.dumps(json.loads(scored.stdout))
     assert goldbench("validate", "gold").returncode == 0
+    plain = (tmp_path / "gold" / "runs" / "bm25.trec").read_bytes()
+    for suffix, packed in (("gz", gzip.compress(b"")[:2]), ("zst", b"\x28\xb5\x2f\xfd")):
+        run = f"bm25.trec.{suffix}"
+        assert goldbench("retrieve", "gold", "-o", run, "--k", 5).returncode == 0
+        assert (tmp_path / run).read_bytes().startswith(packed)
+        assert Source(tmp_path / run).read() == plain
 
 
 def test_what_cannot_be_retrieved_from_is_one_line(goldbench: Goldbench, tmp_path: Path) -> None:
