@@ -1,9 +1,10 @@
-"""Numbers in digits and in words: «4», «four» and «四» are the same number."""
+"""Numbers and quantities in any writing: «4», «four» and «四» are one number, «14,000 g» and «14 kilograms» one mass."""
 
 from __future__ import annotations
 
 import unicodedata
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import regex
 
@@ -11,6 +12,8 @@ from goldbench.pipeline.text import table
 
 _TENS_FROM = 21
 """Position in the table from which the words stand for 30, 40 and so on."""
+_ROUNDED = 0.02
+"""The share by which amounts of one quantity may differ: a month has 30.4 days, a pound is 454 g."""
 _DIGITS = regex.compile(r"\d+(?:[.,'\u00a0\u202f ]\d{3})*(?:[.,]\d+)?")
 _CHINESE = regex.compile("[零〇一二三四五六七八九两兩十百千万萬]+")
 _CHINESE_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
@@ -31,6 +34,55 @@ def _values() -> dict[str, int]:
 def _number_word() -> regex.Pattern[str]:
     listed = sorted(map(regex.escape, _values()), key=lambda word: -len(word))
     return regex.compile(rf"(?<![\p{{L}}\p{{M}}])(?:{'|'.join(listed)})(?![\p{{L}}\p{{M}}])")
+
+
+class Quantity(NamedTuple):
+    """An amount in the base unit of what it measures; ``unit`` is the size of the unit in which it is written."""
+
+    measure: str
+    unit: float
+    amount: float
+
+    def equals(self, other: Quantity) -> bool:
+        """Whether both are one quantity; amounts in different units may be rounded."""
+        if self.measure != other.measure or self.unit == other.unit:
+            return self == other
+        return abs(self.amount - other.amount) <= _ROUNDED * max(self.amount, other.amount)
+
+
+@cache
+def _units() -> dict[str, tuple[str, float]]:
+    """Return what each unit measures, and its size in the base unit."""
+    return {
+        word: ("second" if measure == "often" else measure, float(size))
+        for measure, units in table("units").items()
+        for names, size in units.items()
+        for word in names.split()
+    }
+
+
+@cache
+def _quantity() -> regex.Pattern[str]:
+    by_length = sorted(_units(), key=lambda word: -len(word))
+    units = [regex.escape(word) for word in by_length]
+    often = [word for names in table("units")["often"] for word in names.split()]
+    words = "|".join(sorted(map(regex.escape, _values()), key=lambda word: -len(word)))
+    return regex.compile(
+        rf"(?<![\p{{L}}\p{{N}}.,])(?:(?:(?P<number>{_DIGITS.pattern}|{words}|{_CHINESE.pattern})"
+        rf"|every|each|per|jede\p{{L}}*|pro|chaque|par|cada|кажд\p{{L}}+|每|毎)[\s\p{{Zs}}-]?(?P<unit>{'|'.join(units)})"
+        rf"|(?P<often>{'|'.join(often)}))(?:(?<=\p{{Han}})|(?![\p{{L}}\p{{M}}]))"
+    )
+
+
+@lru_cache(maxsize=256)
+def quantities_in(text: str) -> frozenset[Quantity]:
+    """Return the quantities of a text; «monthly» and «every month» are a month."""
+    quantities = set()
+    for match in _quantity().finditer(text.casefold()):
+        measure, size = _units()[match["unit"] or match["often"]]
+        for number in numbers_in(match["number"]) if match["number"] else ("1",):
+            quantities.add(Quantity(measure, size, float(number) * size))
+    return frozenset(quantities)
 
 
 def number_of_word(word: str) -> int | None:

@@ -37,10 +37,11 @@ def placeholder(query: str, passage: str) -> str | None:
 
 
 def is_instruction(query: str, passage: str) -> bool:
-    """Return whether a text tells somebody to write a query; a passage that is about queries may be asked so."""
+    """Return whether a text gives or follows an order; a passage that is about queries may be asked about them."""
     for pattern in _compiled("instructions", "patterns"):
         match = pattern.search(query)
-        if match and match["noun"].casefold() not in passage.casefold():
+        noun = match and match.groupdict().get("noun")
+        if match and not (noun and noun.casefold() in passage.casefold()):
             return True
     return False
 

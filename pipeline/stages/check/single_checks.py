@@ -55,6 +55,7 @@ _BROKEN = (
     ("it starts or ends with a space", regex.compile(r"^\s|\s$")),
 )
 _WORDLIKE = regex.compile(r"[\p{L}\p{N}]")
+_REPEATED = regex.compile(r"^\W*+(\w++(?:\W++\w++)*?)(?:\W++\1\b){2,}\W*$", regex.IGNORECASE)
 
 _PUNCTUATION = regex.compile(r"[\p{P}~～｜|`]")
 _OPTIONS = regex.compile(
@@ -89,6 +90,8 @@ def schema(candidate: Candidate, _: CheckContext) -> Finding | None:
         return Finding("schema", f"it has {len(text)} characters, more than {LONGEST_QUERY}", float(len(text)))
     if not _WORDLIKE.search(text):
         return Finding("schema", "it holds no word")
+    if _REPEATED.match(text):
+        return Finding("schema", "it repeats the same words")
     for reason, pattern in _BROKEN:
         if pattern.search(text):
             return Finding("schema", reason)
@@ -107,10 +110,10 @@ def blank(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def instruction(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a text that tells somebody to write a query."""
+    """Reject a text that gives an order to a model, or with which a model begins to follow one."""
     if not is_instruction(candidate.text, context.chunk.text):
         return None
-    return Finding("instruction", "it tells somebody to write a query")
+    return Finding("instruction", "it gives an order, or begins to follow one, and is not only a query")
 
 
 def length(candidate: Candidate, context: CheckContext) -> Finding | None:

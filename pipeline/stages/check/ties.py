@@ -5,7 +5,7 @@ from __future__ import annotations
 from goldbench.pipeline.stages.check.overlap import overlap
 from goldbench.pipeline.stages.check.verdict import CheckContext, Finding
 from goldbench.pipeline.text.language import same_script
-from goldbench.pipeline.text.numbers import numbers_in
+from goldbench.pipeline.text.numbers import numbers_in, quantities_in
 from goldbench.pipeline.text.wordings import asks_why, declines, gives_cause, is_yes_or_no
 from goldbench.pipeline.text.words import content_terms, index_terms, stop_words, terms
 from goldbench.schemas.query import Candidate, QueryKind, QueryStyle
@@ -35,9 +35,14 @@ def foreign_answer(candidate: Candidate, context: CheckContext) -> Finding | Non
     whole = candidate.kind in _ABOUT_THE_WHOLE or bool(candidate.needs)
     source = context.indexed_text if whole else f"{context.title}\n{_quotes(candidate)}"
     share = _shared(text, source, context.language)
-    if share is None or share >= LEAST_SHARED:
+    if share is None or share >= LEAST_SHARED or _holds_quantity(text, source):
         return None
     return Finding("answer-tie", f"{share:.0%} of what its answer says stands in its evidence", share)
+
+
+def _holds_quantity(text: str, source: str) -> bool:
+    """Whether a quantity of a text stands in a source, perhaps in another unit."""
+    return any(quantity.equals(written) for quantity in quantities_in(text) for written in quantities_in(source))
 
 
 def _shared(text: str, source: str, language: str | None) -> float | None:
