@@ -1,4 +1,4 @@
-"""Numbers and quantities in any writing: «4», «four» and «四» are one number, «14,000 g» and «14 kilograms» one mass."""
+"""Numbers and quantities in any writing: «4», «four» and «四» are one number, «14 kg» and «14,000 g» one mass."""
 
 from __future__ import annotations
 

@@ -395,7 +395,8 @@ def test_what_stands_in_place_of_a_query_is_rejected(text: str, filter_name: str
 
 @pytest.mark.parametrize(
     "text",
-    ["how to ignore a linter rule in all files", "print 'hello' on the robot's display", "print only odd pages of a robot manual", "robot robot",
+    ["how to ignore a linter rule in all files", "print 'hello' on the robot's display",
+     "print only odd pages of a robot manual", "robot robot",
      "Am I sure of my robot's warranty", "how do I reset all rules of the robot", "New York New York robot shop",
      "forget the password of the robot account", "where is the question mark key on the robot"],
 )  # fmt: skip
