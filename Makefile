@@ -71,7 +71,7 @@ tools: $(TOOLS:%=.venv-tools/%/.done) ## Also install the tools that goldbench w
 	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --no-deps --require-hashes --python .venv-tools/$*/bin/python -r $<
 	@touch $@
 
-# The small model writes the queries if it can be installed; with GENERATOR=simulated it is not even tried.
+# The tiny model writes the queries if it can be installed; with GENERATOR=simulated it is not even tried.
 SIMULATED = $(filter simulated,$(GENERATOR))
 WRITER = $(if $(SIMULATED),--generator simulated,$(shell test -e $(VENV)/.local-model && echo --model local || echo --generator simulated))
 

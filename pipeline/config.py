@@ -235,6 +235,11 @@ class Generation(Record):
     constraints: Constraints = Constraints()
 
     @property
+    def asks_in_short(self) -> bool:
+        """Whether the model gets the short prompt; a style that is still open counts as long."""
+        return self.prompt_style is PromptStyle.SHORT
+
+    @property
     def by_share(self) -> bool:
         """Whether the kinds are exact shares of the set: as soon as one beyond a single passage is asked for."""
         return any(self.kinds.get(kind, 0) > 0 for kind in SHARED)
@@ -371,7 +376,7 @@ class Config(Record):
             del data["documents"]["encodings"]
         data["generate"].pop("prompts", None)
         data["generate"].pop("personas_file", None)
-        if self.generate.prompt_style is not PromptStyle.SHORT:
+        if not self.generate.asks_in_short:
             del data["generate"]["prompt_style"]
         for kind in (QueryKind.MULTI_HOP, QueryKind.UNANSWERABLE):
             if self.generate.kinds.get(kind, 0) <= 0:

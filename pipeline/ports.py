@@ -156,7 +156,7 @@ class Brief:
     language: str | None
     """The language to write in (ISO 639-1), None where the chunk's language is not known."""
     own_words: bool = True
-    """Whether the generator can say a thing in other words; a small model cannot, and is not asked to."""
+    """Whether the generator can say a thing in other words; one that is asked in short need not."""
     titled: bool = True
     """Whether passages are emitted with their titles."""
     level: Level | None = None

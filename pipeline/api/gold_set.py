@@ -43,7 +43,7 @@ Kind = Literal[
 Level = Literal["human", "model", "smoke"]
 
 _SIMULATED = (
-    "the queries are simulated or written by a small model: compare versions of one system with them, and do not "
+    "the queries are simulated or written by a tiny model: compare versions of one system with them, and do not "
     "choose a retriever by them."
 )
 

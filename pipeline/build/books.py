@@ -14,7 +14,7 @@ from goldbench.pipeline.config import Config, Generator
 from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
 from goldbench.pipeline.goldset.folder import stamp
 from goldbench.pipeline.goldset.own_version import own_version
-from goldbench.pipeline.offline.notice import notice, small_model_notice
+from goldbench.pipeline.offline.notice import notice, tiny_model_notice
 from goldbench.pipeline.ports import Author
 from goldbench.pipeline.stages.difficulty import selection_notice
 from goldbench.schemas.manifest import (
@@ -129,10 +129,10 @@ class Books:
 
 
 def warning(config: Config) -> str:
-    """Return the warning for queries that are simulated, or formed from sentences by a small model."""
+    """Return the warning for queries that are simulated, or formed from sentences by a tiny model."""
     generate = config.generate
     if generate.generator is Generator.MODEL:
-        return small_model_notice(config.model.name or "a small model")
+        return tiny_model_notice(config.model.name or "a tiny model")
     return notice(generate.recipe.value)
 
 

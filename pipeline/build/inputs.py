@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from goldbench.pipeline.config import KINDS, Config, Engine, PromptStyle
+from goldbench.pipeline.config import KINDS, Config, Engine
 from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import cut_documents
 from goldbench.pipeline.formats.documents.encodings import Encodings
@@ -119,7 +119,7 @@ def brief_for(config: Config, chunk: Chunk, personas: Sequence[str] = ()) -> Bri
         personas=(*settings.personas, *personas),
     )
     language = settings.constraints.language or detect_language(chunk.text)
-    own_words = settings.prompt_style is not PromptStyle.SHORT
+    own_words = not settings.asks_in_short
     titled = config.corpus.title is not TitleUse.NONE
     return Brief(chunk, asked, settings.constraints, language, own_words=own_words, titled=titled)
 

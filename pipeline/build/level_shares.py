@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from goldbench.pipeline.build.drawn_queries import Drawn, Outcome, rejection
 from goldbench.pipeline.build.kind_counts import too_few
 from goldbench.pipeline.build.rank_meter import RankMeter
-from goldbench.pipeline.config import Generation, Generator, OfflineRecipe, PromptStyle
+from goldbench.pipeline.config import Generation, Generator, OfflineRecipe
 from goldbench.pipeline.errors import Message
 from goldbench.pipeline.stages.check import Finding
 from goldbench.pipeline.stages.difficulty import overlap_complaint
@@ -161,7 +161,7 @@ def levels_for(settings: Generation, meter: Callable[[], RankMeter], note: Calla
     """
     if settings.difficulty is None:
         return None
-    in_full = settings.generator is Generator.MODEL and settings.prompt_style is not PromptStyle.SHORT
+    in_full = settings.generator is Generator.MODEL and not settings.asks_in_short
     if not in_full and settings.recipe is not OfflineRecipe.TERMS:
         ignored = f"[generate.difficulty] is ignored: the recipe {settings.recipe.value} takes words out of the corpus"
         remedy = Message("ranks are known only once the set is complete; use {offline_recipe='terms'}.")

@@ -23,7 +23,7 @@ from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles
 from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
 from goldbench.pipeline.build.waves import Drawing
-from goldbench.pipeline.config import Config, Generator, PromptStyle
+from goldbench.pipeline.config import Config, Generator
 from goldbench.pipeline.errors import (
     CallFailed,
     InputError,
@@ -342,7 +342,7 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
     order: npt.NDArray[np.integer[Any]] = run.selection.order
     if run.renewal is not None:
         order = run.renewal.order(order, run.chunks, run.selection.cluster_of)
-    own_words = settings.prompt_style is not PromptStyle.SHORT
+    own_words = not settings.asks_in_short
     if not settings.by_share:
         checks = SetChecks(target=run.target)
         checks.hold(standing.every, own_words=own_words)
@@ -376,7 +376,7 @@ def trial_of(config: Config) -> Trial | None:
     """Return the trial of the model that writes the queries, None if none does."""
     if config.generate.generator is not Generator.MODEL:
         return None
-    if config.generate.prompt_style is PromptStyle.SHORT:
+    if config.generate.asks_in_short:
         return Trial("write queries", Message("use another model or {generator='simulated'}"))
     return Trial("write queries", Message("use another model, {prompt_style='short'} or looser constraints"))
 

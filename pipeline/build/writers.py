@@ -17,7 +17,7 @@ from goldbench.pipeline.llm.catalogue import ModelFile
 from goldbench.pipeline.llm.local.machine import check_graphics
 from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import added, check_price
-from goldbench.pipeline.llm.server_settings import OPENAI_KEY, SMALL_MODEL, ModelSettings, is_loopback
+from goldbench.pipeline.llm.server_settings import OPENAI_KEY, FEW_PARAMETERS, ModelSettings, is_loopback
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import (
@@ -161,7 +161,7 @@ class ModelWriter:
     def _generator(self, chat: ChatModel) -> QueryGenerator:
         """Return the generator of the chosen way of asking."""
         generate, model = self.config.generate, self.config.model
-        if generate.prompt_style is PromptStyle.SHORT:
+        if generate.asks_in_short:
             if is_tiny(self.config):
                 return TinyGenerator(model=chat, prompt=self._prompts[CHOOSE])
             return ShortGenerator(
@@ -312,7 +312,7 @@ def prompt_of(name: str, folder: Path | None) -> Prompt:
 def prompts_of(config: Config) -> tuple[str, ...]:
     """Return the ids of the prompts a run with a model uses."""
     short = (CHOOSE if is_tiny(config) else ASK,)
-    asking = short if config.generate.prompt_style is PromptStyle.SHORT else (GENERATE, REWRITE)
+    asking = short if config.generate.asks_in_short else (GENERATE, REWRITE)
     shared: tuple[str, ...] = ()
     if not is_tiny(config):
         shared = (*prompts_of_kinds(config.generate.kinds), *((PERSONAS,) if config.generate.personas_file else ()))
@@ -352,7 +352,7 @@ async def writer_for(
     styled = with_prompt_style(with_local_models(config, runs=not replay), earlier or {})
     check_price(ModelSettings.of(styled.model))
     writer = ModelWriter(styled, answers, reason, replay=replay)
-    writer.may_change = config.generate.prompt_style is PromptStyle.AUTO and may_be_small(styled)
+    writer.may_change = config.generate.prompt_style is PromptStyle.AUTO and may_have_few_parameters(styled)
     return writer
 
 
@@ -389,7 +389,7 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
 
 
 def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyType({})) -> Config:
-    """Return the configuration with a definite way of asking: in short for small models of this machine.
+    """Return the configuration with a definite way of asking: in short for most models of this machine.
 
     Args:
         config: The configuration.
@@ -401,16 +401,16 @@ def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyT
     if config.model.needs_no_server:
         is_short = size is None or size < LARGE_MODEL
     else:
-        is_short = is_loopback(config.model.base_url or "") and size is not None and size < SMALL_MODEL
-    if earlier.get("model", {}).get("name") == config.model.asked_name and may_be_small(config):
+        is_short = is_loopback(config.model.base_url or "") and size is not None and size < FEW_PARAMETERS
+    if earlier.get("model", {}).get("name") == config.model.asked_name and may_have_few_parameters(config):
         is_short = is_short or earlier.get("generate", {}).get("prompt_style") == PromptStyle.SHORT
     style = PromptStyle.SHORT if is_short else PromptStyle.LONG
     return config.model_copy(update={"generate": config.generate.model_copy(update={"prompt_style": style})})
 
 
-def may_be_small(config: Config) -> bool:
+def may_have_few_parameters(config: Config) -> bool:
     """Whether neither the file nor the name of the model says that it is a large one."""
-    return (config.model.parameters or 0.0) < SMALL_MODEL
+    return (config.model.parameters or 0.0) < FEW_PARAMETERS
 
 
 def is_tiny(config: Config) -> bool:

@@ -21,7 +21,7 @@ app = subcommands("List or download models for this machine.\n\n`goldbench model
 
 @app.command("list")
 def list_models() -> None:
-    """List small models that --model can name.
+    """List models that this machine can download.
 
     Each runs without a server and without a network. Any other GGUF file does, too: --model path/to/model.gguf.
     The one with a * suits this machine, by the memory that is free and its processor cores.

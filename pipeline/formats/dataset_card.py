@@ -258,7 +258,7 @@ def _summary(tables: Mapping[str, Contents], made: Made) -> str:
 
 
 LEVELS = {
-    "smoke": "The queries are simulated or written by a small model. Do not use this set to choose a retriever.",
+    "smoke": "The queries are simulated or written by a tiny model. Do not use this set to choose a retriever.",
     "model": "A model wrote the queries or judged the passages.",
     "users": "Users asked the queries, drawn from a log; a model or people judged the passages.",
     "human": "People judged the passages.",

@@ -1,4 +1,4 @@
-"""Small models that this machine can run itself, and which names mean one.
+"""Models that this machine can run itself, and which names mean one.
 
 Each is free to use and small enough for a laptop. Files, sizes and digests are those of repositories on the Hugging
 Face Hub; a file with another digest than the one listed here is refused.

@@ -32,7 +32,7 @@ PATIENCE_S = 30.0
 
 THINKING = 4096
 """Tokens that a model may think before it answers."""
-SMALL_MODEL = 3e9
+FEW_PARAMETERS = 3e9
 """Parameters below which long instructions come back as content, and a temperature of 0.8 breaks sentences."""
 
 
@@ -219,13 +219,13 @@ class Model(Record):
 
     @property
     def writing_temperature(self) -> float:
-        """The temperature of written queries: as set, else lower for small models, which soon ramble."""
+        """The temperature of written queries: as set, else lower below 3 billion parameters."""
         if self.temperature is not None:
             return self.temperature
-        return 0.8 if self.parameters is None or self.parameters >= SMALL_MODEL else 0.3
+        return 0.8 if self.parameters is None or self.parameters >= FEW_PARAMETERS else 0.3
 
     def answer_tokens(self, queries: int = 1, *, in_short: bool = False) -> int:
-        """Return the most tokens of a reply that holds so many queries; a small model may ramble to the limit.
+        """Return the most tokens of a reply that holds so many queries; some models ramble to the limit.
 
         A reply to the short prompt is short wherever the model runs.
         """

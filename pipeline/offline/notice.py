@@ -22,10 +22,10 @@ def notice(recipe: str) -> str:
     )
 
 
-def small_model_notice(model: str) -> str:
-    """Return the warning for queries that a small model asked about single sentences."""
+def tiny_model_notice(model: str) -> str:
+    """Return the warning for queries that a tiny model asked about single sentences."""
     return (
-        f"Questions about single sentences, formed by rules and chosen by a small model ({model}), about English "
+        f"Questions about single sentences, formed by rules and chosen by a tiny model ({model}), about English "
         "passages alone. Such questions use the words of their sentence, so they "
         "favour word matching. Use them for smoke tests and regressions of one system, not to choose a retriever."
     )

@@ -26,7 +26,7 @@ def heading(card: Card) -> str:
 def written_by(evidence_level: str | None) -> str:
     """Return in words who wrote the queries of a set."""
     known = {
-        SMOKE: "queries simulated or of a small model (smoke)",
+        SMOKE: "queries simulated or of a tiny model (smoke)",
         "model": "queries written by a model",
         "users": "queries that users asked",
         "human": "queries written by people",

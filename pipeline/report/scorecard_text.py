@@ -11,7 +11,7 @@ from goldbench.pipeline.text.markdown import escaped
 from goldbench.schemas.scorecard import Comparison, GoldReference, Score, Scorecard, Verdict
 
 SMOKE = "smoke"
-"""The evidence level of queries of simulation or a small model, from which nothing follows about systems."""
+"""The evidence level of queries of simulation or a tiny model, from which nothing follows about systems."""
 
 PAIR_HEADINGS = (
     "measure",
@@ -201,7 +201,7 @@ def best(card: Scorecard) -> str | None:
 def claims_nothing(card: Scorecard) -> str | None:
     """Return why nothing about the systems follows from the figures, None if something does."""
     if card.gold.evidence_level == SMOKE:
-        return "simulated queries or those of a small model"
+        return "simulated queries or those of a tiny model"
     return card.verdict.sentence if card.verdict is not None and card.verdict.level in _CLAIMS_NOTHING else None
 
 

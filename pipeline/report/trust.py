@@ -117,8 +117,8 @@ class Trust:
 def facts(card: Scorecard) -> Iterator[Fact]:
     """Yield the facts that say how far the scores of a card can be trusted."""
     level, count, measure = card.gold.evidence_level, card.gold.queries, card.measures[0]
-    said = {SMOKE: "simulated queries or those of a small model", "users": "users' queries", None: "not stated"}
-    doubt = "The queries are simulated or written by a small model: nothing follows from them about these systems"
+    said = {SMOKE: "simulated queries or those of a tiny model", "users": "users' queries", None: "not stated"}
+    doubt = "The queries are simulated or written by a tiny model: nothing follows from them about these systems"
     yield Fact("evidence", said.get(level, level or ""), doubt if level == SMOKE else "")
     doubt = f"Only {queries(count)}: small differences cannot be seen" if count < FEW_QUERIES else ""
     yield Fact("judged queries", f"{count:,}", doubt)

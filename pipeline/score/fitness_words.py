@@ -134,8 +134,8 @@ def _simulated(count: int, by_people: int) -> str:
     """Return how many of the queries neither people nor a large model wrote; one such query keeps the level."""
     made = count - by_people
     if not 0 < made < count:
-        return f"its {queries(count)} {_are(count)} simulated or written by a small model"
-    return f"{made:,} of its {queries(count)} {_are(made)} simulated or written by a small model"
+        return f"its {queries(count)} {_are(count)} simulated or written by a tiny model"
+    return f"{made:,} of its {queries(count)} {_are(made)} simulated or written by a tiny model"
 
 
 def _are(count: int) -> str:

@@ -301,9 +301,9 @@ def test_notebooks_take_no_text_for_a_formula(tmp_path: Path) -> None:
 
 def test_a_set_prints_as_a_short_table(built: Path) -> None:
     shown = repr(GoldSet.load(built)).splitlines()
-    assert shown[0].endswith("6 queries, 12 passages, 6 judgments; queries simulated or of a small model (smoke)")
+    assert shown[0].endswith("6 queries, 12 passages, 6 judgments; queries simulated or of a tiny model (smoke)")
     assert shown[1].split() == ["query_id", "text"]
-    assert shown[-1].startswith("Warning: the queries are simulated or written by a small model: ")
+    assert shown[-1].startswith("Warning: the queries are simulated or written by a tiny model: ")
 
 
 @pytest.mark.slow

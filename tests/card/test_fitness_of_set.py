@@ -133,7 +133,7 @@ def test_a_set_without_a_manifest_tells_the_level_of_evidence_and_its_notice(tmp
     card = make_card(made)
     assert card.evidence_level == "smoke", "the set's own, and not that of a set above it"
     assert card.notice == "These queries are simulated."
-    assert "queries simulated or of a small model (smoke)" in plain(card)
+    assert "queries simulated or of a tiny model (smoke)" in plain(card)
     assert goldbench.GoldSet.load(made).metadata == metadata
 
 

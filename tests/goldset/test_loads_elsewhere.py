@@ -202,7 +202,7 @@ def test_the_card_tells_level_warning_languages_and_counts(goldbench_inside: Gol
     head, body = front_matter(tmp_path / "run")
     metadata = GoldFolder(tmp_path / "run").metadata()
     assert head["language"] == ["en"]
-    assert "**Evidence level: smoke.** The queries are simulated or written by a small model." in body
+    assert "**Evidence level: smoke.** The queries are simulated or written by a tiny model." in body
     assert metadata["notice"].split(" (")[0] in body
     assert "5 queries" in body
     assert "README.md" in "".join(GoldFolder(tmp_path / "run").manifest().files)

@@ -23,7 +23,7 @@ from tests.review.made_set import event, ledger_of, make_set
 
 RUNS = ("--run", "a=a.trec", "--run", "b=b.trec")
 QUICK = ("--permutations", "100", "--resamples", "100")
-SMOKE = "good for smoke tests of one system only: its 12 queries are simulated or written by a small model"
+SMOKE = "good for smoke tests of one system only: its 12 queries are simulated or written by a tiny model"
 OTHER = "card.json was made for another state of this set; make it again: goldbench card"
 
 

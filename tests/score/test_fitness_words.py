@@ -125,14 +125,14 @@ def test_unjudged_results_are_the_cheapest_to_mend() -> None:
 def test_simulated_queries_are_for_smoke_tests_and_one_query_is_singular() -> None:
     smoke = Makers(Basis("smoke", "source"), "'my set'", 1.0)
     assert told(smoke, good=GOOD, fair=FAIR).sentence == (
-        "good for smoke tests of one system only: its 60 queries are simulated or written by a small model"
+        "good for smoke tests of one system only: its 60 queries are simulated or written by a tiny model"
     )
     one = told(smoke, good=[0.5])
-    assert one.sentence.endswith("its 1 query is simulated or written by a small model")
+    assert one.sentence.endswith("its 1 query is simulated or written by a tiny model")
     remedy = "replace the queries with 100 queries of users or people"
     assert one.improvements == (f"{remedy}: goldbench build DOCUMENTS --queries-from FILE --out NEW",)
     mixed = replace(smoke, by_people=27)
-    assert told(mixed, good=GOOD).sentence.endswith("33 of its 60 queries are simulated or written by a small model")
+    assert told(mixed, good=GOOD).sentence.endswith("33 of its 60 queries are simulated or written by a tiny model")
     assert told(good=[0.5]).sentence.endswith("it has 1 query, and anything more needs 10")
 
 

@@ -69,7 +69,7 @@ class Reason(StrEnum):
 class Basis:
     """Who made a set, and how far it is judged.
 
-    ``written_by`` is its level of evidence: ``smoke`` (simulated, or a small model), ``model``, ``users``, ``human``,
+    ``written_by`` is its level of evidence: ``smoke`` (simulated, or a tiny model), ``model``, ``users``, ``human``,
     None if unknown. ``judged_by`` is ``people``, ``model``, ``source`` (the passage that a query was written from is
     the only label), None if unknown. ``agreement`` is tau between independent query sources on the order of systems,
     None if it was not measured or says nothing about queries of this kind. ``lists_others`` says that the judgments

@@ -77,7 +77,7 @@ SHORTEST_COPIED_RUN = 6
 """Words copied in a row from which a query is rejected."""
 
 LONGEST_COPIED_RUN = 10
-"""The same where the generator is a small model, which asks in the words of its sentence."""
+"""The same for a model that is asked in short, which uses the words of its sentence."""
 
 FEWEST_TERMS_OF_A_COPY = 5
 """Content terms from which a query is rejected if all of them stand in the chunk."""
@@ -207,7 +207,7 @@ def leak(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query that copies six or more words in a row; a small model's, if they are ten or all of its words."""
+    """Reject a query that copies six or more words in a row; if the model is asked in short, ten or all of its words."""
     run = copied_run(candidate.text, context.indexed_text)
     whole = run >= sum(weight for _, weight in weighted_terms(candidate.text))
     if run < (SHORTEST_COPIED_RUN if context.own_words or whole else LONGEST_COPIED_RUN):
@@ -216,7 +216,7 @@ def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def overlapping(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query of five or more content terms that all stand in the chunk, unless it is a small model's."""
+    """Reject a query of five or more content terms that all stand in the chunk, unless the model is asked in short."""
     if not context.own_words:
         return None
     share = overlap(candidate.text, context.indexed_text, context.language)
