@@ -205,9 +205,9 @@ class RetrieverFailed(GoldbenchError):
 class ModelError(GoldbenchError):
     """No answer came from a model."""
 
-    def at(self, place: str) -> Self:
-        """Put the place (a server's URL, a stage) before the message and return this error."""
-        self.args = (Message("{}: {}", place, self.message), *self.args[1:])
+    def at(self, origin: str) -> Self:
+        """Put the origin (a server's URL, a stage) before the message and return this error."""
+        self.args = (Message("{}: {}", origin, self.message), *self.args[1:])
         return self
 
 
@@ -260,8 +260,9 @@ def _how_to_install(package: str, extra: str) -> str:
     from importlib.metadata import PackageNotFoundError, requires
 
     with contextlib.suppress(PackageNotFoundError):
-        found = [one.partition(";") for one in requires("goldbench") or ()]
-        listed = [f"'{name.strip()}'" for name, _, marker in found if re.search(rf"extra == ['\"]{extra}['\"]", marker)]
+        requirements = [line.partition(";") for line in requires("goldbench") or ()]
+        in_extra = re.compile(rf"extra == ['\"]{extra}['\"]")
+        listed = [f"'{name.strip()}'" for name, _, marker in requirements if in_extra.search(marker)]
         package = " ".join(listed) or package
     return f"run pip install {package} (the extra {extra})"
 
@@ -293,17 +294,17 @@ def plain_file(path: Path) -> Path:
     return path
 
 
-def no_such_folder(place: Path) -> str:
+def no_such_folder(path: Path) -> str:
     """Return what is wrong with a file to write whose folder does not exist."""
-    return f"{place}: cannot be written (no such folder: {place.parent}); make the folder, or give another place"
+    return f"{path}: cannot be written (no such folder: {path.parent}); make the folder, or give another place"
 
 
 @contextlib.contextmanager
-def explained(place: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Turn what the operating system says about a write to a file or folder into one line.
 
     Raises:
-        OutputError: The disk is full, the place is read-only, or writing is not allowed.
+        OutputError: The disk is full, the file system is read-only, or writing is not allowed.
     """
     try:
         yield
@@ -311,11 +312,11 @@ def explained(place: Path) -> Iterator[None]:
         raise
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise OutputError(f"{place}: the disk is full; free space and run the same command again") from None
+            raise OutputError(f"{path}: the disk is full; free space and run the same command again") from None
         if error.errno == errno.EFBIG:
-            raise OutputError(f"{place}: is larger than a file may be here (ulimit -f, or the file system)") from None
+            raise OutputError(f"{path}: is larger than a file may be here (ulimit -f, or the file system)") from None
         if error.errno == errno.ENOENT:
-            raise OutputError(no_such_folder(place)) from None
+            raise OutputError(no_such_folder(path)) from None
         if error.errno is not None:
-            raise OutputError(f"{place}: cannot be written ({os.strerror(error.errno).lower()})") from None
+            raise OutputError(f"{path}: cannot be written ({os.strerror(error.errno).lower()})") from None
         raise

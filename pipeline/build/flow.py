@@ -1,4 +1,4 @@
-"""The way of the data, top to bottom: documents, chunks, selection, candidates, queries, gold set.
+"""Stages of a build, in order: documents, chunks, selection, candidates, queries, gold set.
 
 ``STAGES`` is the table of contents and the program: a build and a dry run walk it with the same loop. There are no
 checkpoints. What a stage writes is a function of what it reads and of the stored answers of the model, so running
@@ -20,7 +20,7 @@ from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.build.personas import with_personas
 from goldbench.pipeline.build.preload import load_languages, preload
 from goldbench.pipeline.build.progress import Watched
-from goldbench.pipeline.build.steps import Opened, Run, assemble, check, choose, chunk, generate, load
+from goldbench.pipeline.build.steps import Run, WriterFactory, assemble, check, choose, chunk, generate, load
 from goldbench.pipeline.build.writers import ModelWriter, NotSimulated
 from goldbench.pipeline.config import Config, Engine
 from goldbench.pipeline.errors import InputError, Message, ModelUnfit
@@ -87,7 +87,7 @@ class Writer(Protocol):
         """The digest of every prompt in use, by its id."""
 
     def instead(self) -> Writer | None:
-        """Return who writes if the first replies are useless, None for nobody."""
+        """Return the fallback writer, or None."""
 
     def open(self, chunks: Stored[Chunk]) -> AbstractAsyncContextManager[Writing]:
         """Open it for a corpus."""
@@ -133,7 +133,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
     refresh: bool = False,
     paths: Sequence[str] = (),
 ) -> Result:
-    """Build a gold set from files and put it in place.
+    """Build a gold set from files and put it in draft.
 
     If the folder holds a set with these settings whose documents changed, the queries that still stand are kept.
 
@@ -144,8 +144,8 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         progress: Shows how far the run is.
         replace: Whether a run of other documents or with other settings may be replaced.
         finish: What else is done to the set before it is put in place: grading.
-        decisions: What puts people's decisions about the earlier set in the folder into the new one, last of all.
-        refresh: Whether the set in the folder is made again, whatever its settings.
+        decisions: Callback that re-applies review decisions to the new set, last of all.
+        refresh: Rebuild even if the settings differ.
         paths: The paths of the documents as they were given.
 
     Raises:
@@ -159,41 +159,41 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         writer, replace=replace or refresh, graded=finish is not None, reviewed=decisions is not None
     )
 
-    def retreat(unfit: ModelUnfit) -> tuple[Config, Opened] | None:
-        other = writers[-1].instead()
-        if other is None:
+    def fallback(unfit: ModelUnfit) -> tuple[Config, WriterFactory] | None:
+        writer = writers[-1].instead()
+        if writer is None:
             return None
         how = "From here on the model is asked in short (prompt_style short)."
         progress.note(Message("{}. {}", unfit.message, how))
-        writers.append(other)
-        return other.config, functools.partial(_fitted, other, progress=progress)
+        writers.append(writer)
+        return writer.config, functools.partial(_fitted, writer, progress=progress)
 
     _preload(writer, folder)
-    with folder.replacing(policy) as place:
+    with folder.replacing(policy) as draft:
         run = Run(
             config=config,
             found=found,
-            place=place,
+            draft=draft,
             progress=progress,
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
-            retreat=retreat,
+            fallback=fallback,
             earlier=None if from_scratch else EarlierLines.of(folder, policy.settings),
             grades_stay=finish is None,
         )
         await walk(run, until="chunk")
-        run.renewal = None if from_scratch else renewal_of(folder, place, refresh=refresh)
+        run.renewal = None if from_scratch else renewal_of(folder, draft, refresh=refresh)
         await walk(run, after="chunk", until="generate")
         if run.renewal is None or finish is not None or not run.renewal.is_settled(run.drawn):
             await walk(run, after="generate", until="assemble")
             config, writer = with_personas(run.config, run.personas), writers[-1]
-            place.write_settings(config.shaping())
+            draft.write_settings(config.shaping())
             manifest = _manifest(run, config, writer, paths)
             for change in (finish, decisions):
-                manifest = manifest if change is None else await change(place, manifest)
-            for line in folder.set_runs_aside(place) if from_scratch else ():
+                manifest = manifest if change is None else await change(draft, manifest)
+            for line in folder.set_runs_aside(draft) if from_scratch else ():
                 progress.note(line)
-            place.finish(manifest, Making("refresh" if refresh else "build"))
+            draft.finish(manifest, Making("refresh" if refresh else "build"))
     return _result(run, config, folder.manifest())
 
 
@@ -214,12 +214,12 @@ def _preload(writer: Writer, folder: GoldFolder) -> None:
         preload(ModelSettings.of(writer.config.model) if isinstance(writer, ModelWriter) else None)
 
 
-def renewal_of(folder: GoldFolder, place: Draft, *, refresh: bool) -> Renewal | None:
+def renewal_of(folder: GoldFolder, draft: Draft, *, refresh: bool) -> Renewal | None:
     """Return what is done with the set in a folder: nothing for a build whose documents are as they were.
 
     Args:
         folder: The folder.
-        place: The draft with the documents and chunks of today.
+        draft: The draft with the documents and chunks of today.
         refresh: As in `build`.
 
     Raises:
@@ -235,7 +235,7 @@ def renewal_of(folder: GoldFolder, place: Draft, *, refresh: bool) -> Renewal | 
         renewal = Renewal(Base.of(folder), check_renewable(folder))
     except InputError:
         return None
-    return renewal if renewal.manifest.renewed is not None or not renewal.has_same_texts(place) else None
+    return renewal if renewal.manifest.renewed is not None or not renewal.has_same_texts(draft) else None
 
 
 def _manifest(run: Run, config: Config, writer: Writer, paths: Sequence[str]) -> Manifest:
@@ -249,7 +249,7 @@ def _manifest(run: Run, config: Config, writer: Writer, paths: Sequence[str]) ->
         kinds=run.kinds,
         difficulty=run.selected(),
     ).model_copy(update={"paths": list(paths)})
-    return manifest if run.renewal is None else run.renewal.entered(manifest, run.drawn, run.place, run.grades_stay)
+    return manifest if run.renewal is None else run.renewal.entered(manifest, run.drawn, run.draft, run.grades_stay)
 
 
 def _result(run: Run, config: Config, manifest: Manifest) -> Result:
@@ -264,7 +264,7 @@ def _result(run: Run, config: Config, manifest: Manifest) -> Result:
 
 @contextlib.asynccontextmanager
 async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progress) -> AsyncIterator[Writing]:
-    """Open the writer for a corpus and show how far it has read it."""
+    """Open the writer for a corpus and show the progress of reading it."""
     async with contextlib.AsyncExitStack() as stack:
         with progress.stage("fit", len(chunks)) as step:
             load_languages()
@@ -297,14 +297,14 @@ async def plan(
     run = Run(
         config=config,
         found=found,
-        place=Draft(place),
+        draft=Draft(place),
         progress=progress,
         accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
         opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),
         earlier=EarlierLines.of(folder, config.shaping()) if folder else None,
     )
     await walk(run, until="chunk")
-    run.renewal = renewal_of(folder, run.place, refresh=refresh) if folder else None
+    run.renewal = renewal_of(folder, run.draft, refresh=refresh) if folder else None
     if writing is None and run.renewal is None:
         return Drawn(), None
     await walk(run, after="chunk", until="generate")

@@ -1,4 +1,4 @@
-"""What the stages of a build do, top to bottom, and what they pass on; `flow` walks them."""
+"""The stage functions and the state they share; `flow` walks them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
 UP_TO = 300
 """How many queries are drawn if no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
 
-Opened: TypeAlias = Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[Writing]]
+WriterFactory: TypeAlias = Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[Writing]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,21 +73,21 @@ class Run:
     Args:
         config: The configuration.
         found: The files to read.
-        place: Where the set is written.
+        draft: Where the set is written.
         progress: Shows how far the run is.
         accept: Takes the documents, or refuses those of another corpus.
         opened: Opens who writes the queries, for a corpus.
-        retreat: Returns the configuration and the opener of who writes if the first replies are useless, or None.
+        fallback: Returns the fallback configuration and writer, or None.
         renewal: What is kept of the set before, None if the set is built from nothing.
     """
 
     config: Config
     found: Found
-    place: Draft
+    draft: Draft
     progress: Progress
     accept: Callable[[RecordFile[Document]], None]
-    opened: Opened
-    retreat: Callable[[ModelUnfit], tuple[Config, Opened] | None] = lambda _: None
+    opened: WriterFactory
+    fallback: Callable[[ModelUnfit], tuple[Config, WriterFactory] | None] = lambda _: None
     renewal: Renewal | None = None
     earlier: EarlierLines | None = None
     """What can be copied of the set in the folder."""
@@ -173,7 +173,7 @@ async def load(run: Run) -> Counts:
             on_left_out=shared.append,
             on_encodings=read.append,
         )
-        run.documents = run.place.documents.write(counted(texts, step))
+        run.documents = run.draft.documents.write(counted(texts, step))
     skips.tell_others()
     left_out, encodings = next(iter(shared), LeftOut(0)), next(iter(read), Encodings())
     for note in (*left_out.notes(), *encodings.notes()):
@@ -217,12 +217,12 @@ async def chunk(run: Run) -> Counts:
             seed, ready = run.config.generate.seed, run.config.documents.no_chunk
             pieces = Pieces(workers, settings.size, settings.overlap_characters, seed, ready)
             lines = pieces.lines(run.documents, on_failure=skips, advance=step.advance)
-            run.chunks = run.place.chunks.write(lines)
+            run.chunks = run.draft.chunks.write(lines)
             run.looked_at = pieces.traits()
         elif run.earlier is None:
-            run.chunks = run.place.chunks.write(cut(counted(run.documents, step)))
+            run.chunks = run.draft.chunks.write(cut(counted(run.documents, step)))
         else:
-            run.chunks = run.place.chunks.write(run.earlier.cut(run.documents, cut, step.advance))
+            run.chunks = run.draft.chunks.write(run.earlier.cut(run.documents, cut, step.advance))
     skips.tell_others()
     run.books.failures.extend(skips.failures)
     return Counts(read=count, written=count - skips.count, failed=skips.count)
@@ -239,7 +239,7 @@ async def choose(run: Run) -> Counts:
         with workers_for(run.config) as workers:
             look_at_chunks(run.chunks, known, workers, seed=seed, ready=ready, advance=step.advance)
         run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known)
-    run.place.traits.write_bytes(run.selection.traits.packed())
+    run.draft.traits.write_bytes(run.selection.traits.packed())
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
     return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
 
@@ -250,19 +250,19 @@ async def generate(run: Run) -> Counts:
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
     """
     if run.renewal is not None:
-        run.renewal.look(run.place, run.earlier)
+        run.renewal.look(run.draft, run.earlier)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
     try:
         await _draw(run)
     except ModelUnfit as unfit:
-        instead = run.retreat(unfit)
+        instead = run.fallback(unfit)
         if instead is None:
             raise
         run.config, run.opened = instead
         await _draw(run)
     drawn, eligible = run.drawn, len(run.selection.order)
-    run.place.candidates.write(drawn.candidates)
+    run.draft.candidates.write(drawn.candidates)
     run.books.failures.extend(drawn.failures)
     return Counts(
         read=eligible + drawn.groups_drawn,
@@ -278,7 +278,7 @@ def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
     run.generator = renewal.earlier_generator()
     run.drawn = renewal.standing.joined(Drawn())
     run.kinds = renewal.kinds()
-    run.place.candidates.write(run.drawn.candidates)
+    run.draft.candidates.write(run.drawn.candidates)
     eligible = len(run.selection.order)
     return Counts(read=eligible, written=0, unused=eligible)
 
@@ -301,7 +301,7 @@ async def _draw(run: Run) -> None:
                 advance=step.advance,
                 trial=None if writing.at_once or run.standing.every else trial_of(config),
                 levels=run.levels,
-                fills=bool(run.standing.every),
+                has_kept_queries=bool(run.standing.every),
             )
             async with calls_shown(writing, step, run.progress):
                 await _draw_by_kind(run, drawing, writing)
@@ -388,10 +388,10 @@ async def check(run: Run) -> Counts:
         held_out = [query for query in drawn.queries if query.masked or query.masked_titles]
         meter = run.levels.meter if run.levels is not None else _meter(run, held_out)
         drawn.queries[:] = meter.measured(drawn.queries, drawn.positions)
-    run.place.queries.write(drawn.queries)
+    run.draft.queries.write(drawn.queries)
     if drawn.unanswerable:
-        run.place.unanswerable_judgments.write(drawn.judgments)
-    run.place.rejections.write(drawn.rejections)
+        run.draft.unanswerable_judgments.write(drawn.judgments)
+    run.draft.rejections.write(drawn.rejections)
     return Counts(
         read=len(drawn.candidates),
         written=len(drawn.queries) + len(drawn.unanswerable),
@@ -422,7 +422,7 @@ async def assemble(run: Run) -> Counts:
     lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else made
     metadata = described(run.config, run.drawn, run.generator, run.selected())
     if run.renewal is not None:
-        run.renewal.write_retired(run.place)
+        run.renewal.write_retired(run.draft)
         metadata |= run.renewal.metadata(judged=graded)
-    run.place.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived, lines))
+    run.draft.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived, lines))
     return Counts(read=len(queries), written=len(queries))

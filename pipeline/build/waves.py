@@ -35,7 +35,7 @@ B = TypeVar("B")
 LOWEST_EXPECTED_YIELD = 0.25
 """Queries per chunk that a wave counts on at least: it has at most four times as many chunks as queries are missing."""
 
-HOPELESS = 50
+MAX_CHUNKS_WITHOUT_QUERY = 50
 """Stop after this many failed chunks when none succeeded, or twice as many rejections when no query was accepted."""
 
 
@@ -51,7 +51,7 @@ class Drawing:
         chunks: The chunks of the corpus.
         generator: Writes queries.
         brief: Says what to ask about a chunk.
-        cluster_of: Names the near-duplicates of a chunk, by positions.
+        cluster_of: Returns the positions of a chunk's near-duplicates.
         critics: Score queries, if asked to.
         concurrency: How many chunks are worked on at once.
         advance: Is told when a chunk is done.
@@ -59,7 +59,7 @@ class Drawing:
         kinds: Says what to ask about each chunk and counts what is there; None leaves it to ``brief``.
         checks: Compare queries with those of the set so far; None for an empty set.
         levels: Say how hard the query about each chunk should be; None leaves it open.
-        fills: Whether the set holds queries already, so that it does not matter if nothing is accepted here.
+        has_kept_queries: Allow zero accepted queries, because the set already has some.
     """
 
     chunks: Stored[Chunk]
@@ -73,7 +73,7 @@ class Drawing:
     kinds: PassageKinds | None = None
     checks: SetChecks | None = None
     levels: LevelShares | None = None
-    fills: bool = False
+    has_kept_queries: bool = False
     _asked: dict[str, QueryKind] = field(default_factory=dict, init=False)
     _levels_asked: dict[str, Level] = field(default_factory=dict, init=False)
 
@@ -89,7 +89,8 @@ class Drawing:
             ModelUnavailable: No call can work now, or every call failed; the answers so far are in the store.
             ModelUnfit: The first replies are useless.
         """
-        drawn, checks = Drawn(), self.checks or SetChecks(target=target)
+        drawn = Drawn()
+        checks = self.checks or SetChecks(target=target)
         while drawn.accepted < target and drawn.chunks_drawn < len(order) and drawn.limit is None:
             rate = drawn.accepted / drawn.chunks_drawn if drawn.chunks_drawn else per_chunk
             missing = target - drawn.accepted
@@ -97,7 +98,7 @@ class Drawing:
             wave = [int(position) for position in order[drawn.chunks_drawn : drawn.chunks_drawn + size]]
             self._plan(wave)
             await self._draw_wave(wave, drawn, checks, target)
-            self._take_back(drawn, checks, target)
+            self._reclaim_levels(drawn, checks, target)
         self._close_levels(drawn, checks, target)
         self._close_reserve(drawn, checks, target)
         if self.trial is not None and not drawn.accepted and drawn.limit is None:
@@ -115,7 +116,7 @@ class Drawing:
         if self.levels is not None:
             self._levels_asked.update(self.levels.asked(chunk_ids))
 
-    def _take_back(self, drawn: Drawn, checks: SetChecks, target: int) -> None:
+    def _reclaim_levels(self, drawn: Drawn, checks: SetChecks, target: int) -> None:
         """Give up the levels that are not reached, and take candidates that were set aside for the room this makes."""
         if self.levels is None:
             return
@@ -124,13 +125,13 @@ class Drawing:
             if drawn.accepted >= target:
                 self.levels.aside.append(outcome)
             else:
-                self._settle(drawn, outcome, checks, target, last=True)
+                self._record(drawn, outcome, checks, target, last=True)
 
     def _close_levels(self, drawn: Drawn, checks: SetChecks, target: int) -> None:
-        """Fill the set with what was set aside, and enter the rest as rejections."""
+        """Accept deferred candidates up to the target; reject the rest."""
         if self.levels is not None:
             self.levels.open()
-            self._take_back(drawn, checks, target)
+            self._reclaim_levels(drawn, checks, target)
             self.levels.reject_rest(drawn)
 
     def _close_reserve(self, drawn: Drawn, checks: SetChecks, target: int) -> None:
@@ -143,19 +144,19 @@ class Drawing:
                 drawn.rejections.append(rejection(outcome.finding or outcome.first_finding, outcome.candidate))
                 continue
             first = Outcome(outcome.position, outcome.brief, outcome.proposed, outcome.proposed)
-            self._settle(drawn, first, checks, target, last=True)
+            self._record(drawn, first, checks, target, last=True)
 
-    def _check_hope(self, drawn: Drawn) -> None:
+    def _stop_if_hopeless(self, drawn: Drawn) -> None:
         """Stop when more chunks would only cost more.
 
         Raises:
             ModelUnavailable: Each of the first chunks failed, or every query a model wrote about them was rejected.
         """
-        if drawn.chunks_failed == drawn.chunks_drawn == HOPELESS:
-            raise ModelUnavailable(f"each of the first {HOPELESS} chunks failed, {_last(drawn)}")
-        if self.fills or drawn.accepted or drawn.reserve:
+        if drawn.chunks_failed == drawn.chunks_drawn == MAX_CHUNKS_WITHOUT_QUERY:
+            raise ModelUnavailable(f"each of the first {MAX_CHUNKS_WITHOUT_QUERY} chunks failed, {_last(drawn)}")
+        if self.has_kept_queries or drawn.accepted or drawn.reserve:
             return
-        if len(drawn.rejections) >= 2 * HOPELESS and self.generator.evidence_level == "model":
+        if len(drawn.rejections) >= 2 * MAX_CHUNKS_WITHOUT_QUERY and self.generator.evidence_level == "model":
             rule, count = Counter(item.filter for item in drawn.rejections).most_common(1)[0]
             raise ModelUnavailable(
                 f"no query from the first {drawn.chunks_drawn} chunks was accepted, most often because of the rule "
@@ -168,10 +169,10 @@ class Drawing:
 
         def take(result: ChunkResult) -> None:
             self._try(result)
-            outcomes = self._book(drawn, result)
-            again.extend(item for item in outcomes if not self._settle(drawn, item, checks, target, last=False))
+            outcomes = self._count(drawn, result)
+            again.extend(item for item in outcomes if not self._record(drawn, item, checks, target, last=False))
             if not again:
-                self._check_hope(drawn)
+                self._stop_if_hopeless(drawn)
 
         trial = self.trial
         ahead = None if trial is None else lambda: trial.next
@@ -180,7 +181,7 @@ class Drawing:
             self._reword,
             again,
             limit=self.concurrency,
-            take=lambda outcome: self._settle(drawn, outcome, checks, target, last=True),
+            take=lambda outcome: self._record(drawn, outcome, checks, target, last=True),
         )
 
     def _try(self, result: ChunkResult) -> None:
@@ -192,8 +193,8 @@ class Drawing:
         elif not result.outcomes:
             self.trial.take(None)
         else:
-            own = [one for one in result.outcomes if one.planned or one.proposed.generator == self.generator.name]
-            faults = [fault_of(one.finding, (one.proposed, one.candidate), one.brief.chunk) for one in own]
+            own = [item for item in result.outcomes if item.planned or item.proposed.generator == self.generator.name]
+            faults = [fault_of(item.finding, (item.proposed, item.candidate), item.brief.chunk) for item in own]
             self.trial.take(None if not own else "" if not all(faults) else faults[0])
         self.trial.check()
 
@@ -260,15 +261,15 @@ class Drawing:
             return
         outcome.first_finding = finding
         try:
-            other = await self.generator.rewrite(outcome.brief, outcome.candidate, finding.complaint)
+            rewritten = await self.generator.rewrite(outcome.brief, outcome.candidate, finding.complaint)
         except (CallFailed, LimitReached) as error:
             outcome.failure = failure_of("rewrite", outcome.brief.chunk.chunk_id, error)
             return
         except NotAsked:
             outcome.candidate, outcome.finding, outcome.planned = stand_in(outcome.brief, 0), None, True
             return
-        if other is not None and _keeps_evidence(other, outcome.candidate):
-            outcome.candidate = other.model_copy(update={"first_text": outcome.candidate.text})
+        if rewritten is not None and _keeps_evidence(rewritten, outcome.candidate):
+            outcome.candidate = rewritten.model_copy(update={"first_text": outcome.candidate.text})
             outcome.finding = self._check(outcome)
 
     async def _steer(self, outcome: Outcome) -> None:
@@ -307,7 +308,7 @@ class Drawing:
             score = scores[low[0]]
             outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
-    def _book(self, drawn: Drawn, result: ChunkResult) -> list[Outcome]:
+    def _count(self, drawn: Drawn, result: ChunkResult) -> list[Outcome]:
         """Count the result of one chunk and return its candidates' outcomes."""
         outcomes = result.outcomes
         end = result.end
@@ -332,14 +333,14 @@ class Drawing:
             self.kinds.tried(outcome.candidate for outcome in outcomes)
         return outcomes
 
-    def _count(self, outcome: Outcome) -> None:
+    def _count_kept(self, outcome: Outcome) -> None:
         if self.kinds is not None:
             self.kinds.count(outcome.candidate)
         if self.levels is not None:
             self.levels.count(outcome)
 
-    def _settle(self, drawn: Drawn, outcome: Outcome, checks: SetChecks, target: int, *, last: bool) -> bool:
-        """Enter one candidate as query, rejection or failure; return False if it may still be reworded."""
+    def _record(self, drawn: Drawn, outcome: Outcome, checks: SetChecks, target: int, *, last: bool) -> bool:
+        """Record the candidate; return False if it may be rewritten."""
         candidate, chunk = outcome.candidate, outcome.brief.chunk
         if outcome.failure is not None:
             if self._may_fall_back(outcome):
@@ -355,7 +356,7 @@ class Drawing:
             return True
         if outcome.finding is None and outcome.planned:
             drawn.planned += 1
-            self._count(outcome)
+            self._count_kept(outcome)
             return True
         context = CheckContext.of(chunk, candidate, outcome.brief)
         if outcome.finding is None:
@@ -365,7 +366,7 @@ class Drawing:
         if outcome.finding is None:
             drawn.queries.append(accepted(candidate, context))
             drawn.positions.append((outcome.position,))
-            self._count(outcome)
+            self._count_kept(outcome)
         elif self._may_fall_back(outcome):
             drawn.reserve.append(outcome)
         else:

@@ -17,7 +17,7 @@ from goldbench.pipeline.llm.catalogue import ModelFile
 from goldbench.pipeline.llm.local.machine import check_graphics
 from goldbench.pipeline.llm.local.model_file import find_model
 from goldbench.pipeline.llm.prices import added, check_price
-from goldbench.pipeline.llm.server_settings import OPENAI_KEY, FEW_PARAMETERS, ModelSettings, is_loopback
+from goldbench.pipeline.llm.server_settings import FEW_PARAMETERS, OPENAI_KEY, ModelSettings, is_loopback
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import (
@@ -109,8 +109,8 @@ class ModelWriter:
             self._prompts[GRADE_MANY] = prompt_of(YES_NO, config.generate.prompts)
         self.prompts = {prompt.id: prompt.sha256 for prompt in self._prompts.values()}
         settings = ModelSettings.of(config.model)
-        place = "on this machine" if settings.file else f"at {settings.shown_url()}"
-        author = f"written by {config.model.name} {place}"
+        server = "on this machine" if settings.file else f"at {settings.shown_url()}"
+        author = f"written by {config.model.name} {server}"
         if replay:
             author = f"replayed from stored answers of {config.model.name}"
         self.announcement = f"Queries are {author}{reason}; answers: {answers}."
@@ -221,7 +221,7 @@ class ModelWriter:
         return {**earlier, **self._usage, **both}
 
     def instead(self) -> ModelWriter | None:
-        """Return the writer that asks in short, None if the user chose the way of asking."""
+        """Return the writer that asks in short, None if the user chose the prompt style."""
         if not self.may_change:
             return None
         generate = self.config.generate.model_copy(update={"prompt_style": PromptStyle.SHORT})
@@ -357,7 +357,7 @@ async def writer_for(
 
 
 def with_local_models(config: Config, *, runs: bool = True) -> Config:
-    """Return the configuration with models that this machine runs by the names under which they are recorded.
+    """Replace local model aliases by their recorded names.
 
     Args:
         config: The configuration.
@@ -393,7 +393,7 @@ def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyT
 
     Args:
         config: The configuration.
-        earlier: The settings of an earlier set; the way that its trial chose for the same model is taken again.
+        earlier: Settings of an earlier set; reuse the prompt style chosen for this model last time.
     """
     if config.generate.prompt_style is not PromptStyle.AUTO:
         return config

@@ -159,7 +159,7 @@ def _run(order: BuildOrder, place: Draft, home: GoldFolder, progress: Progress) 
     return Run(
         config=order.config,
         found=order.found,
-        place=place,
+        draft=place,
         progress=progress,
         accept=(lambda _: None) if order.replace else home.check_same_corpus,
         opened=_nobody,
@@ -172,7 +172,7 @@ def _nobody(_: RecordFile[Chunk]) -> AbstractAsyncContextManager[Writing]:
 
 def _write(run: Run, drawn: UsersQueries) -> None:
     """Write a set without a query, and the queries of the log, which wait for a label."""
-    place, config = run.place, run.config
+    place, config = run.draft, run.config
     language = language_of(run.chunks)
     place.queries.write([])
     place.unlabelled.write(

@@ -60,7 +60,7 @@ class _Item:
     request: ChatRequest[Any]
     line: bytes
     answer: bytes
-    found: asyncio.Future[dict[str, Any]]
+    reply: asyncio.Future[dict[str, Any]]
     reservation: Reservation | None = None
     is_sent: bool = False
     """Whether the server may work on it, and bill it."""
@@ -124,8 +124,8 @@ class Batch:
         item = _Item(request, line, answer, asyncio.get_running_loop().create_future())
         self._enqueue([item])
         try:
-            found = await item.found
-            return answered(request, found, headers={}, model=self._settings.name, prices=self._prices)
+            body = await item.reply
+            return answered(request, body, headers={}, model=self._settings.name, prices=self._prices)
         except CallFailed as failed:
             failed.at(request.stage)
             raise
@@ -141,7 +141,7 @@ class Batch:
 
     def _leave(self) -> None:
         self._timer = None
-        items, self._waiting = [item for item in self._waiting if not item.found.done()], []
+        items, self._waiting = [item for item in self._waiting if not item.reply.done()], []
         self._spawn(self._start(items), items)
 
     def _spawn(self, work: Coroutine[Any, Any, None], items: Sequence[_Item]) -> None:
@@ -172,7 +172,7 @@ class Batch:
         """Return the lines that the caps allow, in as many batches as they need; the others wait or fail."""
         batches: list[tuple[list[bytes], list[_Item]]] = []
         size = 0
-        for place, item in enumerate(items):
+        for position, item in enumerate(items):
             most = self._most(item)
             try:
                 fits = self._budget.check(most)
@@ -180,7 +180,7 @@ class Batch:
                 self._fail(item, error)
                 continue
             if not fits:  # batches under way may turn out to cost less than was set aside for them
-                self._waiting += items[place:]
+                self._waiting += items[position:]
                 break
             item.reservation = self._budget.reserve(most)
             item.is_sent = False
@@ -292,8 +292,8 @@ class Batch:
         self._lessons.compare(reported, words(item.request))
         self._charge(item, reported)
         await self._lessons.settle(item.dialect)
-        if not item.found.done():
-            item.found.set_result(body)
+        if not item.reply.done():
+            item.reply.set_result(body)
 
     def _problem(self, item: _Item, line: Line) -> ModelError | None:
         """Return why a line is not asked again, None where it is."""
@@ -310,12 +310,12 @@ class Batch:
         return CallFailed("batch", f"{what} ({item.rounds} batches)", attempts=item.rounds)
 
     def _refusal(self, item: _Item, line: Line) -> CallFailed | None:
-        said = line.error
-        if is_filtered(said):
+        error = line.error
+        if is_filtered(error):
             return AnswerRejected("content-filter", CONTENT_FILTER)
-        if self._lessons.learn(item.dialect or self._lessons.dialect, said):
+        if self._lessons.learn(item.dialect or self._lessons.dialect, error):
             return None
-        return ParameterRefused(line.status, said)
+        return ParameterRefused(line.status, error)
 
     async def _again(self, items: list[_Item]) -> None:
         await self._book.forget(item.line for item in items)
@@ -329,8 +329,8 @@ class Batch:
             self._fail(item, problem)
 
     def _fail(self, item: _Item, problem: Exception) -> None:
-        if not item.found.done():
-            item.found.set_exception(problem)
+        if not item.reply.done():
+            item.reply.set_exception(problem)
 
     def _most(self, item: _Item) -> Usage:
         """Return the most that a question may cost as it would be sent now."""

@@ -133,14 +133,14 @@ async def open_model(
             gate.resize(1)
             local = await opened.enter_async_context(open_local(settings, gate.resize))
             lessons = await Lessons.recall(settings, answers)
-            gate.prove()
+            gate.mark_ready()
             chat = _single_calls(local, gate, lessons, answers)
         else:
             check_price(settings)
             wire = await opened.enter_async_context(open_wire(settings))
             lessons = await Lessons.recall(settings, answers, cautious=batch is not None, anew=anew)
             if lessons.settled:
-                gate.prove()
+                gate.mark_ready()
             if batch is None:
                 chat = _single_calls(wire, gate, lessons, None if anew else answers)
             else:

@@ -114,7 +114,7 @@ class Gate:
         self._alone_until = 0.0
         self._proven = False
         self._closed: str | None = None
-        self._flying: dict[Ticket, None] = {}
+        self._in_flight: dict[Ticket, None] = {}
         self._queue: deque[tuple[Ticket, asyncio.Future[None]]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._waits_until = 0.0
@@ -138,7 +138,7 @@ class Gate:
             ModelUnavailable: The server is gone for good, or has refused every call.
         """
         ticket = Ticket(label, most)
-        if not self._queue and self._hold_s(ticket) == 0:
+        if not self._queue and self._delay_s(ticket) == 0:
             self._admit(ticket)
             return ticket
         ticket.waited = True
@@ -162,7 +162,7 @@ class Gate:
             cost: What it cost, None if nothing was sent.
         """
         now, cause = time.monotonic(), ending.cause if ending else None
-        del self._flying[ticket]
+        del self._in_flight[ticket]
         if ending is not None:
             self._done += cause is None
             self._failed += cause is not None
@@ -188,14 +188,14 @@ class Gate:
         self._closed = self._closed or reason
         self._pump()
 
-    def refused(self, label: str, reason: str) -> None:
-        """Take in that the server refused a call for good; close the gate when it refused all of several."""
+    def report_refusal(self, label: str, reason: str) -> None:
+        """Record a permanent refusal; close the gate when the server refused all of several calls."""
         self._refused.add(label)
         if not self._done and len(self._refused) >= REFUSALS_BEFORE_END:
             self.close(Message("{}; each of the first {} calls ended like this", reason, len(self._refused)))
 
-    def put_off(self, label: str, seconds: float) -> None:
-        """Take in that the server asked a call to wait longer than a run waits; close the gate at the second in a row.
+    def report_long_wait(self, label: str, seconds: float) -> None:
+        """Record a longer wait than a run waits; close the gate at the second in a row.
 
         Args:
             label: The call.
@@ -208,8 +208,8 @@ class Gate:
             )
         self._put_off = label
 
-    def gave_up(self, seconds: float) -> None:
-        """Take in that a call was given up after several time-outs; close the gate if no call was ever answered.
+    def report_timeout(self, seconds: float) -> None:
+        """Record that a call ended after several time-outs; close the gate if no call was ever answered.
 
         Args:
             seconds: The longest time that the call was given.
@@ -227,16 +227,16 @@ class Gate:
         self._width = Width(calls)
         self._pump()
 
-    def prove(self) -> None:
-        """Take in that the server's dialect is known, so that no call has to go ahead alone."""
+    def mark_ready(self) -> None:
+        """Record that the server's dialect is known, so that no call has to go ahead alone."""
         self._proven = True
 
     def snapshot(self) -> Snapshot:
         """Return the state of the calls."""
         now = time.monotonic()
-        oldest = itertools.islice(self._flying, _OLDEST_SHOWN)
+        oldest = itertools.islice(self._in_flight, _OLDEST_SHOWN)
         return Snapshot(
-            in_flight=len(self._flying),
+            in_flight=len(self._in_flight),
             done=self._done,
             failed=self._failed,
             tokens=self.budget.tokens,
@@ -254,19 +254,19 @@ class Gate:
                 self._queue.popleft()
                 continue
             try:
-                hold_s = self._hold_s(ticket)
+                delay_s = self._delay_s(ticket)
             except Exception as error:  # noqa: BLE001 - the call that waits gets it
                 self._queue.popleft()
                 future.set_exception(error)
                 continue
-            if hold_s:
-                self._set_timer(hold_s)
+            if delay_s:
+                self._set_timer(delay_s)
                 return
             self._queue.popleft()
             self._admit(ticket)
             future.set_result(None)
 
-    def _hold_s(self, ticket: Ticket) -> float:
+    def _delay_s(self, ticket: Ticket) -> float:
         """Return 0 when the call may go now, else the seconds until the next check (inf: when a call comes back)."""
         now = time.monotonic()
         if self._closed is not None:
@@ -276,28 +276,28 @@ class Gate:
         if gone is not None:
             raise ModelUnavailable(f"{self.settings.shown_url()}: {_gone(self._last_fault, gone, self.how_asked())}")
         fits = self.budget.check(ticket.most)
-        flying = len(self._flying)
-        if not fits or flying >= self._width.now or (self.circuit.is_open and flying):
+        in_flight = len(self._in_flight)
+        if not fits or in_flight >= self._width.now or (self.circuit.is_open and in_flight):
             return math.inf
         if self.circuit.is_open and self.circuit.next_try > now:
             return min(self.circuit.next_try - now, max(0.001, self.circuit.gives_up_in_s(now)))
-        if flying and not self._proven and self._alone_until > now:
+        if in_flight and not self._proven and self._alone_until > now:
             return self._alone_until - now
         return self._rates.wait_s(ticket.most.tokens, now)
 
     def _admit(self, ticket: Ticket) -> None:
         now = time.monotonic()
         ticket.since = now
-        if not self._flying:
+        if not self._in_flight:
             self._alone_until = now + self._head_start_s
         ticket.number = self._rates.spend(ticket.most.tokens, now)
         ticket.reservation = self.budget.reserve(ticket.most)
-        self._flying[ticket] = None
+        self._in_flight[ticket] = None
 
-    def _set_timer(self, hold_s: float) -> None:
+    def _set_timer(self, delay_s: float) -> None:
         left = self.budget.remaining_s()
-        self._waits_until = time.monotonic() + hold_s if hold_s < math.inf else 0.0
-        seconds = hold_s if left is None else min(hold_s, max(0.0, left))
+        self._waits_until = time.monotonic() + delay_s if delay_s < math.inf else 0.0
+        seconds = delay_s if left is None else min(delay_s, max(0.0, left))
         if seconds == math.inf:
             return
         loop = asyncio.get_running_loop()

@@ -100,9 +100,9 @@ class Admission:
         if isinstance(error, ModelUnavailable):
             self._gate.close(error.message)
         elif isinstance(error, CallFailed) and not isinstance(error, AnswerRejected):
-            self._gate.refused(label, error.message)
+            self._gate.report_refusal(label, error.message)
         elif isinstance(error, ExchangeFailed) and error.kind == "not-json":
-            self._gate.refused(label, f"{self._gate.settings.shown_url()}: {NOT_JSON}")
+            self._gate.report_refusal(label, f"{self._gate.settings.shown_url()}: {NOT_JSON}")
 
 
 def _ending(outcome: HasReply | Exception | None) -> Ending | None:

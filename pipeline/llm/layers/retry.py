@@ -70,10 +70,10 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
     meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
     attempts = max(1, patience.attempts)
     if failed.kind == "timeout":
-        gate.gave_up(failed.after_s)
+        gate.report_timeout(failed.after_s)
         meaning = f"no answer came within {failed.after_s:g} s"
     if failed.kind == "rate-limit" and failed.retry_after_s and patience.is_too_long:
-        gate.put_off(label(), failed.retry_after_s)
+        gate.report_long_wait(label(), failed.retry_after_s)
         meaning = f"the server asks to wait {failed.retry_after_s:,.0f} s (HTTP 429)"
     tried = gate.how_asked() if failed.kind.startswith("http-") else ""
     message = f"{label()}: {meaning}{tried} ({amount(attempts, 'attempt')})"

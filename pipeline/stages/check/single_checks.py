@@ -207,7 +207,7 @@ def leak(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def copied(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query that copies six or more words in a row; if the model is asked in short, ten or all of its words."""
+    """Reject a query that copies six words in a row; ten, or all of its own, if the model is asked in short."""
     run = copied_run(candidate.text, context.indexed_text)
     whole = run >= sum(weight for _, weight in weighted_terms(candidate.text))
     if run < (SHORTEST_COPIED_RUN if context.own_words or whole else LONGEST_COPIED_RUN):
