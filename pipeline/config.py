@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from goldbench.pipeline.errors import ConfigError, Message, Parameter, joined, plain_file
 from goldbench.pipeline.llm.server_settings import OPENAI, Model, holds_key
 from goldbench.pipeline.stages.critique import Critic
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import shell_command, shown
 from goldbench.pipeline.text.suggestion import did_you_mean, language_meant
 from goldbench.schemas.corpus import TitleUse
 from goldbench.schemas.query import Constraints, Level, QueryKind, QueryStyle
@@ -515,7 +515,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(plain_file(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(
-            path, [Message("file not found; correct {config=}, or write a file with goldbench init")]
+            path, [Message("file not found; correct {config=}, or write a file with {}", shell_command("init"))]
         ) from None
     except IsADirectoryError:
         raise ConfigError(path, ["is a folder; give a configuration file"]) from None

@@ -202,8 +202,19 @@ def test_help_is_short_and_in_the_words_of_its_readers(words: str) -> None:
     assert [phrase for phrase in SPOKEN if re.search(phrase, told)] == []
 
 
-def test_only_the_command_line_spells_options() -> None:
-    """Everything else names parameters, see ``errors.Message``; ``foreign`` are options of other programs."""
+def test_only_the_command_line_spells_options_and_commands() -> None:
+    """Everything else names parameters, see ``errors.Message``, and calls ``shell_command`` for a command.
+
+    ``foreign`` are options of other programs; ``titles`` name what made a thing, and ask nobody to run it.
+    """
+    titles = (
+        "goldbench gate",
+        "::notice title=goldbench gate",
+        "goldbench score",
+        "# Settings of goldbench",
+        "Retrieval systems that goldbench",
+    )
+    called = "|".join({name.split()[-1] for name, _ in commands()})
     foreign = {"--no-deps", "--max-model-len", "--goldbench-set", "--goldbench-write-baselines"}
     found = []
     for path in (path for path in modules() if path.parts[0] == "pipeline" and path.parts[1] != "cli"):
@@ -213,6 +224,8 @@ def test_only_the_command_line_spells_options() -> None:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
                 options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", node.value)) - foreign
                 found += [f"{path}:{node.lineno}: {option}" for option in sorted(options)]
+                if re.search(rf"goldbench (?:{called})\b", node.value) and not node.value.startswith(titles):
+                    found.append(f"{path}:{node.lineno}: {node.value[:60]}")
     assert found == []
 
 

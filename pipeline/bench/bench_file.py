@@ -21,6 +21,7 @@ from goldbench.pipeline.score.demands import naming
 from goldbench.pipeline.systems import resolve
 from goldbench.pipeline.systems.resolution import SYSTEM
 from goldbench.pipeline.text.asked_query import Conversation
+from goldbench.pipeline.text.display import shell_command
 from goldbench.schemas.experiment import PublishedRow
 from goldbench.schemas.record import ID_PATTERN, Record
 
@@ -232,7 +233,7 @@ def _measures(file: BenchFile, level: int, problems: _Problems) -> list[Measure]
     with problems.noted("measures"):
         found = tuple(parse_measures(file.measures, cutoffs=cutoffs, rel=level))
     if any(one.family == "all" for one in found):
-        problems.append("measures: all@k is not measured here; score the runs with goldbench score")
+        problems.append(f"measures: all@k is not measured here; score the runs with {shell_command('score')}")
     return [one for one in found if one.family != "judged"]
 
 

@@ -29,7 +29,7 @@ from goldbench.schemas.query import Query, RetiredQuery
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
 OF_USERS = "holds users' queries: give the documents and the log again, with " + shell_command("build", queries_from="")
-RECHUNKED = "was made by goldbench rechunk: refresh the set that it came from, and rechunk that again"
+RECHUNKED = f"was made by {shell_command('rechunk')}: refresh the set that it came from, and rechunk that again"
 IMPORTED = "was not built from documents here (import, merge or split), so nothing can be read again"
 
 

@@ -20,6 +20,7 @@ from goldbench.pipeline.stages.canaries import (
     verdict_on_answers,
     verdict_on_fakes,
 )
+from goldbench.pipeline.text.display import shell_command
 from goldbench.schemas.judgment import Canary, Flag, Judgment
 from goldbench.schemas.manifest import CanaryVerdict
 from goldbench.schemas.set_card import Figure, State
@@ -61,7 +62,7 @@ def _people(material: DescribedSet) -> Figure:
     given = [counts.get(who) for who in ("people", "model")] if isinstance(counts, Mapping) else []
     numbers = [count for count in given if isinstance(count, int) and count >= 0]
     if len(numbers) < 2 or not sum(numbers):
-        reason = "no review was applied to this set (goldbench review, then goldbench review apply)"
+        reason = f"no review was applied to this set ({shell_command('review')}, then {shell_command('review apply')})"
         return absent(GRADES, "judged by people", reason)
     people, model = numbers
     return figure(

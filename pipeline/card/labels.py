@@ -17,7 +17,7 @@ from goldbench.pipeline.measures.judged import hole_rate, left_out_holes
 from goldbench.pipeline.measures.statistics.special_figures import level_in
 from goldbench.pipeline.stages.difficulty import WITHIN
 from goldbench.pipeline.stages.pool import REACHED_WITHIN
-from goldbench.pipeline.text.display import amount
+from goldbench.pipeline.text.display import amount, shell_command
 from goldbench.schemas.query import Level
 from goldbench.schemas.set_card import Figure, State, Value
 
@@ -264,7 +264,7 @@ def _holes_of_runs(material: DescribedSet) -> Figure:
         name,
         max(found.values()),
         f"The share of unjudged results differs by {apart:.2f} between the runs, so comparing them is unsafe: judge "
-        "the missing results with goldbench topup."
+        f"the missing results with {shell_command('topup')}."
         if unsafe
         else f"Share of unjudged results in the top {DEPTH} of the run with the most.",
         unit="share of the first 10 results, greatest of the systems",

@@ -12,6 +12,7 @@ from goldbench.pipeline.card.baseline_search import Ranked
 from goldbench.pipeline.card.described_set import DEPTH, DescribedSet
 from goldbench.pipeline.card.figures import absent, figure
 from goldbench.pipeline.measures.statistics.pool_worth import JudgedPool, PoolWorth, pool_worth, relevance_rates
+from goldbench.pipeline.text.display import shell_command
 from goldbench.schemas.judgment import Origin
 from goldbench.schemas.relevance import RELEVANT, Relevance, settled
 from goldbench.schemas.set_card import Figure, State
@@ -50,7 +51,7 @@ def pool_figure(material: DescribedSet, baselines: Ranked) -> Figure:
         return absent("positives", NAME, "no pool was judged")
     if judged < ENOUGH:
         reason = f"people have judged {judged} pairs of the random sample, and {ENOUGH} are needed to know its judge"
-        return absent("positives", NAME, f"{reason}; run goldbench review, then review apply")
+        return absent("positives", NAME, f"{reason}; run {shell_command('review')}, then review apply")
     if len(systems) < FEWEST_SYSTEMS:
         return absent("positives", NAME, "fewer than three systems could be ranked")
     rates = relevance_rates({grade: (one.worth, one.worth * one.share) for grade, one in sample.items()})

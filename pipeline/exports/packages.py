@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from goldbench.pipeline.errors import MissingPackage
+from goldbench.pipeline.text.display import shell_command
 
 
 @contextlib.contextmanager
@@ -23,7 +24,7 @@ def package(name: str, advice: str = "use the versions that it asks for") -> Ite
     try:
         yield
     except ImportError as error:
-        instead = "or write a file for it with goldbench export"
+        instead = f"or write a file for it with {shell_command('export')}"
         try:
             found = version(name)
         except PackageNotFoundError:

@@ -25,6 +25,7 @@ from goldbench.pipeline.goldset.gold_path import read_metadata
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.set_versions import Making, origin_of, versioned
 from goldbench.pipeline.stages.lineage import have_one_in_common
+from goldbench.pipeline.text.display import shell_command
 from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.schemas.corpus import Chunk, Document
 from goldbench.schemas.judgment import Judgment, Pooled
@@ -359,7 +360,8 @@ class GoldFolder:
             )
         if self._holds_own_queries():
             return Message(
-                "queries added to it, which a new set would lack; run goldbench refresh, or {replace=True} to lose them"
+                "queries added to it, which a new set would lack; run {}, or {replace=True} to lose them",
+                shell_command("refresh"),
             )
         if manifest.grading is not None and not policy.graded:
             return Message(

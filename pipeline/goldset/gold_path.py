@@ -154,7 +154,8 @@ def holds_no_query(path: Path | str) -> str:
     """
     if not (Path(path) / UNLABELLED).is_file():
         return "holds 0 queries"
-    return f"holds 0 queries with a label; judge those that wait: goldbench review {path}, or goldbench grade {path}"
+    commands = f"{shell_command('review', str(path))}, or {shell_command('grade', str(path))}"
+    return f"holds 0 queries with a label; judge those that wait: {commands}"
 
 
 def texts_of_queries(path: Path) -> dict[str, str]:

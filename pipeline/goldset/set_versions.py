@@ -19,7 +19,7 @@ from goldbench.pipeline.formats.jsonl import RecordFile, as_line
 from goldbench.pipeline.goldset import file_names as names
 from goldbench.pipeline.goldset.content_digest import Content, read_content
 from goldbench.pipeline.goldset.gold_path import METADATA, read_metadata
-from goldbench.pipeline.text.display import queries, shown
+from goldbench.pipeline.text.display import queries, shell_command, shown
 from goldbench.schemas.manifest import ItemChanges, Manifest, Origin, QueryVersion, SetVersion
 
 FIRST = "1.0.0"
@@ -317,5 +317,5 @@ def _metadata_at(dataset: Path) -> int:
                 break
             tail *= 4
     if not found.endswith(_END) or not found[at:].startswith(METADATA.encode()):
-        raise InputError(dataset, "was not written by goldbench; import it with goldbench import")
+        raise InputError(dataset, f"was not written by goldbench; import it with {shell_command('import')}")
     return start + at

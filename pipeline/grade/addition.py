@@ -24,7 +24,7 @@ from goldbench.pipeline.grade.retriever_pool import Pools, waiting_pool
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.stages.check.single_checks import query_id
 from goldbench.pipeline.stages.pool import language_of
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import shell_command, shown
 from goldbench.pipeline.text.evidence import find_quote
 from goldbench.schemas.corpus import Document, Evidence
 from goldbench.schemas.manifest import StageReport
@@ -69,7 +69,7 @@ def add_queries(
     with home.rewriting() as place:
         problem = next(home.changed_files(), None)
         if problem is not None:
-            raise OutputError(f"{folder}: {problem}; see goldbench validate {folder}")
+            raise OutputError(f"{folder}: {problem}; see {shell_command('validate', str(folder))}")
         found = _matched(home, asked, name)
         if found.labelled or found.waiting:
             with pools(config, answers_beside(folder), (), dry_run=True) as chosen:  # built-in retrievers alone

@@ -22,6 +22,7 @@ from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.report.build_text import passed_over
 from goldbench.pipeline.systems.destinations import destinations, text_line
+from goldbench.pipeline.text.display import shell_command
 
 if TYPE_CHECKING:
     from goldbench.pipeline.build.drawn_queries import Drawn
@@ -106,7 +107,9 @@ def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
     found = list(paths) or check_renewable(home).paths
     check_renewable(home)
     if not found:
-        raise InputError(home.path, "does not tell where its documents lie; name them: goldbench refresh DIR PATH")
+        raise InputError(
+            home.path, f"does not tell where its documents lie; name them: {shell_command('refresh', 'DIR', 'PATH')}"
+        )
     return found
 
 

@@ -23,6 +23,7 @@ from goldbench.pipeline.retrieval.system_settings import BM25Settings, Embedding
 from goldbench.pipeline.score.runs import named_runs
 from goldbench.pipeline.systems import Systems, open_systems
 from goldbench.pipeline.systems.destinations import destinations
+from goldbench.pipeline.text.display import shell_command
 from goldbench.schemas.judgment import Feedback
 from goldbench.schemas.manifest import Manifest, StageUsage
 
@@ -135,15 +136,17 @@ def pools(
 
 def _feedback_in(path: Path) -> dict[str, list[str]]:
     if not path.is_file():
-        raise InputError(path, "file not found; give the output of goldbench feedback")
+        raise InputError(path, f"file not found; give the output of {shell_command('feedback')}")
     found: dict[str, list[str]] = {}
     try:
         for one in RecordFile.open(path, Feedback):
             found.setdefault(one.query_id, []).append(one.chunk_id)
     except InputError as error:
-        raise InputError(path, f"is not the output of goldbench feedback ({error.problem})", line=error.line) from None
+        raise InputError(
+            path, f"is not the output of {shell_command('feedback')} ({error.problem})", line=error.line
+        ) from None
     if not found:
-        raise InputError(path, "holds no feedback; give the output of goldbench feedback")
+        raise InputError(path, f"holds no feedback; give the output of {shell_command('feedback')}")
     return found
 
 

@@ -15,6 +15,7 @@ from goldbench.pipeline.ports import Progress, Retriever
 from goldbench.pipeline.score.runs import Gold, Run, top_documents
 from goldbench.pipeline.stages.pool import SOUGHT_WITHIN, Reach, language_of, pool_query, reach
 from goldbench.pipeline.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from goldbench.pipeline.text.display import shell_command
 from goldbench.schemas.judgment import Pooled
 from goldbench.schemas.manifest import StageUsage
 from goldbench.schemas.query import Query
@@ -174,7 +175,7 @@ def _used(gold: GradableSet, pools: Pools) -> dict[str, list[str]]:
         unknown = next((one for one in chunk_ids if one not in gold.positions), None)
         if query_id not in asked or unknown is not None:
             what = f"query {query_id!r}" if query_id not in asked else f"passage {unknown!r}"
-            problem = f"{what} is not in this set; make the file again with goldbench feedback"
+            problem = f"{what} is not in this set; make the file again with {shell_command('feedback')}"
             raise InputError(Message("{feedback}"), problem)
     found: dict[str, list[str]] = {}
     for by_query in (feedback_of(gold.earlier.pool), _still_there(pools.carried_feedback, gold), pools.feedback):

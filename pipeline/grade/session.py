@@ -26,7 +26,7 @@ from goldbench.pipeline.grade.slots import Answers, Slot, own_answers_missing, s
 from goldbench.pipeline.llm.rehearsal import PlannedStage
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.stages.judge import Thresholds
-from goldbench.pipeline.text.display import amount, dollars, queries
+from goldbench.pipeline.text.display import amount, dollars, queries, shell_command
 from goldbench.schemas.manifest import (
     CanaryVerdict,
     Failure,
@@ -269,7 +269,7 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
         check_method(work.panel.config, batch=work.panel.batches is not None)
     problem = next(folder.changed_files(), None)
     if problem is not None:
-        raise OutputError(f"{place}: {problem}; build the set again, or see goldbench validate {place}")
+        raise OutputError(f"{place}: {problem}; build the set again, or see {shell_command('validate', str(place))}")
     if work.people is not None and (work.replace or work.pools.runs or work.pools.feedback):
         raise UsageError(
             Message("{again=True} asks about pairs that are graded: leave out {replace=True}, runs and feedback")
@@ -280,7 +280,7 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     if reviewed and work.pools.again:
         raise OutputError(
             f"{place}: holds what people decided in a review, which new labels of the judge would replace; "
-            "top up the set as it was before its review, then run goldbench review apply"
+            f"top up the set as it was before its review, then run {shell_command('review apply')}"
         )
     if reviewed:
         raise OutputError(

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, V
 from goldbench.pipeline.errors import InputError, OutputError, UsageError, no_such_folder, plain_file
 from goldbench.pipeline.llm.store import KEPT_REJECTIONS
 from goldbench.pipeline.llm.store_tables import opened_store
+from goldbench.pipeline.text.display import shell_command
 
 _MOST_TOKENS = 2**53
 """The limit of a token count; JSON numbers beyond it are not exact everywhere."""
@@ -145,7 +146,7 @@ def import_answers(path: Path, source: Path) -> int:
         OutputError: The store cannot be written now.
     """
     if not source.exists():
-        raise InputError(source, "file not found; give one that goldbench answers export wrote")
+        raise InputError(source, f"file not found; give one that {shell_command('answers export')} wrote")
     if not path.exists():  # or a bad file would leave an empty store behind
         for _ in _records(source):
             pass

@@ -65,7 +65,7 @@ def renewal_warnings(renewed: Renewed, graded: bool, unanswerable: int, out: Pat
     if graded:
         if renewed.unjudged:
             yield f"{amount(renewed.unjudged, 'label')} dropped, because the passage changed or is gone."
-        yield f"goldbench grade {out} judges what nobody judged (stored answers are not paid again)."
+        yield f"{shell_command('grade', str(out))} judges what nobody judged (stored answers are not paid again)."
     if unanswerable and renewed.new_passages:
         yield (
             f"{queries(unanswerable)} without an answer: judged before {amount(renewed.new_passages, 'new passage')} "

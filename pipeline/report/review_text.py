@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from goldbench.pipeline.report.text_tables import aligned, with_interval
-from goldbench.pipeline.text.display import amount, cut, printable, queries
+from goldbench.pipeline.text.display import amount, cut, printable, queries, shell_command
 from goldbench.schemas.agreement_report import Estimate, PairFigures, RaterPair
 from goldbench.schemas.review_report import Between, LikelyErrors, ReviewReport
 
@@ -122,9 +122,8 @@ def _between(found: Between) -> Iterator[str]:
 
 def no_longer_applies(count: int) -> str:
     """Return the line on decisions of people that do not apply to a set any more."""
-    return (
-        f"No longer applies: {amount(count, 'decision')} of people; goldbench review report lists them with their texts"
-    )
+    command = shell_command("review report")
+    return f"No longer applies: {amount(count, 'decision')} of people; {command} lists them with their texts"
 
 
 def _not_applied(found: ReviewReport) -> Iterator[str]:
@@ -135,7 +134,8 @@ def _not_applied(found: ReviewReport) -> Iterator[str]:
     if not count:
         return
     yield ""
-    yield f"No longer applies: {amount(count, 'decision')}; goldbench review export writes all, with their texts"
+    command = shell_command("review export")
+    yield f"No longer applies: {amount(count, 'decision')}; {command} writes all, with their texts"
     for one in found.not_applied[:_FIRST]:
         said = one.kind if one.grade is None else f"{one.kind} {one.grade}"
         passage = "" if one.passage is None else f" | {_short(one.passage)}"

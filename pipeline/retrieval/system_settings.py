@@ -274,7 +274,7 @@ class RunSettings(Record):
     """A finished run."""
 
     kind: Literal["run"] = "run"
-    file: Path = Field(description="The run, in any format that `goldbench score` reads.")
+    file: Path = Field(description="The run, in any format that scoring reads.")
 
 
 SystemSettings = Annotated[

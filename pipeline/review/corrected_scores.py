@@ -24,7 +24,7 @@ from goldbench.pipeline.review.people import (
     stratum_of,
 )
 from goldbench.pipeline.score.runs import Gold, Match, Run, score_run, top_documents
-from goldbench.pipeline.text.display import amount, queries
+from goldbench.pipeline.text.display import amount, queries, shell_command
 from goldbench.schemas.agreement_report import Estimate
 from goldbench.schemas.calibrated import CalibratedDifference, CalibratedScore, Calibration, CorrectedRanking, Resting
 
@@ -214,5 +214,5 @@ def _remarks(reviewed: Reviewed, people: Grades, complete: Sequence[str], *, lev
     if barren:
         yield (
             f"people found no relevant passage for {queries(barren)} judged completely, scored 0; "
-            "goldbench review apply leaves such queries out"
+            f"{shell_command('review apply')} leaves such queries out"
         )

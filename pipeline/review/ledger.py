@@ -18,7 +18,7 @@ from goldbench.pipeline.review import ledger_tables
 from goldbench.pipeline.review.meanings import Meanings, SetMeanings
 from goldbench.pipeline.review.recorded_meanings import UNSTORABLE, add_meanings, read_meanings, record, record_rubric
 from goldbench.pipeline.review.translation import Translation, is_about, translate
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import shell_command, shown
 from goldbench.schemas.review_event import Event
 
 _KNOWN = sa.select(ledger_tables.event).where(ledger_tables.event.c.client_id == sa.bindparam("client"))
@@ -74,7 +74,9 @@ def open_ledger(
     file = ledger_tables.file_of(str(place))
     if file is not None and not file.exists():
         if not create:
-            raise InputError(name, "is missing: nobody has judged here yet; goldbench review DIR opens the page")
+            raise InputError(
+                name, f"is missing: nobody has judged here yet; {shell_command('review', 'DIR')} opens the page"
+            )
         if not file.parent.is_dir():
             raise InputError(name, "cannot be created: its folder is missing")
     if file is not None and file.exists() and not file.is_file():
@@ -95,7 +97,7 @@ def _prepare(connection: Connection, data_sha: str, *, create: bool, name: str) 
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
     known = set(sa.inspect(connection).get_table_names())
     if not create and ledger_tables.about.name not in known:
-        raise InputError(name, "holds no ledger; goldbench review DIR creates one")
+        raise InputError(name, f"holds no ledger; {shell_command('review', 'DIR')} creates one")
     if connection.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
         raise InputError(name, "is a database of another program; give another ledger")
     about = ledger_tables.about

@@ -12,7 +12,7 @@ from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.file_names import CARD_JSON, DATASET
 from goldbench.pipeline.goldset.gold_path import folder_of
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import shell_command, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +99,7 @@ def of_another_state(folder: Path) -> str:
 
 
 def _again(problem: str, folder: Path) -> str:
-    return f"{problem}; make it again: goldbench card {shlex.quote(shown(folder))}"
+    return f"{problem}; make it again: {shell_command('card', shlex.quote(shown(folder)))}"
 
 
 def _read(path: Path) -> tuple[float | None, Mapping[str, object]]:

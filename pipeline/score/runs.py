@@ -22,7 +22,7 @@ from goldbench.pipeline.measures.ranks.judged_ranks import BadScore, DuplicateDo
 from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.ranks.order import best
 from goldbench.pipeline.measures.result import Result
-from goldbench.pipeline.text.display import queries, shown
+from goldbench.pipeline.text.display import queries, shell_command, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -187,7 +187,8 @@ def load_run(path: Path | str) -> Run:
         source.size()
     except InputError as error:
         if error.problem == "file not found" and str(path).isidentifier():
-            more = "a built-in system such as bm25 is run by 'goldbench retrieve', which writes the file of its run"
+            command = shell_command("retrieve")
+            more = f"a built-in system such as bm25 is run by '{command}', which writes the file of its run"
             raise InputError(error.path, f"{error.problem}; {more}") from None
         raise
     return Run(source)

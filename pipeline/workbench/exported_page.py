@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from goldbench.pipeline.text.display import shown
+from goldbench.pipeline.text.display import shell_command, shown
 from goldbench.pipeline.workbench.page_answers import overview
 from goldbench.pipeline.workbench.page_files import one_file
 from goldbench.pipeline.workbench.query_detail import QueryDetail
@@ -31,6 +31,7 @@ FOR_QUERIES = 6_000_000
 DEPTHS = (10, 5, 3, 1)
 """Results of each system that are tried, until the queries fit."""
 
+_OPEN = shell_command("open")
 _TOLD = 500
 """Bytes for what the page says of texts that are left out."""
 
@@ -78,17 +79,17 @@ def _hardness(row: dict[str, Any]) -> float:
 def _told(own: int, of_own: int, others: int, of_others: int) -> Iterator[str]:
     """Yield what the file lacks of the queries."""
     if own < of_own:
-        yield f"The {own:,} hardest of {of_own:,} queries are in this file; goldbench open shows all."
+        yield f"The {own:,} hardest of {of_own:,} queries are in this file; {_OPEN} shows all."
     if others < of_others:
-        yield f"{max(0, others):,} of {of_others:,} rejected queries are in this file; goldbench open shows all."
+        yield f"{max(0, others):,} of {of_others:,} rejected queries are in this file; {_OPEN} shows all."
 
 
 def _cut(depth: int, lacking: int) -> Iterator[str]:
     """Yield what the file lacks of lists and texts."""
     if depth < DEPTHS[0]:
-        yield f"The file holds the first {depth:,} results of each system; goldbench open shows all."
+        yield f"The file holds the first {depth:,} results of each system; {_OPEN} shows all."
     if lacking:
-        yield f"The texts of {lacking:,} lower-ranked passages are left out of this file; goldbench open shows them."
+        yield f"The texts of {lacking:,} lower-ranked passages are left out of this file; {_OPEN} shows them."
 
 
 def _query(detail: QueryDetail, key: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ RULES: Mapping[str, str] = {
     "answer-leak": "It gives its own answer away.",
     "refusal": "The model declined to write a query.",
     "placeholder": "Something else should stand for a part of it.",
-    "instruction": "It tells somebody to write a query.",
+    "instruction": "It gives a model an order, or begins to follow one.",
     "no-answer": "Its answer says that there is none.",
     "answer-tie": "Its answer does not come from the words that should answer it.",
     "nothing-asked": "It says all that its passage would answer.",

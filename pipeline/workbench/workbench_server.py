@@ -26,6 +26,7 @@ from goldbench.pipeline.review.state import State, fold
 from goldbench.pipeline.review.team import Team
 from goldbench.pipeline.score.common_queries import outdated_among
 from goldbench.pipeline.score.runs import Gold, load_gold
+from goldbench.pipeline.text.display import shell_command
 from goldbench.pipeline.workbench.acts import Recorder
 from goldbench.pipeline.workbench.earlier_version import earlier_version
 from goldbench.pipeline.workbench.page_answers import Material, PageAnswers
@@ -89,7 +90,9 @@ def reviewable(folder: Path) -> ReviewableSet:
     """
     material = load_reviewable(folder)
     if not material.queries:
-        raise InputError(folder, "holds no query to show; add some with goldbench add, or give another folder")
+        raise InputError(
+            folder, f"holds no query to show; add some with {shell_command('add')}, or give another folder"
+        )
     return material
 
 

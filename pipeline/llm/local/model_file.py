@@ -10,6 +10,7 @@ from pathlib import Path
 
 from goldbench.pipeline.errors import InputError, Message, ModelUnavailable, require
 from goldbench.pipeline.llm.catalogue import BUNDLED, PACKAGE, ModelFile, offered, runs_here
+from goldbench.pipeline.text.display import shell_command
 
 _MAGIC = b"GGUF"
 _DIGITS = 8
@@ -58,9 +59,8 @@ def _path(name: str) -> Path:
 
     found = cached(chosen)
     if found is None:
-        raise ModelUnavailable(
-            Message("{model} {}: not downloaded: run goldbench models pull {} ({:,} MB)", name, name, chosen.megabytes)
-        )
+        pull = shell_command("models pull", name)
+        raise ModelUnavailable(Message("{model} {}: not downloaded: run {} ({:,} MB)", name, pull, chosen.megabytes))
     return found
 
 
