@@ -204,7 +204,7 @@ def test_a_model_that_cannot_write_queries_is_asked_sentence_by_sentence_from_th
     model_server.script({"when": {"contains": "skip_reason"}, "do": {"reply": "garbage"}})
     build = ("build", "docs", "--out", "run", "--queries", 6, *url)
     done = goldbench_inside(*build)
-    assert done.returncode in {0, 3}, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "From here on the model is asked in short" in done.stderr
     made = read_manifest(tmp_path / "run")
     assert (made.generator, "generate.v1" in made.prompts) == ("ask.v1", False)
@@ -237,7 +237,7 @@ def test_a_server_that_writes_eight_tokens_per_second_for_ever_is_served_to_the_
     corpus(tmp_path / "docs", 6)
     model_server.script(tokens_per_s=8, slots=1)  # a call takes longer than a server may be missing at first
     done = goldbench("build", "docs", "--out", "run", "--queries", 2, *url)
-    assert done.returncode in {0, 3}, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "start it" not in done.stderr
     assert read_manifest(tmp_path / "run").failures == []
 
