@@ -111,13 +111,13 @@ def test_what_a_refresh_copies_is_what_it_would_have_made(goldbench: Goldbench, 
     goldbench("build", "docs", "--out", "first", "--generator", "simulated", "--queries", 40, *CHUNKS)
     write(tmp_path / "docs", changed_a_little(texts))
     shutil.copytree(tmp_path / "first", tmp_path / "copied")
-    assert goldbench("refresh", "copied").returncode in {0, 3}
+    assert goldbench("refresh", "copied").returncode == 0
     chunks = lines(tmp_path / "copied" / "1-chunks.jsonl")
     assert (tmp_path / "copied" / "1-chunks.traits").stat().st_size == 89 * len(chunks)
     for how in ("other version", "no traits", "cut traits", "changed copy"):
         shutil.copytree(tmp_path / "first", tmp_path / how)
         damaged(tmp_path / how, how)
-        assert goldbench("refresh", how).returncode in {0, 3}
+        assert goldbench("refresh", how).returncode == 0
         assert artifacts(tmp_path / how) == artifacts(tmp_path / "copied"), how
 
 
