@@ -30,7 +30,7 @@ from goldbench.schemas.relevance import RELEVANT, Relevance
 
 OF_USERS = "holds users' queries: give the documents and the log again, with " + shell_command("build", queries_from="")
 RECHUNKED = f"was made by {shell_command('rechunk')}: refresh the set that it came from, and rechunk that again"
-IMPORTED = "was not built from documents here (import, merge or split), so nothing can be read again"
+IMPORTED = "was not built from documents here (import or split), so nothing can be read again"
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,6 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "split": Entry(
             "split.split", "Divide a gold set into dev and test.", "split runs/mine --shares dev=0.3,test=0.7"
         ),
-        "merge": Entry("merge.merge", "Make one gold set of two.", "merge runs/a runs/b --out runs/both"),
         "rechunk": Entry(
             "rechunk.rechunk", "Move a gold set to another chunking.", "rechunk runs/mine --chunk-size 500"
         ),

@@ -158,10 +158,6 @@ def test_a_part_begins_at_the_first_version_and_names_the_set_it_came_from(
     assert (origin.name, origin.version, origin.content_sha256) == ("run", "1.0.0", whole.content_sha256)
     assert version.version == "1.0.0"
     assert "Made from `run`, version 1.0.0" in (tmp_path / "parts/dev/changelog.md").read_text(encoding="utf-8")
-    merged = goldbench("merge", "parts/dev", "parts/test", "--out", "merged")
-    assert merged.returncode == 0, merged.stderr
-    (version,) = GoldFolder(tmp_path / "merged").manifest().versions
-    assert [one.name for one in version.origins] == ["dev", "test"]
 
 
 def test_a_version_may_be_set_and_the_next_change_counts_on_from_it(
