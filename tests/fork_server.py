@@ -16,9 +16,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-NOT_FORKED = frozenset(
-    {"grpc", "mlflow", "ray", "sentence_transformers", "torch", "transformers", "wandb", "xllamacpp"}
-)
+NOT_FORKED = frozenset({"grpc", "ray", "sentence_transformers", "torch", "transformers", "xllamacpp"})
 """Packages with threads of their own, which do not survive a fork."""
 OWN = Path(__file__).resolve().parent.parent
 

@@ -105,9 +105,6 @@ print("done")
         "pipeline exports standalone ir_dataset ir_datasets",  # these are read by the tools, from an exported folder
         "pipeline exports standalone mteb_task mteb",
         "pipeline exports standalone sentence_evaluator sentence_transformers",
-        "pipeline score trackers langfuse_tracker langfuse",  # imported where --to asks for it
-        "pipeline score trackers mlflow_tracker mlflow",
-        "pipeline score trackers wandb_tracker wandb",
         "pipeline formats documents deep_elements lxml",  # these are imported by the worker that reads files
         "pipeline formats documents html_text markdownify",
         "pipeline formats documents main_content lxml",
@@ -213,7 +210,6 @@ def test_a_feature_without_its_extra_is_refused_in_one_line_and_writes_nothing(b
         ("local", "huggingface_hub", ("models", "pull", "qwen2.5-0.5b")),
         ("ray", "ray", ("build", "docs", "--out", "spread", "--engine", "ray")),
         ("ray", "ray", ("retrieve", "run", "--engine", "ray", "-o", "spread.trec")),
-        ("mlflow", "mlflow", ("score", "run", "--run", "bm25.trec", "--to", "mlflow")),
         ("benchmarks", "ir_datasets", ("import", "ir_datasets", "vaswani", "--out", "vaswani")),
         ("benchmarks", "datasets", ("import", "hf", "owner/set", "--out", "hf")),
     ):

@@ -110,7 +110,7 @@ class TestTheDoors:
 
     def test_every_library_of_the_design_has_one(self) -> None:
         wanted = (
-            "openai tenacity starlette uvicorn sqlalchemy plotly jinja2 markitdown lxml pyarrow pandas polars "
+            "openai starlette uvicorn sqlalchemy plotly jinja2 markitdown lxml pyarrow pandas polars "
             "langchain_text_splitters faiss sentence_transformers fastembed"
         )
         assert set(wanted.split()) <= self.doors().keys()

@@ -44,9 +44,6 @@ def record(
     alert_below: Annotated[
         list[str] | None, measure_option(metavar="M=X", help="Exit 1 if a mean is lower, as recall@10=0.75.")
     ] = None,
-    webhook: Annotated[
-        str | None, output_option(metavar="URL", envvar="GOLDBENCH_WEBHOOK", help="Post alerts to this URL, as JSON.")
-    ] = None,
     label: Annotated[str | None, input_option(metavar="TEXT", help="What was scored, as a commit.")] = None,
     html: Annotated[
         Path | None, output_option("--html", metavar="FILE", help="Also write a page, which the history opens.")
@@ -70,11 +67,8 @@ def record(
     from goldbench.pipeline.score.scorecards import entry_of
     from goldbench.pipeline.score.set_makers import makers_of
     from goldbench.pipeline.score.several_runs import DECIDING, score_all
-    from goldbench.pipeline.score.webhook import check_address
     from goldbench.schemas.scorecard import Baseline, Method
 
-    if webhook:
-        check_address(webhook)
     when, label = _moment(at), _one_line(label)
     known = read_history(history)
     fixed = read_record(baseline, Baseline).means() if baseline else None
@@ -107,8 +101,6 @@ def record(
         _show(entry, [one for one in known if one.system == entry.system], fixed)
         screen.show(*worst_line({entry.system: results[entry.system]}, next(iter(asked)), place))
     if any(entry.alerts for entry in entries):
-        if webhook:
-            _tell(webhook, entries)
         raise typer.Exit(NEGATIVE)
 
 
@@ -181,17 +173,3 @@ def _show(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mappin
     screen.show(*(f"ALERT  {line}" for line in entry.alerts), style="red")
     screen.table(change_rows(entry, earlier[-1] if earlier else None, baseline))
     screen.show(*(f"Note: {line}." for line in notes(entry, earlier)))
-
-
-def _tell(webhook: str, entries: Sequence[HistoryEntry]) -> None:
-    """Post the alerts; a failure is printed and does not end the command."""
-    from goldbench.pipeline.score.webhook import tell
-
-    alerting = [entry for entry in entries if entry.alerts]
-    message = {
-        "text": "\n".join(line for entry in alerting for line in entry.alerts),
-        "entries": [entry.model_dump(mode="json") for entry in alerting],
-    }
-    problem = tell(webhook, message)
-    if problem:
-        screen.warn(f"the alert was not delivered: {problem}")

@@ -21,7 +21,6 @@ from goldbench.pipeline.cli.run_options import (
     warn,
 )
 from goldbench.pipeline.cli.score_forms import FORMS_OF_VALUES, print_both, print_form, weighted_rows, write_values
-from goldbench.pipeline.cli.tracker_options import LogTextsOption, TrackerOption, log, tracker
 from goldbench.pipeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,8 +69,6 @@ def score(
     ledger: Annotated[
         str | None, input_option("--ledger", metavar="URL", help="People's judgments (default: in the set's folder).")
     ] = None,
-    to: TrackerOption = None,
-    log_texts: LogTextsOption = False,
     wide: Wide = False,
 ) -> None:
     """Score runs with trec_eval's measures.
@@ -88,7 +85,6 @@ def score(
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
     _check_calibrated(form, missing, ledger, calibrated=calibrated)
     _check_weight(weight, html, calibrated=calibrated)
-    tracked = tracker(to, texts=log_texts)
     runs = named_runs(run)
     loaded = load_gold(gold)
     asked = chosen(measure, k, loaded)
@@ -117,8 +113,6 @@ def score(
         from goldbench.schemas.scorecard import Method
 
         _write_page(html, loaded, runs, named, match=match, method=Method(missing=missing, scores=scores))
-    if tracked is not None:
-        log(tracked, loaded, runs, results, texts=log_texts)
 
 
 def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, html: Path | None) -> None:

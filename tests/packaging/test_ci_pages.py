@@ -1,21 +1,24 @@
-"""docs/how_to/gate_in_ci.md and track_results.md: their commands, their test and their output are run as they stand."""
+"""docs/how_to/gate_in_ci.md and track_results.md: their commands, recipes and output are run as they stand."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.conftest import ROOT, SETTINGS
+from tests.conftest import ROOT, SETTINGS, python_of
 from tests.packaging.action_job import ACTION
-from tests.score.test_trackers import python
 
 GATE, TRACK = (
     (ROOT / "docs" / "how_to" / name).read_text(encoding="utf-8") for name in ("gate_in_ci.md", "track_results.md")
@@ -93,14 +96,95 @@ def test_the_image_of_the_page_is_served_as_it_is_tried() -> None:
     assert all(option in page for option in options for page in (GATE, tried))
 
 
-@pytest.mark.slow
-def test_the_commands_that_track_results_work(checkout: Path) -> None:
-    store = {"MLFLOW_TRACKING_URI": f"file:{checkout / 'store'}", "MLFLOW_ALLOW_FILE_STORE": "true"}
+class Recorder:
+    """A server that keeps what is posted to it."""
+
+    def __init__(self) -> None:
+        self.posts: list[tuple[str, bytes]] = []
+        recorder = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                recorder.posts.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+                reply = b"" if "otel" in self.path else b'{"id": "x"}'
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(reply)))
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def log_message(self, *_: object) -> None:
+                """Print nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+    def posted_to(self, path: str) -> str:
+        """Return what was posted to a path, as one text."""
+        return "\n".join(body.decode(errors="replace") for posted, body in self.posts if posted == path)
+
+
+@pytest.fixture
+def recorder() -> Iterator[Recorder]:
+    recorder = Recorder()
+    thread = threading.Thread(target=recorder.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield recorder
+    recorder.server.shutdown()
+    thread.join()
+    recorder.server.server_close()
+
+
+def paste(number: int, folder: Path, python: str | Path, **environment: str) -> None:
+    """Run a recipe of the page on trackers with one interpreter."""
+    settings = ("MLFLOW_", "WANDB_", "LANGFUSE_", "OTEL_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(settings)}
+    done = subprocess.run(
+        [python, "-c", block(TRACK, "python", number)],
+        cwd=folder,
+        env={**kept, "PYTHONPATH": str(ROOT), "HOME": str(folder), **environment},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def scored(checkout: Path) -> Path:
+    """A folder in which the commands of the page on trackers were run."""
     for arguments, code in commands(TRACK):
-        logs = "--to" in arguments
-        done = python(checkout, "-m", *arguments, WANDB_MODE="offline", **store) if logs else run(checkout, *arguments)
+        done = run(checkout, *arguments)
         assert done.returncode == code, (arguments, done.stderr)
-        assert ("Logged: bm25 as " in done.stderr) == logs
-    for shown in ("ndcg_at_10.low", "per_query.csv"):
-        assert shown in TRACK
-        assert list((checkout / "store").rglob(shown))
+    return checkout
+
+
+def test_the_recipe_for_a_chat_posts_the_alerts(scored: Path, recorder: Recorder) -> None:
+    paste(3, scored, sys.executable, WEBHOOK_URL=f"{recorder.url}/hook")
+    assert json.loads(recorder.posted_to("/hook"))["text"].startswith("bm25: r@10 0.")
+
+
+@pytest.mark.slow
+def test_the_recipes_for_trackers_log_the_scores_and_no_text(scored: Path, recorder: Recorder) -> None:
+    python = python_of("evaluation")
+    store = {"MLFLOW_TRACKING_URI": f"file:{scored / 'store'}", "MLFLOW_ALLOW_FILE_STORE": "true"}
+    paste(0, scored, python, **store)
+    assert {path.name for path in (scored / "store").rglob("*_at_10")} == {"ndcg_at_10", "r_at_10"}
+    assert list((scored / "store").rglob("per_query.csv"))
+    paste(1, scored, python, WANDB_MODE="offline")
+    (run_file,) = scored.glob("wandb/offline-run-*/*.wandb")
+    assert b"ndcg@10" in run_file.read_bytes()
+    assert not list(scored.glob("wandb/offline-run-*/files/requirements.txt"))
+    keys = {"LANGFUSE_PUBLIC_KEY": "pk", "LANGFUSE_SECRET_KEY": "sk", "LANGFUSE_BASE_URL": recorder.url}
+    paste(2, scored, python, **keys)
+    posted = recorder.posted_to("/api/public/scores")
+    assert '"ndcg@10"' in posted
+    assert '"r@10"' in posted
+    query = next(
+        iter(json.loads((scored / "sets/manual/dataset.json").read_text(encoding="utf-8"))["queries"].values())
+    )
+    written = [
+        path.read_bytes() for folder in ("store", "wandb") for path in (scored / folder).rglob("*") if path.is_file()
+    ]
+    assert not [content for content in (*written, posted.encode()) if query.encode() in content]

@@ -48,10 +48,9 @@ EVERYTHING = """
 import importlib, pkgutil, sys
 import goldbench
 
-of_tools = ("goldbench.pipeline.exports.standalone.", "goldbench.pipeline.score.trackers.")  # they import the tool
 failed = {}
 for module in pkgutil.walk_packages(goldbench.__path__, "goldbench."):
-    if module.name.startswith(of_tools[0]) or module.name.startswith(of_tools[1]) and module.name.endswith("_tracker"):
+    if module.name.startswith("goldbench.pipeline.exports.standalone."):  # they import the tool
         continue
     try:
         importlib.import_module(module.name)

@@ -9,9 +9,6 @@ import pytest
 from goldbench.pipeline.formats.runs.history import read_history
 from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
-from tests.score.test_webhook import SECRET, Hook, hook
-
-__all__ = ["hook"]
 
 RECORD = ("monitor", "gold.qrels", "--history", "history.jsonl", "--measure", "mrr@10")
 
@@ -51,28 +48,11 @@ def test_a_baseline_of_the_gate_may_be_what_is_compared_with(goldbench: Goldbenc
     assert len(read_history(files / "history.jsonl")) == 1
 
 
-def test_an_alert_ends_with_1_and_is_kept_and_posted(goldbench: Goldbench, files: Path, hook: Hook) -> None:
-    done = goldbench(*RECORD, "--run", "bad.trec", "--alert-below", "recall@10=0.99", "--webhook", hook.url)
+def test_an_alert_ends_with_1_and_is_kept(goldbench: Goldbench, files: Path) -> None:
+    done = goldbench(*RECORD, "--run", "bad.trec", "--alert-below", "recall@10=0.99")
     assert done.returncode == 1
     assert "ALERT  bad: r@10" in done.stdout
     assert read_history(files / "history.jsonl")[0].alerts[0].startswith("bad: r@10")
-    (message,) = hook.received
-    assert str(message["text"]).startswith("bad: r@10 0.")
-
-
-@pytest.mark.usefixtures("files")
-def test_without_an_alert_nobody_is_told(goldbench: Goldbench, hook: Hook) -> None:
-    done = goldbench(*RECORD, "--run", "good.trec", "--alert-below", "recall@10=0.1", GOLDBENCH_WEBHOOK=hook.url)
-    assert (done.returncode, hook.received) == (0, [])
-
-
-def test_a_hook_that_refuses_is_a_warning_without_its_address(goldbench: Goldbench, files: Path, hook: Hook) -> None:
-    hook.statuses = [404]
-    done = goldbench(*RECORD, "--run", "bad.trec", "--alert-below", "recall@10=0.99", "--webhook", hook.url)
-    assert done.returncode == 1
-    assert done.stderr == "Warning: the alert was not delivered: 127.0.0.1 answered 404\n"
-    assert SECRET not in done.stdout
-    assert len(read_history(files / "history.jsonl")) == 1
 
 
 @pytest.mark.usefixtures("files")
@@ -99,7 +79,6 @@ def test_a_history_is_drawn_as_one_page(goldbench: Goldbench, files: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ((*RECORD, "--run", "good.trec", "--webhook", "ftp://x"), 2, "--webhook"),
         ((*RECORD, "--run", "good.trec", "--at", "yesterday"), 2, "--at"),
         ((*RECORD, "--run", "good.trec", "--label", "two\nlines"), 2, "--label"),
         ((*RECORD, "--run", "good.trec", "--alert-below", "low"), 2, "--alert-below"),

@@ -1,1 +1,0 @@
-"""Where scores are kept over time: MLflow, Weights & Biases and Langfuse, each through its own client."""
