@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from goldbench.schemas.guardrail import Guardrail
-from goldbench.schemas.record import Id, Record
+from goldbench.schemas.record import Record
 
 
 class Failure(Record):
@@ -215,53 +215,6 @@ class RefusedGrading(Record):
     usage: dict[str, StageUsage] = Field(default_factory=dict)
 
 
-class ItemChanges(Record):
-    """How many items of one kind were added, removed and changed, by their ids."""
-
-    added: int = Field(default=0, ge=0)
-    removed: int = Field(default=0, ge=0)
-    changed: int = Field(default=0, ge=0)
-
-
-class Origin(Record):
-    """A set that another was made from: its folder's name, and its version and content digest if it had them."""
-
-    name: str
-    version: str | None = None
-    content_sha256: str | None = None
-
-
-class SetVersion(Record):
-    """One version of a set.
-
-    ``content_sha256`` is the digest of its content; see ``goldbench.pipeline.goldset.content_digest``. ``made_by`` is
-    the command, ``at`` the time in ISO 8601. ``queries`` counts its queries that have an answer, ``same_queries`` those
-    whose text, labels and labelled passages are as in the version before, None if there was none. ``changes`` counts
-    what is different from the set before by kind; ``origins`` are the sets that the first version was made from.
-    """
-
-    version: str = Field(pattern=r"^\d+\.\d+\.\d+$")
-    content_sha256: str
-    made_by: str = ""
-    at: str
-    queries: int = Field(ge=0)
-    same_queries: int | None = Field(default=None, ge=0)
-    changes: dict[str, ItemChanges] = Field(default_factory=dict)
-    origins: list[Origin] = Field(default_factory=list)
-    note: str | None = None
-
-
-class QueryVersion(Record):
-    """Since which version a query stands as it is.
-
-    ``sha256`` is the digest of its text, its earlier turns and its labels by the texts of their passages.
-    """
-
-    query_id: Id
-    sha256: str
-    since: str
-
-
 class Renewed(Record):
     """What became of the queries when the documents changed.
 
@@ -283,7 +236,7 @@ class Renewed(Record):
 class Manifest(Record):
     """The record of one run. Everything else in the folder is a function of input, configuration and answers.
 
-    ``versions`` are those of the set, the newest first.
+    ``content_sha256`` is the digest of what the set holds; see ``goldbench.pipeline.goldset.content_digest``.
     ``paths`` are the paths of the documents as they were given; empty for documents that were given in memory.
     ``renewed`` is None unless the set took over queries of an earlier one whose documents changed.
     """
@@ -312,7 +265,7 @@ class Manifest(Record):
     files: dict[str, str] = Field(default_factory=dict)
     grading: Grading | None = None
     refused_grading: RefusedGrading | None = None
-    versions: list[SetVersion] = Field(default_factory=list)
+    content_sha256: str | None = None
     renewed: Renewed | None = None
 
     @property

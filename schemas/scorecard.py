@@ -16,14 +16,13 @@ class GoldReference(Record):
     """The judgments in use: ``sha256`` is the digest of the sorted lines ``query document grade``.
 
     ``evidence_level`` is the gold set's own label (``smoke`` if neither a model nor a person wrote it), None if it has
-    none. ``version`` and ``content_sha256`` are the set's version and the digest of its content, None if it has none.
+    none. ``content_sha256`` is the digest of the set's content, None if it has none.
     """
 
     name: str
     sha256: str
     queries: int = Field(ge=1)
     evidence_level: str | None = None
-    version: str | None = None
     content_sha256: str | None = None
 
 
@@ -131,7 +130,7 @@ class Baseline(Record):
     """The reference of a gate: the values of one system, one per query, in the order of ``query_ids``.
 
     ``query_sha256`` holds a digest of the text and the labels of each query, by which queries are found again in
-    another version of the set; empty if the set has no version.
+    another version of the set; empty if the set has no content digest.
     """
 
     format: int = 1

@@ -31,9 +31,9 @@ class Evaluation(Mapping[str, float]):
     """The scores of one system: the mean of each measure, in any spelling of its name.
 
     Its keys are short names: a measure without ``rel`` counts the grades that the judgments call relevant. ``system``
-    is the name of the system. ``version`` is the version of the set that was measured and ``content_sha256`` the digest
-    of its content, None if it has none. ``run`` is what was scored, as ``{query: {document: score}}``. It is a copy:
-    the file, frame or dict that was given may change.
+    is the name of the system. ``content_sha256`` is the digest of the content of the set that was measured, None if it
+    has none. ``run`` is what was scored, as ``{query: {document: score}}``. It is a copy: the file, frame or dict that
+    was given may change.
 
     >>> from goldbench import evaluate
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d1": 0, "d2": 1}}
@@ -67,7 +67,7 @@ class Evaluation(Mapping[str, float]):
         notes: tuple[str, ...] = (),
         special: Callable[[Result], Special | None] | None = None,
         without_answer: int = 0,
-        version: tuple[str | None, str | None] = (None, None),
+        content_sha256: str | None = None,
         verdict: Callable[[Mapping[str, Result]], SetVerdict] | None = None,
     ) -> None:
         """Take the scores.
@@ -81,14 +81,14 @@ class Evaluation(Mapping[str, float]):
             notes: What to know about the answers of a retriever, a line each.
             special: Returns the figures on queries of particular kinds, None if the set has none of them.
             without_answer: The number of the set's queries that nothing in the corpus answers.
-            version: The version of the set and the digest of its content, as far as it has them.
+            content_sha256: The digest of the set's content, None if it has none.
             verdict: Returns what the set is good for; None if nothing is known of who made it.
         """
         names = short_names(result.values, level)
         self.result = replace(result, values={names[name]: column for name, column in result.values.items()})
         self.system, self.run, self.relevant_from, self._notice = system, run, level, notice
         self.notes, self._without_answer = notes, without_answer
-        self.version, self.content_sha256 = version
+        self.content_sha256 = content_sha256
         self._special = special(self.result) if special is not None else None
         self.verdict_on = verdict or _of_unknown_makers
         self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=level)

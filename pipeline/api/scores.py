@@ -247,7 +247,7 @@ def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str
         notes=scored.notes,
         special=lambda result: special_by(gold, scored.run, result),
         without_answer=len(gold.unanswerable()),
-        version=gold.version(),
+        content_sha256=gold.content_sha256(),
         verdict=partial(_verdict, gold),
     )
 

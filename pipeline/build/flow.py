@@ -29,7 +29,6 @@ from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy
-from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Progress, Stored, Writing
 from goldbench.schemas.corpus import Chunk
@@ -193,7 +192,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
                 manifest = manifest if change is None else await change(draft, manifest)
             for line in folder.set_runs_aside(draft) if from_scratch else ():
                 progress.note(line)
-            draft.finish(manifest, Making("refresh" if refresh else "build"))
+            draft.finish(manifest)
     return _result(run, config, folder.manifest())
 
 

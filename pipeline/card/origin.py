@@ -159,9 +159,8 @@ def _provenance(material: DescribedSet) -> Iterator[Figure]:
         }
         values |= {f"prompt {name}": digest for name, digest in sorted(manifest.prompts.items())}
         values |= {f"package {name}": version for name, version in sorted(manifest.packages.items())}
-    for name, key in (("version", "version"), (CONTENT, "content_sha256")):
-        if isinstance(material.metadata.get(key), str):
-            values[name] = material.metadata[key]
+    if isinstance(material.metadata.get("content_sha256"), str):
+        values[CONTENT] = material.metadata["content_sha256"]
     seed = material.metadata.get("seed")
     if isinstance(seed, int) and not isinstance(seed, bool):
         values["seed"] = seed

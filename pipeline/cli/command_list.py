@@ -64,7 +64,6 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "rechunk.rechunk", "Move a gold set to another chunking.", "rechunk runs/mine --chunk-size 500"
         ),
         "export": Entry("export.export", "Write a gold set for another tool.", "export runs/mine --to ragas"),
-        "version": Entry("version.version", "Show or set the version of a gold set.", "version runs/mine"),
     },
     "Models": {
         "doctor": Entry("doctor.doctor", "Check the configuration and the model server.", "doctor --try"),

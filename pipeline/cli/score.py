@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.measures.statistics.special_figures import Special
     from goldbench.pipeline.report.text_tables import Rows
-    from goldbench.pipeline.score.common_queries import Earlier
     from goldbench.pipeline.score.runs import Gold, Match, Run
     from goldbench.schemas.calibrated import Calibration
     from goldbench.schemas.scorecard import Method
@@ -78,7 +77,6 @@ def score(
     """
     import gc
 
-    from goldbench.pipeline.score.common_queries import earlier_version
     from goldbench.pipeline.score.runs import load_gold, named_runs, score_run, weighted
     from goldbench.pipeline.score.special_queries import special_of
 
@@ -98,17 +96,18 @@ def score(
     special = special_of(loaded, runs, results)
     write_values(per_query, results)
     verdict = _verdict(loaded, results, corrected)
-    method = {"gold": gold, **_measured(loaded), "missing": missing, "scores": scores, "match": match}
-    earlier = earlier_version(loaded)
+    digest = loaded.content_sha256()
+    measured = {} if digest is None else {"content_sha256": digest}
+    method = {"gold": gold, **measured, "missing": missing, "scores": scores, "match": match}
     asked_for = _Asked(whole=wide, named=named is not None)
     if form == "table":
         _show(loaded, results, special, corrected, verdict, asked_for)
     elif corrected is not None:
-        print_both(results, corrected, special, earlier, verdict, **method)
+        print_both(results, corrected, special, verdict, **method)
     else:
-        print_form(results, special, form, earlier, verdict, len(loaded.unanswerable()), **method)
+        print_form(results, special, form, verdict, len(loaded.unanswerable()), **method)
     note_old_runs(loaded, runs, match)
-    _note(loaded, results, earlier, asked_for)
+    _note(loaded, results)
     if html is not None:
         from goldbench.schemas.scorecard import Method
 
@@ -199,7 +198,7 @@ def _show(
         screen.show("", *further)
 
 
-def _note(gold: Gold, results: Mapping[str, Result], earlier: Earlier | None, asked: _Asked) -> None:
+def _note(gold: Gold, results: Mapping[str, Result]) -> None:
     """Print what a reader of the scores must know: a line for each thing, with ``--verbose`` for each run."""
     from goldbench.pipeline.report.score_text import doubts, remarks
 
@@ -207,8 +206,6 @@ def _note(gold: Gold, results: Mapping[str, Result], earlier: Earlier | None, as
         screen.note(*(line for name, result in results.items() for line in remarks(name, result)))
     else:
         screen.note(*doubts(results))
-    if earlier is not None:
-        screen.note(*(earlier.line(name, one, asked.of(list(one.values))) for name, one in results.items()))
     screen.note(*_too_small(gold, list(next(iter(results.values())).values)))
     warn(gold)
 
@@ -284,9 +281,3 @@ def _print_calibrated(corrected: Calibration, *, whole: bool) -> None:
         screen.show("")
         screen.table(rows, words=words)
     screen.note(*remarks(corrected))
-
-
-def _measured(gold: Gold) -> dict[str, str]:
-    """Return the version of the set and the digest of its content, as far as it has them."""
-    named = zip(("version", "content_sha256"), gold.version(), strict=True)
-    return {name: value for name, value in named if value is not None}

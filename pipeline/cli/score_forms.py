@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.measures.statistics.special_figures import Special
     from goldbench.pipeline.report.text_tables import Rows
-    from goldbench.pipeline.score.common_queries import Earlier
     from goldbench.schemas.calibrated import Calibration
     from goldbench.schemas.set_verdict import SetVerdict
 
@@ -25,7 +24,6 @@ def print_form(
     results: Mapping[str, Result],
     special: Mapping[str, Special],
     form: str,
-    earlier: Earlier | None,
     verdict: SetVerdict,
     unanswerable: int,
     **method: str,
@@ -34,7 +32,7 @@ def print_form(
     from goldbench.pipeline.report.score_text import comma_separated, latex
 
     if form == "json":
-        typer.echo(_json(results, special, earlier, verdict, **method), nl=False)
+        typer.echo(_json(results, special, verdict, **method), nl=False)
     elif form == "markdown":
         typer.echo(_markdown(results, special, verdict, unanswerable), nl=False)
     else:
@@ -45,27 +43,17 @@ def print_both(
     results: Mapping[str, Result],
     corrected: Calibration,
     special: Mapping[str, Special],
-    earlier: Earlier | None,
     verdict: SetVerdict,
     **method: str,
 ) -> None:
     """Print the scores and the corrected ones as one JSON object."""
     import json
 
-    both = {
-        **json.loads(_json(results, special, earlier, verdict, **method)),
-        "calibrated": corrected.model_dump(mode="json"),
-    }
+    both = {**json.loads(_json(results, special, verdict, **method)), "calibrated": corrected.model_dump(mode="json")}
     typer.echo(json.dumps(both, ensure_ascii=False, indent=2))
 
 
-def _json(
-    results: Mapping[str, Result],
-    special: Mapping[str, Special],
-    earlier: Earlier | None,
-    verdict: SetVerdict,
-    **method: str,
-) -> str:
+def _json(results: Mapping[str, Result], special: Mapping[str, Special], verdict: SetVerdict, **method: str) -> str:
     from dataclasses import asdict
 
     from goldbench.pipeline.report.score_text import as_json
@@ -79,8 +67,6 @@ def _json(
             means = means_of(result, list(result.values))
             more[name] = {**more.get(name, {}), "weighted": as_member(result, means)}
             method["weight"] = result.weighted_by
-        if earlier is not None:
-            more[name] = {**more.get(name, {}), "as_before": earlier.as_member(result)}
     return as_json(results, more=more, verdict=asdict(verdict), **method)
 
 

@@ -35,7 +35,7 @@ def validate(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder 
         f"{amount(found.documents, 'document')}, {amount(found.chunks, 'chunk')}, {queries(found.queries)}, "
         f"{amount(found.labels, 'label')}: "
         + (amount(len(found.problems), "problem") if found.problems else "every reference and span holds")
-        + (f"; version {found.version.version}, content {found.version.content_sha256[:12]}" if found.version else "")
+        + (f"; content {found.content_sha256[:12]}" if found.content_sha256 else "")
         + ("" if found.queries else f"; {holds_no_query(folder)}, so it measures nothing")
     )
     if found.problems:

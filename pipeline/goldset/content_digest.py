@@ -11,7 +11,7 @@ line feed, are hashed with SHA-256 once more. Order, times and who made the set 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -19,15 +19,16 @@ from typing import Any
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.json_maps import read_json
+from goldbench.pipeline.formats.jsonl import as_line
 from goldbench.pipeline.formats.packed_files import Source
-
-ASKED = ("queries", "unanswerable", "history", "standalone", "originals")
-"""The members of ``dataset.json`` that say what is asked; the others say what is relevant."""
+from goldbench.pipeline.goldset.gold_path import METADATA, read_metadata
+from goldbench.pipeline.text.display import shell_command
 
 _SEARCHED = ("queries", "history", "standalone")
 """The members that a retrieval system is asked with."""
 
 _HEADER, _START = b'": {\n', b'{\n"queries": {\n'
+_END = b"\n}\n"
 _SIZE = sha256().digest_size
 _NOT_HASHED = ("mode", "metadata", "relevant_docs")
 
@@ -39,19 +40,11 @@ Entry = tuple[str, str, Any]
 class Content:
     """A gold set as digests.
 
-    ``sha256`` is its content digest, ``passages`` the digest of each passage's entry if they were asked for by id,
-    ``texts`` that of the text of each passage that has a grade, at least. ``asked`` holds a digest of what
-    is asked by id, queries without an answer among them; ``labels`` the grades by query; ``other`` a digest of each
-    entry of the other members. ``queries`` holds a digest of each query's text, its earlier turns and its labels by
-    the texts of their passages: where two are equal, a retrieval system is measured by the same.
+    ``sha256`` is its content digest. ``queries`` holds a digest of each query's text, its earlier turns and its labels
+    by the texts of their passages: where two are equal, a retrieval system is measured by the same.
     """
 
     sha256: str = ""
-    passages: dict[str, bytes] = field(default_factory=dict)
-    texts: dict[str, bytes] = field(default_factory=dict)
-    asked: dict[str, bytes] = field(default_factory=dict)
-    labels: dict[str, dict[str, int]] = field(default_factory=dict)
-    other: dict[str, str] = field(default_factory=dict)
     queries: dict[str, str] = field(default_factory=dict)
 
 
@@ -73,72 +66,107 @@ class _Digests:
         return whole.hexdigest()
 
 
-def read_content(path: Path, *, passages: bool = True, by_id: bool = False) -> Content:
+def read_content(path: Path) -> Content:
     """Return a ``dataset.json`` as digests; the texts of passages are read one by one if goldbench wrote the file.
-
-    Args:
-        path: The file.
-        passages: Whether passages are looked at; else only what is asked, the labels and the other members are told.
-        by_id: Whether the digest of each passage is told by its id, which takes 0.3 kB of memory a passage.
 
     Raises:
         InputError: The file cannot be read, or is not a ``dataset.json``.
     """
-    content, digests = Content(), _Digests()
+    digests = _Digests()
+    texts: dict[str, bytes] = {}
     members: dict[str, dict[str, Any]] = {}
     try:
-        for member, key, value in _entries(path, besides=() if passages else ("corpus",)):
+        for member, key, value in _entries(path):
             if member == "corpus":
-                digest = _passage_digest(content, key, value)
-                digests.add(digest)
-                if by_id:
-                    content.passages[key] = digest
+                digests.add(_passage_digest(texts, key, value))
                 continue
-            if member in {"relevance_scores", "relevant_docs"}:
-                content.labels[key] = value if isinstance(value, dict) else dict.fromkeys(value, 2)
-            else:
-                members.setdefault(member, {})[key] = value
+            members.setdefault(member, {})[key] = value
             for entry in _hashed(member, key, value):
-                digest = sha256(_canonical(entry)).digest()
-                digests.add(digest)
-                if member not in {*ASKED, "relevance_scores", "relevant_docs"}:
-                    content.other[f"{member} {key}"] = digest.hex()
+                digests.add(sha256(_canonical(entry)).digest())
     except (OSError, ValueError, TypeError, AttributeError):
         raise InputError(path, "is damaged: it does not hold a gold set; make it again") from None
-    for query_id in {**members.get("queries", {}), **members.get("unanswerable", {})}:
-        said = [members.get(member, {}).get(query_id) for member in ASKED]
-        content.asked[query_id] = sha256(_canonical(said)).digest()
-    if passages:
-        labelled = {chunk_id for grades in content.labels.values() for chunk_id in grades}
-        content.texts |= _stored_texts(path, labelled - content.texts.keys())
-        content.sha256 = digests.joined()
-        content.queries = {one: _measured(one, members, content) for one in members.get("queries", {})}
-    return content
+    labels = _labels(members)
+    labelled = {chunk_id for grades in labels.values() for chunk_id in grades}
+    texts |= _stored_texts(path, labelled - texts.keys())
+    queries = {query_id: _measured(query_id, members, labels, texts) for query_id in members.get("queries", {})}
+    return Content(digests.joined(), queries)
 
 
-def _passage_digest(content: Content, key: str, value: bytes | str) -> bytes:
+def stamp_content(dataset: Path) -> str:
+    """Write the digest of its content into the metadata of a set, and return it.
+
+    The metadata are the last line but one of the file.
+
+    Raises:
+        InputError: The file is damaged, or was not written by goldbench.
+    """
+    digest = read_content(dataset).sha256
+    metadata = {**read_metadata(dataset), "content_sha256": digest}
+    line = METADATA + as_line(json.dumps(metadata, ensure_ascii=False, sort_keys=True)) + "}\n"
+    at = _metadata_at(dataset)
+    with dataset.open("r+b") as file:
+        file.truncate(at)
+        file.seek(at)
+        file.write(line.encode())
+    return digest
+
+
+def _metadata_at(dataset: Path) -> int:
+    """Return at which byte the line of the metadata begins.
+
+    Raises:
+        InputError: The file was not written by goldbench.
+    """
+    size = dataset.stat().st_size
+    tail = 1 << 16
+    with dataset.open("rb") as file:
+        while True:
+            start = max(0, size - tail)
+            file.seek(start)
+            block = file.read()
+            at = block[: -len(_END)].rfind(b"\n") + 1
+            if at or not start:
+                break
+            tail *= 4
+    if not block.endswith(_END) or not block[at:].startswith(METADATA.encode()):
+        raise InputError(dataset, "was not written by goldbench; import it with " + shell_command("import"))
+    return start + at
+
+
+def _passage_digest(texts: dict[str, bytes], key: str, value: bytes | str) -> bytes:
     """Return the digest of a passage's entry.
 
     Args:
-        content: Takes the digest of the text, if the text is given.
+        texts: Takes the digest of the text, if the text is given.
         key: Its id.
         value: The canonical JSON of its entry, or its text.
     """
     if isinstance(value, bytes):
         return sha256(value).digest()
-    content.texts[key] = sha256(_utf8(value)).digest()
+    texts[key] = sha256(_utf8(value)).digest()
     return sha256(_canonical(["corpus", key, value])).digest()
 
 
-def _measured(query_id: str, members: Mapping[str, Mapping[str, Any]], content: Content) -> str:
+def _labels(members: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return the grades by query; 2 where the set has none."""
+    given = {**members.get("relevant_docs", {}), **members.get("relevance_scores", {})}
+    return {key: value if isinstance(value, dict) else dict.fromkeys(value, 2) for key, value in given.items()}
+
+
+def _measured(
+    query_id: str,
+    members: Mapping[str, Mapping[str, Any]],
+    labels: Mapping[str, Mapping[str, int]],
+    texts: Mapping[str, bytes],
+) -> str:
     """Return the digest of a query and its labels, in which passages are known by their texts."""
     needed = members.get("needs", {}).get(query_id, ())
-    labels = [
-        [content.texts.get(chunk_id, b"").hex(), int(grade), chunk_id in needed]
-        for chunk_id, grade in content.labels.get(query_id, {}).items()
+    graded = [
+        [texts.get(chunk_id, b"").hex(), int(grade), chunk_id in needed]
+        for chunk_id, grade in labels.get(query_id, {}).items()
     ]
     asked = [members.get(member, {}).get(query_id) for member in _SEARCHED]
-    return sha256(_canonical([*asked, sorted(labels)])).hexdigest()
+    return sha256(_canonical([*asked, sorted(graded)])).hexdigest()
 
 
 def _hashed(member: str, key: str, value: Any) -> Iterator[list[Any]]:  # noqa: ANN401  whatever a member holds
@@ -160,38 +188,33 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _entries(path: Path, *, besides: Sequence[str]) -> Iterator[Entry]:
-    """Yield every entry that counts; one by one from a file with an entry per line, as this project writes it.
-
-    Args:
-        path: The file.
-        besides: Members that are left out.
-    """
+def _entries(path: Path) -> Iterator[Entry]:
+    """Yield every entry that counts; one by one from a file with an entry per line, as this project writes it."""
     with path.open("rb") as file:
         ours = file.read(len(_START)) == _START
     if ours:
-        yield from _entries_by_line(path, besides)
+        yield from _entries_by_line(path)
         return
     found = read_json(Source(path))
     if not isinstance(found, dict) or "relevant_docs" not in found:
         raise ValueError("not a gold set")
     graded = found.get("relevance_scores") is not None
-    left_out = {*besides, *_NOT_HASHED} - (set() if graded else {"relevant_docs"})
+    left_out = {*_NOT_HASHED} - (set() if graded else {"relevant_docs"})
     for member, entries in found.items():
         if isinstance(entries, dict) and member not in left_out:
             yield from ((member, key, value) for key, value in entries.items())
 
 
-def _entries_by_line(path: Path, besides: Sequence[str]) -> Iterator[Entry]:
+def _entries_by_line(path: Path) -> Iterator[Entry]:
     """Yield the entries; a passage as the canonical JSON of its entry where the line shows it."""
-    member, left_out = "", {*_NOT_HASHED, *besides}
+    member = ""
     with path.open("rb") as file:
         for line in file:
             if line.endswith(_HEADER):
                 member = str(json.loads(line[: -len(_HEADER) + 1]))
             elif line == b"},\n":
                 member = ""
-            elif member and member not in left_out:
+            elif member and member not in _NOT_HASHED:
                 yield (member, *(_stored_entry(line) if member == "corpus" else _parsed(line)))
 
 

@@ -23,7 +23,7 @@ from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.trec import read_qrels
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import QUERIES, RENAMED
-from goldbench.pipeline.goldset.folder import Draft, GoldFolder, Records, ReplacePolicy, made_from, stamp, with_reports
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, Records, ReplacePolicy, stamp, with_reports
 from goldbench.pipeline.goldset.grading_counts import recounted
 from goldbench.pipeline.goldset.publication import new_folder
 from goldbench.pipeline.ports import Stored
@@ -281,7 +281,7 @@ def _write(piece: _Piece, folder: Path, noted: Mapping[str, Any], fingerprint: s
         if manifest.grading is not None:
             grading = recounted(manifest.grading, place.pool.read_any(), place.judgments.read_any(), queries)
             manifest = manifest.model_copy(update={"grading": grading})
-        place.finish(manifest, made_from(STAGE, home))
+        place.finish(manifest)
     labels = sum(map(len, grades.values()))
     return Part(piece.name, folder, piece.wanted, len(queries), len(unanswerable), labels)
 

@@ -80,10 +80,6 @@ REVIEW_KEY = "review.key"
 """The file of the cookies' key beside a set whose ledger is on a server."""
 RUBRIC = "rubric.md"
 """What the grades mean, for the judge and for people; the user may edit it."""
-CHANGELOG = "changelog.md"
-"""The versions of the set and what changed in each, the newest first."""
-QUERY_VERSIONS = "3-versions.jsonl"
-"""Since which version of the set each query stands as it is."""
 CARD_JSON, CARD_MARKDOWN = "card.json", "card.md"
 AGREEMENT = "agreement.json"
 RUNS = "runs"
@@ -92,7 +88,7 @@ BENCH = "bench"
 
 FILES_OF_A_SET = (
     DATASET, CONFIG, DOCUMENTS, RELEVANCE, RENAMED, CHUNKS, TRAITS, CANDIDATES, QUERIES, UNLABELLED, UNANSWERABLE,
-    UNANSWERABLE_JUDGMENTS, REJECTIONS, RETIRED, POOL, JUDGMENTS, CHECKS, UNGRADED, REJECTED, QUERY_VERSIONS, CHANGELOG,
+    UNANSWERABLE_JUDGMENTS, REJECTIONS, RETIRED, POOL, JUDGMENTS, CHECKS, UNGRADED, REJECTED,
     CORPUS_COPY, QUERIES_COPY, QRELS_COPY, QRELS_LINES, *PARQUET_COPIES, DATASET_CARD, QRELS, TOPICS, GIVEN_QRELS,
     UNREVIEWED_QRELS, *(f"{UNREVIEWED}/{name}" for name in BY_QUERY),
 )  # fmt: skip

@@ -20,10 +20,10 @@ from goldbench.pipeline.formats.runs.run_tables import names_of_runs
 from goldbench.pipeline.formats.toml import write_toml
 from goldbench.pipeline.goldset import file_names as names
 from goldbench.pipeline.goldset import publication
+from goldbench.pipeline.goldset.content_digest import stamp_content
 from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.pipeline.goldset.gold_path import read_metadata
 from goldbench.pipeline.goldset.own_version import own_version
-from goldbench.pipeline.goldset.set_versions import Making, origin_of, versioned
 from goldbench.pipeline.stages.lineage import have_one_in_common
 from goldbench.pipeline.text.display import shell_command
 from goldbench.prompts.rubric import DEFAULT, Rubric
@@ -426,7 +426,7 @@ class GoldFolder:
             draft = Draft(place)
             yield draft
             if draft.finished is not None:
-                finished = draft.versioned(self)
+                finished = draft.stamped(self)
                 publication.publish(place, self.path, finished, stale=names.FILES_OF_A_SET)
 
     def set_runs_aside(self, draft: Draft) -> Iterator[str]:
@@ -458,7 +458,8 @@ class GoldFolder:
             draft = Draft(place)
             yield draft
             if draft.finished is not None:
-                finished, files = draft.versioned(self), self.manifest().files
+                finished = draft.stamped(self)
+                files = self.manifest().files
                 stale = names.PARQUET_COPIES if draft.file(names.DATASET).is_file() else ()
                 kept = {
                     name: digest
@@ -478,7 +479,6 @@ class Draft(GoldFolder):
     """A set that is being written. At the end of its block it is put in place, or thrown away unless it is finished."""
 
     finished: Manifest | None = None
-    making = Making()
 
     def write_gold(self, gold: GoldContents) -> None:
         """Write the gold set and its copies for other tools, and the queries without an answer if there are any."""
@@ -490,28 +490,24 @@ class Draft(GoldFolder):
         """Write the settings that the set is made with."""
         write_toml(self.path / names.CONFIG, settings)
 
-    def finish(self, manifest: Manifest, making: Making | None = None) -> None:
-        """Put the set in place with this manifest when the block ends.
+    def finish(self, manifest: Manifest) -> None:
+        """Put the set in place with this manifest when the block ends."""
+        self.finished = manifest
 
-        Args:
-            manifest: The manifest.
-            making: How the set was made, for its changelog; None leaves the command out.
-        """
-        self.finished, self.making = manifest, making or Making()
-
-    def versioned(self, before: GoldFolder) -> Manifest:
-        """Return the manifest with the versions of the set, which are written into the draft.
+    def stamped(self, before: GoldFolder) -> Manifest:
+        """Return the manifest with the digest of the set's content, which is written into the draft, too.
 
         Args:
             before: The folder that the set is put into; a damaged set in it counts as none.
         """
         assert self.finished is not None
-        earlier = None
-        with contextlib.suppress(InputError):
-            earlier = before.manifest()
-        if not self.file(names.DATASET).is_file():  # the set itself stays as it is
-            return self.finished.model_copy(update={"versions": earlier.versions if earlier else []})
-        return versioned(self.path, before.path, self.finished, earlier, self.making)
+        if self.file(names.DATASET).is_file():
+            digest: str | None = stamp_content(self.file(names.DATASET))
+        else:  # the set itself stays as it is
+            digest = None
+            with contextlib.suppress(InputError):
+                digest = before.manifest().content_sha256
+        return self.finished.model_copy(update={"content_sha256": digest})
 
 
 def is_graded(manifest: Manifest) -> bool:
@@ -530,16 +526,6 @@ def stamp(started: float) -> dict[str, Any]:
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started, 3),
     }
-
-
-def made_from(by: str, *parts: GoldFolder) -> Making:
-    """Return how a set was made from others.
-
-    Args:
-        by: The command.
-        parts: The folders of the other sets.
-    """
-    return Making(by, tuple(origin_of(part.path, part.metadata()) for part in parts))
 
 
 def with_reports(reports: Iterable[StageReport], new: Iterable[StageReport]) -> list[StageReport]:

@@ -32,11 +32,10 @@ from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, 
 from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.publication import sha256_of
-from goldbench.pipeline.goldset.set_versions import Making, origin_of
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.corpus import Chunk, Evidence
-from goldbench.schemas.manifest import Manifest, Origin, StageReport
+from goldbench.schemas.manifest import Manifest, StageReport
 from goldbench.schemas.query import Query
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
@@ -45,7 +44,7 @@ from goldbench.schemas.relevance import RELEVANT, Relevance
 class Options:
     """How a benchmark is imported; ``grades`` and ``relevant_from`` say what grades become, see ``choose_grading``.
 
-    ``notice`` is the warning of a gold set that is imported again, ``origin`` its version.
+    ``notice`` is the warning of a gold set that is imported again.
     """
 
     chosen: Chosen
@@ -55,7 +54,6 @@ class Options:
     level: str | None = None
     replace: bool = False
     notice: str | None = None
-    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +82,6 @@ def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Impor
         OutputError: The folder holds something else, or cannot be written.
     """
     known = metadata_of(Path(path)) if Path(path).exists() else {}
-    if "version" in known:
-        options = replace(options, origin=origin_of(Path(path), known))
     told = about_export(Path(path)) if Path(path).exists() else About()
     if options.grades is None and options.relevant_from is None:
         options = replace(options, relevant_from=told.relevant_from)
@@ -129,7 +125,7 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
             failures=work.books.failures,
             packages={"pydantic": importlib.metadata.version("pydantic")},
         )
-        place.finish(manifest, Making("import", (options.origin,) if options.origin else ()))
+        place.finish(manifest)
     return Imported(
         GoldFolder(out).manifest(), imported.grades, sum(len(names.renamed) for _, names in _named(work.reading))
     )

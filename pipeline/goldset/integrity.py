@@ -28,7 +28,7 @@ from goldbench.pipeline.goldset.file_names import (
 )
 from goldbench.pipeline.goldset.folder import GoldFolder, is_graded
 from goldbench.schemas.corpus import Chunk, Document, Evidence, TitleUse
-from goldbench.schemas.manifest import Manifest, SetVersion
+from goldbench.schemas.manifest import Manifest
 from goldbench.schemas.query import Query
 from goldbench.schemas.relevance import Relevance, settled
 from goldbench.schemas.testset import TestSet
@@ -36,14 +36,14 @@ from goldbench.schemas.testset import TestSet
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """How much was checked, every problem found, one line each, and the version of the set, None if it has none."""
+    """How much was checked, every problem found, one line each, and the digest of the set's content."""
 
     documents: int
     chunks: int
     queries: int
     labels: int
     problems: tuple[str, ...]
-    version: SetVersion | None = None
+    content_sha256: str | None = None
 
 
 def validate(folder: Path) -> Validation:
@@ -64,22 +64,20 @@ def validate(folder: Path) -> Validation:
         *_problems_of_members(home, queries, chunks, gold),
         *(_problems_of_grades(home, gold, renewed=manifest.renewed is not None) if graded and not reviewed else ()),
         *_problems_of_copies(home, gold),
-        *_problems_of_version(home, manifest, gold),
+        *_problems_of_content(home, manifest, gold),
     ]
     labels = sum(len(ids) for ids in gold.relevant_docs.values())
-    version = manifest.versions[0] if manifest.versions else None
-    return Validation(len(documents), len(chunks), len(queries), labels, tuple(problems), version)
+    return Validation(len(documents), len(chunks), len(queries), labels, tuple(problems), manifest.content_sha256)
 
 
-def _problems_of_version(folder: GoldFolder, manifest: Manifest, gold: TestSet) -> Iterator[str]:
-    """Compare the version and the content digest of the manifest with those of the set, and with what it holds."""
-    if not manifest.versions:
+def _problems_of_content(folder: GoldFolder, manifest: Manifest, gold: TestSet) -> Iterator[str]:
+    """Compare the content digest of the manifest with that of the set's metadata, and with what the set holds."""
+    if manifest.content_sha256 is None:
         return
-    now = manifest.versions[0]
-    if (now.version, now.content_sha256) != (gold.metadata.get("version"), gold.metadata.get("content_sha256")):
-        yield f"the metadata of {DATASET} name another version or content digest than {MANIFEST}"
-    if read_content(folder.file(DATASET)).sha256 != now.content_sha256:
-        yield f"{DATASET} does not have the content that version {now.version} had when it was written"
+    if manifest.content_sha256 != gold.metadata.get("content_sha256"):
+        yield f"the metadata of {DATASET} name another content digest than {MANIFEST}"
+    if read_content(folder.file(DATASET)).sha256 != manifest.content_sha256:
+        yield f"{DATASET} does not have the content that it had when it was written"
 
 
 def _problems_of_spans(

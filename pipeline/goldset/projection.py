@@ -17,7 +17,7 @@ from goldbench.pipeline.formats.documents.task_exchange import Budget
 from goldbench.pipeline.formats.documents.worker_pool import Workers
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
-from goldbench.pipeline.goldset.folder import GoldFolder, ReplacePolicy, made_from, stamp
+from goldbench.pipeline.goldset.folder import GoldFolder, ReplacePolicy, stamp
 from goldbench.pipeline.stages.chunk import check_sizes
 from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
 from goldbench.pipeline.text.title_path import titled
@@ -160,7 +160,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
                 "usage": {},
             }
         )
-        place.finish(manifest, made_from("rechunk", home))
+        place.finish(manifest)
     lost, skipped = sum(found.lost for _, found in kept), tuple(failure.message for failure in failures)
     return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped)
 

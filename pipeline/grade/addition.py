@@ -17,7 +17,6 @@ from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import ADD, OWN, POOL, QUERIES, UNLABELLED, answers_beside
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded, with_reports
 from goldbench.pipeline.goldset.publication import sha256_of
-from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.grade.gradable_set import read_gradable
 from goldbench.pipeline.grade.preparation import pools
 from goldbench.pipeline.grade.retriever_pool import Pools, waiting_pool
@@ -265,4 +264,4 @@ def _finish(home: GoldFolder, place: Draft, found: Addition, count: int, name: s
     )
     stages = with_reports(manifest.stages, [report])
     queries = manifest.queries + len(found.labelled)
-    place.finish(manifest.model_copy(update={"queries": queries, "stages": stages}), Making(ADD))
+    place.finish(manifest.model_copy(update={"queries": queries, "stages": stages}))

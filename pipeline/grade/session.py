@@ -13,7 +13,6 @@ from goldbench.pipeline.config import Config, JudgeMethod
 from goldbench.pipeline.config import Panel as Setting
 from goldbench.pipeline.errors import JudgeFailed, Message, NothingKept, OutputError, UsageError
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, is_graded
-from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.grade.calls import Asking, grouped, remembered
 from goldbench.pipeline.grade.disputes import People, agreement, with_earlier
 from goldbench.pipeline.grade.gradable_set import GradableSet, read_gradable
@@ -154,7 +153,7 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
             work.decisions.take_off(place, manifest)
             found = await _grade(read_gradable(place, manifest), place, manifest, work)
             found = replace(found, manifest=await work.decisions.put_on(place, found.manifest))
-        place.finish(found.manifest, Making("grade"))
+        place.finish(found.manifest)
     return replace(found, manifest=home.manifest())
 
 

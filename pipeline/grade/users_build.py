@@ -21,7 +21,6 @@ from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import UNLABELLED, USERS, answers_beside
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
 from goldbench.pipeline.goldset.own_version import own_version
-from goldbench.pipeline.goldset.set_versions import Making
 from goldbench.pipeline.grade import preparation
 from goldbench.pipeline.grade.build_order import BuildOrder
 from goldbench.pipeline.grade.gradable_set import read_gradable
@@ -151,7 +150,7 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
                 manifest = await order.decisions(place, manifest)
             for line in home.set_runs_aside(place) if order.replace else ():
                 say(line)
-            place.finish(manifest, Making("build"))
+            place.finish(manifest)
     return UsersBuilt(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from goldbench.pipeline.text.display import queries
-from goldbench.schemas.scorecard import HistoryEntry, Score
+from goldbench.schemas.scorecard import GoldReference, HistoryEntry, Score
 
 if TYPE_CHECKING:
     from goldbench.pipeline.report.charts import Points
@@ -34,15 +34,18 @@ def change_rows(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping[
 def notes(now: HistoryEntry, earlier: Sequence[HistoryEntry]) -> Iterator[str]:
     """Yield a line for each reason, other than the system itself, why a score may have changed."""
     last = earlier[-1].gold if earlier else now.gold
-    if (last.version, last.content_sha256) != (now.gold.version, now.gold.content_sha256):
-        versions = [f"version {one.version}" if one.version else "a set without a version" for one in (now.gold, last)]
-        yield f"measured on {versions[0]}; the last entry was measured on {versions[1]}"
+    if last.content_sha256 != now.gold.content_sha256:
+        yield f"measured on {_content(now.gold)}; the last entry was measured on {_content(last)}"
     if earlier and earlier[-1].gold.sha256 != now.gold.sha256:
         yield "the judgments differ from those of the last entry; they may be the reason for a change"
     elif earlier and earlier[0].gold.sha256 != now.gold.sha256:
         yield "the judgments differ from those of the first entry; they may be the reason for a change since then"
     if now.counts.missing:
         yield f"{queries(now.counts.missing)} judged but missing from the run"
+
+
+def _content(gold: GoldReference) -> str:
+    return f"content {gold.content_sha256[:12]} of the set" if gold.content_sha256 else "judgments of no set"
 
 
 def _change(score: Score, before: float | None) -> str:

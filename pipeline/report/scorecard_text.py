@@ -8,7 +8,7 @@ from goldbench.pipeline.report.text_tables import markdown_table, p_value, with_
 from goldbench.pipeline.report.verdict_text import verdict_markdown
 from goldbench.pipeline.text.display import queries
 from goldbench.pipeline.text.markdown import escaped
-from goldbench.schemas.scorecard import Comparison, GoldReference, Score, Scorecard, Verdict
+from goldbench.schemas.scorecard import Comparison, Score, Scorecard, Verdict
 
 SMOKE = "smoke"
 """The evidence level of queries of simulation or a tiny model, from which nothing follows about systems."""
@@ -84,20 +84,12 @@ def _detectable(found: Comparison) -> str:
     return alone if alone == "-" else f"{alone} ({adjusted})"
 
 
-def in_words(gold: GoldReference) -> str:
-    """Return which version of a set was measured; empty if it has none."""
-    if not gold.version:
-        return ""
-    digest = f" (content {gold.content_sha256[:12]})" if gold.content_sha256 else ""
-    return f"version {gold.version} of the set{digest}"
-
-
 def method_line(card: Scorecard) -> str:
     """Return the method of the intervals and tests, one line."""
     method, count = card.method, len(card.comparisons)
     parts = [f"judged queries: {card.gold.queries:,}", f"missing queries: {method.missing}"]
-    if card.gold.version:
-        parts.insert(0, in_words(card.gold))
+    if card.gold.content_sha256:
+        parts.insert(0, f"content {card.gold.content_sha256[:12]} of the set")
     if any(score.low is not None for system in card.systems for score in system.scores.values()):
         parts.append(f"{method.confidence:.0%} paired bootstrap intervals ({method.resamples:,} resamples)")
     if count:

@@ -19,7 +19,7 @@ from typing import Any
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import BY_QUERY, DATASET, MANIFEST, QUERIES
-from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, made_from, with_reports
+from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, with_reports
 from goldbench.pipeline.goldset.publication import is_inside
 from goldbench.pipeline.measures.statistics.calibration import effective_size, inverse_weights
 from goldbench.pipeline.review.completion import Sampled, sampled
@@ -81,13 +81,12 @@ def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, r
         GoldFolder(target).check_usable(policy)
     reviewed = load_reviewed(folder, ledger)
     work = Application.of(home, unreviewed_set(home, reviewed.material.metadata), reviewed, reject_bad=reject_bad)
-    parts = () if target is folder else (home,)
     with home.rewriting() if target is folder else GoldFolder(target).replacing(policy) as place:
         if target is not folder:
             copy_set(home, manifest, place)
         keep(work.start, place)
         made = work.write(place, target)
-        place.finish(work.told(manifest), made_from("review apply", *parts))
+        place.finish(work.told(manifest))
     if target is not folder and home.rubric_file.is_file():
         shutil.copyfile(home.rubric_file, GoldFolder(target).rubric_file)
     return made

@@ -23,7 +23,7 @@ SOURCES, PROVENANCE = "agreement of query sources", "provenance"
 """The figure by which a card can refuse a set, and the one that tells which set the card was made for."""
 
 JUDGMENTS, CONTENT = "judgments sha256", "content sha256"
-"""The values of `PROVENANCE` that identify the judgments, and the content of a set that has a version."""
+"""The values of `PROVENANCE` that identify the judgments, and the content of their set."""
 
 _DAMAGED = f"{CARD_JSON} cannot be read"
 _OTHER_STATE = f"{CARD_JSON} was made for another state of this set"
@@ -83,10 +83,10 @@ def is_of(values: Mapping[str, object], gold: Gold) -> bool:
     """Return whether a card was made for these judgments, and for their set as it is now.
 
     Args:
-        values: The values of the card's figure `PROVENANCE`; cards of sets without a version have no `CONTENT`.
+        values: The values of the card's figure `PROVENANCE`; those of judgments alone have no `CONTENT`.
         gold: The judgments.
     """
-    return values.get(CONTENT) in {None, gold.version()[1]} and values.get(JUDGMENTS) == gold.fingerprint()
+    return values.get(CONTENT) in {None, gold.content_sha256()} and values.get(JUDGMENTS) == gold.fingerprint()
 
 
 def of_another_state(folder: Path) -> str:

@@ -193,7 +193,7 @@ def differences(baseline: EarlierScores, gold: Gold, result: Result) -> Iterator
         gold: The judgments of the run.
         result: The run as it is now.
     """
-    if baseline.gold.content_sha256 not in {None, gold.version()[1]}:
+    if baseline.gold.content_sha256 not in {None, gold.content_sha256()}:
         yield told(baseline, gold)
     else:
         if baseline.gold.sha256 != gold.fingerprint():

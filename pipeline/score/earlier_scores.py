@@ -33,7 +33,7 @@ _HALVES = ("\\ud", "\\uD")
 """Begin the escape of one half of a character; as goldbench writes a file, no text needs one."""
 _MOST = 1e12
 """Largest value of a measure that a baseline may hold; sums of larger ones lose the differences that a gate tests."""
-_OF_GOLD = ("name", "sha256", "queries", "evidence_level", "version", "content_sha256")
+_OF_GOLD = ("name", "sha256", "queries", "evidence_level", "content_sha256")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,6 @@ class EarlierGold:
 
     sha256: str
     queries: int
-    version: str | None
     content_sha256: str | None
 
 
@@ -81,7 +80,7 @@ def _of_any(block: bytes) -> EarlierScores:
 
 def _scores(record: Baseline) -> EarlierScores:
     gold = record.gold
-    measured = EarlierGold(gold.sha256, gold.queries, gold.version, gold.content_sha256)
+    measured = EarlierGold(gold.sha256, gold.queries, gold.content_sha256)
     return EarlierScores(measured, record.query_ids, record.query_sha256, record.values)
 
 
@@ -99,7 +98,7 @@ def _as_written(block: bytes) -> EarlierScores | None:
         return None
     if not values or len(digests) not in {0, len(ids)} or not all(_is_column(one, len(ids)) for one in values.values()):
         return None
-    measured = EarlierGold(gold["sha256"], gold["queries"], gold["version"], gold["content_sha256"])
+    measured = EarlierGold(gold["sha256"], gold["queries"], gold["content_sha256"])
     return EarlierScores(measured, ids, digests, values)
 
 

@@ -98,15 +98,15 @@ class Gold:
         """Return the notes of a build on each query; empty if the judgments are not of a build."""
         return {} if self.in_memory else gold_path.notes_of_queries(self.path)
 
-    def version(self) -> tuple[str | None, str | None]:
-        """Return the version of the set that the judgments belong to, and the digest of its content; None without one.
+    def content_sha256(self) -> str | None:
+        """Return the digest of the content of the set that the judgments belong to, None if it names none.
 
         Raises:
             InputError: The set is not JSON.
         """
         metadata = {} if self.in_memory else gold_path.metadata_of(self.path)
-        version, digest = (metadata.get(name) for name in ("version", "content_sha256"))
-        return version if isinstance(version, str) else None, digest if isinstance(digest, str) else None
+        digest = metadata.get("content_sha256")
+        return digest if isinstance(digest, str) else None
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the judgments, whatever file they came in."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def reference(gold: Gold) -> GoldReference:
-    """Return the name, hash and size of the judgments, and the version of their set.
+    """Return the name, hash and size of the judgments, and the digest of their set.
 
     Raises:
         InputError: There are none.
@@ -45,14 +45,12 @@ def reference(gold: Gold) -> GoldReference:
     if not gold.qrels:
         raise InputError(shown(gold.path), "holds 0 queries: there is nothing to compare")
     level = metadata_of(gold.path).get("evidence_level")
-    version, digest = gold.version()
     return GoldReference(
         name=shown(gold.path.name),
         sha256=gold.fingerprint(),
         queries=len(gold.qrels),
         evidence_level=level if isinstance(level, str) else None,
-        version=version,
-        content_sha256=digest,
+        content_sha256=gold.content_sha256(),
     )
 
 

@@ -107,9 +107,7 @@ def earlier_version(before: Path, now: Path) -> EarlierVersion:
     wanted = {one.before for each in (changes, removed) for change in each.values() for one in change.labels}
     wanted |= {one for change in changes.values() for one in (change.texts or {}).values()}
     held = texts_of_documents(before, {one for one in wanted if one is not None}) if wanted else {}
-    version = first.metadata.get("version")
-    name = shown(before.resolve().name) + (f", version {version}" if isinstance(version, str) else "")
-    return EarlierVersion(name, changes, removed, held)
+    return EarlierVersion(shown(before.resolve().name), changes, removed, held)
 
 
 def _digests(contents: SetContents) -> dict[str, bytes]:

@@ -109,7 +109,7 @@ class TestExitCodes:
             "gate none --run a.trec --min r@5=0.1", "monitor none --run a.trec --history h.jsonl",
             "monitor plot none", "drift none --queries q.txt", "ask none --no-model", "validate none",
             "diff none other", "split none --shares a=0.5,b=0.5", "export none --to ragas",
-            "rechunk none --chunk-size 100", "version none", "answers stats none", "prompts show none",
+            "rechunk none --chunk-size 100", "answers stats none", "prompts show none",
             "models pull none", "doctor --config none.toml", "init none", "score gold --run none.trec",
             "score gold --run a.trec --measure ndgc@10", "score gold --run a.trec --html none/page.html",
         ],

@@ -74,7 +74,7 @@ def test_a_folder_of_somebody_else_is_never_replaced_though_it_has_a_manifest(
     (tmp_path / "docs" / "pump.md").write_text("# Pump\n\n" + "The pump stands in the cellar and runs. " * 20)
     app = tmp_path / "app"
     (app / "beir").mkdir(parents=True)
-    mine = {"manifest.json": manifest, "dataset.json": "mine", "changelog.md": "mine", "beir/corpus.jsonl": "mine"}
+    mine = {"manifest.json": manifest, "dataset.json": "mine", "4-pool.jsonl": "mine", "beir/corpus.jsonl": "mine"}
     for name, text in mine.items():
         (app / name).write_text(text)
     done = goldbench_inside("build", "docs", "--out", "app", "--generator", "simulated", *replace)

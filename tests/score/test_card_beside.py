@@ -45,7 +45,7 @@ def files(carded: Path, tmp_path: Path) -> Path:
 def refuse(folder: Path, *, tau: float = 0.02, **state: object) -> None:
     """Write a card that refuses the set as it is, or the one that these digests name."""
     gold = load_gold(folder)
-    values = {JUDGMENTS: gold.fingerprint(), CONTENT: gold.version()[1], **state}
+    values = {JUDGMENTS: gold.fingerprint(), CONTENT: gold.content_sha256(), **state}
     figures = [
         Figure(section="validity", name=SOURCES, value=tau, state=State.FAIL, meaning="They differ."),
         Figure(section="provenance", name="provenance", value="x", values=values, meaning="Made."),  # type: ignore[arg-type]
@@ -113,21 +113,21 @@ def test_a_card_of_an_earlier_state_is_left_out_and_told(files: Path, goldbench_
 def test_a_changed_text_is_another_state_though_the_judgments_are_the_same(tmp_path: Path) -> None:
     write_sample(tmp_path)
     gold = tmp_path / "gold"
-    edit(gold, metadata={"evidence_level": "smoke", "version": "1.0.0", "content_sha256": "a" * 64})
+    edit(gold, metadata={"evidence_level": "smoke", "content_sha256": "a" * 64})
     refuse(gold)
     assert finding_of(load_gold(gold)).agreement == 0.02
     assert trust_in(load_gold(gold)).card is not None
-    edit(gold, metadata={"evidence_level": "smoke", "version": "2.0.0", "content_sha256": "b" * 64})
+    edit(gold, metadata={"evidence_level": "smoke", "content_sha256": "b" * 64})
     found = finding_of(load_gold(gold))
     assert (found.agreement, found.doubt) == (None, f"{OTHER} {gold}")
     assert trust_in(load_gold(gold)).card is None
 
 
-def test_a_card_of_a_set_without_a_version_is_known_by_its_judgments(tmp_path: Path) -> None:
+def test_a_card_of_a_set_without_a_digest_is_known_by_its_judgments(tmp_path: Path) -> None:
     write_sample(tmp_path)
     gold = tmp_path / "gold"
     refuse(gold, **{CONTENT: None})
-    edit(gold, metadata={"evidence_level": "smoke", "version": "1.0.0", "content_sha256": "a" * 64})
+    edit(gold, metadata={"evidence_level": "smoke", "content_sha256": "a" * 64})
     assert finding_of(load_gold(gold)).agreement == 0.02
 
 

@@ -1,16 +1,14 @@
-"""Two versions of a set: which queries both have, and what scores, gates and histories say about the others."""
+"""A set before and after a change: which queries are the same, and what gates and histories say about the others."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.set_versions import Making
 from tests.conftest import Goldbench
 from tests.grade.graded_sets import write_set
 
@@ -35,12 +33,12 @@ def put_in_place(folder: Path, *replaced: tuple[str, str]) -> None:
                 text = text.replace(old, new)
             place.file(name).parent.mkdir(exist_ok=True)
             place.file(name).write_text(text, encoding="utf-8")
-        place.finish(home.manifest(), Making("test"))
+        place.finish(home.manifest())
 
 
 @pytest.fixture
 def folder(goldbench: Goldbench, tmp_path: Path) -> Path:
-    """A set at version 1.0.0 with the baseline, the history and the values of a run on it."""
+    """A set with the baseline, the history and the values of a run on it."""
     path = write_set(tmp_path / "run").folder
     put_in_place(path)
     rows = [
@@ -52,7 +50,6 @@ def folder(goldbench: Goldbench, tmp_path: Path) -> Path:
     done = goldbench("gate", "run", "--run", "words.trec", "--baseline", "baseline.json", "--init")
     assert done.returncode == 0, done.stderr
     goldbench("monitor", "run", "--run", "words.trec", "--history", "history.jsonl")
-    goldbench("score", "run", "--run", "words.trec", "--per-query", "before.json")
     return path
 
 
@@ -81,37 +78,12 @@ def test_a_baseline_of_another_version_is_refused_and_its_common_queries_are_com
     refused = goldbench(*gate)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
-    assert "measured version 1.0.0 of the set, this is version 1.1.0; give --across-versions" in refused.stderr
+    assert "--across-versions" in refused.stderr
     across = goldbench(*gate, "--across-versions")
     assert across.returncode == 0, across.stderr
-    assert "Note: 6 of 8 queries are as in version 1.0.0, which had 8; only they are compared with it." in across.stdout
+    assert "Note: 6 of 8 queries are as in the baseline, which had 8; only they are compared with it." in across.stdout
     baseline = json.loads((tmp_path / "baseline.json").read_text(encoding="utf-8"))
-    assert baseline["gold"]["version"] == "1.0.0"
     assert len(baseline["query_sha256"]) == len(baseline["query_ids"]) == 8
-
-
-def test_an_unchanged_run_has_the_same_values_on_the_queries_that_score_calls_common(
-    goldbench: Goldbench, folder: Path, tmp_path: Path
-) -> None:
-    quiet = goldbench("score", "run", "--run", "words.trec")
-    assert "as in version" not in quiet.stderr
-    changed = change(folder)
-    told = goldbench("score", "run", "--run", "words.trec", "--per-query", "after.json", "--measure", "ndcg@10")
-    assert "words: 6 of 8 queries are as in version 1.0.0, which had 8: ndcg@10 " in told.stderr
-    shown = goldbench("score", "run", "--run", "words.trec")
-    line = next(line for line in shown.stderr.splitlines() if "as in version" in line)
-    headings = next(line for line in shown.stdout.splitlines() if line.startswith("run ")).split()
-    assert re.findall(r"\S+@10(?= \d)", line) == headings[1:-1]
-    before, after = (
-        json.loads((tmp_path / name).read_text("utf-8"))["words"] for name in ("before.json", "after.json")
-    )
-    kept = before.keys() - set(changed)
-    assert {one: before[one]["ndcg@10"] for one in kept} == {one: after[one]["ndcg@10"] for one in kept}
-    shown = json.loads(goldbench("score", "run", "--run", "words.trec", "--format", "json").stdout)
-    assert (shown["version"], shown["content_sha256"]) == ("1.1.0", gold(folder)["metadata"]["content_sha256"])
-    part = shown["runs"]["words"]["as_before"]
-    assert (part["version"], part["queries"], part["before"]) == ("1.0.0", 6, 8)
-    assert part["means"]["ndcg@10"] == pytest.approx(sum(before[one]["ndcg@10"] for one in kept) / 6)
 
 
 def test_a_run_from_before_a_passage_changed_is_told(goldbench: Goldbench, tmp_path: Path) -> None:
@@ -140,21 +112,12 @@ def test_a_run_from_before_a_passage_changed_is_told(goldbench: Goldbench, tmp_p
         assert "old: 1 of 3 passages in the run is not in this version of the set; search again" in told.stderr
 
 
-def test_a_version_without_a_query_is_no_earlier_version(goldbench: Goldbench, folder: Path) -> None:
-    change(folder)
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    for one in manifest["versions"][1:]:
-        one["queries"] = 0
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert "as in version" not in goldbench("score", "run", "--run", "words.trec").stderr
-
-
-def test_a_baseline_without_a_version_stands_while_the_judgments_do(
+def test_a_baseline_without_a_digest_stands_while_the_judgments_do(
     goldbench: Goldbench, folder: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "baseline.json"
     earlier = json.loads(file.read_text(encoding="utf-8"))
-    del earlier["query_sha256"], earlier["gold"]["version"], earlier["gold"]["content_sha256"]
+    del earlier["query_sha256"], earlier["gold"]["content_sha256"]
     file.write_text(json.dumps(earlier), encoding="utf-8")
     gate = ("gate", "run", "--run", "words.trec", "--baseline", "baseline.json", "--across-versions")
     assert goldbench(*gate).returncode == 0
@@ -166,14 +129,17 @@ def test_a_baseline_without_a_version_stands_while_the_judgments_do(
     refused = goldbench(*gate)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
-    assert "does not say which version it measured; write a new baseline with --init" in refused.stderr
+    assert "does not say which set it measured; write a new baseline with --init" in refused.stderr
 
 
-def test_a_history_marks_another_version(goldbench: Goldbench, folder: Path) -> None:
+def test_a_history_marks_other_content(goldbench: Goldbench, folder: Path) -> None:
     monitor = ("monitor", "run", "--run", "words.trec", "--history", "history.jsonl")
+    before = gold(folder)["metadata"]["content_sha256"][:12]
     assert "measured on" not in goldbench(*monitor).stdout
     change(folder)
-    assert "measured on version 1.1.0; the last entry was measured on version 1.0.0" in goldbench(*monitor).stdout
+    after = gold(folder)["metadata"]["content_sha256"][:12]
+    told = goldbench(*monitor).stdout
+    assert f"measured on content {after} of the set; the last entry was measured on content {before}" in told
 
 
 @pytest.mark.usefixtures("folder")

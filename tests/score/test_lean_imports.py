@@ -34,7 +34,7 @@ def files(tmp_path: Path) -> Path:
     (tmp_path / "gold").mkdir()
     lines = [line.split() for line in (tmp_path / "gold.qrels").read_text().splitlines()]
     relevant = {query_id: {doc_id: 1} for query_id, _, doc_id, grade in lines if grade != "0"}
-    metadata = {"metadata": {"version": "1.0.0"}}
+    metadata = {"metadata": {"content_sha256": "a" * 64}}
     (tmp_path / "gold" / "dataset.json").write_text(json.dumps({"relevant_docs": relevant, **metadata}))
     loaded(tmp_path, "gate", "gold.qrels", "--run", "good.trec", "--baseline", "qrels.json", "--init")
     loaded(tmp_path, "gate", "gold", "--run", "good.trec", "--baseline", "folder.json", "--init")
