@@ -6,10 +6,8 @@ for the command line, `goldbench.pipeline.cli.setting_options`.
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +26,6 @@ from goldbench.schemas.settings import Declared, declared
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 EXAMPLE = ROOT / "data" / "example" / "goldbench.toml"
-OPTIONS = ROOT / "pipeline" / "cli" / "setting_options.py"
-_TABLE = "\nOPTIONS = (\n"
 """Where the generated part of that module begins."""
 
 _COMMENT_COLUMN = 33
@@ -150,31 +146,8 @@ def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer k
     yield table(("Group", "Option", "Meaning"), rows)
 
 
-def setting_options() -> str:
-    """Return the module of the options of settings: what people wrote of it, and the table."""
-    rows = [one for one in declared(Config) if one.setting.keyword]
-    written, begun, _ = OPTIONS.read_text(encoding="utf-8").partition(_TABLE)
-    return "".join((written, begun, *map(_option_row, rows), ")\n"))
-
-
-def _option_row(one: Declared) -> str:
-    said, kind = one.setting, _option_kind(one.type)
-    texts = (json.dumps(text, ensure_ascii=False) for text in (one.key, str(Parameter(str(said.keyword)))))
-    metavar = "None" if said.metavar is None else json.dumps(said.metavar)
-    told = f"{json.dumps(one.option_help(), ensure_ascii=False)}, {json.dumps(said.panel)}"
-    return f"    SettingOption(\n        {', '.join(texts)}, {kind}, {metavar},\n        {told},\n    ),\n"
-
-
-def _option_kind(kind: Any) -> str:  # noqa: ANN401  a type
-    """Return the type of an option's value as it stands in code; lists are given as text, an Enum by its values."""
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return f"({', '.join(json.dumps(member.value) for member in kind)})"
-    return kind.__name__ if kind in {bool, int, float} else "str"
-
-
 def main() -> None:
-    """Write the files; the options first, from which the page of commands is made."""
-    OPTIONS.write_text(setting_options(), encoding="utf-8", newline="\n")
+    """Write the files."""
     EXAMPLE.write_text(example(tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))), encoding="utf-8", newline="\n")
     for name, page in reference().items():
         (REFERENCE / name).write_text(page, encoding="utf-8", newline="\n")

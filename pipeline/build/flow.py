@@ -18,18 +18,16 @@ from typing import TYPE_CHECKING, Protocol
 from goldbench.pipeline.build.books import Counts
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.build.personas import with_personas
-from goldbench.pipeline.build.preload import load_languages, preload
 from goldbench.pipeline.build.progress import Watched
 from goldbench.pipeline.build.steps import Run, WriterFactory, assemble, check, choose, chunk, generate, load
-from goldbench.pipeline.build.writers import ModelWriter, NotSimulated
-from goldbench.pipeline.config import Config, Engine
+from goldbench.pipeline.build.writers import NotSimulated
+from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError, Message, ModelUnfit
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy
-from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.ports import Progress, Stored, Writing
 from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Manifest, StageUsage
@@ -167,7 +165,6 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         writers.append(writer)
         return writer.config, functools.partial(_fitted, writer, progress=progress)
 
-    _preload(writer, folder)
     with folder.replacing(policy) as draft:
         run = Run(
             config=config,
@@ -202,15 +199,6 @@ def replace_policy(writer: Writer, *, replace: bool, graded: bool, reviewed: boo
     return ReplacePolicy(
         shaped.shaping(), shaped.fingerprint(writer.prompts), replace=replace, graded=graded, reviewed=reviewed
     )
-
-
-def _preload(writer: Writer, folder: GoldFolder) -> None:
-    """Begin to load what the writer needs, unless the set in the folder may stay so that nothing is written.
-
-    With a cluster nothing is loaded in threads: its start changes the environment of the process for a moment.
-    """
-    if writer.config.machines.engine is Engine.LOCAL and not folder.is_finished():
-        preload(ModelSettings.of(writer.config.model) if isinstance(writer, ModelWriter) else None)
 
 
 def renewal_of(folder: GoldFolder, draft: Draft, *, refresh: bool) -> Renewal | None:
@@ -266,7 +254,6 @@ async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progre
     """Open the writer for a corpus and show the progress of reading it."""
     async with contextlib.AsyncExitStack() as stack:
         with progress.stage("fit", len(chunks)) as step:
-            load_languages()
             writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
         yield writing
 

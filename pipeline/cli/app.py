@@ -15,7 +15,6 @@ from typer.models import OptionInfo
 from goldbench.pipeline.cli.command_list import COMMANDS, SUMMARY, VERSION_HELP, overview
 from goldbench.pipeline.cli.options import GroupedCommand, complete
 from goldbench.pipeline.cli.output import with_output
-from goldbench.pipeline.cli.plain_values import spare_conversions
 
 
 class _Commands(TyperGroup):
@@ -24,10 +23,6 @@ class _Commands(TyperGroup):
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  what typer gives
         super().__init__(**settings)
         self.commands = {name: TyperCommand(name) for name in COMMANDS}  # the names alone
-
-    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401
-        """Return the two options, which need no conversion."""
-        return spare_conversions(self, super().get_params(ctx))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401, ARG002  typer keeps its classes to itself
         """Return a command with its options, or None for an unknown name."""

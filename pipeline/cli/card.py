@@ -29,9 +29,6 @@ def card(
 
     Covers coverage, overlap, unjudged passages, the judge, and what rankings by the set are worth.
     """
-    from goldbench.pipeline.text.language import load_ahead
-
-    load_ahead()
     from goldbench.pipeline.card import make_card, write_card
 
     made = make_card(folder, seed=seed)

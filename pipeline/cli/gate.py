@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from goldbench.pipeline.measures.result import Result
     from goldbench.pipeline.measures.statistics.regression import Check
     from goldbench.pipeline.score.demands import Demands
-    from goldbench.pipeline.score.earlier_scores import EarlierScores
     from goldbench.pipeline.score.runs import Gold, Run
+    from goldbench.schemas.scorecard import Baseline
 
 AcrossVersions = Annotated[
     bool, input_option("--across-versions", help="Compare the common queries of two versions of the set.")
@@ -151,7 +151,7 @@ class _Outcome:
     system: str
     result: Result
     checks: Sequence[Check]
-    compared: EarlierScores | None
+    compared: Baseline | None
 
 
 def _write(baseline: Path, gold: Gold, system: str, result: Result, measures: Sequence[str]) -> str:
@@ -179,7 +179,7 @@ def _measures(demands: Demands, asked: Sequence[str], level: int, *, init: bool)
     return measures
 
 
-def _earlier(path: Path | None, *, init: bool, update: bool) -> EarlierScores | None:
+def _earlier(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
     """Return the baseline to compare with, or None."""
     from goldbench.pipeline.score.earlier_scores import read_baseline
 

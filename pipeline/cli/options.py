@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -14,14 +15,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from goldbench.pipeline.cli.command_list import example_of
-from goldbench.pipeline.cli.plain_values import spare_conversions
-from goldbench.pipeline.cli.setting_options import OPTIONS, SettingOption
-from goldbench.pipeline.errors import UsageError
+from goldbench.pipeline.errors import Parameter, UsageError
 from goldbench.pipeline.goldset.file_names import ANSWERS
 from goldbench.pipeline.text.display import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from goldbench.schemas.settings import Declared
 
 PANELS = (
     "Arguments",
@@ -73,8 +74,7 @@ def takes(*settings: str) -> Callable[[Command], Command]:
     """Give a command the options of settings, and the configuration that they and ``--config`` make.
 
     The command has a parameter ``settings``, which is the finished ``Config``; or a parameter ``given``, which holds
-    the values of the options, where the command reads a file of its own. The options come from `setting_options`,
-    so that neither a help page nor a completion loads the tables, which takes longer than scoring a small run.
+    the values of the options, where the command reads a file of its own.
 
     Args:
         settings: Tables, as ``model``, or single settings, as ``model.base_url``.
@@ -92,14 +92,14 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
     names = command.__dict__.get("settings")
     if names is None:
         return command
-    chosen = {one.keyword: one for one in OPTIONS if one.belongs_to(names)}
+    from goldbench.pipeline.config import given_by, load_config, settings_in
+
+    chosen = settings_in(*names)
     own = inspect.signature(command, eval_str=True, locals={"Config": object}).parameters
     finished = "settings" in own
 
     def run(**values: Any) -> Any:  # noqa: ANN401  whatever the command takes and returns
-        from goldbench.pipeline.config import given_by, load_config, settings_in
-
-        given: Given = given_by({name: values.pop(name) for name in chosen}, settings_in(*names))
+        given: Given = given_by({name: values.pop(name) for name in chosen}, chosen)
         if finished:
             config = values.pop("config")
             return command(**values, settings=load_config(config, given))
@@ -117,9 +117,13 @@ def complete(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _annotation(one: SettingOption) -> Any:  # noqa: ANN401  a type with typer's option
-    option = _option(one.option, metavar=one.metavar, help=one.help, rich_help_panel=one.panel)
-    kind: Any = Literal[one.kind] if isinstance(one.kind, tuple) else one.kind
+def _annotation(setting: Declared) -> Any:  # noqa: ANN401  a type with typer's option
+    shown_as = setting.setting
+    name = str(Parameter(str(shown_as.keyword)))
+    option = _option(name, metavar=shown_as.metavar, help=setting.option_help(), rich_help_panel=shown_as.panel)
+    kind: Any = setting.type if setting.type in {bool, int, float} else str
+    if isinstance(setting.type, type) and issubclass(setting.type, Enum):
+        kind = Literal[tuple(member.value for member in setting.type)]
     return Annotated[kind | None, option]
 
 
@@ -186,10 +190,6 @@ def subcommands(summary: str, *, cls: type[CommandGroup] = CommandGroup) -> type
 
 class GroupedCommand(_WithExample, TyperCommand):
     """A command whose help shows its options under titles, and an example."""
-
-    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401  typer keeps these classes to itself
-        """Return the parameters, which take plain values without typer's conversion."""
-        return spare_conversions(self, super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer keeps these classes to itself
         """Write the options of each title, titles in the order of ``PANELS``."""

@@ -7,7 +7,6 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -37,7 +36,7 @@ def main() -> None:
     """Run the command line; every expected error is one line and an exit code."""
     _prepare()
     try:
-        code = _run(sys.argv[1:])
+        code = _run()
         if code == Interrupted.exit_code:  # typer's own word for a KeyboardInterrupt
             code = _interrupted(GO_ON)
     except KeyboardInterrupt:
@@ -58,18 +57,8 @@ def main() -> None:
     sys.exit(code)
 
 
-def _run(arguments: Sequence[str]) -> int | None:
-    """Run a command, and return its exit code; the version and the list of commands need not wait for typer."""
-    if arguments == ["--version"]:
-        from goldbench.pipeline.goldset.own_version import own_version
-
-        print(f"goldbench {own_version()}")
-        return 0
-    if arguments == ["--help"]:
-        from goldbench.pipeline.cli.command_list import overview
-
-        print(overview(), end="")
-        return 0
+def _run() -> int | None:
+    """Run a command, and return its exit code."""
     import typer
 
     from goldbench.pipeline.cli.app import command_line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.errors import InputError, Message, UsageError
@@ -15,8 +14,8 @@ from goldbench.pipeline.score.runs import documents_of
 from goldbench.pipeline.text.display import amount, printable, queries
 
 if TYPE_CHECKING:
-    from goldbench.pipeline.score.earlier_scores import EarlierScores
     from goldbench.pipeline.score.runs import Gold, Run
+    from goldbench.schemas.scorecard import Baseline
 
 
 def outdated_lines(gold: Gold, runs: Mapping[str, Run]) -> Iterator[str]:
@@ -63,7 +62,7 @@ def query_digests(gold: Gold) -> dict[str, str]:
     return {query_id: digest for query_id, digest in digests.items() if query_id in gold.qrels}
 
 
-def comparable(baseline: EarlierScores, gold: Gold, *, across: bool) -> EarlierScores:
+def comparable(baseline: Baseline, gold: Gold, *, across: bool) -> Baseline:
     """Return a baseline as far as it can be compared with judgments: of another version, the common queries alone.
 
     Args:
@@ -90,7 +89,7 @@ def comparable(baseline: EarlierScores, gold: Gold, *, across: bool) -> EarlierS
     return _common(baseline, query_digests(gold), Message("has no query as it is now; {}", again))
 
 
-def told(baseline: EarlierScores, gold: Gold) -> str:
+def told(baseline: Baseline, gold: Gold) -> str:
     """Return in words how many queries are compared across two versions.
 
     Args:
@@ -104,7 +103,7 @@ def told(baseline: EarlierScores, gold: Gold) -> str:
     )
 
 
-def _common(baseline: EarlierScores, digests: Mapping[str, str], nothing: str) -> EarlierScores:
+def _common(baseline: Baseline, digests: Mapping[str, str], nothing: str) -> Baseline:
     """Return the baseline of the queries with equal digests, under the ids that these have now."""
     before = list(zip(baseline.query_ids, baseline.query_sha256, strict=False))
     same = {one for one, digest in before if digests.get(one) == digest}
@@ -122,7 +121,7 @@ def _common(baseline: EarlierScores, digests: Mapping[str, str], nothing: str) -
         raise InputError(Message("{baseline}"), nothing)
     values = {name: [column[row] for row in rows] for name, column in baseline.values.items()}
     kept = [baseline.query_sha256[row] for row in rows]
-    return replace(baseline, query_ids=now, query_sha256=kept, values=values)
+    return baseline.model_copy(update={"query_ids": now, "query_sha256": kept, "values": values})
 
 
 def _was_renewed(gold: Gold) -> bool:

@@ -16,8 +16,8 @@ from goldbench.pipeline.score.common_queries import told
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
     from goldbench.pipeline.measures.result import Result
-    from goldbench.pipeline.score.earlier_scores import EarlierScores
     from goldbench.pipeline.score.runs import Gold
+    from goldbench.schemas.scorecard import Baseline
 
 DEFAULT_DROP = Drop(0.05, relative=True)
 
@@ -77,7 +77,7 @@ def naming(option: str) -> Iterator[None]:
         raise UnknownMeasure([Message("{}: {}", named, problem) for problem in error.problems]) from None
 
 
-def allowed_drops(given: Sequence[str], baseline: EarlierScores, only: Sequence[str], level: int) -> dict[str, Drop]:
+def allowed_drops(given: Sequence[str], baseline: Baseline, only: Sequence[str], level: int) -> dict[str, Drop]:
     """Return how far each measure of the baseline may fall.
 
     Args:
@@ -155,7 +155,7 @@ def _number(text: str) -> float | None:
     return number if isfinite(number) and "_" not in text else None
 
 
-def checks_of(result: Result, baseline: EarlierScores | None, demands: Demands) -> list[Check]:
+def checks_of(result: Result, baseline: Baseline | None, demands: Demands) -> list[Check]:
     """Return every check of the run, lowest means first.
 
     Args:
@@ -185,7 +185,7 @@ def checks_of(result: Result, baseline: EarlierScores | None, demands: Demands) 
         ) from None
 
 
-def differences(baseline: EarlierScores, gold: Gold, result: Result) -> Iterator[str]:
+def differences(baseline: Baseline, gold: Gold, result: Result) -> Iterator[str]:
     """Yield one line for each reason why the run and the baseline are not fully comparable.
 
     Args:

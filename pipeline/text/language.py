@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -201,19 +200,6 @@ def _identifier() -> LanguageIdentifier:
     """Return the statistical model, loaded once even if several threads ask for it."""
     with _LOADING:
         return _loaded()
-
-
-def load_ahead() -> None:
-    """Begin to load the statistical model in a background thread, beside the imports of what will ask it.
-
-    An error is ignored here; it is raised where the model is asked.
-    """
-    threading.Thread(target=_quietly_loaded, name="goldbench languages", daemon=True).start()
-
-
-def _quietly_loaded() -> None:
-    with suppress(Exception):
-        _identifier()
 
 
 @lru_cache(maxsize=1)

