@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldbench.pipeline.build.progress import calls_shown
-from goldbench.pipeline.build.writers import WAVE
 from goldbench.pipeline.config import Config, JudgeMethod
 from goldbench.pipeline.errors import ModelUnavailable
 from goldbench.pipeline.explore.log_coverage import Comparison
@@ -194,7 +193,7 @@ class Reader:
             asking = Asking(
                 gold=_Shelf(self.corpus),
                 panel=panel,
-                concurrency=WAVE if self.panel.batches else 2 * self.panel.config.model.calls_at_once,
+                concurrency=2 * self.panel.config.model.calls_at_once,
                 advance=step.advance,
                 known={},
                 known_checks={},
@@ -203,7 +202,7 @@ class Reader:
             )
             async with calls_shown(panel, step, self.progress):
                 method = self.panel.config.grade.method
-                if checks and tries and not self.panel.batches and method is not JudgeMethod.WRITTEN:
+                if checks and tries and method is not JudgeMethod.WRITTEN:
                     choice = await choose_judge(asking, checks, must=method is JudgeMethod.YES_NO)
                     asking, panel = choice.asking, choice.asking.panel
                 _take(found, await asking.ask([*checks, *_slots(asked, slice(first))], per_call=per_call))
