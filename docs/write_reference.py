@@ -1,7 +1,6 @@
 """Write what is made of declarations: ``python -m docs.write_reference``.
 
-That is the generated pages of docs/reference, the comments of the example's goldbench.toml, and the options of settings
-for the command line, `goldbench.pipeline.cli.setting_options`.
+That is the generated pages of docs/reference and the comments of the example's goldbench.toml.
 """
 
 from __future__ import annotations

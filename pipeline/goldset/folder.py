@@ -435,16 +435,16 @@ class GoldFolder:
         Otherwise they would be shown as results on the new set.
         """
         files: Mapping[str, str] = {}
-        version = "earlier"
+        state = "earlier"
         with contextlib.suppress(InputError):
             manifest = self.manifest()
             files = manifest.files
-            version = manifest.versions[0].version if manifest.versions else version
+            state = manifest.content_sha256[:12] if manifest.content_sha256 else state
         if files and all(draft.digest(name) == files.get(name) for name in _SEARCHED):
             return
         for folder in (self.file(names.RUNS), self.file(names.BENCH)):
             if folder.is_dir():
-                aside = folder.rename(_free(folder.with_name(f"{folder.name}-{version}")))
+                aside = folder.rename(_free(folder.with_name(f"{folder.name}-{state}")))
                 yield f"{aside}: holds the results on the earlier queries, which were in {folder.name}"
 
     @contextlib.contextmanager
