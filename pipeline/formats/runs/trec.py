@@ -157,7 +157,7 @@ def write_run(path: Path | None, run: Mapping[str, Mapping[str, float]], *, tag:
     Raises:
         OSError: The file cannot be written.
     """
-    from goldbench.pipeline.formats.jsonl import write_texts  # imports pydantic, which readers do without
+    from goldbench.pipeline.formats.jsonl import write_texts
 
     lines = (
         f"{query_id} Q0 {doc_id} {rank} {score!r} {tag}"

@@ -1,12 +1,8 @@
-"""The smallest difference of two systems that a number of queries shows, under the error control of `compare`.
-
-In plain Python: a verdict under a small score table must not import numpy.
-"""
+"""The smallest difference of two systems that a number of queries shows, under the error control of `compare`."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from math import ceil, exp, inf, log, sqrt
+from math import ceil, inf, sqrt
 from statistics import NormalDist
 
 from goldbench.pipeline.measures.statistics.sign_flip_limit import chance_to_find, critical_t, drawn_level
@@ -16,9 +12,6 @@ POWER = 0.8
 
 PERMUTATIONS = 10_000
 """Random signs of `compare` unless told otherwise."""
-
-_POINTS, _REACH = 160, 7.0
-"""Points and half width, in standard deviations, of the integral over the estimated standard deviation."""
 
 _NORMAL = NormalDist()
 
@@ -59,11 +52,16 @@ def detectable_difference(
     """
     if queries < 2 or pairs < 1 or deviation < 0 or not 0 < alpha < power < 1:
         raise ValueError("takes 2 queries and 1 pair or more, a deviation not below 0, and 0 < alpha < power < 1")
+    from scipy.special import nctdtrinc
+
     level = alpha / pairs
     if chance_to_find(2.0 ** (1 - queries), level, permutations) < power:
         return inf
     critical = critical_t(queries, drawn_level(level, permutations))
-    return inf if critical is None else _multiplier(queries, critical, power) * deviation / sqrt(queries)
+    if critical is None:
+        return inf
+    # The noncentrality, in standard errors, at which t exceeds the critical value with this power.
+    return float(nctdtrinc(queries - 1, 1 - power, critical)) * deviation / sqrt(queries)
 
 
 def adjusted_difference(
@@ -126,30 +124,3 @@ def errors_apart(
         permutations: As in `detectable_difference`.
     """
     return _NORMAL.inv_cdf(1 - drawn_level(alpha / pairs, permutations) / 2) + _NORMAL.inv_cdf(power)
-
-
-@lru_cache(maxsize=1024)
-def _multiplier(queries: int, critical: float, power: float) -> float:
-    """Return the true mean difference, in standard errors, whose t is above ``critical`` with probability ``power``."""
-    scales = _scales(queries - 1)
-    shift = critical + _NORMAL.inv_cdf(power)
-    for _ in range(50):
-        found = slope = 0.0
-        for scale, weight in scales:
-            found += weight * _NORMAL.cdf(shift - critical * scale)
-            slope += weight * _NORMAL.pdf(shift - critical * scale)
-        step = max(-critical, min(critical, (power - found) / max(slope, 1e-6)))
-        shift += step
-        if abs(step) < 1e-10 * critical:
-            break
-    return shift
-
-
-@lru_cache(maxsize=64)
-def _scales(freedom: int) -> tuple[tuple[float, float], ...]:
-    """Return values of an estimated standard deviation, in true ones, and their probabilities, which add up to 1."""
-    step = 2 * _REACH / sqrt(2 * freedom) / _POINTS
-    values = [1 + step * place for place in range(-_POINTS // 2, _POINTS // 2 + 1) if 1 + step * place > 0]
-    weights = [exp((freedom - 1) * log(value) - freedom * (value * value - 1) / 2) for value in values]
-    total = sum(weights)
-    return tuple((value, weight / total) for value, weight in zip(values, weights, strict=True))

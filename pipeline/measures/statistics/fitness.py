@@ -258,7 +258,7 @@ def neighbours(moments: Moments) -> Iterator[tuple[float, int, int]]:
     """Yield the difference of each system and the next better one, `WORTHWHILE` or more, and the places of both."""
     order = sorted(range(len(moments.means)), key=moments.means.__getitem__)
     for one, other in pairwise(order):
-        yield max(WORTHWHILE, moments.means[other] - moments.means[one]), one, other
+        yield max(WORTHWHILE, float(moments.means[other] - moments.means[one])), one, other
 
 
 def missing_of(needed: float, queries: int) -> int:

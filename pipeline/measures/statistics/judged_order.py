@@ -23,10 +23,7 @@ def ranking_of(found: Joint, *, complete: int, queries: int) -> Ranking:
         complete: The number of queries that people judged completely.
         queries: The number of all queries.
     """
-    within, whole = (
-        Moments(found.means.tolist(), np.cov(draws, rowvar=False).tolist(), inf)
-        for draws in (found.set_draws, found.draws)
-    )
+    within, whole = (Moments(found.means, np.cov(draws, rowvar=False), inf) for draws in (found.set_draws, found.draws))
     pairs = len(found.differences())
     judged: list[float] = []
     asked: list[float] = []

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Literal, Protocol
 
+import numpy as np
+
 from goldbench.pipeline.measures.result import ROUNDING, Result
-from goldbench.pipeline.measures.statistics import few_queries
+from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.holm import holm
+from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
+from goldbench.pipeline.measures.statistics.significance import sign_flip_p
 
 Column = Sequence[float]
 """The values of one measure, by query."""
@@ -172,26 +176,19 @@ def changes_of(result: Result, baseline: Before, measures: Sequence[str]) -> lis
 
 def _difference_ends(now: Sequence[Column], before: Sequence[Column]) -> list[tuple[float | None, float | None]]:
     """Return the paired interval of each difference."""
-    import numpy as np
-
-    from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
-
-    scores = np.asarray([now, before], dtype=np.float64).transpose(2, 0, 1)
-    ends = bootstrap_intervals(scores, [(0, 1)], resamples=10_000, seed=0)
+    ends = bootstrap_intervals(_scores(now, before), [(0, 1)], resamples=10_000, seed=0)
     return list(zip(ends.difference_low[0].tolist(), ends.difference_high[0].tolist(), strict=True))
 
 
 def _p_values(now: Sequence[Column], before: Sequence[Column], *, permutations: int, seed: int) -> list[float]:
-    """Return the p-value of each measure; numpy is imported if it pays."""
-    if few_queries.pays(len(now[0]), len(now), permutations):
-        return few_queries.sign_flip_p(now, before, permutations=permutations, seed=seed)
-    import numpy as np
+    """Return the p-value of each measure."""
+    p_values = sign_flip_p(_scores(now, before), [(0, 1)], permutations=permutations, seed=seed)
+    return [float(p) for p in p_values[0]]
 
-    from goldbench.pipeline.measures.statistics.significance import sign_flip_p
 
-    scores = np.asarray([now, before], dtype=np.float64).transpose(2, 0, 1)
-    found: list[float] = sign_flip_p(scores, [(0, 1)], permutations=permutations, seed=seed)[0].tolist()
-    return found
+def _scores(now: Sequence[Column], before: Sequence[Column]) -> Floats:
+    """Return the values of both runs, shape (queries, 2, measures)."""
+    return np.asarray([now, before], dtype=np.float64).transpose(2, 0, 1)
 
 
 def _both(result: Result, baseline: Before, measures: Sequence[str]) -> tuple[list[str], list[Column], list[Column]]:

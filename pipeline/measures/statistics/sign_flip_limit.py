@@ -1,14 +1,14 @@
-"""What the sign-flip test asks of few queries, in the terms of Student's t.
-
-In plain Python: a verdict under a small score table must not import numpy.
-"""
+"""What the sign-flip test asks of few queries, in the terms of Student's t."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from math import exp, floor, log, log1p, sqrt, tanh
+from math import floor, sqrt
 from statistics import NormalDist
 
+import numpy as np
+
+from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.student import upper_quantile
 
 _NORMAL = NormalDist()
@@ -83,16 +83,16 @@ def critical_t(queries: int, level: float) -> float | None:
         return None
     scores = _normal_scores(min(queries, _MOST_SCORES))
     root = sqrt(queries - 1)
-    end = -scores[0] * root
+    end = -float(scores[0]) * root
     high = upper_quantile(level / 2, queries - 1)
-    while high < end and _p_value([score + high / root for score in scores], queries) > level:
+    while high < end and _p_value(scores + high / root, queries) > level:
         high *= _STEP
     if high >= end:
         return end
     low = high / _STEP
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _p_value([s + middle / root for s in scores], queries) > level else (low, middle)
+        low, high = (middle, high) if _p_value(scores + middle / root, queries) > level else (low, middle)
     return high
 
 
@@ -107,27 +107,27 @@ def _attained(queries: int, level: float) -> float:
     return max(0.0, floor(level * values) - 0.5) / values
 
 
-@lru_cache(maxsize=64)
-def _normal_scores(count: int) -> tuple[float, ...]:
+def _normal_scores(count: int) -> Floats:
     """Return the expected order of ``count`` normal values, scaled to a variance (over ``count``) of 1."""
-    scores = [_NORMAL.inv_cdf((rank - 0.375) / (count + 0.25)) for rank in range(1, count + 1)]
-    scale = sqrt(sum(score * score for score in scores) / count)
-    return tuple(score / scale for score in scores)
+    from scipy.special import ndtri
+
+    scores: Floats = ndtri((np.arange(1, count + 1) - 0.375) / (count + 0.25))
+    return np.asarray(scores / np.sqrt(np.mean(scores**2)))
 
 
-def _p_value(differences: list[float], queries: int) -> float:
+def _p_value(differences: Floats, queries: int) -> float:
     """Return the two-sided p of the sign-flip test of ``queries`` differences that are spread like ``differences``."""
     weight = queries / len(differences)
-    total = sum(differences)
-    point = total / sum(value * value for value in differences)
+    total = float(differences.sum())
+    point = total / float((differences**2).sum())
     for _ in range(_NEWTON_STEPS):
-        slopes = [tanh(point * value) for value in differences]
-        miss = sum(value * slope for value, slope in zip(differences, slopes, strict=True)) - total
-        curvature = sum(value * value * (1 - slope * slope) for value, slope in zip(differences, slopes, strict=True))
+        slopes = np.tanh(point * differences)
+        miss = float((differences * slopes).sum()) - total
+        curvature = float((differences**2 * (1 - slopes**2)).sum())
         if curvature <= 0 or abs(miss) < 1e-10 * total:
             break
         point = min(2 * point, point - miss / curvature)
-    cumulant = sum(point * abs(value) + log1p(exp(-2 * point * abs(value))) - log(2) for value in differences)
+    cumulant = float((np.logaddexp(point * differences, -point * differences) - np.log(2)).sum())
     root = sqrt(2 * weight * (point * total - cumulant))
     rate = point * sqrt(weight * curvature)
     return 2 * (_NORMAL.cdf(-root) + _NORMAL.pdf(root) * (1 / rate - 1 / root)) if rate else 0.0

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures.statistics import few_queries, resamples
+from goldbench.pipeline.measures.statistics import resamples
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
-from goldbench.pipeline.measures.statistics.pcg64 import raw_words
 from goldbench.pipeline.measures.statistics.significance import sign_flip_p
 
 PAIR = [(0, 1)]
@@ -139,21 +138,3 @@ def test_many_systems_take_no_more_room_than_some(monkeypatch: pytest.MonkeyPatc
     whole = bootstrap_intervals(scores, pairs, resamples=1000, seed=3)
     np.testing.assert_array_equal(ends.difference_low, whole.difference_low)
     np.testing.assert_array_equal(ends.mean_high, whole.mean_high)
-
-
-@given(seeds=st.lists(st.integers(0, 2**100), min_size=1, max_size=6), draws=st.integers(1, 50))
-def test_the_generator_in_plain_python_gives_numpys_words(seeds: list[int], draws: int) -> None:
-    numpys = np.random.PCG64(np.random.SeedSequence(seeds)).random_raw(draws).tolist()
-    assert list(raw_words(draws, seeds)) == numpys
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data(), measures=st.integers(1, 3), queries=st.integers(1, few_queries.MOST_QUERIES))
-def test_few_queries_have_the_same_p_in_plain_python(data: st.DataObject, measures: int, queries: int) -> None:
-    value = data.draw(st.sampled_from([st.sampled_from([0.0, 1.0]), st.floats(0, 1), st.floats(0, 1e9)]))
-    table = st.lists(st.lists(value, min_size=queries, max_size=queries), min_size=measures, max_size=measures)
-    now, before = data.draw(table), data.draw(table)
-    draws, seed = data.draw(st.integers(1, 300)), data.draw(st.integers(0, 9))
-    scores = np.array([now, before]).transpose(2, 0, 1)
-    plain = few_queries.sign_flip_p(now, before, permutations=draws, seed=seed)
-    assert plain == sign_flip_p(scores, PAIR, permutations=draws, seed=seed)[0].tolist()

@@ -1,10 +1,8 @@
-"""Student's t against scipy, which the program does not import for it."""
+"""Student's t against the distribution of scipy.stats."""
 
 from __future__ import annotations
 
 import math
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
@@ -17,7 +15,7 @@ from goldbench.pipeline.measures.statistics.student import two_sided_p, upper_qu
 @given(st.floats(-60, 60), st.integers(1, 100_000))
 def test_p_is_that_of_scipy(t: float, freedom: int) -> None:
     expected = 2 * stats.t.sf(abs(t), freedom)
-    assert two_sided_p(t, freedom) == pytest.approx(expected, rel=1e-8, abs=1e-300)
+    assert two_sided_p(t, freedom) == pytest.approx(expected, rel=1e-10, abs=1e-300)
 
 
 @given(st.floats(allow_nan=False), st.integers(1, 10_000_000))
@@ -27,14 +25,8 @@ def test_p_is_never_0_and_never_above_1(t: float, freedom: int) -> None:
 
 @given(st.floats(1e-4, 0.5), st.integers(1, 10_000))
 def test_a_quantile_is_that_of_scipy(tail: float, freedom: int) -> None:
-    assert upper_quantile(tail, freedom) == pytest.approx(stats.t.isf(tail, freedom), rel=1e-8, abs=1e-9)
+    assert upper_quantile(tail, freedom) == pytest.approx(stats.t.isf(tail, freedom), rel=1e-10, abs=1e-9)
 
 
 def test_the_quantile_of_tables() -> None:
     assert math.isclose(upper_quantile(0.025, 9), 2.262, abs_tol=5e-4)
-
-
-def test_comparing_does_not_import_scipy() -> None:
-    module = "goldbench.pipeline.measures.statistics.significance"
-    code = f"import sys, {module}; sys.exit(any(m.startswith('scipy') for m in sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
