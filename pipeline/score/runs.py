@@ -426,7 +426,7 @@ def _is_columnar(run: Run) -> bool:
 
 
 def _place_columns(gold: Gold, run: Run, scores: Scores) -> tuple[dict[str, Placed], int]:
-    from goldbench.pipeline.measures.ranks.grouped import place_frames
+    from goldbench.pipeline.measures.ranks.frame_ranks import place_frames
 
     frames, repeated = _columns(run)
     try:
@@ -445,7 +445,7 @@ def _columns(run: Run) -> tuple[Callable[[], Iterator[pl.DataFrame]], Callable[[
 
     table, where = run_tables.read_table(run.source, run.kind)
     rows = results(table, run.source.name, where)
-    return lambda: iter([rows] if rows.height else []), partial(repeated, rows, name=run.source.name, where=where)
+    return lambda: iter([rows]), partial(repeated, rows, name=run.source.name, where=where)
 
 
 def _query_ids(run: Run, match: Match) -> set[str]:
@@ -515,7 +515,7 @@ def _queries(
     if match == "text" or not _is_columnar(run):
         mapping = _mapping(gold, run, match)
     else:
-        from goldbench.pipeline.measures.ranks.judgment_columns import in_utf8
+        from goldbench.pipeline.measures.ranks.frame_ranks import in_utf8
 
         gathered: dict[str, dict[str, float]] = {}
         asked = in_utf8(gold.qrels if wanted is None else wanted)

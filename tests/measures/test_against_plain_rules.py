@@ -10,9 +10,6 @@ from hypothesis import strategies as st
 
 from goldbench.pipeline.measures import evaluate
 from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.measures.ranks import score_arrays
-from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
-from goldbench.pipeline.measures.ranks.score_arrays import place_by_arrays
 from goldbench.pipeline.measures.result import Result
 from tests.measures.cases import order, plain, qrels, runs
 
@@ -45,19 +42,6 @@ def met(judgments, run) -> bool:
 def test_from_dicts(judgments, run, scores) -> None:
     if met(judgments, run):
         check(judgments, run, evaluate(judgments, run, ASKED, scores=scores), single=scores == "float32")
-
-
-@settings(max_examples=200, deadline=None)
-@given(qrels(), runs(), st.sampled_from(["float64", "float32"]))
-def test_plain_python_and_arrays_rank_alike(judgments, run, scores) -> None:
-    if met(judgments, run):
-        placed = place_mapping(judgments, run, scores=scores)
-        assert placed == place_by_arrays(judgments, run, single=scores == "float32")
-
-
-def test_a_small_run_is_ranked_without_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_arrays, "place_by_arrays", None)
-    assert place_mapping({"q": {"d": 1}}, {"q": {"d": 1.0}}, scores="float64").keys() == {"q"}
 
 
 @settings(max_examples=200, deadline=None)

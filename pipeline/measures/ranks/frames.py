@@ -10,7 +10,7 @@ import polars as pl
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.measures.ranks.columns import judgments, repeated, results
 from goldbench.pipeline.measures.ranks.frame_kinds import library_of
-from goldbench.pipeline.measures.ranks.grouped import place_frames
+from goldbench.pipeline.measures.ranks.frame_ranks import place_frames
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
 
 _SYSTEMS = frozenset({"system", "run", "run_id", "runid", "tag", "model", "retriever", "name"})
@@ -30,7 +30,7 @@ def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Pl
     """
     rows = results(_frame(run, "run"), "run")
     try:
-        return place_frames(qrels, lambda: iter([rows] if rows.height else []), scores=scores)
+        return place_frames(qrels, lambda: iter([rows]), scores=scores)
     except DuplicateDocument as error:
         raise repeated(rows, error.query_id, error.doc_id, "run") from None
 

@@ -1,4 +1,4 @@
-"""The ranks of judged documents in dicts of scores: by arrays if there are many results."""
+"""The ranks of judged documents in dicts of scores."""
 
 from __future__ import annotations
 
@@ -9,20 +9,8 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from goldbench.pipeline.measures.ranks.judged_ranks import (
-    BadScore,
-    Placed,
-    Qrels,
-    Scores,
-    in_rank_order,
-    single_precision,
-)
+from goldbench.pipeline.measures.ranks.judged_ranks import BadScore, Placed, Qrels, Scores, in_rank_order
 from goldbench.pipeline.measures.ranks.order import rank_of
-
-_NUMPY_PAYS = 300_000
-"""From this number of results on arrays are used. They take 28 ms of CPU for 300,000 results where plain Python takes
-41 (100 in single precision), and importing numpy takes at least 80. The choice depends on nothing but the number, so
-that a run takes the same way whatever the calling program has imported."""
 
 
 def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, scores: Scores) -> dict[str, Placed]:
@@ -38,10 +26,6 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
     """
     single = scores == "float32"
     try:
-        if _results(qrels, run) >= _NUMPY_PAYS:
-            from goldbench.pipeline.measures.ranks.score_arrays import place_by_arrays
-
-            return place_by_arrays(qrels, run, single=single)
         return {
             query_id: _place(judged, run[query_id], single=single)
             for query_id, judged in qrels.items()
@@ -53,26 +37,23 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
         raise
 
 
-def _results(qrels: Qrels, run: Mapping[str, Mapping[str, float]]) -> int:
-    return sum(len(run[query_id]) for query_id in qrels if query_id in run)
-
-
 def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single: bool) -> Placed:
-    if not {float}.issuperset(map(type, documents.values())):  # numbers of other types compare differently
-        documents = dict(zip(documents, array("d", documents.values()), strict=True))
-    ordered = sorted(documents.values())
-    if not isfinite(sum(ordered)) and not all(map(isfinite, ordered)):
+    values = list(documents.values())
+    if not {float}.issuperset(map(type, values)):  # numbers of other types compare differently
+        values = array("d", values).tolist()
+    if not isfinite(sum(values)) and not all(map(isfinite, values)):
         raise ValueError
-    found = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
-    if not found:
+    hits = [(doc_id, grade) for doc_id, grade in judged.items() if doc_id in documents and grade >= 0]
+    if not hits:
         return in_rank_order(len(documents), [])
+    own = array("d", (documents[doc_id] for doc_id, _ in hits))
     if single:
-        ordered = array("f", ordered).tolist()
-        documents = single_precision(documents)
+        values = array("f", values).tolist()
+        own = array("f", own)
+    ordered = sorted(values)
     rows = []
     tied: dict[float, list[str]] = {}
-    for doc_id, grade in found:
-        score = documents[doc_id]
+    for (_, grade), score in zip(hits, own, strict=True):
         upper = bisect_right(ordered, score)
         equal = upper - bisect_left(ordered, score, 0, upper)
         above = len(ordered) - upper
@@ -80,12 +61,12 @@ def _place(judged: Mapping[str, int], documents: Mapping[str, float], *, single:
             tied[score] = []
         rows.append((above + 1, grade, above, equal))
     if tied:
-        for doc_id, score in documents.items():
+        for doc_id, score in zip(documents, values, strict=True):
             if score in tied:
                 tied[score].append(doc_id)
         rows = [
-            row if row[3] == 1 else (rank_of(doc_id, row[2], tied[documents[doc_id]]), *row[1:])
-            for (doc_id, _), row in zip(found, rows, strict=True)
+            row if row[3] == 1 else (rank_of(doc_id, row[2], tied[score]), *row[1:])
+            for (doc_id, _), score, row in zip(hits, own, rows, strict=True)
         ]
     return in_rank_order(len(documents), rows)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -27,16 +26,6 @@ def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
         equals: The documents with the same score, itself included.
     """
     return 1 + above + sum(other > doc_id for other in equals)
-
-
-def count_above(values: NDArray[Any], own: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each of ``own``, which are among ``values``, how many values are greater, and how many equal."""
-    import numpy as np
-
-    ordered = np.sort(values)
-    upper = ordered.searchsorted(own, "right")
-    alone = (ordered[1:] != ordered[:-1]).all()
-    return len(values) - upper, np.ones_like(upper) if alone else upper - ordered.searchsorted(own)
 
 
 def in_tie_order(ids: Iterable[str]) -> list[str]:
