@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from goldbench.pipeline.errors import InputError, Message
 from goldbench.pipeline.formats.runs.judgments import Grades
 from goldbench.pipeline.formats.runs.score_tables import ScoreTable
+from goldbench.pipeline.measures.names import Measure
+from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.order_intervals import Rows, order_interval, two_sets
 from goldbench.pipeline.measures.statistics.rank_correlation import split_halves, tau_ap_rows, tau_b_rows
 from goldbench.pipeline.score.runs import Gold, Run, score_run
 from goldbench.pipeline.text.display import shown
 from goldbench.schemas.agreement_report import Estimate, RankedSystem, Ranking
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.measures.names import Measure
-    from goldbench.pipeline.measures.statistics.floats import Floats
 
 FEWEST_SYSTEMS = 3
 """A rank correlation needs at least this number of systems."""

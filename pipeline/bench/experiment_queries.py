@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.experiment_files import run_path
 from goldbench.pipeline.bench.searched_texts import Texts, texts_of
 from goldbench.pipeline.bench.sweeps import Cut, Point
+from goldbench.pipeline.bench.trial import Found
 from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.measures.ranks.order import best
+from goldbench.pipeline.report.failure_browser import Behind
 from goldbench.pipeline.score.queries_behind import Sources, behind_of
-from goldbench.pipeline.score.runs import Retrieved, load_run
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.bench.bench_file import Bench
-    from goldbench.pipeline.bench.trial import Found
-    from goldbench.pipeline.report.failure_browser import Behind
-    from goldbench.pipeline.score.runs import Gold
+from goldbench.pipeline.score.runs import Gold, Retrieved, load_run
 
 MOST_VALUES = 120
 """Pairs of a system and a measure whose values by query are on the page; further measures are left out."""

@@ -10,18 +10,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from goldbench.pipeline.bench.bench_file import Bench
+from goldbench.pipeline.bench.sweeps import Point
 from goldbench.pipeline.build.writers import with_local_models
 from goldbench.pipeline.errors import InputError, ModelUnavailable
 from goldbench.pipeline.goldset.publication import sha256_of
-from goldbench.pipeline.retrieval.system_settings import REVISIONS
+from goldbench.pipeline.retrieval.system_settings import REVISIONS, SystemSettings
 from goldbench.pipeline.systems.resolution import reached
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.bench.bench_file import Bench
-    from goldbench.pipeline.bench.sweeps import Point
-    from goldbench.pipeline.retrieval.system_settings import SystemSettings
 
 
 def fingerprint_of(

@@ -8,41 +8,36 @@ from functools import partial
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.experiment_files import RUNS, run_path
 from goldbench.pipeline.bench.fingerprints import parts_with_settings
 from goldbench.pipeline.bench.search import Outcome
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.runs.trec import read_run
 from goldbench.pipeline.measures.assessment import assess
-from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.names import Measure, parse_measure
 from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
 from goldbench.pipeline.measures.ranks.text_match import TextMatch
+from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.measures.statistics.comparison import aligned, systems_of, warnings
 from goldbench.pipeline.measures.statistics.detectable import adjusted_difference
+from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.holm import holm
 from goldbench.pipeline.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.pipeline.measures.statistics.published_tables import differences
 from goldbench.pipeline.measures.statistics.significance import compare
+from goldbench.pipeline.retrieval.system_settings import SystemSettings
 from goldbench.pipeline.score.queries_behind import first_relevant_measure
-from goldbench.pipeline.score.runs import load_run, unless_known, without_unanswerable
+from goldbench.pipeline.score.runs import Gold, load_run, unless_known, without_unanswerable
 from goldbench.pipeline.score.scorecards import notice_of, reference, with_verdict
 from goldbench.pipeline.score.searched_queries import conversations, told_of_conversations
 from goldbench.pipeline.systems.resolution import reached
 from goldbench.pipeline.text.display import queries
 from goldbench.schemas.experiment import Chunking, Experiment, Measurable, PublishedRow
 from goldbench.schemas.scorecard import Comparison, GoldReference, Method, Scorecard, SystemScores, Verdict
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.bench.bench_file import Bench
-    from goldbench.pipeline.measures.names import Measure
-    from goldbench.pipeline.measures.result import Result
-    from goldbench.pipeline.measures.statistics.floats import Floats
-    from goldbench.pipeline.retrieval.system_settings import SystemSettings
-    from goldbench.pipeline.score.runs import Gold
 
 MOST_COMPARED = 40
 """Limits the systems of which every pair is tested: among more, no pair stands out after correcting for all of them."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from goldbench.pipeline.systems import Systems
 from goldbench.pipeline.systems.resolution import reached, references
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.systems import Systems
-    from goldbench.schemas.manifest import StageUsage
+from goldbench.schemas.manifest import StageUsage
 
 _LOCAL = frozenset(
     {

@@ -9,22 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.experiment_files import earlier, write_measured
 from goldbench.pipeline.bench.fingerprints import digest, fingerprint_of
 from goldbench.pipeline.bench.query_costs import is_local, usd_per_1000
+from goldbench.pipeline.bench.searched_texts import Corpus, Texts
 from goldbench.pipeline.bench.sweeps import Cut, Point
 from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
 from goldbench.pipeline.measures.statistics.latency import parts_of
+from goldbench.pipeline.ports import Progress, Step
 from goldbench.pipeline.retrieval.stopwatch import Took
+from goldbench.pipeline.systems import Systems
 from goldbench.schemas.experiment import FailedSystem, Measured, Timing
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.bench.bench_file import Bench
-    from goldbench.pipeline.bench.searched_texts import Corpus, Texts
-    from goldbench.pipeline.ports import Progress, Step
-    from goldbench.pipeline.systems import Systems
 
 
 @dataclass(slots=True)

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.fingerprints import digest
+from goldbench.pipeline.bench.sweeps import Cut
 from goldbench.pipeline.errors import InputError, UsageError
 from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.file_names import DATASET
 from goldbench.pipeline.goldset.gold_path import holds_no_query
+from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.score.searched_queries import searched_queries
 from goldbench.pipeline.text.title_path import titled
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.bench.bench_file import Bench
-    from goldbench.pipeline.bench.sweeps import Cut
-    from goldbench.pipeline.score.runs import Gold
 
 _IDS = ("chunk_id", "_id", "id", "doc_id")
 _TEXTS = ("text", "contents", "content")

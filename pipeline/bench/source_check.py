@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from goldbench.pipeline.bench.bench_file import Bench
+from goldbench.pipeline.bench.search import Outcome
 from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
 from goldbench.pipeline.measures.assessment import assess
 from goldbench.pipeline.measures.ranks.mapping_ranks import place_mapping
+from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.measures.statistics.comparison import aligned
+from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.source_agreement import ranking_agreement
 from goldbench.pipeline.offline.fresh_queries import DRAWS, FreshQueries, fresh_queries
+from goldbench.pipeline.offline.generator import RecipeName
+from goldbench.pipeline.ports import Progress
+from goldbench.pipeline.systems import Systems
 from goldbench.pipeline.text.language import main_language
 from goldbench.schemas.experiment import SourceAgreement
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.bench.bench_file import Bench
-    from goldbench.pipeline.bench.search import Outcome
-    from goldbench.pipeline.measures.result import Result
-    from goldbench.pipeline.measures.statistics.floats import Floats
-    from goldbench.pipeline.offline.generator import RecipeName
-    from goldbench.pipeline.ports import Progress
-    from goldbench.pipeline.systems import Systems
 
 RECIPES: tuple[RecipeName, ...] = ("terms", "held-out")
 GOLD = "the gold set"

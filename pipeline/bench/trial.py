@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.experiment_files import make_folders
 from goldbench.pipeline.bench.measurements import experiment_of, results_of
 from goldbench.pipeline.bench.search import Outcome, run_all
 from goldbench.pipeline.bench.searched_texts import texts_of
 from goldbench.pipeline.bench.source_check import source_agreements
+from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.ports import Progress
+from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.systems import open_systems
 from goldbench.pipeline.systems.destinations import text_line
 from goldbench.schemas.experiment import Experiment, Timings
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.bench.bench_file import Bench
-    from goldbench.pipeline.measures.result import Result
-    from goldbench.pipeline.ports import Progress
-    from goldbench.pipeline.score.runs import Gold
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from goldbench.pipeline.measures.evaluation import evaluate
+from goldbench.pipeline.measures.evaluation import evaluate
 
 __all__ = ["evaluate"]
 

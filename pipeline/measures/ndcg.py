@@ -7,15 +7,18 @@ Source: Järvelin and Kekäläinen 2002 with the discount of trec_eval ``ndcg_cu
 
 from __future__ import annotations
 
-from functools import cache
+from bisect import bisect_right
+from collections.abc import Iterable
 from math import log2
 
 from goldbench.pipeline.measures.family import Family, Options, Ranked
 
 
-@cache
-def _discount(rank: int) -> float:
-    return log2(rank + 1)
+def _discounted(ranked_grades: Iterable[tuple[int, int]], options: Options) -> float:
+    """Return the sum of the gain of each grade over log2(rank + 1)."""
+    if options.get("gain") == "exp":
+        return sum((2.0**grade - 1) / log2(rank + 1) for rank, grade in ranked_grades if grade > 0)
+    return sum(grade / log2(rank + 1) for rank, grade in ranked_grades if grade > 0)
 
 
 def dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
@@ -30,14 +33,8 @@ def dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
         k: Cutoff, from 1.
         options: Options of the measure.
     """
-    linear = options.get("gain") != "exp"
-    total = 0.0
-    for rank, grade in zip(ranked.ranks, ranked.grades, strict=True):
-        if rank > k:
-            break
-        if grade > 0:
-            total += (grade if linear else 2.0**grade - 1) / log2(rank + 1)
-    return total
+    cut = bisect_right(ranked.ranks, k)
+    return _discounted(zip(ranked.ranks[:cut], ranked.grades, strict=False), options)
 
 
 def ideal_dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
@@ -54,14 +51,9 @@ def ideal_dcg(ranked: Ranked, k: int, _: int, options: Options) -> float:
         k: Cutoff, from 1.
         options: Options of the measure.
     """
-    linear, kind = options.get("gain") != "exp", options.get("ideal")
-    grades = sorted(ranked.grades, reverse=True) if kind == "retrieved" else ranked.judged
-    total = 0.0
-    for rank, grade in enumerate(grades if kind == "uncut" else grades[:k], 1):
-        if grade <= 0:
-            break
-        total += (grade if linear else 2.0**grade - 1) / _discount(rank)
-    return total
+    ideal = options.get("ideal")
+    grades = sorted(ranked.grades, reverse=True) if ideal == "retrieved" else ranked.judged
+    return _discounted(enumerate(grades if ideal == "uncut" else grades[:k], 1), options)
 
 
 def ndcg(ranked: Ranked, k: int, rel: int, options: Options) -> float:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.measures.all_needed import ALL_NEEDED, values_at
 from goldbench.pipeline.measures.family import UNCUT
 from goldbench.pipeline.measures.names import Measure
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.measures.ranks.judged_ranks import Placed, Qrels
-    from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.measures.ranks.judged_ranks import Placed, Qrels
+from goldbench.pipeline.measures.result import Result
 
 
 def with_all_needed(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.runs.scorecard_files import read_record, scorecard_beside, write_record, write_whole
 from goldbench.pipeline.goldset.file_names import DATASET
 from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.measures.names import parse_measure
+from goldbench.pipeline.measures.names import Measure, parse_measure
+from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.measures.statistics.comparison import aligned
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
 from goldbench.pipeline.measures.statistics.slices import slicings
@@ -26,12 +27,8 @@ from goldbench.pipeline.score.several_runs import score_all
 from goldbench.pipeline.score.special_queries import special_of
 from goldbench.schemas.agreement_report import Agreement
 from goldbench.schemas.record import Record
+from goldbench.schemas.scorecard import Method, Scorecard
 from goldbench.schemas.set_card import Card
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.measures.names import Measure
-    from goldbench.pipeline.measures.result import Result
-    from goldbench.schemas.scorecard import Method, Scorecard
 
 R = TypeVar("R", bound=Record)
 

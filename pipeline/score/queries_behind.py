@@ -6,26 +6,24 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldbench.pipeline.goldset.folder import GoldFolder
 from goldbench.pipeline.goldset.gold_path import folder_of
 from goldbench.pipeline.measures.names import Measure, parse_measure
 from goldbench.pipeline.measures.ranks.failure_causes import Cause, Listed, failure_causes
+from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.measures.statistics.comparison import aligned
 from goldbench.pipeline.measures.statistics.slices import labels_of
 from goldbench.pipeline.report.failure_browser import Behind, Found, hardest
 from goldbench.pipeline.report.rank_buckets import ranks_of
 from goldbench.pipeline.score.judge_reasons import pooled_of, reasons_of
+from goldbench.pipeline.score.runs import Gold, Retrieved
 from goldbench.pipeline.score.searched_queries import conversations
 from goldbench.pipeline.stages.select.passage_likeness import PassageLikeness
 from goldbench.pipeline.text.asked_query import AskedQuery
 from goldbench.pipeline.text.language import main_language
 from goldbench.pipeline.text.matched_words import matched_forms, shares_words
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.measures.result import Result
-    from goldbench.pipeline.score.runs import Gold, Retrieved
 
 SHOWN = 10
 """Results of each query on the page."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import ValidationError
@@ -15,6 +14,7 @@ from goldbench.pipeline.formats.faults import explain
 from goldbench.pipeline.goldset.gold_path import metadata_of
 from goldbench.pipeline.goldset.gold_path import notice_of as said_of
 from goldbench.pipeline.measures.names import Measure, parse_measure
+from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.measures.statistics.comparison import scorecard
 from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, score_of, weighted_intervals
 from goldbench.pipeline.score.common_queries import query_digests
@@ -31,9 +31,6 @@ from goldbench.schemas.scorecard import (
     Scorecard,
     Verdict,
 )
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.measures.result import Result
 
 
 def reference(gold: Gold) -> GoldReference:

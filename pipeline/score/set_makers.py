@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.file_names import LEDGER, OWN, QUERIES, TEMPORARY, USERS
 from goldbench.pipeline.goldset.gold_path import folder_of, metadata_of
 from goldbench.pipeline.measures.statistics.fitness import Basis
+from goldbench.pipeline.score.runs import Gold
 from goldbench.pipeline.text.display import shown
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from goldbench.pipeline.score.runs import Gold
 
 _JUDGES = {"human": "people", "users": "people", "model": "model", "smoke": "source"}
 """Who judged an imported set, by its level of evidence."""

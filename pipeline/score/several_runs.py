@@ -6,15 +6,12 @@ Import nothing slow here: `gate` needs it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from goldbench.pipeline.measures.assessment import Missing
+from goldbench.pipeline.measures.names import Measure
+from goldbench.pipeline.measures.ranks.judged_ranks import Scores
+from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.score.runs import Gold, Match, Run, score_run
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.measures.assessment import Missing
-    from goldbench.pipeline.measures.names import Measure
-    from goldbench.pipeline.measures.ranks.judged_ranks import Scores
-    from goldbench.pipeline.measures.result import Result
 
 DECIDING = ("ndcg@10", "mrr@10", "r@10")
 """The measures of a comparison that names none: few, so that the correction for many comparisons costs little."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from goldbench.pipeline.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
 from goldbench.pipeline.measures.ranks.order import in_tie_order
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Frames = Callable[[], Iterator[pl.DataFrame]]
 """Reads the rows from the first on; may be called again."""

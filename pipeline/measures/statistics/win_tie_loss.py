@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from goldbench.pipeline.measures.result import ROUNDING
-
-if TYPE_CHECKING:
-    from goldbench.pipeline.measures.statistics.floats import Floats
+from goldbench.pipeline.measures.statistics.floats import Floats
 
 TIE = 0.01
 """Two scores of a query that differ by less than this are a tie."""
