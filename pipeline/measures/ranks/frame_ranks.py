@@ -93,7 +93,7 @@ def _judged_rows(qrels: Qrels, frames: Frames, dtype: type) -> _JudgedRows:
     codes = [np.empty(0, small)]
     scores: list[NDArray[Any]] = [np.empty(0, dtype)]
     docs = [pl.Series("doc", [], pl.String)]
-    hits: list[pl.DataFrame] = []
+    candidates = [pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "row": pl.Int64})]
     keys: list[NDArray[np.uint64]] = []
     extra: set[str] = set()
     height = 0
@@ -106,23 +106,21 @@ def _judged_rows(qrels: Qrels, frames: Frames, dtype: type) -> _JudgedRows:
             extra.update(frame["query"].filter(~judged).unique())
             frame, code, hashes = frame.filter(judged), code.drop_nulls(), hashes[judged.to_numpy()]  # noqa: PLW2901
         row = pl.int_range(height, height + frame.height, eager=True)
-        marked = table.holds(hashes)
-        candidates = frame.select("query", "doc", row=row).filter(marked)
-        hits.append(candidates.join(judgments, on=["query", "doc"], how="inner"))
+        candidates.append(frame.select("query", "doc", row=row).filter(table.holds(hashes)))
         codes.append(code.to_physical().to_numpy().astype(small, copy=False))
         with np.errstate(over="ignore"):
             scores.append(frame["score"].to_numpy().astype(dtype, copy=False))
         docs.append(frame["doc"])
         height += frame.height
     _refuse_duplicates(keys, frames)
-    found = pl.concat(hits) if hits else pl.DataFrame(schema={"row": pl.Int64, "grade": pl.Int64})
+    hits = pl.concat(candidates).join(judgments, on=["query", "doc"], how="inner")
     return _JudgedRows(
         query_ids=query_ids,
         codes=np.concatenate(codes),
         scores=np.concatenate(scores),
         docs=pl.concat(docs),
-        at=found["row"].to_numpy(),
-        grades=found["grade"].to_numpy(),
+        at=hits["row"].to_numpy(),
+        grades=hits["grade"].to_numpy(),
         extra=len(extra),
     )
 
