@@ -6,14 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from goldbench.pipeline.errors import InputError, Message, Parameter, UnknownMeasure, UsageError
-from goldbench.pipeline.measures.names import Measure, parse_measure
-from goldbench.pipeline.measures.result import Result
+from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.regression import Check, Drop, check_drops, check_minimums
 from goldbench.pipeline.score.common_queries import told
-from goldbench.pipeline.score.runs import Gold
-from goldbench.schemas.scorecard import Baseline
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.names import Measure
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.score.runs import Gold
+    from goldbench.schemas.scorecard import Baseline
 
 DEFAULT_DROP = Drop(0.05, relative=True)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.goldset.gold_path import built_with_shares
 from goldbench.pipeline.measures.result import Result
-from goldbench.pipeline.measures.statistics.special_figures import Special
 from goldbench.pipeline.score.runs import Gold, Run, read_results
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.statistics.special_figures import Special
 
 
 def special_of(gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result]) -> dict[str, Special]:

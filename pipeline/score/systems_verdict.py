@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan
+from typing import TYPE_CHECKING
 
-from goldbench.pipeline.measures.result import Result
 from goldbench.pipeline.measures.statistics.fitness import Fitness, Level, Ranking, Reason, fitness
 from goldbench.pipeline.score.card_beside import finding_of
 from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
-from goldbench.pipeline.score.runs import Gold
-from goldbench.pipeline.score.set_makers import Makers, makers_of
-from goldbench.schemas.set_verdict import SetVerdict
+from goldbench.pipeline.score.set_makers import makers_of
+
+if TYPE_CHECKING:
+    from goldbench.pipeline.measures.result import Result
+    from goldbench.pipeline.score.runs import Gold
+    from goldbench.pipeline.score.set_makers import Makers
+    from goldbench.schemas.set_verdict import SetVerdict
 
 _ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
 """Levels whose sentence tells something about the order of systems."""

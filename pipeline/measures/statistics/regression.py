@@ -12,8 +12,6 @@ import numpy as np
 from goldbench.pipeline.measures.result import ROUNDING, Result
 from goldbench.pipeline.measures.statistics.floats import Floats
 from goldbench.pipeline.measures.statistics.holm import holm
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
-from goldbench.pipeline.measures.statistics.significance import sign_flip_p
 
 Column = Sequence[float]
 """The values of one measure, by query."""
@@ -176,12 +174,16 @@ def changes_of(result: Result, baseline: Before, measures: Sequence[str]) -> lis
 
 def _difference_ends(now: Sequence[Column], before: Sequence[Column]) -> list[tuple[float | None, float | None]]:
     """Return the paired interval of each difference."""
+    from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
+
     ends = bootstrap_intervals(_scores(now, before), [(0, 1)], resamples=10_000, seed=0)
     return list(zip(ends.difference_low[0].tolist(), ends.difference_high[0].tolist(), strict=True))
 
 
 def _p_values(now: Sequence[Column], before: Sequence[Column], *, permutations: int, seed: int) -> list[float]:
     """Return the p-value of each measure."""
+    from goldbench.pipeline.measures.statistics.significance import sign_flip_p
+
     p_values = sign_flip_p(_scores(now, before), [(0, 1)], permutations=permutations, seed=seed)
     return [float(p) for p in p_values[0]]
 
