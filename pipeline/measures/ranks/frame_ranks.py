@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -31,18 +31,67 @@ def in_utf8(ids: Iterable[str]) -> list[str]:
     return [text for text in ids if text.isascii() or text.encode("utf-8", "ignore").decode() == text]
 
 
+class _SplitQuery(Exception):
+    """The rows of a query do not stand together."""
+
+
 def place_frames(qrels: Qrels, frames: Frames, *, scores: Scores) -> tuple[dict[str, Placed], int]:
     """Return where each judged query has its judged documents, and how many queries are not judged.
 
     Args:
         qrels: The judgments.
-        frames: Reads the rows of the run, frames that are not empty.
+        frames: Reads the rows of the run.
         scores: How scores are compared.
 
     Raises:
         DuplicateDocument: A query has a document twice.
     """
-    rows = _judged_rows(qrels, frames, np.float32 if scores == "float32" else np.float64)
+    judgments = _Judgments(qrels)
+    dtype = np.float32 if scores == "float32" else np.float64
+    try:
+        return _place_batches(judgments, _whole_queries(frames()), dtype)
+    except _SplitQuery:
+        return _place_batches(judgments, iter([pl.concat(frames())]), dtype)
+
+
+def _whole_queries(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Yield the rows in frames that end where a query ends, so that few rows need to be held in memory.
+
+    If the queries of the first frame do not stand together, all rows are yielded at once.
+    """
+    rest: list[pl.DataFrame] = []
+    together = None
+    for frame in frames:
+        queries = frame["query"]
+        if together is None:
+            together = queries.rle_id().n_unique() == queries.n_unique()
+        others = (queries != queries.tail(1)).arg_true()
+        end = others[-1] + 1 if together and len(others) else 0
+        if end:
+            yield pl.concat([*rest, frame[:end]])
+            rest = []
+        rest.append(frame[end:])
+    if rest:
+        yield pl.concat(rest)
+
+
+def _place_batches(
+    judgments: _Judgments, batches: Iterator[pl.DataFrame], dtype: type
+) -> tuple[dict[str, Placed], int]:
+    placed: dict[str, Placed] = {}
+    extra: set[str] = set()
+    for batch in batches:
+        rows = judgments.judged_rows(batch, dtype)
+        of_batch = _place(judgments.query_ids, rows)
+        if not placed.keys().isdisjoint(of_batch) or not extra.isdisjoint(rows.extra):
+            raise _SplitQuery
+        placed |= of_batch
+        extra |= rows.extra
+    return placed, len(extra)
+
+
+def _place(query_ids: list[str], rows: _JudgedRows) -> dict[str, Placed]:
+    """Return where the queries of the rows have their judged documents."""
     order = _best_first(rows)
     codes = rows.codes[order]
     values = rows.scores[order]
@@ -54,86 +103,80 @@ def place_frames(qrels: Qrels, frames: Frames, *, scores: Scores) -> tuple[dict[
     first = ties[tie]
     equal = ties[tie + 1] - first
     owner = rows.codes[rows.at].astype(np.int64)
-    sizes = np.bincount(codes, minlength=len(rows.query_ids))
+    sizes = np.bincount(codes, minlength=len(query_ids))
     above = first - (np.cumsum(sizes) - sizes)[owner]
     rank = above + 1 + _before(rows, order, first, equal)
     by_rank = np.lexsort((rank, owner))
     columns = [column[by_rank].tolist() for column in (rank, rows.grades, above, equal)]
-    ends = np.searchsorted(owner[by_rank], np.arange(len(sizes) + 1)).tolist()
-    placed = {
-        query_id: Placed(size, *(column[start:end] for column in columns))
-        for query_id, size, (start, end) in zip(rows.query_ids, sizes.tolist(), pairwise(ends), strict=True)
-        if size
-    }
-    return placed, rows.extra
+    ends = np.searchsorted(owner[by_rank], np.arange(len(sizes) + 1))
+    placed = {}
+    for code in np.flatnonzero(sizes).tolist():
+        start, end = int(ends[code]), int(ends[code + 1])
+        placed[query_ids[code]] = Placed(int(sizes[code]), *(column[start:end] for column in columns))
+    return placed
 
 
 @dataclass(frozen=True, slots=True)
 class _JudgedRows:
-    """The rows of judged queries: the position of the query in ``query_ids``, the score as compared, the document.
+    """The rows of judged queries: the number of the query, the score as compared, the document.
 
-    ``at`` are the rows of judged documents, ``grades`` their grades, ``extra`` is the number of other queries.
+    ``at`` are the rows of judged documents, ``grades`` their grades, ``extra`` are the other queries.
     """
 
-    query_ids: list[str]
     codes: NDArray[Any]
     scores: NDArray[Any]
     docs: pl.Series
     at: NDArray[np.int64]
     grades: NDArray[np.int64]
-    extra: int
+    extra: set[str]
 
 
-def _judged_rows(qrels: Qrels, frames: Frames, dtype: type) -> _JudgedRows:
-    query_ids = in_utf8(qrels)
-    judgments = _judgments(qrels, query_ids)
-    table = _HashTable(judgments["doc"])
-    queries = pl.Enum(query_ids)
-    small = np.uint16 if len(query_ids) < 2**16 else np.uint32
-    codes = [np.empty(0, small)]
-    scores: list[NDArray[Any]] = [np.empty(0, dtype)]
-    docs = [pl.Series("doc", [], pl.String)]
-    candidates = [pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "row": pl.Int64})]
-    keys: list[NDArray[np.uint64]] = []
-    extra: set[str] = set()
-    height = 0
-    for frame in frames():
+class _Judgments:
+    """The judgments that are not negative, as rows, and the ids of all judged queries."""
+
+    def __init__(self, qrels: Qrels) -> None:
+        self.query_ids = in_utf8(qrels)
+        judgments = [
+            (query_id, doc_id, qrels[query_id][doc_id])
+            for query_id in self.query_ids
+            for doc_id in in_utf8(qrels[query_id])
+            if qrels[query_id][doc_id] >= 0
+        ]
+        schema = {"query": pl.String, "doc": pl.String, "grade": pl.Int64}
+        self._frame = pl.DataFrame(judgments, schema=schema, orient="row")
+        self._table = _HashTable(self._frame["doc"])
+        self._queries = pl.Enum(self.query_ids)
+        self._code = np.uint16 if len(self.query_ids) < 2**16 else np.uint32  # two bytes are sorted fastest
+
+    def judged_rows(self, frame: pl.DataFrame, dtype: type) -> _JudgedRows:
+        """Return the rows of judged queries.
+
+        Raises:
+            DuplicateDocument: A query has a document twice.
+        """
         hashes = _hashes(frame["doc"])
-        keys.append(_keys(frame, hashes))
-        code = frame["query"].cast(queries, strict=False)
+        _refuse_duplicates(frame, hashes)
+        extra: set[str] = set()
+        code = frame["query"].cast(self._queries, strict=False)
         if code.null_count():
             judged = code.is_not_null()
             extra.update(frame["query"].filter(~judged).unique())
-            frame, code, hashes = frame.filter(judged), code.drop_nulls(), hashes[judged.to_numpy()]  # noqa: PLW2901
-        row = pl.int_range(height, height + frame.height, eager=True)
-        candidates.append(frame.select("query", "doc", row=row).filter(table.holds(hashes)))
-        codes.append(code.to_physical().to_numpy().astype(small, copy=False))
+            frame = frame.filter(judged)
+            code = code.drop_nulls()
+            hashes = hashes[judged.to_numpy()]
+        row = pl.int_range(frame.height, eager=True)
+        candidates = frame.select("query", "doc", row=row).filter(self._table.holds(hashes))
+        hits = candidates.join(self._frame, on=["query", "doc"], how="inner")
         with np.errstate(over="ignore"):
-            scores.append(frame["score"].to_numpy().astype(dtype, copy=False))
-        docs.append(frame["doc"])
-        height += frame.height
-    _refuse_duplicates(keys, frames)
-    hits = pl.concat(candidates).join(judgments, on=["query", "doc"], how="inner")
-    return _JudgedRows(
-        query_ids=query_ids,
-        codes=np.concatenate(codes),
-        scores=np.concatenate(scores),
-        docs=pl.concat(docs),
-        at=hits["row"].to_numpy(),
-        grades=hits["grade"].to_numpy(),
-        extra=len(extra),
-    )
-
-
-def _judgments(qrels: Qrels, query_ids: list[str]) -> pl.DataFrame:
-    """Return the judgments that are not negative, one in a row."""
-    judgments = [
-        (query_id, doc_id, qrels[query_id][doc_id])
-        for query_id in query_ids
-        for doc_id in in_utf8(qrels[query_id])
-        if qrels[query_id][doc_id] >= 0
-    ]
-    return pl.DataFrame(judgments, schema={"query": pl.String, "doc": pl.String, "grade": pl.Int64}, orient="row")
+            scores: NDArray[Any] = frame["score"].to_numpy().astype(dtype, copy=False)
+        return _JudgedRows(
+            codes=code.to_physical().to_numpy().astype(self._code, copy=False),
+            scores=scores,
+            docs=frame["doc"],
+            at=hits["row"].to_numpy(),
+            grades=hits["grade"].to_numpy(),
+            extra=extra,
+        )
 
 
 class _HashTable:
@@ -155,25 +198,16 @@ def _hashes(doc_ids: pl.Series) -> NDArray[np.uint64]:
     return hashes
 
 
-def _keys(frame: pl.DataFrame, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a number for each row, which two rows of the same query and document share."""
-    keys: NDArray[np.uint64] = hashes ^ (frame["query"].hash(1).to_numpy() * _MIX)
-    return keys
-
-
-def _refuse_duplicates(keys: list[NDArray[np.uint64]], frames: Frames) -> None:
-    """Raise an error if a query has a document twice; only rows with equal keys are read again and compared."""
-    ordered = np.sort(np.concatenate(keys)) if keys else np.empty(0, np.uint64)
+def _refuse_duplicates(frame: pl.DataFrame, hashes: NDArray[np.uint64]) -> None:
+    """Raise an error if a query has a document twice; only rows with equal keys are compared by their text."""
+    keys = hashes ^ (frame["query"].hash(1).to_numpy() * _MIX)
+    ordered = np.sort(keys)
     suspects = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(suspects):
-        return
-    seen: set[tuple[str, str]] = set()
-    for frame in frames():
-        suspected = np.isin(_keys(frame, _hashes(frame["doc"])), suspects)
-        for pair in frame.filter(suspected).select("query", "doc").rows():
-            if pair in seen:
-                raise DuplicateDocument(*pair)
-            seen.add(pair)
+    if len(suspects):
+        pairs = frame.select("query", "doc").filter(np.isin(keys, suspects))
+        repeated = pairs.filter(pairs.is_duplicated())
+        if repeated.height:
+            raise DuplicateDocument(*repeated.row(0))
 
 
 def _best_first(rows: _JudgedRows) -> NDArray[np.int64]:
