@@ -287,6 +287,10 @@ class Speed:
 class Traffic(Protocol):
     """The state of the calls to a model at one moment."""
 
+    @property
+    def in_flight(self) -> int:
+        """The number of calls under way."""
+
     def line(self) -> str:
         """Return the state as one line."""
 
@@ -304,10 +308,12 @@ class Writing:
     ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
     state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown. ``kinds``
     writes the kinds of queries beyond a single passage, None where nobody can; ``pool_judge`` looks for answers to
-    those that nothing should answer.
+    those that nothing should answer. ``other_style`` asks the same model in the other prompt style, None where the
+    style is settled.
     """
 
     generator: QueryGenerator
+    other_style: QueryGenerator | None = None
     critics: Critics | None = None
     at_once: int | None = None
     traffic: Callable[[], Traffic] | None = None

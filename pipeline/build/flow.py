@@ -19,10 +19,10 @@ from goldbench.pipeline.build.books import Counts
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.build.personas import with_personas
 from goldbench.pipeline.build.progress import Watched
-from goldbench.pipeline.build.steps import Run, WriterFactory, assemble, check, choose, chunk, generate, load
+from goldbench.pipeline.build.steps import Run, assemble, check, choose, chunk, generate, load
 from goldbench.pipeline.build.writers import NotSimulated
-from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import InputError, Message, ModelUnfit
+from goldbench.pipeline.config import Config, PromptStyle
+from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
@@ -83,8 +83,8 @@ class Writer(Protocol):
     def prompts(self) -> Mapping[str, str]:
         """The digest of every prompt in use, by its id."""
 
-    def instead(self) -> Writer | None:
-        """Return the fallback writer, or None."""
+    def take_style(self, style: PromptStyle) -> None:
+        """Ask in this prompt style from now on."""
 
     def open(self, chunks: Stored[Chunk]) -> AbstractAsyncContextManager[Writing]:
         """Open it for a corpus."""
@@ -150,20 +150,12 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         OutputError: The output folder cannot be written.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    config, folder, writers = writer.config, GoldFolder(out), [writer]
+    config = writer.config
+    folder = GoldFolder(out)
     from_scratch = replace and not refresh
     policy = replace_policy(
         writer, replace=replace or refresh, graded=finish is not None, reviewed=decisions is not None
     )
-
-    def fallback(unfit: ModelUnfit) -> tuple[Config, WriterFactory] | None:
-        writer = writers[-1].instead()
-        if writer is None:
-            return None
-        how = "From here on the model is asked in short (prompt_style short)."
-        progress.note(Message("{}. {}", unfit.message, how))
-        writers.append(writer)
-        return writer.config, functools.partial(_fitted, writer, progress=progress)
 
     with folder.replacing(policy) as draft:
         run = Run(
@@ -173,7 +165,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             progress=progress,
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
-            fallback=fallback,
+            take_style=writer.take_style,
             earlier=None if from_scratch else EarlierLines.of(folder, policy.settings),
             grades_stay=finish is None,
         )
@@ -182,7 +174,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         await walk(run, after="chunk", until="generate")
         if run.renewal is None or finish is not None or not run.renewal.is_settled(run.drawn):
             await walk(run, after="generate", until="assemble")
-            config, writer = with_personas(run.config, run.personas), writers[-1]
+            config = run.config
             draft.write_settings(config.shaping())
             manifest = _manifest(run, config, writer, paths)
             for change in (finish, decisions):

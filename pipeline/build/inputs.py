@@ -101,14 +101,8 @@ def cut(
         )
 
 
-def brief_for(config: Config, chunk: Chunk, personas: Sequence[str] = ()) -> Brief:
-    """Return what to ask about one chunk, and in which language.
-
-    Args:
-        config: The configuration.
-        chunk: The chunk.
-        personas: Who may ask, beside the personas of the configuration.
-    """
+def brief_for(config: Config, chunk: Chunk) -> Brief:
+    """Return what to ask about one chunk, and in which language."""
     settings = config.generate
     kinds = {kind: weight for kind, weight in settings.kinds.items() if kind in KINDS}
     asked = assign(
@@ -116,7 +110,7 @@ def brief_for(config: Config, chunk: Chunk, personas: Sequence[str] = ()) -> Bri
         seed=settings.seed,
         kinds=kinds if any(kinds.values()) else KINDS,
         styles=settings.styles,
-        personas=(*settings.personas, *personas),
+        personas=settings.personas,
     )
     language = settings.constraints.language or detect_language(chunk.text)
     own_words = not settings.asks_in_short

@@ -14,6 +14,8 @@ from goldbench.schemas.corpus import Chunk
 
 LOOK_S = 0.5
 """Seconds between two updates on the calls under way."""
+WORTH_A_FORECAST = 2
+"""Minutes from which a person is told how long it takes."""
 
 T = TypeVar("T")
 
@@ -56,18 +58,22 @@ def counted(items: Iterable[T], step: Step) -> Iterator[T]:
 
 
 @contextlib.asynccontextmanager
-async def calls_shown(writing: Calling, step: Step, progress: Progress) -> AsyncIterator[None]:
+async def calls_shown(
+    writing: Calling, step: Step, progress: Progress, *, calls: int = 0, of: str = "calls"
+) -> AsyncIterator[None]:
     """Show the calls to the model while the block runs, and name those that take too long.
 
     Args:
         writing: Calls the model.
         step: The step that shows the calls.
-        progress: Takes the names of slow calls.
+        progress: Takes the names of slow calls, and a forecast once the first call is answered.
+        calls: How many calls the block makes at least, 0 for no forecast.
+        of: What one call gives.
     """
     if writing.traffic is None:
         yield
         return
-    watcher = asyncio.create_task(_watch(writing, step, progress))
+    watcher = asyncio.create_task(_watch(writing, step, progress, calls, of))
     try:
         yield
     finally:
@@ -75,13 +81,20 @@ async def calls_shown(writing: Calling, step: Step, progress: Progress) -> Async
         step.tell("")
 
 
-async def _watch(writing: Calling, step: Step, progress: Progress) -> None:
+async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, of: str) -> None:
     assert writing.traffic
     named_at = -writing.patience_s
     while True:
         await asyncio.sleep(LOOK_S)
         traffic = writing.traffic()
         step.tell(traffic.line())
+        speed = traffic.speed()
+        if calls and speed is not None:
+            seconds = speed.seconds / speed.calls
+            minutes = round(calls * seconds / max(1, traffic.in_flight) / 60)
+            if minutes >= WORTH_A_FORECAST:
+                progress.note(f"A call takes {seconds:.0f} s: {calls:,} {of} take about {minutes:,} min or more.")
+            calls = 0
         stall = traffic.stall(writing.patience_s)
         if stall and time.monotonic() - named_at >= writing.patience_s:
             named_at = time.monotonic()

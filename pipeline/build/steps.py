@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -16,23 +17,15 @@ import numpy.typing as npt
 from goldbench.pipeline.build.books import Books, Counts, described
 from goldbench.pipeline.build.drawn_queries import Drawn, Standing, failure_of
 from goldbench.pipeline.build.exact_shares import ShareDrawing
-from goldbench.pipeline.build.first_replies import Trial
 from goldbench.pipeline.build.inputs import brief_for, reading, workers_for
 from goldbench.pipeline.build.level_shares import LevelShares, levels_for
-from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, write_personas
+from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, with_personas, write_personas
 from goldbench.pipeline.build.progress import calls_shown, counted
+from goldbench.pipeline.build.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
 from goldbench.pipeline.build.waves import Drawing
-from goldbench.pipeline.config import Config, Generator
-from goldbench.pipeline.errors import (
-    CallFailed,
-    InputError,
-    LimitReached,
-    Message,
-    ModelUnfit,
-    NotAsked,
-    UnreadableDocument,
-)
+from goldbench.pipeline.config import Config, Generator, PromptStyle
+from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, Message, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.encodings import Encodings
 from goldbench.pipeline.formats.documents.reader import read_documents
@@ -77,7 +70,7 @@ class Run:
         progress: Shows how far the run is.
         accept: Takes the documents, or refuses those of another corpus.
         opened: Opens who writes the queries, for a corpus.
-        fallback: Returns the fallback configuration and writer, or None.
+        take_style: Is told in which prompt style the writer is to ask.
         renewal: What is kept of the set before, None if the set is built from nothing.
     """
 
@@ -87,7 +80,7 @@ class Run:
     progress: Progress
     accept: Callable[[RecordFile[Document]], None]
     opened: WriterFactory
-    fallback: Callable[[ModelUnfit], tuple[Config, WriterFactory] | None] = lambda _: None
+    take_style: Callable[[PromptStyle], None] = lambda _: None
     renewal: Renewal | None = None
     earlier: EarlierLines | None = None
     """What can be copied of the set in the folder."""
@@ -103,7 +96,6 @@ class Run:
     """What the selection knows of the chunks from those who cut them."""
     drawn: Drawn = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
-    personas: tuple[str, ...] = ()
     levels: LevelShares | None = None
 
     @property
@@ -253,14 +245,7 @@ async def generate(run: Run) -> Counts:
         run.renewal.look(run.draft, run.earlier)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
-    try:
-        await _draw(run)
-    except ModelUnfit as unfit:
-        instead = run.fallback(unfit)
-        if instead is None:
-            raise
-        run.config, run.opened = instead
-        await _draw(run)
+    await _draw(run)
     drawn, eligible = run.drawn, len(run.selection.order)
     run.draft.candidates.write(drawn.candidates)
     run.books.failures.extend(drawn.failures)
@@ -284,27 +269,40 @@ def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
 
 
 async def _draw(run: Run) -> None:
-    config = run.config
-    run.levels = levels_for(config.generate, lambda: _meter(run), run.progress.note)
     async with run.opened(run.chunks) as writing:
-        run.generator = writing.generator
         with run.progress.stage("generate", None) as step:
-            run.personas = await _personas(run, writing)
+            run.config = with_personas(run.config, await _personas(run, writing))
             drawing = Drawing(
                 chunks=run.chunks,
                 generator=writing.generator,
                 critics=writing.critics,
-                brief=functools.partial(brief_for, config, personas=run.personas),
+                brief=functools.partial(brief_for, run.config),
                 cluster_of=run.selection.cluster_of,
                 concurrency=writing.at_once
-                or 2 * config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
+                or 2 * run.config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
                 advance=step.advance,
-                trial=None if writing.at_once or run.standing.every else trial_of(config),
-                levels=run.levels,
+                trial=None if writing.at_once or run.standing.every else trial_of(run.config),
                 has_kept_queries=bool(run.standing.every),
             )
-            async with calls_shown(writing, step, run.progress):
-                await _draw_by_kind(run, drawing, writing)
+            async with calls_shown(writing, step, run.progress, calls=run.missing, of="queries"):
+                drawing = await _choose_style(run, drawing, writing)
+                run.generator = drawing.generator
+                run.levels = levels_for(run.config.generate, lambda: _meter(run), run.progress.note)
+                await _draw_by_kind(run, dataclasses.replace(drawing, levels=run.levels), writing)
+
+
+async def _choose_style(run: Run, drawing: Drawing, writing: Writing) -> Drawing:
+    """Return the drawing in the prompt style that the first passages speak for."""
+    settings = run.config.generate
+    count = min(TRIAL_PASSAGES, math.ceil(run.missing / settings.constraints.per_chunk))
+    positions = [int(position) for position in run.selection.order[:count]]
+    style, drawing, figures = await in_better_style(run.config, drawing, writing.other_style, positions)
+    if figures is not None:
+        run.progress.note(figures)
+    if style is not settings.prompt_style:
+        run.config = run.config.in_style(style)
+        run.take_style(style)
+    return drawing
 
 
 async def _personas(run: Run, writing: Writing) -> tuple[str, ...]:
@@ -370,15 +368,6 @@ async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
         own_words=own_words,
     )
     run.drawn, run.kinds = await shares.draw(run.target)
-
-
-def trial_of(config: Config) -> Trial | None:
-    """Return the trial of the model that writes the queries, None if none does."""
-    if config.generate.generator is not Generator.MODEL:
-        return None
-    if config.generate.asks_in_short:
-        return Trial("write queries", Message("use another model or {generator='simulated'}"))
-    return Trial("write queries", Message("use another model, {prompt_style='short'} or looser constraints"))
 
 
 async def check(run: Run) -> Counts:

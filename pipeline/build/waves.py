@@ -176,7 +176,7 @@ class Drawing:
 
         trial = self.trial
         ahead = None if trial is None else lambda: trial.next
-        await bounded(self._work, wave, limit=self.concurrency, take=take, ahead=ahead)
+        await bounded(self.attempt, wave, limit=self.concurrency, take=take, ahead=ahead)
         await bounded(
             self._reword,
             again,
@@ -198,7 +198,7 @@ class Drawing:
             self.trial.take(None if not own else "" if not all(faults) else faults[0])
         self.trial.check()
 
-    async def _work(self, position: int) -> ChunkResult:
+    async def attempt(self, position: int) -> ChunkResult:
         """Generate and check the candidates of one chunk; if each is rejected, the generator may propose others."""
         brief = self._brief(position)
         chunk_id = brief.chunk.chunk_id

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build.answer_search import ModelPoolJudge
@@ -16,8 +15,8 @@ from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.catalogue import ModelFile
 from goldbench.pipeline.llm.local.machine import check_graphics
 from goldbench.pipeline.llm.local.model_file import find_model
-from goldbench.pipeline.llm.prices import added, check_price
-from goldbench.pipeline.llm.server_settings import FEW_PARAMETERS, OPENAI_KEY, ModelSettings, is_loopback
+from goldbench.pipeline.llm.prices import check_price
+from goldbench.pipeline.llm.server_settings import OPENAI_KEY, ModelSettings
 from goldbench.pipeline.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
 from goldbench.pipeline.stages.critique import ModelCritics
 from goldbench.pipeline.stages.generate import (
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 GENERATE, REWRITE, ASK, CHOOSE = "generate.v1", "rewrite.v1", "ask.v1", "choose.v1"
 
 LARGE_MODEL = 9e9
-"""Parameters from which a model file of this machine is asked at length."""
+"""Parameters from which a model is asked at length at first."""
 TINY_MODEL = 3e8
 """Parameters below which queries count as ``smoke``, and are written in English alone: such models know no more."""
 
@@ -71,8 +70,12 @@ class OfflineWriter:
         """Return nothing: nothing was called."""
         return {}
 
-    def instead(self) -> None:
-        """Return nobody: there are no replies to be useless."""
+    def take_style(self, style: PromptStyle) -> None:
+        """Do nothing: no prompt is sent.
+
+        Args:
+            style: The prompt style.
+        """
 
 
 class ModelWriter:
@@ -81,9 +84,7 @@ class ModelWriter:
     If ``batches`` is set, requests are sent in batches, and it takes a line about each. A replay sends no request.
     """
 
-    def __init__(
-        self, config: Config, answers: Path, reason: str, *, replay: bool = False, before: ModelWriter | None = None
-    ) -> None:
+    def __init__(self, config: Config, answers: Path, reason: str, *, replay: bool = False) -> None:
         """Take what is needed to open the path to the model.
 
         Args:
@@ -91,29 +92,35 @@ class ModelWriter:
             answers: The store of answers.
             reason: Why a model writes, for the announcement.
             replay: Whether every answer comes from the store.
-            before: The writer that this one takes over from, with what it spent and who is told.
         """
-        self.config, self._answers, self._replay = config, answers, replay
+        self._answers, self._replay = answers, replay
         self.batches: Callable[[str], None] | None = None
-        self.say: Callable[[str], None] = before.say if before else lambda _: None
+        self.say: Callable[[str], None] = lambda _: None
         """Takes a line about what was found of the server."""
-        self._before = before
-        self.rubric: Rubric = before.rubric if before else DEFAULT
+        self.rubric: Rubric = DEFAULT
         """What grades mean where passages are judged for queries that nothing is to answer."""
-        self.budget: Budget | None = before.budget if before else None
+        self.budget: Budget | None = None
         self._usage: Mapping[str, StageUsage] = {}
-        self.may_change = False
-        """Whether another way of asking may take over, because the user named none."""
-        self._prompts = {name: prompt_of(name, config.generate.prompts) for name in prompts_of(config)}
-        if GRADE_MANY in self._prompts and config.grade.method is JudgeMethod.YES_NO:
-            self._prompts[GRADE_MANY] = prompt_of(YES_NO, config.generate.prompts)
-        self.prompts = {prompt.id: prompt.sha256 for prompt in self._prompts.values()}
+        self.is_style_open = False
+        """Whether the first passages decide about the prompt style, because the user named none."""
+        self._take(config)
         settings = ModelSettings.of(config.model)
         server = "on this machine" if settings.file else f"at {settings.shown_url()}"
         author = f"written by {config.model.name} {server}"
         if replay:
             author = f"replayed from stored answers of {config.model.name}"
         self.announcement = f"Queries are {author}{reason}; answers: {answers}."
+
+    def _take(self, config: Config) -> None:
+        self.config = config
+        self._prompts = {name: prompt_of(name, config.generate.prompts) for name in prompts_of(config)}
+        if GRADE_MANY in self._prompts and config.grade.method is JudgeMethod.YES_NO:
+            self._prompts[GRADE_MANY] = prompt_of(YES_NO, config.generate.prompts)
+        self.prompts = {prompt.id: prompt.sha256 for prompt in self._prompts.values()}
+
+    def take_style(self, style: PromptStyle) -> None:
+        """Ask in this style from now on."""
+        self._take(self.config.in_style(style))
 
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
@@ -130,6 +137,7 @@ class ModelWriter:
                 try:
                     yield Writing(
                         self._generator(chat),
+                        self._other_style(chat),
                         self._critics(chat),
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
@@ -156,7 +164,7 @@ class ModelWriter:
             }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
             kinds, judge = self._kind_writer(chat), self._pool_judge(chat)
-            yield Writing(self._generator(chat), self._critics(chat), kinds=kinds, pool_judge=judge), chat
+            yield Writing(self._generator(chat), critics=self._critics(chat), kinds=kinds, pool_judge=judge), chat
 
     def _generator(self, chat: ChatModel) -> QueryGenerator:
         """Return the generator of the chosen way of asking."""
@@ -180,6 +188,12 @@ class ModelWriter:
             temperature=model.writing_temperature,
             max_answer_tokens=model.answer_tokens(generate.constraints.per_chunk),
         )
+
+    def _other_style(self, chat: ChatModel) -> QueryGenerator | None:
+        if not self.is_style_open or self.batches:
+            return None
+        config = self.config.in_style(self.config.generate.prompt_style.opposite)
+        return ModelWriter(config, self._answers, "")._generator(chat)  # noqa: SLF001
 
     def _critics(self, chat: ChatModel) -> ModelCritics | None:
         critics, generate = self.config.critics, self.config.generate
@@ -216,17 +230,7 @@ class ModelWriter:
 
     def usage(self) -> Mapping[str, StageUsage]:
         """Return what the calls so far cost, by stage."""
-        earlier = self._before.usage() if self._before else {}
-        both = {name: added(earlier[name], spent) for name, spent in self._usage.items() if name in earlier}
-        return {**earlier, **self._usage, **both}
-
-    def instead(self) -> ModelWriter | None:
-        """Return the writer that asks in short, None if the user chose the prompt style."""
-        if not self.may_change:
-            return None
-        generate = self.config.generate.model_copy(update={"prompt_style": PromptStyle.SHORT})
-        config = self.config.model_copy(update={"generate": generate})
-        return ModelWriter(config, self._answers, "", replay=self._replay, before=self)
+        return self._usage
 
 
 def simulation(settings: Generation, chunks: Iterable[Chunk]) -> QueryGenerator:
@@ -349,10 +353,13 @@ async def writer_for(
         if not asks or replay:
             raise model_not_named(replay=replay)
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
-    styled = with_prompt_style(with_local_models(config, runs=not replay), earlier or {})
-    check_price(ModelSettings.of(styled.model))
-    writer = ModelWriter(styled, answers, reason, replay=replay)
-    writer.may_change = config.generate.prompt_style is PromptStyle.AUTO and may_have_few_parameters(styled)
+    named = with_local_models(config, runs=not replay)
+    check_price(ModelSettings.of(named.model))
+    is_known = (earlier or {}).get("model", {}).get("name") == named.model.asked_name
+    if is_known and named.generate.prompt_style is PromptStyle.AUTO:
+        named = named.in_style(PromptStyle((earlier or {}).get("generate", {}).get("prompt_style", PromptStyle.LONG)))
+    writer = ModelWriter(with_prompt_style(named), answers, reason, replay=replay)
+    writer.is_style_open = named.generate.prompt_style is PromptStyle.AUTO and not is_tiny(named)
     return writer
 
 
@@ -388,29 +395,12 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
     )
 
 
-def with_prompt_style(config: Config, earlier: Mapping[str, Any] = MappingProxyType({})) -> Config:
-    """Return the configuration with a definite way of asking: in short for most models of this machine.
-
-    Args:
-        config: The configuration.
-        earlier: Settings of an earlier set; reuse the prompt style chosen for this model last time.
-    """
+def with_prompt_style(config: Config) -> Config:
+    """Return the configuration with the prompt style to begin with: in short for models that are known to be small."""
     if config.generate.prompt_style is not PromptStyle.AUTO:
         return config
-    size = config.model.parameters
-    if config.model.needs_no_server:
-        is_short = size is None or size < LARGE_MODEL
-    else:
-        is_short = is_loopback(config.model.base_url or "") and size is not None and size < FEW_PARAMETERS
-    if earlier.get("model", {}).get("name") == config.model.asked_name and may_have_few_parameters(config):
-        is_short = is_short or earlier.get("generate", {}).get("prompt_style") == PromptStyle.SHORT
-    style = PromptStyle.SHORT if is_short else PromptStyle.LONG
-    return config.model_copy(update={"generate": config.generate.model_copy(update={"prompt_style": style})})
-
-
-def may_have_few_parameters(config: Config) -> bool:
-    """Whether neither the file nor the name of the model says that it is a large one."""
-    return (config.model.parameters or 0.0) < FEW_PARAMETERS
+    is_small = (config.model.parameters or LARGE_MODEL) < LARGE_MODEL
+    return config.in_style(PromptStyle.SHORT if is_small else PromptStyle.LONG)
 
 
 def is_tiny(config: Config) -> bool:

@@ -18,7 +18,7 @@ from goldbench.pipeline.build.diagnosis import Finding
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.build.inputs import brief_for, cut
 from goldbench.pipeline.build.progress import calls_shown
-from goldbench.pipeline.build.steps import trial_of
+from goldbench.pipeline.build.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.pipeline.build.waves import Drawing
 from goldbench.pipeline.build.writers import ModelWriter, open_answers, writer_for
 from goldbench.pipeline.config import Config, JudgeMethod
@@ -42,8 +42,10 @@ from goldbench.schemas.judgment import Canary
 from goldbench.schemas.manifest import CanaryVerdict, StageUsage
 from goldbench.schemas.query import Query
 
-_PASSAGES, _CHECKS = 5, 8
-"""Passages that queries are written about, and judge checks."""
+_CHECKS = 8
+"""Judge checks."""
+_CALLS = 2 * TRIAL_PASSAGES + 2 * _CHECKS
+"""The calls of a whole try: passages in both prompt styles, judge checks by both methods."""
 _SAMPLE = Path(__file__).with_name("sample.toml")
 """What is tried if no documents are named; the judge checks are always made of it."""
 
@@ -133,9 +135,6 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     if not await _asked(writer.config, answers, tried, progress):
         return tried
     drawn = await _written(writer, chunks, tried, progress)
-    if drawn is None and (other := writer.instead()) is not None:
-        writer = other
-        drawn = await _written(writer, chunks, tried, progress)
     tried.usage |= writer.usage()
     if drawn is None or drawn.limit is None:
         await _judged(writer.config, answers, tried, progress)
@@ -169,10 +168,10 @@ async def _asked(config: Config, answers: Path, tried: Tried, progress: Progress
 
 def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:
     if found is None:
-        return sample()[0][:_PASSAGES]
+        return sample()[0][:TRIAL_PASSAGES]
     limits = READY if config.documents.no_chunk else Limits()
     able = (chunk for chunk in cut(config, found, on_failure=lambda _: None) if fault(chunk.text, limits) is None)
-    first = list(islice(able, _PASSAGES))
+    first = list(islice(able, TRIAL_PASSAGES))
     if not first:
         raise InputError("documents", "no passage of them may be asked about; name others, or none for the sample")
     return first
@@ -180,7 +179,7 @@ def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:
 
 async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Progress) -> Drawn | None:
     """Let the model write queries, enter how it did, and return them; None if its replies are useless."""
-    style, per_chunk = writer.config.generate.prompt_style.value, writer.config.generate.constraints.per_chunk
+    per_chunk = writer.config.generate.constraints.per_chunk
     async with _shown(writer, chunks, progress) as (writing, advance):
         drawing = Drawing(
             chunks=chunks,
@@ -191,6 +190,10 @@ async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Pr
             advance=advance,
             trial=trial_of(writer.config),
         )
+        positions = range(min(TRIAL_PASSAGES, len(chunks)))
+        style, drawing, figures = await in_better_style(writer.config, drawing, writing.other_style, positions)
+        if figures is not None:
+            tried.findings.append(Finding("prompt style", figures))
         drawn: Drawn | None = None
         try:
             drawn = await drawing.draw(np.arange(len(chunks)), target=per_chunk * len(chunks), per_chunk=per_chunk)
@@ -206,7 +209,7 @@ async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Pr
 async def _shown(writer: ModelWriter, chunks: Held, progress: Progress) -> AsyncIterator[tuple[Writing, partial[None]]]:
     async with writer.open(chunks) as writing:
         with progress.stage("try writing", len(chunks)) as step:
-            async with calls_shown(writing, step, progress):
+            async with calls_shown(writing, step, progress, calls=_CALLS):
                 yield writing, partial(step.advance)
 
 
