@@ -45,6 +45,8 @@ async def in_better_style(
     )
     other_yields = await count_fruitful(other, positions, needed=needed)
     chosen = style.opposite if other_yields >= needed else style
+    if not yields and not other_yields:
+        chosen = PromptStyle.SHORT  # it costs less until the model is given up
     figures = Message(
         "Of {} passages, {} yield a query if the model is asked {}, {} if {}: it is asked {}.",
         len(positions), yields, style.words, other_yields, style.opposite.words, chosen.words,

@@ -399,7 +399,8 @@ def with_prompt_style(config: Config) -> Config:
     """Return the configuration with the prompt style to begin with: in short for models that are known to be small."""
     if config.generate.prompt_style is not PromptStyle.AUTO:
         return config
-    is_small = (config.model.parameters or LARGE_MODEL) < LARGE_MODEL
+    size = config.model.parameters
+    is_small = config.model.needs_no_server if size is None else size < LARGE_MODEL
     return config.in_style(PromptStyle.SHORT if is_small else PromptStyle.LONG)
 
 

@@ -193,7 +193,7 @@ def test_a_model_that_cannot_answer_is_given_up_after_five_chunks(
     assert model_server.stats()["requests"] == 10  # the replies were stored
     small = goldbench_inside(*build)
     assert small.returncode == 2
-    assert "asked in short" in small.stderr
+    assert "it is asked in short" in small.stderr
     assert "this model cannot write queries" in small.stderr.splitlines()[-1]
 
 
@@ -205,7 +205,7 @@ def test_a_model_that_cannot_write_queries_is_asked_sentence_by_sentence_from_th
     build = ("build", "docs", "--out", "run", "--queries", 6, *url)
     done = goldbench_inside(*build)
     assert done.returncode == 0, done.stderr
-    assert "From here on the model is asked in short" in done.stderr
+    assert "0 yield a query if the model is asked at length" in done.stderr
     made = read_manifest(tmp_path / "run")
     assert (made.generator, "generate.v1" in made.prompts) == ("ask.v1", False)
     assert made.usage["generate"].requests == model_server.stats()["requests"]
@@ -214,7 +214,7 @@ def test_a_model_that_cannot_write_queries_is_asked_sentence_by_sentence_from_th
     model_server.reset()
     again = goldbench_inside(*build)
     assert again.returncode == done.returncode, again.stderr
-    assert "From here on" not in again.stderr
+    assert "yield a query" not in again.stderr
     assert artifacts(tmp_path / "run") == before
     assert model_server.stats()["requests"] == 0
 
@@ -278,7 +278,7 @@ def test_a_hostile_document_changes_no_other_query_and_no_file_outside_the_run(
     )
     assert {chunk_id: attacked.get(chunk_id) for chunk_id in clean} == clean
     assert not any("PWNED" in text or "nstructions" in text for text in attacked.values())
-    assert {path.name for path in tmp_path.iterdir()} - before == {"two"}
+    assert {path.name for path in tmp_path.iterdir()} - before == {"two", ".two.lock"}
     assert goldbench("validate", "two").returncode == 0
 
 
