@@ -9,6 +9,8 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from tenacity import AsyncRetrying, retry_if_exception
+
 from goldbench.pipeline.errors import CallFailed
 from goldbench.pipeline.llm.exchange_end import Cause, ExchangeFailed
 from goldbench.pipeline.llm.layers import Call, Request, call_label
@@ -57,16 +59,19 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
         CallFailed: The attempts or the seconds are used up.
     """
     patience = _Patience(gate)
-    while True:
-        try:
-            return await exchange()
-        except ExchangeFailed as error:
-            failed = error
-        pause_s = patience.pause_after(failed)
-        if pause_s is None:
-            break
-        _log.debug("%s: %s, again", label(), failed.kind)
-        await asyncio.sleep(pause_s)
+
+    def goes_on(error: BaseException) -> bool:
+        if not isinstance(error, ExchangeFailed) or not patience.allows_another(error):
+            return False
+        _log.debug("%s: %s, again", label(), error.kind)
+        return True
+
+    # One predicate decides and sets the pause: tenacity promises no order between its other parts.
+    retrying = AsyncRetrying(retry=retry_if_exception(goes_on), wait=lambda _: patience.pause_s, sleep=asyncio.sleep)
+    try:
+        return await retrying(exchange)
+    except ExchangeFailed as error:
+        failed = error
     meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
     attempts = max(1, patience.attempts)
     if failed.kind == "timeout":
@@ -87,17 +92,18 @@ class _Patience:
         self._gate, self._settings = gate, gate.settings
         self.attempts = self._lessons = self._timeouts = 0
         self._waited_s = 0.0
+        self.pause_s = 0.0
+        """The seconds before the next attempt."""
 
-    def pause_after(self, failed: ExchangeFailed) -> float | None:
-        """Take in the failure of an attempt; return the seconds to wait before the next, None if it was the last."""
-        seconds = self._take_in(failed)
-        spent = (
+    def allows_another(self, failed: ExchangeFailed) -> bool:
+        """Take in the failure of an attempt; return whether another one follows."""
+        self.pause_s = self._take_in(failed)
+        return not (
             self._lessons >= _LESSONS
             or self.attempts >= self._settings.max_attempts
             or self._timeouts >= _MOST_TIMEOUTS
             or self.is_too_long
         )
-        return None if spent else seconds
 
     def _take_in(self, failed: ExchangeFailed) -> float:
         if failed.cause is Cause.LEARNED:
