@@ -169,9 +169,9 @@ def sure(page: str) -> list[str]:
 
 def test_what_is_compared_of_the_readme_holds_its_commands_its_verdict_and_its_documents() -> None:
     words = " ".join(sure(PAGES["README.md"]))
-    for part in ("--model local --queries 12 documents 13 chunks 70", "drawn # # more in", "queries # generate: #"):
+    for part in ("--model local --queries 10 documents 13 chunks 70", "drawn # # more in", "queries # generate: #"):
         assert part in words
-    assert "Verdict: good for smoke tests of one system only: its 20 queries are simulated" in words
+    assert "Verdict: good for smoke tests of one system only: its 10 queries are simulated" in words
 
 
 def scores(page: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""Eight people at once: 2,500 judgments through HTTP, none lost, none doubled, the overlap exact."""
+"""Eight people at once: 2,500 judgments through HTTP (600 with PostgreSQL), none lost or doubled, the overlap exact."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _judge_at_once(folder: Path, address: str | None) -> tuple[list[Worker], flo
         served.process.stdout.close()
 
 
-def _check(folder: Path, address: str | None, workers: list[Worker], seconds: float) -> None:
+def _check(folder: Path, address: str | None, workers: list[Worker], seconds: float, *, at_least: int) -> None:
     material = load_reviewable(folder)
     items = draw(material, DRAWN).items
     with open_ledger(address or folder / "review.sqlite", data_sha=material.data_sha, create=False) as ledger:
@@ -119,7 +119,7 @@ def _check(folder: Path, address: str | None, workers: list[Worker], seconds: fl
     assert [problem for worker in workers for problem in worker.problems] == []
     sent = [client_id for worker in workers for client_id in worker.sent]
     print(f"{len(sent)} judgments in {seconds:.1f} s")
-    assert len(sent) >= 2500
+    assert len(sent) >= at_least
     assert Counter(event.client_id for event in events) == Counter(sent)
     assert [event.seq for event in events] == sorted(event.seq or 0 for event in events)
     state = fold(events)
@@ -140,14 +140,14 @@ def test_eight_people_on_sqlite(tmp_path: Path, memory: Path) -> None:
     folder = write_set(tmp_path / "set", queries=84, passages=25, chunks=False)
     address = str(memory / "review.sqlite")
     workers, seconds = _judge_at_once(folder, address)
-    _check(folder, address, workers, seconds)
+    _check(folder, address, workers, seconds, at_least=2500)
 
 
 def test_eight_people_on_postgresql(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "set", queries=84, passages=25, chunks=False)
+    folder = write_set(tmp_path / "set", queries=20, passages=25, chunks=False)
     with postgres() as address:
         workers, seconds = _judge_at_once(folder, address)
-        _check(folder, address, workers, seconds)
+        _check(folder, address, workers, seconds, at_least=600)
 
 
 def test_two_servers_on_one_postgresql_never_go_beyond_what_is_wanted(tmp_path: Path) -> None:

@@ -125,6 +125,5 @@ def _candidate(question: str, sentence: Sentence, brief: Brief, generator: str) 
         language=brief.language,
         kind=kind_of(question, ENGLISH),
         style=QueryStyle.QUESTION,
-        asked=brief.assignment,
         answer=sentence.text,
     )
