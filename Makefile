@@ -12,7 +12,7 @@ UV     := UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE # Python compiles what it imports once and keeps it in .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models tools lint-ci dataset review test test-all test-slow check lint format types imports floors wheel bench lock screenshots schemas reference outputs docs clean
+.PHONY: help install install-dev models tools lint-ci dataset review test test-all test-slow check lint format types imports floors wheel size bench lock screenshots schemas reference outputs docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -124,6 +124,9 @@ floors: ## Check the lowest versions (TESTS=tests: fast tests, too)
 
 wheel: $(VENV)/.runtime ## Use the wheel in an environment of its own
 	.ci/wheel
+
+size: $(VENV)/.dev ## Show how large the project is, beside what it may be
+	$(BIN)/python -m tests.sizes
 
 bench: $(VENV)/.dev ## Measure speed, memory and throughput
 	$(BIN)/python -m tests.benchmarks

@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.sizes import measure_rooms, read_rooms
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pipeline", "prompts", "schemas")
 SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -246,6 +248,12 @@ def test_messages_name_options_that_exist_and_have_a_value_for_each_field() -> N
             if fields.count("") != given or named - options:
                 wrong.append(f"{path}:{node.lineno}")
     assert wrong == []
+
+
+def test_no_room_grows_beyond_its_ceiling() -> None:
+    rooms = read_rooms()
+    grown = {name: lines for name, (lines, _) in measure_rooms().items() if lines > rooms[name]["ceiling"]}
+    assert grown == {}, "delete as much as you add"
 
 
 def test_functions_are_small() -> None:
