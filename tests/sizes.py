@@ -20,7 +20,11 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 ROOMS_FILE = ROOT / ".ci/size.toml"
 SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-PARAGRAPH = "The pump of the station is emptied before the first frost, so that the water in its housing does not freeze."
+PARAGRAPHS = [
+    f"The {part} of the station is emptied before the first frost, so that the water in its housing does not freeze. "
+    f"In summer the keeper of the {part} opens it every {weeks} weeks and notes its pressure in the book of the works."
+    for part, weeks in (("pump", 2), ("filter", 3), ("boiler", 4))
+]
 
 
 def count_code_lines(text: str) -> int:
@@ -65,13 +69,15 @@ def trace_one_query() -> tuple[int, int]:
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        gold = goldbench.build(texts=[PARAGRAPH], queries=1, generator="simulated")
+        gold = goldbench.build(texts=PARAGRAPHS, queries=1, generator="simulated")
         gold.evaluate(lambda query, k: list(gold.corpus)[:k], ["ndcg@10"])
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
     own = {code for code in entered if str(ROOT) in code.co_filename and ".venv" not in code.co_filename}
-    functions = {code for code in own if not re.fullmatch(r"<(module|listcomp|genexpr|dictcomp|setcomp|lambda)>", code.co_name)}
+    functions = {
+        code for code in own if not re.fullmatch(r"<(module|listcomp|genexpr|dictcomp|setcomp|lambda)>", code.co_name)
+    }
     return len(functions), len({code.co_filename for code in functions})
 
 
@@ -108,7 +114,8 @@ def main() -> None:
         print(f"{name:<12}{lines:>12,}{rooms[name].get('ceiling', lines):>10,}{rooms[name]['budget']:>10,}{files:>8,}")
     own = [size for name, size in sizes.items() if name != "tests"]
     budget = sum(room["budget"] for name, room in rooms.items() if name != "tests")
-    print(f"{'all but tests':<14}{sum(lines for lines, _ in own):>10,}{'':>10}{budget:>10,}{sum(files for _, files in own):>8,}")
+    code_lines = sum(lines for lines, _ in own)
+    print(f"{'all but tests':<14}{code_lines:>10,}{'':>10}{budget:>10,}{sum(files for _, files in own):>8,}")
     functions, files = trace_one_query()
     print(f"From one paragraph to one score: {functions:,} functions in {files} files")
     print(f"Options: {count_options()}; tests: {count_tests():,}")
