@@ -37,6 +37,7 @@ RULES = {
         "A chunk for which the model, or the offline generator, found no query",
         "Fewer constraints; more chunks",
     ),
+    "foreign-language": ("A chunk in a language that the model does not know", "A larger model"),
     "schema": ("A query without a word, of repeated words alone, or of more than 500 characters", ""),
     "length": ("A query that is too short or too long", "`[generate.constraints]`"),
     "constraints": ("A query with banned words, punctuation, options or numbering", "`[generate.constraints]`"),

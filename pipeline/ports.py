@@ -169,11 +169,13 @@ class Brief:
 class Proposal:
     """The candidates for one chunk, or the reason why there are none.
 
-    ``goes_on`` says that the generator can propose others if each of these is rejected.
+    ``goes_on`` says that the generator can propose others if each of these is rejected. ``is_foreign`` says that the
+    chunk is in a language that the model does not know.
     """
 
     candidates: tuple[Candidate, ...] = ()
     skip_reason: str | None = None
+    is_foreign: bool = False
     goes_on: bool = False
 
 

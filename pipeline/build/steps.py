@@ -23,7 +23,7 @@ from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles
 from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
-from goldbench.pipeline.build.waves import Drawing
+from goldbench.pipeline.build.waves import FOREIGN, Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, Message, NotAsked, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
@@ -42,7 +42,7 @@ from goldbench.pipeline.stages.assemble import add_derived, label_needed
 from goldbench.pipeline.stages.check import SetChecks
 from goldbench.pipeline.stages.same_answers import same_answers
 from goldbench.pipeline.stages.select import Selection, Traits, select, unseen
-from goldbench.pipeline.text.display import amount
+from goldbench.pipeline.text.display import amount, shell_command
 from goldbench.schemas.corpus import Chunk, Document, TitleUse
 from goldbench.schemas.manifest import Failure, KindCount, LevelSelection
 from goldbench.schemas.query import Query
@@ -247,12 +247,16 @@ async def generate(run: Run) -> Counts:
             return _nothing_drawn(run, run.renewal)
     await _draw(run)
     drawn, eligible = run.drawn, len(run.selection.order)
+    foreign = Counter(item.reason for item in drawn.rejections if item.filter == FOREIGN)
+    if foreign:
+        languages = ", ".join(f"{amount(count, 'passage')}: {reason}" for reason, count in foreign.most_common())
+        run.progress.note(f"Left out, {languages}. {shell_command('models')} lists models that know more languages.")
     run.draft.candidates.write(drawn.candidates)
     run.books.failures.extend(drawn.failures)
     return Counts(
         read=eligible + drawn.groups_drawn,
         written=drawn.chunks_with_candidates,
-        rules={"skipped": drawn.chunks_skipped},
+        rules={"skipped": drawn.chunks_skipped - foreign.total(), FOREIGN: foreign.total()},
         failed=drawn.chunks_failed,
         unused=eligible - drawn.chunks_drawn,
     )

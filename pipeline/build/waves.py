@@ -39,6 +39,8 @@ MAX_CHUNKS_WITHOUT_QUERY = 50
 """Stop after this many failed chunks when none succeeded, or twice as many rejections when no query was accepted."""
 
 
+FOREIGN = "foreign-language"
+"""The rule of chunks in a language that the model does not know."""
 COPIES = frozenset({"copied-run", "overlap"})
 """Rules that a good query may break: about one of people's questions in five does."""
 
@@ -220,7 +222,8 @@ class Drawing:
             self.advance(1)
         if not outcomes:
             reason = proposal.skip_reason or "no query proposed"
-            return ChunkResult(end=Rejection(chunk_id=chunk_id, filter="skipped", reason=reason))
+            rule = FOREIGN if proposal.is_foreign else "skipped"
+            return ChunkResult(end=Rejection(chunk_id=chunk_id, filter=rule, reason=reason))
         return ChunkResult(outcomes)
 
     async def _judged(self, position: int, brief: Brief, proposal: Proposal) -> list[Outcome]:

@@ -232,6 +232,8 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
 
         await preparation.judging(writer.config, asks=False)
     progress.note(text_line(destinations(writer.config)))
+    if isinstance(writer, ModelWriter):
+        progress.note(f"In the run: {text_line(destinations(writer.config, chat=True))}")
     policy = flow.replace_policy(
         writer, replace=order.replace or order.refresh, graded=order.grade, reviewed=order.decisions is not None
     )

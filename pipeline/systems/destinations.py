@@ -61,5 +61,5 @@ def text_line(addresses: Iterable[str]) -> str:
     if outside:
         return f"Text leaves this machine: it goes to {', '.join(dict.fromkeys(outside + inside))}."
     if inside:
-        return f"Text goes to {', '.join(dict.fromkeys(inside))} on this machine; none leaves it."
+        return f"Text goes to {', '.join(dict.fromkeys(inside))} on this machine."
     return "No text leaves this machine."

@@ -37,6 +37,7 @@ RULES: Mapping[str, str] = {
     "kind-dropped": "Queries of its kind were left out of the set.",
     "surplus": "The wanted number of queries was already reached.",
     "skipped": "No query was proposed for the passage.",
+    "foreign-language": "The model does not know the language of the passage.",
     "not-projected": "Its evidence could not be found again in the new passages.",
     "judge-check": "The judge found no passage that answers it.",
     "unjudged": "No relevant passage is known for it yet: part of its pool is not judged.",

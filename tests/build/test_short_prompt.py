@@ -89,7 +89,7 @@ def test_a_tiny_model_is_asked_about_english_passages_alone_and_its_queries_are_
     queries = lines(tmp_path / "run/3-queries.jsonl")
     assert {query["language"] for query in queries} == {"en"}
     (left_out,) = (item for item in lines(tmp_path / "run/3-rejections.jsonl") if item["chunk_id"].startswith("de"))
-    assert (left_out["filter"], left_out.get("candidate")) == ("skipped", None)
+    assert (left_out["filter"], left_out.get("candidate")) == ("foreign-language", None)
     assert json.loads((tmp_path / "run/manifest.json").read_text(encoding="utf-8"))["evidence_level"] == "smoke"
 
 

@@ -15,6 +15,7 @@ from goldbench.pipeline.ports import Brief, ChatModel, ChatRequest, Likelihood, 
 from goldbench.pipeline.stages.generate.english_questions import ENGLISH, is_statement, questions
 from goldbench.pipeline.stages.generate.short_prompt import Sentence, askable, sentences_of
 from goldbench.pipeline.text.query_forms import kind_of
+from goldbench.pipeline.text.suggestion import language_name
 from goldbench.pipeline.text.title_path import title_path
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.query import Candidate, QueryStyle
@@ -47,7 +48,8 @@ class TinyGenerator:
     async def propose(self, brief: Brief) -> Proposal:
         """Return the likeliest questions about one chunk, best first."""
         if brief.language != ENGLISH:
-            return Proposal(skip_reason=f"the model does not know the language {brief.language or '(not clear)'}")
+            language = language_name(brief.language) if brief.language else "their language, which is not clear"
+            return Proposal(skip_reason=f"the model does not know {language}", is_foreign=True)
         wanted = brief.constraints.per_chunk
         candidates: list[Candidate] = []
         for sentence, offered in itertools.islice(_offers(brief), MOST_SENTENCES * wanted):
