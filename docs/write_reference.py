@@ -25,7 +25,6 @@ from goldbench.schemas.settings import Declared, declared
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 EXAMPLE = ROOT / "data" / "example" / "goldbench.toml"
-"""Where the generated part of that module begins."""
 
 _COMMENT_COLUMN = 33
 _WIDTH = 120

@@ -289,10 +289,6 @@ class Speed:
 class Traffic(Protocol):
     """The state of the calls to a model at one moment."""
 
-    @property
-    def in_flight(self) -> int:
-        """The number of calls under way."""
-
     def line(self) -> str:
         """Return the state as one line."""
 

@@ -130,7 +130,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
     refresh: bool = False,
     paths: Sequence[str] = (),
 ) -> Result:
-    """Build a gold set from files and put it in draft.
+    """Build a gold set from files and put it in place.
 
     If the folder holds a set with these settings whose documents changed, the queries that still stand are kept.
 
@@ -157,6 +157,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         writer, replace=replace or refresh, graded=finish is not None, reviewed=decisions is not None
     )
 
+    suffix = None
     with folder.replacing(policy) as draft:
         run = Run(
             config=config,
@@ -179,9 +180,10 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             manifest = _manifest(run, config, writer, paths)
             for change in (finish, decisions):
                 manifest = manifest if change is None else await change(draft, manifest)
-            for line in folder.set_runs_aside(draft) if from_scratch else ():
-                progress.note(line)
+            suffix = folder.suffix_for_runs(draft) if from_scratch else None
             draft.finish(manifest)
+    for line in folder.set_runs_aside(suffix) if suffix else ():
+        progress.note(line)
     return _result(run, config, folder.manifest())
 
 

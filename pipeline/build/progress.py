@@ -59,7 +59,7 @@ def counted(items: Iterable[T], step: Step) -> Iterator[T]:
 
 @contextlib.asynccontextmanager
 async def calls_shown(
-    writing: Calling, step: Step, progress: Progress, *, calls: int = 0, of: str = "calls"
+    writing: Calling, step: Step, progress: Progress, *, calls: int = 0, unit: str = "calls", at_once: int = 1
 ) -> AsyncIterator[None]:
     """Show the calls to the model while the block runs, and name those that take too long.
 
@@ -67,13 +67,14 @@ async def calls_shown(
         writing: Calls the model.
         step: The step that shows the calls.
         progress: Takes the names of slow calls, and a forecast once the first call is answered.
-        calls: How many calls the block makes at least, 0 for no forecast.
-        of: What one call gives.
+        calls: About how many calls the block makes, 0 for no forecast.
+        unit: What a call gives, in the plural.
+        at_once: How many calls are under way at once.
     """
     if writing.traffic is None:
         yield
         return
-    watcher = asyncio.create_task(_watch(writing, step, progress, calls, of))
+    watcher = asyncio.create_task(_watch(writing, step, progress, calls, unit, at_once))
     try:
         yield
     finally:
@@ -81,7 +82,7 @@ async def calls_shown(
         step.tell("")
 
 
-async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, of: str) -> None:
+async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, unit: str, at_once: int) -> None:
     assert writing.traffic
     named_at = -writing.patience_s
     while True:
@@ -91,9 +92,9 @@ async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, o
         speed = traffic.speed()
         if calls and speed is not None:
             seconds = speed.seconds / speed.calls
-            minutes = round(calls * seconds / max(1, traffic.in_flight) / 60)
+            minutes = round(calls * seconds / at_once / 60)
             if minutes >= WORTH_A_FORECAST:
-                progress.note(f"A call takes {seconds:.0f} s: {calls:,} {of} take about {minutes:,} min or more.")
+                progress.note(f"A call takes {seconds:.0f} s: {calls:,} {unit} take about {minutes:,} min.")
             calls = 0
         stall = traffic.stall(writing.patience_s)
         if stall and time.monotonic() - named_at >= writing.patience_s:

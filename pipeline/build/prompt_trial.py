@@ -41,7 +41,10 @@ async def in_better_style(
         return style, drawing, None
     other_config = config.in_style(style.opposite)
     other = replace(
-        drawing, generator=other_style, brief=partial(brief_for, other_config), trial=trial_of(other_config)
+        drawing,
+        generator=other_style,
+        brief=partial(brief_for, other_config),
+        trial=None if drawing.trial is None else trial_of(other_config),
     )
     other_yields = await count_fruitful(other, positions, needed=needed)
     chosen = style.opposite if other_yields >= needed else style
@@ -71,7 +74,8 @@ async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: 
         positions: The positions of the passages.
         needed: Ask about one after another until it is certain whether so many yield a query; None asks about all.
     """
-    fruitful, left = 0, len(positions)
+    fruitful = 0
+    left = len(positions)
 
     def take(result: ChunkResult) -> None:
         nonlocal fruitful, left

@@ -288,7 +288,8 @@ async def _draw(run: Run) -> None:
                 trial=None if writing.at_once or run.standing.every else trial_of(run.config),
                 has_kept_queries=bool(run.standing.every),
             )
-            async with calls_shown(writing, step, run.progress, calls=run.missing, of="queries"):
+            at_once = min(run.config.model.calls_at_once, max(1, run.missing))
+            async with calls_shown(writing, step, run.progress, calls=run.missing, unit="queries", at_once=at_once):
                 drawing = await _choose_style(run, drawing, writing)
                 run.generator = drawing.generator
                 run.levels = levels_for(run.config.generate, lambda: _meter(run), run.progress.note)

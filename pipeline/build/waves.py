@@ -39,6 +39,8 @@ MAX_CHUNKS_WITHOUT_QUERY = 50
 """Stop after this many failed chunks when none succeeded, or twice as many rejections when no query was accepted."""
 
 
+IN_OTHER_WORDS = frozenset({"off-topic", "no-subject"})
+"""Rules for usual wordings. A query that is to be easy or hard to find is worded for that."""
 FOREIGN = "foreign-language"
 """The rule of chunks in a language that the model does not know."""
 COPIES = frozenset({"copied-run", "overlap"})
@@ -255,7 +257,8 @@ class Drawing:
         chunk, candidate = outcome.brief.chunk, outcome.candidate
         if candidate.masked and len(self.cluster_of(outcome.position)) > 1:
             return Finding("held-out", "the held-out words also stand in a near-duplicate of the chunk", None, False)
-        return check_candidate(candidate, CheckContext.of(chunk, candidate, outcome.brief))
+        without = () if outcome.brief.level is None else IN_OTHER_WORDS
+        return check_candidate(candidate, CheckContext.of(chunk, candidate, outcome.brief), without=without)
 
     async def _rewrite(self, outcome: Outcome) -> None:
         """Reword a candidate once if its finding asks for it; a wording with other evidence is dropped."""

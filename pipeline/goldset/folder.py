@@ -429,22 +429,25 @@ class GoldFolder:
                 finished = draft.stamped(self)
                 publication.publish(place, self.path, finished, stale=names.FILES_OF_A_SET)
 
-    def set_runs_aside(self, draft: Draft) -> Iterator[str]:
-        """Rename the folders of runs and experiments if a draft has other queries or passages; yield a line for each.
-
-        Otherwise they would be shown as results on the new set.
-        """
+    def suffix_for_runs(self, draft: Draft) -> str | None:
+        """Return the suffix for runs on the set that is here, None if a draft has the same queries and passages."""
         files: Mapping[str, str] = {}
-        state = "earlier"
+        suffix = "earlier"
         with contextlib.suppress(InputError):
             manifest = self.manifest()
             files = manifest.files
-            state = manifest.content_sha256[:12] if manifest.content_sha256 else state
-        if files and all(draft.digest(name) == files.get(name) for name in _SEARCHED):
-            return
+            suffix = manifest.content_sha256[:12] if manifest.content_sha256 else suffix
+        is_same = bool(files) and all(draft.digest(name) == files.get(name) for name in _SEARCHED)
+        return None if is_same else suffix
+
+    def set_runs_aside(self, suffix: str) -> Iterator[str]:
+        """Rename the folders of runs and experiments, and yield a line for each.
+
+        Otherwise they would be shown as results on the set that has taken the place of theirs.
+        """
         for folder in (self.file(names.RUNS), self.file(names.BENCH)):
             if folder.is_dir():
-                aside = folder.rename(_free(folder.with_name(f"{folder.name}-{state}")))
+                aside = folder.rename(_free(folder.with_name(f"{folder.name}-{suffix}")))
                 yield f"{aside}: holds the results on the earlier queries, which were in {folder.name}"
 
     @contextlib.contextmanager

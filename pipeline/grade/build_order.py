@@ -17,7 +17,7 @@ from goldbench.pipeline.build.writers import ModelWriter, OfflineWriter, writer_
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.documents.sources import Found
-from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.pipeline.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.pipeline.llm.server_settings import Model
 from goldbench.pipeline.ports import Progress
 from goldbench.pipeline.report.build_text import passed_over
@@ -144,6 +144,11 @@ def renewed_settings(
     return settings | {name: {**table, **given.get(name, {})} for name, table in tables.items()}
 
 
+def _policy(order: BuildOrder, writer: OfflineWriter | ModelWriter) -> ReplacePolicy:
+    replace = order.replace or order.refresh
+    return flow.replace_policy(writer, replace=replace, graded=order.grade, reviewed=order.decisions is not None)
+
+
 async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
     """Build the set, grade it if ordered, and put it in place.
 
@@ -161,6 +166,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
     """
     order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
+    GoldFolder(order.out).check_usable(_policy(order, writer))
     if isinstance(writer, ModelWriter):
         writer.say = say
         writer.rubric = GoldFolder(order.out).rubric()
@@ -234,11 +240,8 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     progress.note(text_line(destinations(writer.config)))
     if isinstance(writer, ModelWriter):
         progress.note(f"In the run: {text_line(destinations(writer.config, chat=True))}")
-    policy = flow.replace_policy(
-        writer, replace=order.replace or order.refresh, graded=order.grade, reviewed=order.decisions is not None
-    )
     folder = GoldFolder(order.out)
-    folder.check_usable(policy)
+    folder.check_usable(_policy(order, writer))
     kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
     grading = None
     if order.grade:

@@ -44,8 +44,8 @@ from goldbench.schemas.query import Query
 
 _CHECKS = 8
 """Judge checks."""
-_CALLS = 2 * TRIAL_PASSAGES + 2 * _CHECKS
-"""The calls of a whole try: passages in both prompt styles, judge checks by both methods."""
+_CALLS = TRIAL_PASSAGES + _CHECKS
+"""The calls of a try if one prompt style and one method of judging are enough."""
 _SAMPLE = Path(__file__).with_name("sample.toml")
 """What is tried if no documents are named; the judge checks are always made of it."""
 
@@ -227,7 +227,7 @@ def _writing(drawn: Drawn, style: str) -> Finding:
     if drawn.limit:
         parts.append(drawn.limit)
     if not drawn.queries:
-        parts.append(Message("use another model, {prompt_style='short'} or looser constraints"))
+        parts.append(Message("use another model or looser constraints"))
     return Finding(f"writing, prompt style {style}", "; ".join(parts), good=bool(drawn.queries))
 
 
@@ -238,7 +238,7 @@ def _speed(speed: Speed | None, drawn: Drawn) -> Finding:
     per_call = speed.seconds / speed.calls
     says = f"{speed.tokens / speed.seconds:.1f} tokens per second, {per_call:.1f} s per call ({speed.calls} calls)"
     if drawn.queries:
-        minutes = 100 * speed.seconds / len(drawn.queries) / 60
+        minutes = 100 * per_call * drawn.chunks_drawn / len(drawn.queries) / 60
         says += f"; 100 queries take about {max(1, round(minutes))} min if calls follow one another"
     return Finding("speed", says)
 

@@ -14,7 +14,7 @@ from goldbench.pipeline.llm.dialect import sendable
 from goldbench.pipeline.llm.exchange_end import Reply, ReplyRejected
 from goldbench.pipeline.llm.headers import allowance
 from goldbench.pipeline.llm.prices import PriceList
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.server_settings import OPENAI, ModelSettings
 from goldbench.pipeline.llm.token_counts import tokens_at_most
 from goldbench.pipeline.llm.wire import Wire
 
@@ -49,7 +49,7 @@ def most_tokens(request: Texts) -> tuple[int, int]:
 def embedding_key(settings: ModelSettings, _: Texts, text: str) -> bytes:
     """Return the SHA-256 of everything that shapes the embedding of a text."""
     # Servers call different models by the same name, so that a vector belongs to its server as well.
-    parts = ["embedding/1", settings.base_url, settings.embedding, settings.dimensions, text]
+    parts = ["embedding/1", (settings.base_url or OPENAI).rstrip("/"), settings.embedding, settings.dimensions, text]
     return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
 
 

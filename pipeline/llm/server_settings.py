@@ -33,7 +33,7 @@ PATIENCE_S = 30.0
 THINKING = 4096
 """Tokens that a model may think before it answers."""
 FEW_PARAMETERS = 3e9
-"""Parameters below which long instructions come back as content, and a temperature of 0.8 breaks sentences."""
+"""Parameters below which a temperature of 0.8 breaks sentences."""
 
 
 _AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")

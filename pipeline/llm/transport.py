@@ -7,16 +7,12 @@ as many connections as calls in flight, which the caller limits.
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Callable
 
 import httpx2
 
-UNDER_WAY = threading.Event()
-"""Is set once a request of this process was sent: until its reply is there, other work costs no time."""
 _IDLE_S = 5.0
 """Close a connection that no call has needed for this many seconds: some servers keep a thread for each."""
 
@@ -39,8 +35,6 @@ class Connections(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the response; its connection is free once the body is closed."""
         connection = self._taken()
-        if not UNDER_WAY.is_set():
-            request.extensions["trace"] = _watched
         try:
             await self._close_idle()
             response = await connection.handle_async_request(request)
@@ -71,12 +65,6 @@ class Connections(httpx2.AsyncBaseTransport):
             _, connection = self._free.popleft()
             self._every.discard(connection)
             await _close(connection)
-
-
-async def _watched(event: str, _: Mapping[str, Any]) -> None:
-    """Note that a request was sent: what httpcore tells of it."""
-    if event.endswith(".send_request_body.complete"):
-        UNDER_WAY.set()
 
 
 async def _close(connection: httpx2.AsyncBaseTransport) -> None:

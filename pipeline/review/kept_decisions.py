@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.errors import OutputError
+from goldbench.pipeline.errors import Message, OutputError
 from goldbench.pipeline.goldset.dataset import GoldContents, passages, title_use
 from goldbench.pipeline.goldset.file_names import BEIR, BY_QUERY, DATASET, REJECTED, TREC, UNREVIEWED
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder
@@ -112,7 +112,7 @@ def kept_decisions(
     if not strict:
         return None
     problem = (
-        "holds what people decided in a review, and their ledger is not in the folder, so a new set would "
-        "lose it; copy the ledger there"
+        "{}: holds what people decided in a review, and their ledger is not in the folder, so a new set would "
+        "lose it; copy the ledger there, or name it with {ledger=}"
     )
-    raise OutputError(f"{folder}: {problem}")
+    raise OutputError(Message(problem, folder))

@@ -80,8 +80,8 @@ def comparable(baseline: Baseline, gold: Gold, *, across: bool) -> Baseline:
         return baseline
     again = Message("write a new baseline with {init=True}")
     if digest is None or measured is None:
-        which = "these are of no set" if digest is None else "it does not say which set it measured"
-        raise InputError(Message("{baseline}"), Message("measured other judgments, and {}; {}", which, again))
+        which = "the judgments given belong to no set" if digest is None else "it does not say which set it measured"
+        raise InputError(Message("{baseline}"), Message("cannot be compared: {}; {}", which, again))
     if not across:
         problem = f"measured the set when its content was {measured[:12]}; now it is {digest[:12]}"
         remedy = Message("give {across_versions=True} to compare their common queries, or {}", again)

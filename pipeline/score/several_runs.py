@@ -1,7 +1,4 @@
-"""Several runs scored alike, and the measures that decide between them.
-
-Import nothing slow here: `gate` needs it.
-"""
+"""Several runs scored alike, and the measures that decide between them."""
 
 from __future__ import annotations
 

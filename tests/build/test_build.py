@@ -412,7 +412,7 @@ def test_doctor_says_what_is_configured_and_what_can_be_reached(
     model_server.script(models=["small", "large"])
     plain = goldbench_inside("doctor")
     assert plain.returncode == 0
-    assert "offline" in plain.stdout
+    assert "no model (simulated" in plain.stdout
     good = goldbench_inside(
         "doctor", "--base-url", model_server.base_url, "--model", "small", OPENAI_API_KEY="sk-canary"
     )
@@ -477,7 +477,7 @@ def test_a_passage_with_the_same_answer_is_labelled_and_marked(tmp_path: Path) -
         selection=SimpleNamespace(cluster_of=lambda position: (position,)),
         config=Config(),
         generator=SimpleNamespace(name="m", evidence_level="model", model="m", recipe=None, caveat=None, notice=None),
-        place=SimpleNamespace(write_gold=written.append),
+        draft=SimpleNamespace(write_gold=written.append),
         selected=lambda: None,
     )
     asyncio.run(assemble(run))

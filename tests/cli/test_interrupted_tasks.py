@@ -34,7 +34,7 @@ async def work(item):
         await begun
     await asyncio.sleep(30)
 
-process._run = lambda _: event_loop.run(bounded(work, range(8), limit=8, take=lambda _: None))
+process._run = lambda: event_loop.run(bounded(work, range(8), limit=8, take=lambda _: None))
 process.main()
 """
 

@@ -66,10 +66,13 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, R]], *, label: Call
         _log.debug("%s: %s, again", label(), error.kind)
         return True
 
+    async def attempt() -> R:  # tenacity awaits what is a coroutine function, not what returns a coroutine
+        return await exchange()
+
     # One predicate decides and sets the pause: tenacity promises no order between its other parts.
     retrying = AsyncRetrying(retry=retry_if_exception(goes_on), wait=lambda _: patience.pause_s, sleep=asyncio.sleep)
     try:
-        return await retrying(exchange)
+        return await retrying(attempt)
     except ExchangeFailed as error:
         failed = error
     meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
