@@ -234,7 +234,7 @@ def _writing(drawn: Drawn, style: str) -> Finding:
 def _speed(speed: Speed | None, drawn: Drawn) -> Finding:
     """Return how fast the model answers, and how long 100 queries would take one call after another."""
     if speed is None:
-        return Finding("speed", "not measured: every reply came from the store")
+        return Finding("speed", "not measured: no call was made, or every reply came from the store")
     per_call = speed.seconds / speed.calls
     says = f"{speed.tokens / speed.seconds:.1f} tokens per second, {per_call:.1f} s per call ({speed.calls} calls)"
     if drawn.queries:

@@ -124,7 +124,8 @@ def test_the_key_of_the_bundled_models_process_is_in_no_process_list(gold: Path)
     from tests.llm.local.installed import needs_local_model
 
     needs_local_model()
-    command = ("build", "docs", "--out", "local", "--queries", "2", "--model", "local", "--answers", "local.sqlite")
+    documents = str(ROOT / "data/example/documents/manual")
+    command = ("build", documents, "--out", "local", "--queries", "2", "--model", "local", "--answers", "local.sqlite")
     _, said = _run(gold, *command, OPENAI_API_KEY=KEY)
     assert KEY not in said
     lines = [line for line in said.splitlines() if "goldbench.pipeline.llm.local.model_process" in line]

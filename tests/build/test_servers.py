@@ -98,8 +98,7 @@ def test_a_build_through_the_real_proxy_of_litellm(
 
 def test_the_bundled_model_is_tried_like_any_server(goldbench: Goldbench, tmp_path: Path):
     needs_local_model()
-    corpus(tmp_path / "docs", 12)
-    done = goldbench("doctor", "docs", "--try", "--model", "local")
+    done = goldbench("doctor", "--try", "--model", "local")
     table = "\n".join(" ".join(line.split()) for line in done.stdout.splitlines())
     assert "ok response format JSON Schema, with its limits" in table, done.stdout + done.stderr
     assert "ok usage reported with each answer" in table
