@@ -152,6 +152,7 @@ def test_the_reference_explains_every_rule_of_a_build() -> None:
     of_the_set = {
         "near-duplicate",
         "skipped",
+        "foreign-language",
         "duplicate",
         "overlap-quota",
         "yes-no-quota",
