@@ -48,8 +48,8 @@ class Trial:
 
     @property
     def next(self) -> int | None:
-        """How many calls may be under way beyond the replies so far; None once the trial is over."""
-        return None if self.passed or self.failed else MOST_USELESS - self._faults.total()
+        """How many calls may be under way beyond the replies so far: 0 once the model failed, None once it passed."""
+        return None if self.passed else max(0, MOST_USELESS - self._faults.total())
 
     def take(self, fault: str | None, failure: Failure | None = None) -> None:
         """Take in one reply.
