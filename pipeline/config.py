@@ -226,9 +226,6 @@ class Generation(Record):
     context: Annotated[str, Setting("What the documents are and who reads them, for the model")] = ""
     seed_queries: Annotated[tuple[str, ...], Setting("Real queries of your users; the model copies their style")] = ()
     personas: Annotated[tuple[str, ...], Setting("Who may ask, a phrase each; one is drawn per chunk")] = ()
-    personas_file: Annotated[Path | None, Setting(
-        "File of personas, one per line; a model writes it if it is missing", unset="none", example="personas.txt",
-    )] = None  # fmt: skip
     prompts: Annotated[Path | None, Setting(
         "Folder of your prompts; relative paths begin at this file", unset="none", example="my-prompts",
     )] = None  # fmt: skip
@@ -385,7 +382,6 @@ class Config(Record):
         if not self.documents.encodings:
             del data["documents"]["encodings"]
         data["generate"].pop("prompts", None)
-        data["generate"].pop("personas_file", None)
         if not self.generate.asks_in_short:
             del data["generate"]["prompt_style"]
         for kind in (QueryKind.MULTI_HOP, QueryKind.UNANSWERABLE):

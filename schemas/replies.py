@@ -161,12 +161,6 @@ class YesNo(Answer):
     yes: float = Field(ge=0, le=1, description="The probability of yes among yes and no.")
 
 
-class Personas(Answer):
-    """The reply to a prompt for the people who ask a collection."""
-
-    personas: list[str] = Field(description="One phrase of at most 15 words for each kind of person.")
-
-
 class Completeness(Answer):
     """The reply to a check of one passage: what is missing first, then how much of the answer it gives."""
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from goldbench.pipeline.build.books import Counts
 from goldbench.pipeline.build.drawn_queries import Drawn
-from goldbench.pipeline.build.personas import with_personas
 from goldbench.pipeline.build.progress import Watched
 from goldbench.pipeline.build.steps import Run, assemble, check, choose, chunk, generate, load
 from goldbench.pipeline.build.writers import NotSimulated
@@ -189,10 +188,9 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
 
 def replace_policy(writer: Writer, *, replace: bool, graded: bool, reviewed: bool) -> ReplacePolicy:
     """Return what decides whether the set of a writer may take its folder."""
-    shaped = with_personas(writer.config)
-    return ReplacePolicy(
-        shaped.shaping(), shaped.fingerprint(writer.prompts), replace=replace, graded=graded, reviewed=reviewed
-    )
+    settings = writer.config.shaping()
+    fingerprint = writer.config.fingerprint(writer.prompts)
+    return ReplacePolicy(settings, fingerprint, replace=replace, graded=graded, reviewed=reviewed)
 
 
 def renewal_of(folder: GoldFolder, draft: Draft, *, refresh: bool) -> Renewal | None:

@@ -15,17 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.pipeline.build.books import Books, Counts, described
-from goldbench.pipeline.build.drawn_queries import Drawn, Standing, failure_of
+from goldbench.pipeline.build.drawn_queries import Drawn, Standing
 from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.inputs import brief_for, reading, workers_for
 from goldbench.pipeline.build.level_shares import LevelShares, levels_for
-from goldbench.pipeline.build.personas import COUNT, read_personas, tidy, titles_of, with_personas, write_personas
 from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
 from goldbench.pipeline.build.waves import FOREIGN, Drawing
 from goldbench.pipeline.config import Config, Generator, PromptStyle
-from goldbench.pipeline.errors import CallFailed, InputError, LimitReached, Message, NotAsked, UnreadableDocument
+from goldbench.pipeline.errors import InputError, Message, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.encodings import Encodings
 from goldbench.pipeline.formats.documents.reader import read_documents
@@ -275,7 +274,6 @@ def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
 async def _draw(run: Run) -> None:
     async with run.opened(run.chunks) as writing:
         with run.progress.stage("generate", None) as step:
-            run.config = with_personas(run.config, await _personas(run, writing))
             drawing = Drawing(
                 chunks=run.chunks,
                 generator=writing.generator,
@@ -308,35 +306,6 @@ async def _choose_style(run: Run, drawing: Drawing, writing: Writing) -> Drawing
         run.config = run.config.in_style(style)
         run.take_style(style)
     return drawing
-
-
-async def _personas(run: Run, writing: Writing) -> tuple[str, ...]:
-    """Return the personas of the file, which a model writes from titles if it is missing."""
-    path = run.config.generate.personas_file
-    if path is None:
-        return ()
-    known = read_personas(path)
-    if known is not None:
-        return known
-    if writing.kinds is None:
-        run.progress.note(
-            f"{path}: not found, and only a model that is asked in full writes it; write one persona per line"
-        )
-        return ()
-    first = (run.chunks.at(int(position)) for position in run.selection.order)
-    try:
-        personas = tidy(await writing.kinds.people(titles_of(first), count=COUNT))
-    except NotAsked:
-        return ()
-    except (CallFailed, LimitReached) as error:
-        run.books.failures.append(failure_of("personas", path.name, error))
-        return ()
-    if personas:
-        write_personas(path, personas)
-        run.progress.note(f"Personas were written to {path}; edit them there.")
-    else:
-        run.progress.note(f"{path}: not written, the model named no personas; write one persona per line")
-    return personas
 
 
 async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldbench.pipeline.build.answer_search import ModelPoolJudge
-from goldbench.pipeline.build.personas import COUNT as PERSONAS_WRITTEN
 from goldbench.pipeline.config import Config, Generation, Generator, JudgeMethod, PromptStyle
 from goldbench.pipeline.errors import Message, NotAsked, UsageError, explained
 from goldbench.pipeline.llm.budget import Budget
@@ -23,7 +22,6 @@ from goldbench.pipeline.stages.generate import (
     CROSS_COMPARISON,
     GRADE_MANY,
     MULTI_HOP,
-    PERSONAS,
     ModelGenerator,
     ModelKindWriter,
     ShortGenerator,
@@ -159,7 +157,6 @@ class ModelWriter:
                 GENERATE: generate.constraints.per_chunk,
                 MULTI_HOP: generate.multi_hop.passages,
                 CROSS_COMPARISON: 2,
-                PERSONAS: PERSONAS_WRITTEN,
                 GRADE_MANY: min(generate.unanswerable.depth, generate.unanswerable.passages_per_call),
             }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
@@ -317,9 +314,7 @@ def prompts_of(config: Config) -> tuple[str, ...]:
     """Return the ids of the prompts a run with a model uses."""
     short = (CHOOSE if is_tiny(config) else ASK,)
     asking = short if config.generate.asks_in_short else (GENERATE, REWRITE)
-    shared: tuple[str, ...] = ()
-    if not is_tiny(config):
-        shared = (*prompts_of_kinds(config.generate.kinds), *((PERSONAS,) if config.generate.personas_file else ()))
+    shared = () if is_tiny(config) else prompts_of_kinds(config.generate.kinds)
     return (*asking, *shared, *(critic.prompt_id for critic in config.critics.use))
 
 

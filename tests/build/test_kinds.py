@@ -307,39 +307,15 @@ def test_noisy_queries_are_made_from_the_others_without_a_model(
     assert goldbench("validate", "run").returncode == 0
 
 
-def test_personas_are_written_once_to_a_file_and_read_from_it_afterwards(
+def test_each_query_is_written_as_one_of_the_personas_named_in_the_settings(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:
     linked(tmp_path / "docs", 12)
-    (tmp_path / "people.toml").write_text('[generate]\npersonas_file = "people.txt"\n')
-    build = (
-        "build",
-        "docs",
-        "--config",
-        "people.toml",
-        "--base-url",
-        model_server.base_url,
-        "--model",
-        "m",
-        "--prompt-style",
-        "long",
-    )
-    build += ("--out", "run", "--queries", 6)
-    plan = goldbench(*build, "--dry-run")
-    assert total(plan.stdout)[0] == 7
-    assert not (tmp_path / "people.txt").exists()
-    assert goldbench(*build).returncode == 0
-    assert model_server.stats()["requests"] == 7
-    written = (tmp_path / "people.txt").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "people.toml").write_text('[generate]\npersonas = ["a pilot", "a diver"]\n')
+    build = ("build", "docs", "--config", "people.toml", "--base-url", model_server.base_url, "--model", "m")
+    assert goldbench(*build, "--out", "run", "--queries", 6).returncode == 0
     asked_by = {str(row["asked"]["persona"]) for row in lines(tmp_path / "run" / "3-queries.jsonl")}  # type: ignore[index]
-    assert written
-    assert asked_by <= set(written)
-    assert goldbench(*build).returncode == 0
-    assert model_server.stats()["requests"] == 7
-    (tmp_path / "people.txt").write_text("# edited\na pilot\n", encoding="utf-8")
-    assert "other settings (generate.personas)" in goldbench(*build).stderr
-    assert goldbench(*build, "--replace").returncode == 0
-    assert {row["asked"]["persona"] for row in lines(tmp_path / "run" / "3-queries.jsonl")} == {"a pilot"}  # type: ignore[index]
+    assert asked_by == {"a pilot", "a diver"}
 
 
 def check_conversations(run: Path) -> None:

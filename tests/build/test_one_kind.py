@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from goldbench.pipeline.build import steps
 from goldbench.pipeline.build.one_kind import Attempt, KindDrawing, Task
 from goldbench.pipeline.build.query_attempts import Attempts
-from goldbench.pipeline.config import load_config
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check import SetChecks
 from goldbench.schemas.corpus import Chunk, Span
@@ -23,7 +19,7 @@ QUERY = Candidate(chunk_id="c1", text="How heavy is the pump?", generator="test"
 
 
 class Silent:
-    """A judge that grades none of the passages, a search that finds one, and a writer that names no personas."""
+    """A judge that grades none of the passages, and a search that finds one."""
 
     async def judge(self, query_id: str, query: str, passages: list[Chunk]) -> list[None]:
         return [None for _ in passages]
@@ -33,9 +29,6 @@ class Silent:
 
     async def lead_astray(self, brief: Brief, chunks: list[Chunk]) -> Candidate:
         return QUERY
-
-    async def people(self, titles: tuple[str, ...], *, count: int) -> tuple[str, ...]:
-        return (" ",)
 
 
 def test_a_reply_that_grades_no_passage_is_a_counted_failure() -> None:
@@ -57,17 +50,3 @@ def test_a_stand_in_that_a_later_check_speaks_against_is_entered() -> None:
     )
     asyncio.run(drawing.draw(1))
     assert len(drawing.drawn.unanswerable) == 1
-
-
-def test_an_empty_reply_writes_no_personas_so_that_the_model_is_asked_again(tmp_path: Path) -> None:
-    path, notes = tmp_path / "people.txt", list[str]()
-    run: Any = SimpleNamespace(
-        config=load_config(None, {"generate": {"personas_file": str(path)}}),
-        selection=SimpleNamespace(order=[]),
-        progress=SimpleNamespace(note=notes.append),
-    )
-    writing: Any = SimpleNamespace(kinds=Silent())
-    assert asyncio.run(steps._personas(run, writing)) == ()
-    assert not path.exists()
-    assert len(notes) == 1
-    assert "not written" in notes[0]

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.bench.experiment_files import read_published
-from goldbench.pipeline.build.personas import read_personas
 from goldbench.pipeline.config import load_config
 from goldbench.pipeline.errors import GoldbenchError
 from goldbench.pipeline.formats import packed_files
@@ -40,7 +39,6 @@ def _exchanged(path: Path) -> str:
 
 READERS: dict[str, Callable[[Path], object]] = {
     "configuration": lambda path: load_config(path, {}),
-    "personas": read_personas,
     "published figures": read_published,
     "tokens": lambda path: TokenFiles([path]),
     "annotations": _exchanged,

@@ -305,8 +305,6 @@ class ModelServer:
         if "answered" in fields:
             return completeness_answer(user)
         kinds = self.scenario.settings["kinds"]
-        if set(fields) == {"personas"}:
-            return {"personas": ["an apprentice who repairs pumps", "an engineer who plans plants"]}
         if "standalone" in fields:
             return conversation_answer(kinds, user)
         if user.startswith("Date or version of the passage: "):

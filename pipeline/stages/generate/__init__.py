@@ -13,7 +13,6 @@ from goldbench.pipeline.stages.generate.several_passages import (
     CROSS_COMPARISON,
     GRADE_MANY,
     MULTI_HOP,
-    PERSONAS,
     ModelKindWriter,
     prompts_of_kinds,
 )
@@ -24,7 +23,6 @@ __all__ = [
     "CROSS_COMPARISON",
     "GRADE_MANY",
     "MULTI_HOP",
-    "PERSONAS",
     "Companions",
     "Group",
     "ModelGenerator",

@@ -28,7 +28,6 @@ from goldbench.schemas.replies import (
     GeneratedQueries,
     GeneratedQuery,
     JoinedQuery,
-    Personas,
     UnansweredQuery,
     Verdict,
 )
@@ -37,7 +36,6 @@ A = TypeVar("A", bound=BaseModel)
 
 MULTI_HOP, CROSS_COMPARISON, ONE_ENOUGH = "multi-hop.v1", "cross-comparison.v1", "one-passage-enough.v1"
 UNANSWERABLE, GRADE_MANY = "unanswerable.v1", "grade-many.v1"
-PERSONAS = "personas.v1"
 TEMPORAL, CONVERSATION, STAND_ALONE = "temporal.v1", "conversation.v1", "critic-stand-alone.v1"
 PROMPTS = {
     QueryKind.MULTI_HOP: MULTI_HOP,
@@ -213,21 +211,6 @@ class ModelKindWriter:
             "delimiter": delimiter(chunk.title, *chunk.headings, chunk.text),
             "passage": chunk.text,
         }
-
-    async def people(self, titles: Sequence[str], *, count: int) -> tuple[str, ...]:
-        """Return descriptions of people who ask the collection.
-
-        Args:
-            titles: Titles of its documents.
-            count: How many are wanted.
-        """
-        values = {
-            "context": one_line(self.context) or "not described",
-            "count": str(count),
-            "delimiter": delimiter(*titles),
-            "titles": "\n".join(titles),
-        }
-        return tuple((await self.ask("personas", PERSONAS, Personas, values, items=count)).personas[:count])
 
     async def enough(self, query: str, chunk: Chunk) -> bool:
         """Return whether the query can be answered completely from one passage.
