@@ -66,6 +66,11 @@ RULES = {
     "answer-leak": ("A query that holds its own answer", ""),
     "copied-run": ("A query that copies six or more words in a row", ""),
     "overlap": ("A query of five or more content words that all stand in the text", ""),
+    "unlikely": (
+        "A query that the model was unsure of while it wrote it, by the probabilities of its words; kept for the end, "
+        "in case the others are too few",
+        "A larger model",
+    ),
     "overlap-quota": (
         "A query with over 60 % of its words in the text, when such queries are 60 % of the set already",
         "More documents, or fewer `--queries`",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from goldbench.pipeline.build.drawn_queries import ChunkResult
+from goldbench.pipeline.build.drawn_queries import ChunkResult, Outcome
 from goldbench.pipeline.build.first_replies import Trial
 from goldbench.pipeline.build.inputs import brief_for
 from goldbench.pipeline.build.waves import Drawing, bounded
@@ -66,6 +66,11 @@ def trial_of(config: Config) -> Trial | None:
     return Trial("write queries", Message("use another model, {prompt_style='short'} or looser constraints"))
 
 
+def _is_sound(outcome: Outcome) -> bool:
+    """Return whether an outcome passes the rules that hold in both styles; only in short is its likelihood known."""
+    return outcome.failure is None and (outcome.finding is None or outcome.finding.filter == "unlikely")
+
+
 async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: int | None = None) -> int:
     """Return about how many passages a query passes the checks that look at it alone.
 
@@ -80,7 +85,7 @@ async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: 
     def take(result: ChunkResult) -> None:
         nonlocal fruitful, left
         left -= 1
-        fruitful += any(outcome.finding is None and outcome.failure is None for outcome in result.outcomes)
+        fruitful += any(map(_is_sound, result.outcomes))
 
     def ahead() -> int | None:
         if needed is None:

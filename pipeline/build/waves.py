@@ -43,8 +43,8 @@ IN_OTHER_WORDS = frozenset({"off-topic", "no-subject"})
 """Rules for usual wordings. A query that is to be easy or hard to find is worded for that."""
 FOREIGN = "foreign-language"
 """The rule of chunks in a language that the model does not know."""
-COPIES = frozenset({"copied-run", "overlap"})
-"""Rules that a good query may break: about one of people's questions in five does."""
+BROKEN_BY_GOOD_QUERIES = frozenset({"copied-run", "overlap", "unlikely"})
+"""Rules that many a good query breaks; one of people's questions in five copies. Such queries fill a set at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +140,12 @@ class Drawing:
 
     def _close_reserve(self, drawn: Drawn, checks: SetChecks, target: int) -> None:
         """Accept first wordings that copy up to the target, and reject the rest for what is wrong with them."""
-        reserve = drawn.reserve
+        reserve = sorted(drawn.reserve, key=lambda outcome: -(outcome.proposed.mean_logprob or 0.0))
         drawn.reserve = []
         for outcome in reserve:
-            assert outcome.first_finding is not None
-            if drawn.accepted >= target:
-                drawn.rejections.append(rejection(outcome.finding or outcome.first_finding, outcome.candidate))
+            finding = outcome.finding or outcome.first_finding
+            if finding is not None and drawn.accepted >= target:
+                drawn.rejections.append(rejection(finding, outcome.candidate))
                 continue
             first = Outcome(outcome.position, outcome.brief, outcome.proposed, outcome.proposed)
             self._record(drawn, first, checks, target, last=True)
@@ -381,7 +381,8 @@ class Drawing:
 
     def _may_fall_back(self, outcome: Outcome) -> bool:
         """Return whether the first wording may fill the set at the end; one that critics have not read may not."""
-        return self.critics is None and outcome.first_finding is not None and outcome.first_finding.filter in COPIES
+        finding = outcome.first_finding or outcome.finding
+        return self.critics is None and finding is not None and finding.filter in BROKEN_BY_GOOD_QUERIES
 
 
 def _keeps_evidence(rewritten: Candidate, first: Candidate) -> bool:

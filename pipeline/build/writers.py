@@ -123,6 +123,7 @@ class ModelWriter:
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
         """Open the path to the model."""
+        from goldbench.pipeline.llm.local.at_hand import larger_model
         from goldbench.pipeline.llm.model_path import open_model
         from goldbench.pipeline.llm.preflight import tell_unusual
 
@@ -132,6 +133,8 @@ class ModelWriter:
             opened = open_model(settings, answers=answers, replay=self._replay, batch=self.batches, budget=self.budget)
             async with opened as chat:
                 tell_unusual(chat, settings, self.say)
+                if settings.file and is_tiny(self.config) and (advice := larger_model()) is not None:
+                    self.say(advice)
                 try:
                     yield Writing(
                         self._generator(chat),

@@ -23,6 +23,7 @@ RULES: Mapping[str, str] = {
     "no-subject": "It does not name what it is about.",
     "yes-no-quota": "Enough queries are answered by yes or no.",
     "copied-run": "It copies too many words in a row from the passage.",
+    "unlikely": "The model was unsure of its words.",
     "overlap": "All its words that matter stand in the passage.",
     "duplicate": "It is almost the same as an earlier query.",
     "overlap-quota": "Enough queries already share most of their words with their passage.",

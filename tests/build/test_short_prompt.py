@@ -167,3 +167,21 @@ def test_the_size_of_a_model_is_read_from_its_name(name: str, count: float | Non
 def test_a_model_known_to_be_small_is_asked_in_short_at_first(url: str | None, name: str, style: PromptStyle) -> None:
     config = config_of({"model": {"base_url": url, "name": name}}, {})
     assert with_prompt_style(config).generate.prompt_style is style
+
+
+@pytest.mark.parametrize(("wanted", "kept"), [(3, False), (4, True)])
+def test_a_query_that_the_model_was_unsure_of_is_taken_only_if_the_others_are_too_few(
+    goldbench: Goldbench,
+    documents: Path,
+    tmp_path: Path,
+    model_server: ServerHandle,
+    wanted: int,
+    kept: bool,  # noqa: FBT001
+) -> None:
+    model_server.script({"when": {"contains": "[1] # Station 1"}, "do": {"logprob": -0.9}})
+    done = goldbench(*build(model_server, "any-model"), "--queries", wanted)
+    assert done.returncode == 0, done.stderr
+    queries = lines(tmp_path / "run/3-queries.jsonl")
+    assert len(queries) == wanted
+    assert any(query["mean_logprob"] < -0.8 for query in queries) is kept
+    assert "unlikely" in {row["filter"] for row in lines(tmp_path / "run/3-rejections.jsonl")}

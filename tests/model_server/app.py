@@ -270,7 +270,7 @@ class ModelServer:
             if "grade" in json.dumps(schema.get("properties", {})) and "<<<PASSAGE" in user:
                 good = grade_answer(self.scenario.settings["judge"], body["model"], schema, system, user)
             message = message_for(action.get("reply", "good"), good)
-        weighed = _weighed(body, message[0]) if message else None
+        weighed = _weighed(body, message[0], action.get("logprob", -0.1)) if message else None
         form = self.scenario.settings["probabilities"]
         if message and body.get("max_tokens") == 1 and "<<<PASSAGE" in user:
             message, weighed = yes_or_no(self.scenario.settings["judge"], body, user, form)
@@ -373,9 +373,9 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _weighed(body: dict[str, Any], content: str | None) -> dict[str, Any] | None:
+def _weighed(body: dict[str, Any], content: str | None, logprob: float) -> dict[str, Any] | None:
     """Return a likelihood for every four characters of a reply, if the request asks for likelihoods."""
     if not body.get("logprobs") or content is None:
         return None
     pieces = [content[start : start + 4] for start in range(0, len(content), 4)]
-    return {"content": [{"token": piece, "logprob": -0.5, "top_logprobs": []} for piece in pieces]}
+    return {"content": [{"token": piece, "logprob": logprob, "top_logprobs": []} for piece in pieces]}

@@ -34,7 +34,7 @@ and the first one that applies says what to ``do``:
 - ``lost``: a line of a batch is answered and billed, and its reply is in no file
 - ``slow_body_ms``: the body comes in ten pieces over this time
 - ``shape``: where a good reply stands: stream | tool-call | reasoning-only | reasoning | parts
-- ``reply``: a kind of reply of ``replies.py``; ``content``: this very text as the reply
+- ``reply``: a kind of reply of ``replies.py``; ``content``: this very text as the reply; ``logprob``: of its tokens
 """
 
 from __future__ import annotations

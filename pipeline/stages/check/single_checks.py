@@ -30,6 +30,13 @@ from goldbench.schemas.query import Candidate, Query, Recipe
 LONGEST_QUERY = 500
 """Most characters of a query, enough for forty long words; a longer text is rejected before any other check."""
 
+LEAST_MEAN_LOGPROB = -0.3
+"""Mean natural logarithm of the probabilities of a reply's tokens below which a query is unlikely to be a good one.
+
+Of 39 queries of a model with 1.5 billion parameters, in English, German and Chinese, that passed the other rules, 51 %
+were good by reading; of the 26 above this value, 65 %.
+"""
+
 _BROKEN = (
     ("it holds a line break or another control character", regex.compile(r"[\p{Cc}\p{Zl}\p{Zp}]")),
     ("it holds marks that change the direction of writing", regex.compile("[\u202a-\u202e\u2066-\u2069]")),
@@ -225,6 +232,14 @@ def overlapping(candidate: Candidate, context: CheckContext) -> Finding | None:
     return Finding("overlap", "every word that matters in it stands in the text; use other words for some", share)
 
 
+def unlikely(candidate: Candidate, _: CheckContext) -> Finding | None:
+    """Reject a query that the model was unsure of while it wrote query and answer."""
+    value = candidate.mean_logprob
+    if value is None or value >= LEAST_MEAN_LOGPROB:
+        return None
+    return Finding("unlikely", "the model was unsure of its words", value)
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One rule. ``rewrite``: other words could satisfy it. ``simulated``: the simulated queries it applies to."""
@@ -261,6 +276,7 @@ CHECKS: tuple[Check, ...] = (
     Check("no-subject", no_subject, rewrite=False, simulated=NOBODY),
     Check("copied-run", copied, rewrite=True, simulated=ALL),
     Check("overlap", overlapping, rewrite=True, simulated=ALL),
+    Check("unlikely", unlikely, rewrite=False, simulated=NOBODY),
 )
 
 

@@ -105,9 +105,13 @@ class ShortGenerator:
             temperature=self.temperature,
             max_tokens=self.max_answer_tokens,
             examples=self.prompt.turns(brief.language, style.value),
+            weighed=True,
         )
-        reply = (await self.model.complete(request)).answer
-        return candidate_of(reply, brief, sentences, targets[0], self.name)
+        completion = await self.model.complete(request)
+        candidate = candidate_of(completion.answer, brief, sentences, targets[0], self.name)
+        if completion.likelihood is None:
+            return candidate
+        return candidate.model_copy(update={"mean_logprob": completion.likelihood.mean})
 
 
 def sentences_of(chunk: Chunk) -> list[Sentence]:

@@ -1,0 +1,51 @@
+"""A larger model whose file is on this machine already, for who writes queries with the bundled one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from goldbench.pipeline.errors import Message, Parameter
+from goldbench.pipeline.llm.catalogue import CATALOGUE, memory_needed
+from goldbench.pipeline.llm.local.download import cached
+from goldbench.pipeline.llm.local.machine import Machine
+from goldbench.pipeline.processes.own_process import usable_processors
+
+_OLLAMA = "http://127.0.0.1:11434/v1"
+_WEIGHTS = "application/vnd.ollama.image.model"
+
+
+def larger_model() -> Message | None:
+    """Return a line that names a larger model on this machine, None if there is none that it can serve.
+
+    Only files are looked at, those in the cache of the Hub and those of Ollama: no server is asked.
+    """
+    memory = Machine.now().memory or float("inf")
+    for model in reversed(CATALOGUE):
+        if model.repository and model.fits(megabytes=memory, cores=usable_processors()) and cached(model):
+            return _advice("{}", Parameter("model", model.name))
+    fitting = [(size, name) for size, name in _ollama_models() if memory_needed(size) <= memory]
+    if not fitting:
+        return None
+    return _advice("{} {}, while Ollama runs", Parameter("model", max(fitting)[1]), Parameter("base_url", _OLLAMA))
+
+
+def _advice(options: str, *parameters: Parameter) -> Message:
+    given = Message(options, *parameters)
+    return Message("A larger model is on this machine and writes better queries: give {}.", given)
+
+
+def _ollama_models() -> Iterator[tuple[float, str]]:
+    """Yield the size in megabytes and the name of each model that Ollama keeps; those for embeddings write nothing."""
+    folder = Path(os.environ.get("OLLAMA_MODELS") or Path.home() / ".ollama/models") / "manifests"
+    for path in folder.glob("*/*/*/*"):
+        _, owner, model, tag = path.relative_to(folder).parts
+        try:
+            layers = json.loads(path.read_text(encoding="utf-8"))["layers"]
+            size = sum(layer["size"] for layer in layers if layer["mediaType"] == _WEIGHTS)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # not a manifest
+        if size and "embed" not in model and "bge" not in model and "minilm" not in model:
+            yield size / 1e6, f"{model}:{tag}" if owner == "library" else f"{owner}/{model}:{tag}"
