@@ -109,8 +109,8 @@ class Candidate(Record):
     ``needs`` are the chunks that are all needed to answer, two or more, the source first; empty if one passage is
     enough. ``history`` holds the earlier turns of a conversation, the oldest first, and ``standalone`` the last turn
     put so that it needs none of them. ``original`` is the query that this one is a noisy form of, ``noise`` the noise.
-    ``mean_logprob`` is the mean natural logarithm of the probabilities that the model gave the tokens of its reply, None
-    if the server does not tell.
+    ``mean_logprob`` is the mean natural logarithm of the probabilities that the model gave the tokens of its reply,
+    None if the server does not tell.
     """
 
     chunk_id: Id

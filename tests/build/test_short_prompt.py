@@ -171,12 +171,7 @@ def test_a_model_known_to_be_small_is_asked_in_short_at_first(url: str | None, n
 
 @pytest.mark.parametrize(("wanted", "kept"), [(3, False), (4, True)])
 def test_a_query_that_the_model_was_unsure_of_is_taken_only_if_the_others_are_too_few(
-    goldbench: Goldbench,
-    documents: Path,
-    tmp_path: Path,
-    model_server: ServerHandle,
-    wanted: int,
-    kept: bool,  # noqa: FBT001
+    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle, wanted: int, kept: bool
 ) -> None:
     model_server.script({"when": {"contains": "[1] # Station 1"}, "do": {"logprob": -0.9}})
     done = goldbench(*build(model_server, "any-model"), "--queries", wanted)
