@@ -67,7 +67,7 @@ RULES = {
     "copied-run": ("A query that copies six or more words in a row", ""),
     "overlap": ("A query of five or more content words that all stand in the text", ""),
     "unlikely": (
-        "A query that the model was unsure of, by the probabilities of its words; it is taken if the others are too few",
+        "A query that the model was unsure of, by the probabilities of its words; taken if the others are too few",
         "A larger model",
     ),
     "overlap-quota": (

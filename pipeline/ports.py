@@ -226,14 +226,6 @@ class KindWriter(Protocol):
             chunks: The passages, the source first, then those that are most like it.
         """
 
-    async def people(self, titles: Sequence[str], *, count: int) -> tuple[str, ...]:
-        """Return descriptions of people who ask a collection.
-
-        Args:
-            titles: Titles of its documents.
-            count: How many are wanted.
-        """
-
     async def converse(self, brief: Brief) -> Candidate | str:
         """Return the last question of a conversation with its history, or the reason for none."""
 

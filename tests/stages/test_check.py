@@ -332,7 +332,7 @@ def test_every_check_says_which_simulated_queries_it_applies_to():
         "deixis": 2,
         "answer-leak": 4,
         **dict.fromkeys(("refusal", "placeholder", "instruction", "no-answer", "answer-tie"), 0),
-        **dict.fromkeys(("nothing-asked", "no-cause", "off-topic", "no-subject"), 0),
+        **dict.fromkeys(("nothing-asked", "no-cause", "off-topic", "no-subject", "unlikely"), 0),
         "copied-run": 4,
         "overlap": 4,
     }
