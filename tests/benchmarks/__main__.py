@@ -19,6 +19,7 @@ from tests.benchmarks import (
     pool_speed,
     published,
     read_speed,
+    real_model,
     refresh_speed,
     rows,
     score_speed,
@@ -44,8 +45,8 @@ MEASUREMENTS = {
     "bm25": bm25_speed.main,
     "published": published.main,
 }
-LONG = {"million": million.main, "sizes": extra_sizes.main}
-"""Measurements that take long or install much: they run only if they are named."""
+LONG = {"million": million.main, "sizes": extra_sizes.main, "real_model": real_model.main}
+"""Measurements that take long, install much or need a model: they run only if they are named."""
 
 
 def main() -> None:

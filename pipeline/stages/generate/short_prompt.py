@@ -41,7 +41,7 @@ STYLES = {
 }
 """What the prompt asks for, by style."""
 
-_MARKUP = re.compile(r"\s*(?:[-*•|>#`<$]|\d+[.)]\s)")
+_MARKUP = re.compile(r"\s*(?:[-*•|>#`<$\"“„«「『]|\d+[.)]\s)")
 _LIST_HEAD = re.compile(r"[:：]\W*$")
 _COMPLETE = re.compile(r"[.!。！।॥።۔](?:\[\d+\])*[\"'”’»)」』*`]*$")
 _DIGIT = re.compile(r"\d")
