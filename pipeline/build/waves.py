@@ -203,14 +203,14 @@ class Drawing:
         self.trial.check()
 
     async def attempt(self, position: int) -> ChunkResult:
-        """Generate and check the candidates of one chunk; if each is rejected, the generator may propose others."""
+        """Generate and check the candidates of one chunk; if none may be taken, the generator may propose others."""
         brief = self._brief(position)
         chunk_id = brief.chunk.chunk_id
         outcomes: list[Outcome] = []
         try:
             proposal = await self.generator.propose(brief)
             outcomes += await self._judged(position, brief, proposal)
-            while proposal.goes_on and all(outcome.finding for outcome in outcomes):
+            while proposal.goes_on and all(map(self._is_lost, outcomes)):
                 brief = replace(brief, attempt=brief.attempt + 1)
                 proposal = await self.generator.propose(brief)
                 outcomes += await self._judged(position, brief, proposal)
@@ -378,6 +378,10 @@ class Drawing:
         else:
             drawn.rejections.append(rejection(outcome.finding, candidate))
         return True
+
+    def _is_lost(self, outcome: Outcome) -> bool:
+        """Return whether a candidate is rejected for good."""
+        return outcome.finding is not None and not self._may_fall_back(outcome)
 
     def _may_fall_back(self, outcome: Outcome) -> bool:
         """Return whether the first wording may fill the set at the end; one that critics have not read may not."""
