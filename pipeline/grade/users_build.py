@@ -148,9 +148,8 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
                 _write_pool(place, manifest, order.config, progress)
             if order.decisions is not None:
                 manifest = await order.decisions(place, manifest)
-            suffix = home.suffix_for_runs(place) if order.replace else None
             place.finish(manifest)
-        for line in home.set_runs_aside(suffix) if suffix else ():
+        for line in place.set_aside:
             say(line)
     return UsersBuilt(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
 
