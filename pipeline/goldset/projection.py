@@ -22,7 +22,7 @@ from goldbench.pipeline.stages.chunk import check_sizes
 from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
 from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.manifest import Failure, Manifest, StageReport
+from goldbench.schemas.manifest import UNREADABLE, Failure, Manifest, StageReport
 from goldbench.schemas.query import JudgedPassage, Query, Rejection, TextRelevance
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
@@ -239,7 +239,7 @@ def _refuse(error: UnreadableDocument) -> None:
 
 def _failure(error: UnreadableDocument) -> Failure:
     message = f"{error.path}: {_problem(error)}"
-    return Failure(stage="chunk", item=str(error.path), kind="unreadable", message=message)
+    return Failure(stage="chunk", item=str(error.path), kind=UNREADABLE, message=message)
 
 
 def _cut(
