@@ -117,14 +117,14 @@ def test_a_query_takes_words_only_from_texts_in_the_language_of_its_passage() ->
         for number in range(8)
     ]
     chunks = [chunk(text, str(number)) for number, text in enumerate([*german, *english])]
-    foreign = (set(words(" ".join(english))) | {"what", "how", "is", "are"}) - set(words(" ".join(german)))
-    for seed in range(5):
+    foreign = {"the", "what", "how", "is", *words(" ".join(english).lower())} - {"in", *words(" ".join(german).lower())}
+    for seed in range(3):
         generator = fitted(chunks, seed=seed)
         for asked in chunks[:4]:
             (candidate,) = proposed(generator, asked).candidates
             other = asyncio.run(generator.rewrite(brief(asked), candidate, "It copies its text."))
             texts = [candidate.text] if other is None else [candidate.text, other.text]
-            assert [set(words(text)) & foreign for text in texts] == [set()] * len(texts), texts
+            assert not foreign & set(words(" ".join(texts))), texts
 
 
 def test_several_queries_of_one_chunk_differ() -> None:
