@@ -133,9 +133,7 @@ class _Skips:
             raise error
         self.count += 1
         if self.count <= FAILURES_LISTED:
-            self.failures.append(
-                Failure(stage=self._stage, item=str(error.path), kind=UNREADABLE, message=str(error))
-            )
+            self.failures.append(Failure(stage=self._stage, item=str(error.path), kind=UNREADABLE, message=str(error)))
         if self.count <= FAILURES_SHOWN:
             self._run.progress.note(Message("skipped {}", error.message))
 

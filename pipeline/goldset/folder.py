@@ -48,7 +48,7 @@ LONGEST_RUBRIC = 4000
 """Characters of a rubric: it stands in every call of the judge, and people read it while they judge."""
 
 ELSEWHERE = Message("give another {out=}, or {replace=True} to replace it")
-_SEARCHED = (names.QUERIES, names.UNLABELLED, names.CHUNKS)
+_FILES_SEARCHED_WITH = (names.QUERIES, names.UNLABELLED, names.CHUNKS)
 """The files of what a run was searched with; other queries or passages make it a run of another set."""
 _DOCUMENTS_COMPARED = 10_000
 """How many documents of an earlier run are compared with those of a new one; the others are not looked at."""
@@ -446,7 +446,7 @@ class GoldFolder:
             manifest = self.manifest()
             files = manifest.files
             suffix = manifest.content_sha256[:12] if manifest.content_sha256 else suffix
-        is_same = bool(files) and all(draft.digest(name) == files.get(name) for name in _SEARCHED)
+        is_same = bool(files) and all(draft.digest(name) == files.get(name) for name in _FILES_SEARCHED_WITH)
         return None if is_same else suffix
 
     def _set_runs_aside(self, suffix: str) -> Iterator[str]:

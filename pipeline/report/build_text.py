@@ -105,9 +105,7 @@ FEWEST_FOR_REACH = 10
 MORE = Message("Add documents, or ask for smaller chunks ({chunk_size=}) or more queries per chunk ({per_chunk=}).")
 
 
-def shortfall(
-    manifest: Manifest, failures: Sequence[Failure], *, limit: str | None, target_met: bool
-) -> Iterator[str]:
+def shortfall(manifest: Manifest, failures: Sequence[Failure], *, limit: str | None, target_met: bool) -> Iterator[str]:
     """Yield a line for each reason why the set is smaller than asked for.
 
     Args:

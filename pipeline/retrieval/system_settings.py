@@ -26,7 +26,6 @@ RRF_K = 60
 RRF_DEPTH = 100
 
 
-
 def _with_host(url: str) -> str:
     if not is_host(urlsplit(url).hostname or ""):
         raise ValueError("names no host; put the name or the address of the server after ://")

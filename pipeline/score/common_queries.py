@@ -34,8 +34,8 @@ def outdated_lines(gold: Gold, retrieved: Iterable[tuple[str, set[str]]]) -> Ite
         if 0 < missing < len(passages):
             are = "is" if missing == 1 else "are"
             yield (
-                f"{printable(name)}: {missing:,} of {amount(len(passages), 'passage')} in the run {are} not in the set; "
-                "if its documents have changed since, search again and score the new run."
+                f"{printable(name)}: {missing:,} of {amount(len(passages), 'passage')} in the run {are} not in the "
+                "set; if its documents have changed since, search again and score the new run."
             )
 
 

@@ -115,8 +115,8 @@ def test_a_run_from_before_a_passage_changed_is_told(goldbench: Goldbench, tmp_p
             assert "old: 1 of 3 passages in the run is not in the set" in told.stderr
     for command in scored[:3]:
         words = [sys.executable, "-m", "goldbench", *map(str, command)]
-        printed = subprocess.run(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        assert printed.stdout.startswith("old: 1 of 3 passages"), "before the scores"
+        printed = subprocess.check_output(words, cwd=tmp_path, stderr=subprocess.STDOUT, text=True)
+        assert printed.startswith("old: 1 of 3 passages"), "before the scores"
 
 
 def test_a_baseline_without_a_digest_stands_while_the_judgments_do(
