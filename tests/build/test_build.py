@@ -156,7 +156,7 @@ def test_running_again_pays_for_nothing_and_changes_nothing(
 
 def test_every_chunk_and_every_quote_is_what_the_document_says(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldbench("build", "docs", "--out", "run", "--chunk-size", 200).returncode == 0
+    assert goldbench("build", "docs", "--out", "run", "--chunk-size", 200).returncode == 3
     documents = {row["doc_id"]: row["text"] for row in lines(tmp_path / "run" / "0-documents.jsonl")}
     for row in lines(tmp_path / "run" / "1-chunks.jsonl"):
         span = row["span"]

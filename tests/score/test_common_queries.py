@@ -104,7 +104,7 @@ def test_a_run_from_before_a_passage_changed_is_told(goldbench: Goldbench, tmp_p
         ("monitor", "set", "--run", "old.trec", "--history", "old.jsonl"),
         ("open", "set", "--run", "old.trec", "--html", "page.html"),
     )
-    assert "old: " not in goldbench(*scored[0]).stderr
+    assert "old: 1 of 3 passages" not in goldbench(*scored[0]).stderr
     with (docs / "pump.txt").open("a") as file:
         file.write(" The depot is closed in winter.")
     for change in (("refresh", "set"), (*build, "--replace", "--yes")):
