@@ -169,6 +169,6 @@ def test_a_folder_whose_grading_was_killed_while_it_was_put_in_place_is_finished
     (tmp_path / "run" / "4-judgments.jsonl").rename(place / "4-judgments.jsonl")
     (place / ".publishing").touch()
     again = goldbench("grade", "run", "--force", *url)
-    assert again.returncode == 0, again.stderr
+    assert again.returncode == 3, again.stderr
     assert artifacts(tmp_path / "run") == whole
     assert goldbench("validate", "run").returncode == 0

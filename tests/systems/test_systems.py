@@ -326,7 +326,9 @@ def test_a_kind_that_needs_a_description_is_known(kind: str) -> None:
         resolve([kind])
 
 
-@pytest.mark.parametrize("address", ["elasticsearch://{host}", "opensearch+https://{host}:9200", "http://{host}/search"])
+@pytest.mark.parametrize(
+    "address", ["elasticsearch://{host}", "opensearch+https://{host}:9200", "http://{host}/search"]
+)
 def test_an_address_whose_host_is_a_placeholder_is_refused(address: str) -> None:
     with pytest.raises(ConfigError):
         resolve([address])
