@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.score.runs import Gold, Run
     from goldbench.schemas.scorecard import Baseline
 
-CommonQueries = Annotated[
-    bool, input_option("--common-queries", help="Compare what is the same if the set has changed.")
-]
+CommonQueries = Annotated[bool, input_option("--common-queries", help="Compare the queries that are the same.")]
 
 
 def gate(

@@ -440,14 +440,13 @@ class GoldFolder:
 
     def _suffix_for_runs(self, draft: Draft) -> str | None:
         """Return the suffix for runs on the set that is here, None if a draft has the same queries and passages."""
-        files: Mapping[str, str] = {}
         suffix = "earlier"
         with contextlib.suppress(InputError):
             manifest = self.manifest()
-            files = manifest.files
-            suffix = manifest.content_sha256[:12] if manifest.content_sha256 else suffix
-        is_same = bool(files) and all(draft.digest(name) == files.get(name) for name in _FILES_SEARCHED_WITH)
-        return None if is_same else suffix
+            if all(draft.digest(name) == manifest.files.get(name) for name in _FILES_SEARCHED_WITH):
+                return None
+            suffix = (manifest.content_sha256 or suffix)[:12]
+        return suffix
 
     def _set_runs_aside(self, suffix: str) -> Iterator[str]:
         """Rename the folders of runs and experiments, and yield a line for each."""

@@ -33,14 +33,8 @@ def _with_host(url: str) -> str:
 
 
 Language = Annotated[str, AfterValidator(known_language)]
-Url = Annotated[
-    str, Field(pattern=r"^https?://\S+$", description="Address of the endpoint."), AfterValidator(_with_host)
-]
-SearchUrl = Annotated[
-    str,
-    Field(pattern=r"^(elasticsearch|opensearch|http)s?://\S+$", description="Address of the server."),
-    AfterValidator(_with_host),
-]
+_Address = Annotated[str, AfterValidator(_with_host)]
+Url = Annotated[_Address, Field(pattern=r"^https?://\S+$", description="Address of the endpoint.")]
 Of = Annotated[str, Field(description="Name of the system whose results are used.")]
 Model = Annotated[str, Field(description="Name of the model; for a local model also its folder.")]
 KeyVariable = Annotated[str | None, Field(description="Environment variable that holds the API key.")]
@@ -99,7 +93,7 @@ class SearchServerSettings(Record):
     """BM25 of a running Elasticsearch or OpenSearch."""
 
     kind: Literal["elasticsearch", "opensearch"]
-    url: SearchUrl
+    url: _Address = Field(pattern=r"^(elasticsearch|opensearch|http)s?://\S+$", description="Address of the server.")
     analyzer: str = Field(default="standard", description="An analyzer that the server knows.")
     k1: Saturation = 1.2
     b: LengthWeight = 0.75
