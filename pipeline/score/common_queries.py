@@ -9,7 +9,7 @@ from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.json_maps import read_json
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.file_names import DATASET, MANIFEST
-from goldbench.pipeline.goldset.gold_path import folder_of
+from goldbench.pipeline.goldset.gold_path import document_ids, folder_of
 from goldbench.pipeline.text.display import amount, printable, queries
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def outdated_lines(gold: Gold, retrieved: Iterable[tuple[str, set[str]]]) -> Ite
     if not _is_of_documents(gold):
         return
     for name, passages in retrieved:
-        missing = len(passages - gold.corpus(passages).keys())
+        missing = len(passages.difference(document_ids(gold.path)))
         if 0 < missing < len(passages):
             are = "is" if missing == 1 else "are"
             yield (
