@@ -85,7 +85,7 @@ dataset: $(VENV)/.runtime $(if $(SIMULATED),,$(VENV)/.local-model) ## Build a go
 review: $(VENV)/.runtime ## Judge passages in the browser (OUT=data/runs/example)
 	$(BIN)/goldbench review $(OUT)
 
-test: $(VENV)/.dev ## Run the tests (under 5 minutes)
+test: $(VENV)/.dev ## Run the tests (about 13 minutes on two cores)
 	$(BIN)/pytest -n 2 --dist worksteal
 
 test-all: test test-slow ## Run all tests

@@ -75,12 +75,12 @@ def codec_name(name: str) -> str:
     """
     try:
         "a".encode(name)  # refuses those that make no text of bytes
-        found = codecs.lookup(name).name
+        codec = codecs.lookup(name).name
     except (LookupError, ValueError):
-        found = None
-    if found is None or found in _NO_ENCODINGS:
+        codec = None
+    if codec is None or codec in _NO_ENCODINGS:
         raise ValueError(f"not a known text encoding: {shown(name)[:60]!r}; give utf-8, cp1252 or the like")
-    return found
+    return codec
 
 
 class Documents(Record):
@@ -421,17 +421,17 @@ BENCH_TABLES = ("systems", "sweep", "published")
 """The tables of ``bench.toml`` that may stand in a ``goldbench.toml``; `goldbench.pipeline.bench` reads them."""
 
 
-def load_config(path: Path | None, given: Mapping[str, Any]) -> Config:
+def load_config(path: Path | None, options: Mapping[str, Any]) -> Config:
     """Return the configuration: defaults, then OPENAI_BASE_URL, then the file, then the command line.
 
     Args:
         path: A ``goldbench.toml``, or None.
-        given: The values of the command line: table -> key -> value, tables within tables likewise.
+        options: The values of the command line: table -> key -> value, tables within tables likewise.
 
     Raises:
         ConfigError: With every problem found: unknown keys, wrong types, impossible values.
     """
-    return config_of(_from_here(without_systems(read_toml(path)), path.parent) if path else {}, given, path=path)
+    return config_of(_from_here(without_systems(read_toml(path)), path.parent) if path else {}, options, path=path)
 
 
 def without_systems(tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -441,19 +441,19 @@ def without_systems(tables: Mapping[str, Any]) -> dict[str, Any]:
 
 def _from_here(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the tables of a file with the paths in them, which begin at the file's folder."""
-    for one in SETTINGS:
-        value = _value_at(data, one.path)
-        if one.type is Path and isinstance(value, str) and value:
-            put(data, one.path, str(folder / value))
+    for setting in SETTINGS:
+        value = _value_at(data, setting.path)
+        if setting.type is Path and isinstance(value, str) and value:
+            put(data, setting.path, str(folder / value))
     return data
 
 
-def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | None = None) -> Config:
+def config_of(data: dict[str, Any], options: Mapping[str, Any], *, path: Path | None = None) -> Config:
     """Return the configuration that the tables of a file make.
 
     Args:
         data: The tables of the file.
-        given: As in `load_config`.
+        options: As in `load_config`.
         path: The file, named where it holds something wrong.
 
     Raises:
@@ -465,16 +465,16 @@ def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | No
     if base_url and isinstance(model, dict) and "base_url" not in model:
         model["base_url"] = base_url
         sources["model", "base_url"] = "OPENAI_BASE_URL"
-    for one in SETTINGS:
-        if one.setting.keyword is not None and _value_at(given, one.path) is not None:
-            sources[one.path] = Parameter(one.setting.keyword, is_subject=True)
-    _merge(data, given)
+    for item in SETTINGS:
+        if item.setting.keyword is not None and _value_at(options, item.path) is not None:
+            sources[item.path] = Parameter(item.setting.keyword, is_subject=True)
+    _merge(data, options)
     wrong: list[Any] = list(_no_numbers(data))
     try:
         config = Config.model_validate(data)
     except ValidationError as error:
-        known = {one["loc"] for one in wrong}
-        wrong += [one for one in error.errors(include_url=False) if one["loc"] not in known]
+        known = {item["loc"] for item in wrong}
+        wrong += [item for item in error.errors(include_url=False) if item["loc"] not in known]
     else:
         wrong += _key_as_model(config)
     if not wrong:
@@ -485,10 +485,10 @@ def config_of(data: dict[str, Any], given: Mapping[str, Any], *, path: Path | No
 
 def _no_numbers(data: Mapping[str, Any]) -> Iterator[dict[str, object]]:
     """Yield, in the form of pydantic, which takes them for numbers, each flag and text where a number belongs."""
-    for one in SETTINGS:
-        value = _value_at(data, one.path)
-        if one.type in {int, float} and isinstance(value, bool | str):
-            yield {"type": "not_a_number", "loc": one.path, "input": value, "msg": "not a number"}
+    for setting in SETTINGS:
+        value = _value_at(data, setting.path)
+        if setting.type in {int, float} and isinstance(value, bool | str):
+            yield {"type": "not_a_number", "loc": setting.path, "input": value, "msg": "not a number"}
 
 
 def _key_as_model(config: Config) -> Iterator[dict[str, object]]:
@@ -499,8 +499,8 @@ def _key_as_model(config: Config) -> Iterator[dict[str, object]]:
             yield {"type": "value_error", "loc": ("model", name), "msg": message}
 
 
-def _merge(table: dict[str, Any], given: Mapping[str, Any]) -> None:
-    for key, value in given.items():
+def _merge(table: dict[str, Any], options: Mapping[str, Any]) -> None:
+    for key, value in options.items():
         if not isinstance(value, Mapping):
             table[key] = value
         elif isinstance(table.setdefault(key, {}), dict):
@@ -509,10 +509,10 @@ def _merge(table: dict[str, Any], given: Mapping[str, Any]) -> None:
 
 def _value_at(tables: Mapping[str, Any], path: Sequence[str]) -> Any:  # noqa: ANN401  any value
     """Return the value of a setting; None where it is not given."""
-    found: Any = tables
+    value: Any = tables
     for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -556,7 +556,7 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str | Parameter]) -> s
     if item["type"] == "extra_forbidden":
         return Message("unknown key {}{}", where, _nearest(where, loc))
     message = str(item["msg"]).removeprefix("Value error, ")
-    at = next((one for one in SETTINGS if one.path == loc[: len(one.path)]), None)
+    at = next((setting for setting in SETTINGS if setting.path == loc[: len(setting.path)]), None)
     if item["type"] in {"model_type", "dict_type"}:
         message = "not a table"
     elif at is not None and item["type"] != "value_error":
@@ -565,10 +565,10 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str | Parameter]) -> s
     return Message("{}: {}", where, message) if where else message
 
 
-def _wanted(setting: Declared, given: str) -> str:
+def _wanted(setting: Declared, value: str) -> str:
     """Return what to give in the place of a wrong value: what was probably meant, or what may be given."""
     if setting.path[-1] == "language":
-        return language_meant(given) or "; give a code such as en"
+        return language_meant(value) or "; give a code such as en"
     wanted = setting.kind()
     return f"; give {_article(wanted)}{wanted}"
 
@@ -579,8 +579,9 @@ def _article(wanted: str) -> str:
 
 def _nearest(key: str, loc: Sequence[object]) -> str:
     """Return the known key that an unknown one resembles, or the tables there are."""
-    keys = {one.key for one in SETTINGS} | {one.key.rpartition(".")[0] for one in SETTINGS}
-    near = did_you_mean(key, (one for one in keys if not key.startswith(f"{one}.")), likeness=0.75)
+    keys = {setting.key for setting in SETTINGS}
+    keys |= {setting.key.rpartition(".")[0] for setting in SETTINGS}
+    near = did_you_mean(key, (known for known in keys if not key.startswith(f"{known}.")), likeness=0.75)
     if near:
         return near
     return f" (tables: {', '.join(sorted(Config.model_fields))})" if len(loc) == 1 else ""
@@ -596,8 +597,11 @@ def settings_in(*tables: str) -> dict[str, Declared]:
     Args:
         tables: Tables, as ``model``, or single settings, as ``model.base_url``.
     """
-    chosen = (one for one in SETTINGS if any(one.key == name or one.key.startswith(f"{name}.") for name in tables))
-    return {one.setting.keyword: one for one in chosen if one.setting.keyword is not None}
+    return {
+        item.setting.keyword: item
+        for item in SETTINGS
+        if item.setting.keyword is not None and any(f"{item.key}.".startswith(f"{name}.") for name in tables)
+    }
 
 
 def given_by(values: Mapping[str, Any], settings: Mapping[str, Declared]) -> dict[str, Any]:
@@ -607,13 +611,13 @@ def given_by(values: Mapping[str, Any], settings: Mapping[str, Declared]) -> dic
         values: The values by keyword; those of lists may be text with commas.
         settings: The settings by keyword; see `settings_in`.
     """
-    given: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     for keyword, value in values.items():
-        one = settings[keyword]
+        setting = settings[keyword]
         if value is not None:
-            is_text = isinstance(one.default, tuple) and isinstance(value, str)
-            put(given, one.path, listed(value) if is_text else value)
-    return given
+            is_text = isinstance(setting.default, tuple) and isinstance(value, str)
+            put(tables, setting.path, listed(value) if is_text else value)
+    return tables
 
 
 def listed(text: str) -> list[str]:

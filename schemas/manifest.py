@@ -10,6 +10,9 @@ from pydantic import Field, model_validator
 from goldbench.schemas.guardrail import Guardrail
 from goldbench.schemas.record import Record
 
+UNREADABLE = "unreadable"
+"""The kind of the failure of a document."""
+
 
 class Failure(Record):
     """An item that could not be processed. ``kind`` is a short stable word, ``message`` one line without content."""

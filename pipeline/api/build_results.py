@@ -44,7 +44,8 @@ def _remarks(built: Built, out: Path) -> Iterator[str]:
         kept = len(result.renewal.standing.unanswerable)
         for line in renewal_warnings(result.manifest.renewed, result.renewal.graded, kept, out):
             yield in_python(line)
-    for line in shortfall(result.manifest, limit=result.limit, target_met=result.target_met):
+    manifest = result.manifest
+    for line in shortfall(manifest, manifest.failures, limit=result.limit, target_met=result.target_met):
         yield in_python(line)
     yield from unreached(result.unreached, result.manifest.queries)
     if built.graded is not None:

@@ -100,7 +100,7 @@ class EvaluationUnderTest(Evaluation):
         *,
         max_drop: str | Sequence[str] = "5%",
         significant_only: bool = False,
-        across_versions: bool = False,
+        common_queries: bool = False,
     ) -> None:
         """Fail if a measure of a baseline fell further than allowed, and name the queries that fell most.
 
@@ -111,7 +111,7 @@ class EvaluationUnderTest(Evaluation):
             baseline: The file, from the root folder of the tests.
             max_drop: The allowed fall, as ``5%``, ``0.02`` or ``ndcg@10=2%``; several in a list.
             significant_only: Allow a fall that chance can explain.
-            across_versions: Compare the common queries of two versions of the set.
+            common_queries: Compare the queries that are the same if the set has changed.
         """
         __tracebackhide__ = True
         path = self.gold.root / baseline
@@ -120,14 +120,14 @@ class EvaluationUnderTest(Evaluation):
                 self._write(path)
                 return
             asked = [max_drop] if isinstance(max_drop, str) else list(max_drop)
-            checks = self._checks(path, asked, significant_only=significant_only, across=across_versions)
+            checks = self._checks(path, asked, significant_only=significant_only, common_queries=common_queries)
             failure = None if all(check.passed for check in checks) else "\n".join(self._told(checks))
         except GoldbenchError as error:
             failure = str(error)
         if failure is not None:
             pytest.fail(failure)
 
-    def _checks(self, path: Path, asked: Sequence[str], *, significant_only: bool, across: bool) -> list[Check]:
+    def _checks(self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool) -> list[Check]:
         from goldbench.pipeline.score.common_queries import comparable
         from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of
         from goldbench.pipeline.score.earlier_scores import read_baseline
@@ -146,7 +146,7 @@ class EvaluationUnderTest(Evaluation):
         demands = Demands(
             minimums={}, drops=drops, significant_only=significant_only, alpha=0.05, permutations=10_000, seed=0
         )
-        return checks_of(result, comparable(before, gold, across=across), demands)
+        return checks_of(result, comparable(before, gold, common_queries=common_queries), demands)
 
     def _write(self, path: Path) -> None:
         from goldbench.pipeline.formats.runs.scorecard_files import write_record

@@ -156,8 +156,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         writer, replace=replace or refresh, graded=finish is not None, reviewed=decisions is not None
     )
 
-    suffix = None
-    with folder.replacing(policy) as draft:
+    with folder.replacing(policy, is_renewal=not from_scratch) as draft:
         run = Run(
             config=config,
             found=found,
@@ -179,9 +178,8 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             manifest = _manifest(run, config, writer, paths)
             for change in (finish, decisions):
                 manifest = manifest if change is None else await change(draft, manifest)
-            suffix = folder.suffix_for_runs(draft) if from_scratch else None
             draft.finish(manifest)
-    for line in folder.set_runs_aside(suffix) if suffix else ():
+    for line in draft.set_aside:
         progress.note(line)
     return _result(run, config, folder.manifest())
 

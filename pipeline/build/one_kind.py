@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from goldbench.pipeline.build.drawn_queries import LIMIT, Drawn, candidate_of, rejection
 from goldbench.pipeline.build.first_replies import FAULTS, USELESS, Trial, fault_of
 from goldbench.pipeline.build.kind_counts import TRIES, too_few
-from goldbench.pipeline.build.waves import LOWEST_EXPECTED_YIELD, MAX_CHUNKS_WITHOUT_QUERY, bounded
+from goldbench.pipeline.build.waves import LOWEST_EXPECTED_YIELD, MAX_FAILED_CALLS, bounded
 from goldbench.pipeline.errors import ModelUnavailable, ModelUnfit
 from goldbench.pipeline.ports import Brief
 from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks, accepted, joined_context
@@ -159,9 +159,9 @@ class KindDrawing:
             self.drawn.failures.append(attempt.failure)
             self._answered += attempt.failure.kind in FAULTS
             self._trial.take(FAULTS.get(attempt.failure.kind), attempt.failure)
-            if self.drawn.chunks_failed == self.drawn.groups_drawn == MAX_CHUNKS_WITHOUT_QUERY:
+            if self.drawn.chunks_failed == self.drawn.groups_drawn == MAX_FAILED_CALLS:
                 raise ModelUnavailable(
-                    f"each of the first {MAX_CHUNKS_WITHOUT_QUERY} calls failed, the last: {attempt.failure.message}"
+                    f"each of the first {MAX_FAILED_CALLS} calls failed, the last: {attempt.failure.message}"
                 )
             return
         self._answered += 1

@@ -35,7 +35,7 @@ async def in_better_style(
     style = config.generate.prompt_style
     if other_style is None:
         return style, drawing, None
-    yields = await count_fruitful(drawing, positions)
+    yields, _ = await count_fruitful(drawing, positions)
     needed = yields + _LEAD if yields else 1
     if needed > len(positions):
         return style, drawing, None
@@ -46,13 +46,13 @@ async def in_better_style(
         brief=partial(brief_for, other_config),
         trial=None if drawing.trial is None else trial_of(other_config),
     )
-    other_yields = await count_fruitful(other, positions, needed=needed)
+    other_yields, tried = await count_fruitful(other, positions, needed=needed)
     chosen = style.opposite if other_yields >= needed else style
     if not yields and not other_yields:
         chosen = PromptStyle.SHORT  # it costs less until the model is given up
     figures = Message(
-        "Of {} passages, {} yield a query if the model is asked {}, {} if {}: it is asked {}.",
-        len(positions), yields, style.words, other_yields, style.opposite.words, chosen.words,
+        "If the model is asked {}, {} of {} passages yield a query, {} {} of {}: it is asked {}.",
+        style.words, yields, len(positions), style.opposite.words, other_yields, tried, chosen.words,
     )  # fmt: skip
     return chosen, other if chosen is not style else drawing, figures
 
@@ -71,8 +71,8 @@ def _is_sound(outcome: Outcome) -> bool:
     return outcome.failure is None and (outcome.finding is None or outcome.finding.filter == "unlikely")
 
 
-async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: int | None = None) -> int:
-    """Return about how many passages a query passes the checks that look at it alone.
+async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: int | None = None) -> tuple[int, int]:
+    """Return for how many passages a query passes the checks that look at it alone, and how many were asked about.
 
     Args:
         drawing: Asks about the passages.
@@ -80,18 +80,18 @@ async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: 
         needed: Ask about one after another until it is certain whether so many yield a query; None asks about all.
     """
     fruitful = 0
-    left = len(positions)
+    tried = 0
 
     def take(result: ChunkResult) -> None:
-        nonlocal fruitful, left
-        left -= 1
+        nonlocal fruitful, tried
+        tried += 1
         fruitful += any(map(_is_sound, result.outcomes))
 
     def ahead() -> int | None:
         if needed is None:
             return None
-        return 1 if fruitful < needed <= fruitful + left else 0
+        return 1 if fruitful < needed <= fruitful + len(positions) - tried else 0
 
     alone = replace(drawing, trial=None, critics=None, advance=lambda _: None)
     await bounded(alone.attempt, positions, limit=drawing.concurrency, take=take, ahead=ahead)
-    return fruitful
+    return fruitful, tried

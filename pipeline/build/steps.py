@@ -43,7 +43,7 @@ from goldbench.pipeline.stages.same_answers import same_answers
 from goldbench.pipeline.stages.select import Selection, Traits, select, unseen
 from goldbench.pipeline.text.display import amount, shell_command
 from goldbench.schemas.corpus import Chunk, Document, TitleUse
-from goldbench.schemas.manifest import Failure, KindCount, LevelSelection
+from goldbench.schemas.manifest import UNREADABLE, Failure, KindCount, LevelSelection
 from goldbench.schemas.query import Query
 
 if TYPE_CHECKING:
@@ -133,9 +133,7 @@ class _Skips:
             raise error
         self.count += 1
         if self.count <= FAILURES_LISTED:
-            self.failures.append(
-                Failure(stage=self._stage, item=str(error.path), kind="unreadable", message=str(error))
-            )
+            self.failures.append(Failure(stage=self._stage, item=str(error.path), kind=UNREADABLE, message=str(error)))
         if self.count <= FAILURES_SHOWN:
             self._run.progress.note(Message("skipped {}", error.message))
 

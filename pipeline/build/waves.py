@@ -35,9 +35,10 @@ B = TypeVar("B")
 LOWEST_EXPECTED_YIELD = 0.25
 """Queries per chunk that a wave counts on at least: it has at most four times as many chunks as queries are missing."""
 
-MAX_CHUNKS_WITHOUT_QUERY = 50
-"""Stop after this many failed chunks when none succeeded, or twice as many rejections when no query was accepted."""
-
+MAX_FAILED_CALLS = 50
+"""Stop after this many failed calls when none succeeded."""
+MAX_REJECTIONS = 100
+"""Stop after this many rejected queries of a model when none was accepted."""
 
 IN_OTHER_WORDS = frozenset({"off-topic", "no-subject"})
 """Rules for usual wordings. A query that is to be easy or hard to find is worded for that."""
@@ -156,11 +157,11 @@ class Drawing:
         Raises:
             ModelUnavailable: Each of the first chunks failed, or every query a model wrote about them was rejected.
         """
-        if drawn.chunks_failed == drawn.chunks_drawn == MAX_CHUNKS_WITHOUT_QUERY:
-            raise ModelUnavailable(f"each of the first {MAX_CHUNKS_WITHOUT_QUERY} chunks failed, {_last(drawn)}")
+        if drawn.chunks_failed == drawn.chunks_drawn == MAX_FAILED_CALLS:
+            raise ModelUnavailable(f"each of the first {MAX_FAILED_CALLS} chunks failed, {_last(drawn)}")
         if self.has_kept_queries or drawn.accepted or drawn.reserve:
             return
-        if len(drawn.rejections) >= 2 * MAX_CHUNKS_WITHOUT_QUERY and self.generator.evidence_level == "model":
+        if len(drawn.rejections) >= MAX_REJECTIONS and self.generator.evidence_level == "model":
             rule, count = Counter(item.filter for item in drawn.rejections).most_common(1)[0]
             raise ModelUnavailable(
                 f"no query from the first {drawn.chunks_drawn} chunks was accepted, most often because of the rule "

@@ -258,11 +258,13 @@ def _report(result: Result, out: Path, config: Config) -> None:
     from goldbench.pipeline.build.books import warning
     from goldbench.pipeline.report.build_text import funnel, mixture, shortfall, spending, unreached
     from goldbench.pipeline.text.display import queries
+    from goldbench.schemas.manifest import UNREADABLE
 
     manifest = result.manifest
     screen.described(funnel(manifest))
     screen.show(*mixture(manifest.requested), *spending(manifest.usage))
-    screen.note(*shortfall(manifest, limit=result.limit, target_met=result.target_met), style="yellow")
+    untold = [failure for failure in manifest.failures if failure.kind != UNREADABLE]  # "skipped" names the others
+    screen.note(*shortfall(manifest, untold, limit=result.limit, target_met=result.target_met), style="yellow")
     screen.note(*unreached(result.unreached, manifest.queries), style="yellow")
     if manifest.evidence_level == "smoke":
         screen.warn(warning(config))

@@ -86,8 +86,8 @@ def compare(
     card = card_of(loaded, results, compared, judged=judged, method=method)
     if out:
         write_record(out, card)
-    show(card, form, notice_of(loaded), results, makers_of(loaded).place, wide=wide)
     note_old_runs(loaded, runs, match)
+    show(card, form, notice_of(loaded), results, makers_of(loaded).place, wide=wide)
 
 
 def show(

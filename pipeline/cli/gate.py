@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from goldbench.pipeline.score.runs import Gold, Run
     from goldbench.schemas.scorecard import Baseline
 
-AcrossVersions = Annotated[
-    bool, input_option("--across-versions", help="Compare the common queries of two versions of the set.")
-]
+CommonQueries = Annotated[bool, input_option("--common-queries", help="Compare the queries that are the same.")]
 
 
 def gate(
@@ -46,7 +44,7 @@ def gate(
     baseline: Annotated[Path | None, input_option(metavar="FILE", help="Scores of an earlier run.")] = None,
     init: Annotated[bool, output_option("--init", help="Write the baseline from this run.")] = False,
     update: Annotated[bool, output_option("--update", help="Replace the baseline if every check passes.")] = False,
-    across_versions: AcrossVersions = False,
+    common_queries: CommonQueries = False,
     max_drop: Annotated[
         list[str] | None, measure_option(metavar="[M=]D", help="Allowed fall: 5%, 0.02, ndcg@10=2% (default: 5%).")
     ] = None,
@@ -78,8 +76,8 @@ def gate(
     """Check a run for regressions; for CI.
 
     Compares the run with lowest means and with a baseline; a failure exits 1 and names the queries that fell most. A
-    baseline of another version of the set is refused. --across-versions compares the queries whose text, labels and
-    labelled passages are the same in both versions.
+    baseline from before the set changed is refused. --common-queries compares the queries whose text, labels and
+    labelled passages are the same as then.
     """
     from goldbench.pipeline.score.common_queries import comparable
     from goldbench.pipeline.score.demands import Demands, allowed_drops, checks_of, lowest_means
@@ -92,7 +90,7 @@ def gate(
     runs = named_runs([run])
     printed.check(gold, runs, baseline)
     loaded = load_gold(gold)
-    compared = comparable(before, loaded, across=across_versions) if before else None
+    compared = comparable(before, loaded, common_queries=common_queries) if before else None
     asked = [one.name for one in chosen(measure, None, loaded)] if measure else []
     demands = Demands(
         minimums=lowest_means(minimum or [], target, loaded.level),
@@ -106,8 +104,8 @@ def gate(
     results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)
     ((system, result),) = results.items()
     checks = checks_of(result, compared, demands)
-    _report(_Outcome(loaded, system, result, checks, compared), printed)
     note_old_runs(loaded, runs, match)
+    _report(_Outcome(loaded, system, result, checks, compared), printed)
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):

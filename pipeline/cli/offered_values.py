@@ -8,7 +8,7 @@ from itertools import islice
 
 from goldbench.pipeline.goldset.file_names import DATASET
 
-_SEARCHED = 1000
+_MOST_ENTRIES = 1000
 """Most entries of one folder that are looked at."""
 
 _FOLDERS = frozenset({"GOLD", "DIR", "A", "B"})
@@ -60,7 +60,7 @@ def _folders(incomplete: str) -> Iterator[str]:
     place, beginning = os.path.split(incomplete)
     try:
         with os.scandir(place or ".") as entries:
-            found = sorted((one.name for one in islice(entries, _SEARCHED) if one.is_dir()), key=str)
+            found = sorted((one.name for one in islice(entries, _MOST_ENTRIES) if one.is_dir()), key=str)
     except OSError:
         return
     for name in found:

@@ -47,6 +47,7 @@ def rechunk(
         left_out=dict(outcome.left_out),
         passages_lost=outcome.passages_lost,
     )
+    screen.note(*outcome.set_aside)
     screen.show(f"{queries(outcome.manifest.queries)} in {place / DATASET}")
     print_list((f"skipped {line}" for line in outcome.skipped), shown=SHOWN, rest=f"more, all in {place / MANIFEST}")
     if outcome.passages_lost:

@@ -114,7 +114,7 @@ def warn(gold: Gold) -> None:
 
 
 def note_old_runs(gold: Gold, runs: Mapping[str, Run], match: str) -> None:
-    """Print a line on each run with passages that the set no longer holds.
+    """Print a line on each run with passages that the set no longer holds, before its scores.
 
     Args:
         gold: The set.
@@ -122,8 +122,11 @@ def note_old_runs(gold: Gold, runs: Mapping[str, Run], match: str) -> None:
         match: How retrieved passages are recognised; by their texts, nothing is printed.
     """
     from goldbench.pipeline.score.common_queries import outdated_lines
+    from goldbench.pipeline.score.runs import documents_of
 
-    screen.note(*(outdated_lines(gold, runs) if match == "id" else ()), style="yellow")
+    if match == "id":
+        retrieved = ((name, documents_of(run)) for name, run in runs.items())
+        screen.note(*outdated_lines(gold, retrieved), style="yellow")
 
 
 def answers_of(gold: Path) -> Path:

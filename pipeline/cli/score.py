@@ -100,13 +100,13 @@ def score(
     measured = {} if digest is None else {"content_sha256": digest}
     method = {"gold": gold, **measured, "missing": missing, "scores": scores, "match": match}
     asked_for = _Asked(whole=wide, named=named is not None)
+    note_old_runs(loaded, runs, match)
     if form == "table":
         _show(loaded, results, special, corrected, verdict, asked_for)
     elif corrected is not None:
         print_both(results, corrected, special, verdict, **method)
     else:
         print_form(results, special, form, verdict, len(loaded.unanswerable()), **method)
-    note_old_runs(loaded, runs, match)
     _note(loaded, results)
     if html is not None:
         from goldbench.schemas.scorecard import Method

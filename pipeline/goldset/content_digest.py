@@ -24,7 +24,7 @@ from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.goldset.gold_path import METADATA, read_metadata
 from goldbench.pipeline.text.display import shell_command
 
-_SEARCHED = ("queries", "history", "standalone")
+_MEMBERS_OF_A_QUERY = ("queries", "history", "standalone")
 """The members that a retrieval system is asked with."""
 
 _HEADER, _START = b'": {\n', b'{\n"queries": {\n'
@@ -165,7 +165,7 @@ def _measured(
         [texts.get(chunk_id, b"").hex(), int(grade), chunk_id in needed]
         for chunk_id, grade in labels.get(query_id, {}).items()
     ]
-    asked = [members.get(member, {}).get(query_id) for member in _SEARCHED]
+    asked = [members.get(member, {}).get(query_id) for member in _MEMBERS_OF_A_QUERY]
     return sha256(_canonical([*asked, sorted(graded)])).hexdigest()
 
 

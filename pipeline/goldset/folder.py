@@ -9,7 +9,7 @@ import os
 import re
 import time
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
@@ -48,7 +48,7 @@ LONGEST_RUBRIC = 4000
 """Characters of a rubric: it stands in every call of the judge, and people read it while they judge."""
 
 ELSEWHERE = Message("give another {out=}, or {replace=True} to replace it")
-_SEARCHED = (names.QUERIES, names.UNLABELLED, names.CHUNKS)
+_FILES_SEARCHED_WITH = (names.QUERIES, names.UNLABELLED, names.CHUNKS)
 """The files of what a run was searched with; other queries or passages make it a run of another set."""
 _DOCUMENTS_COMPARED = 10_000
 """How many documents of an earlier run are compared with those of a new one; the others are not looked at."""
@@ -413,8 +413,15 @@ class GoldFolder:
                     yield Document.model_validate_json(line)
 
     @contextlib.contextmanager
-    def replacing(self, policy: ReplacePolicy) -> Iterator[Draft]:
+    def replacing(self, policy: ReplacePolicy, *, is_renewal: bool = False) -> Iterator[Draft]:
         """Yield a draft for a new set that takes this folder; every other file of a set in it is removed.
+
+        A new set with other queries or passages sets the runs and experiments in the folder aside: they would be shown
+        as results on it.
+
+        Args:
+            policy: Decides whether the new set may take the folder.
+            is_renewal: Whether the new set goes on from the one here, so that its runs stay.
 
         Raises:
             OutputError: The folder may not be used, cannot be written, or is being written.
@@ -427,24 +434,22 @@ class GoldFolder:
             yield draft
             if draft.finished is not None:
                 finished = draft.stamped(self)
+                suffix = self._suffix_for_runs(draft) if policy.replace and not is_renewal else None
                 publication.publish(place, self.path, finished, stale=names.FILES_OF_A_SET)
+                draft.set_aside = list(self._set_runs_aside(suffix)) if suffix else []
 
-    def suffix_for_runs(self, draft: Draft) -> str | None:
+    def _suffix_for_runs(self, draft: Draft) -> str | None:
         """Return the suffix for runs on the set that is here, None if a draft has the same queries and passages."""
-        files: Mapping[str, str] = {}
         suffix = "earlier"
         with contextlib.suppress(InputError):
             manifest = self.manifest()
-            files = manifest.files
-            suffix = manifest.content_sha256[:12] if manifest.content_sha256 else suffix
-        is_same = bool(files) and all(draft.digest(name) == files.get(name) for name in _SEARCHED)
-        return None if is_same else suffix
+            if all(draft.digest(name) == manifest.files.get(name) for name in _FILES_SEARCHED_WITH):
+                return None
+            suffix = (manifest.content_sha256 or suffix)[:12]
+        return suffix
 
-    def set_runs_aside(self, suffix: str) -> Iterator[str]:
-        """Rename the folders of runs and experiments, and yield a line for each.
-
-        Otherwise they would be shown as results on the set that has taken the place of theirs.
-        """
+    def _set_runs_aside(self, suffix: str) -> Iterator[str]:
+        """Rename the folders of runs and experiments, and yield a line for each."""
         for folder in (self.file(names.RUNS), self.file(names.BENCH)):
             if folder.is_dir():
                 aside = folder.rename(_free(folder.with_name(f"{folder.name}-{suffix}")))
@@ -482,6 +487,8 @@ class Draft(GoldFolder):
     """A set that is being written. At the end of its block it is put in place, or thrown away unless it is finished."""
 
     finished: Manifest | None = None
+    set_aside: Sequence[str] = ()
+    """A line for each folder of results on the earlier set that was renamed."""
 
     def write_gold(self, gold: GoldContents) -> None:
         """Write the gold set and its copies for other tools, and the queries without an answer if there are any."""

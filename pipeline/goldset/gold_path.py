@@ -232,6 +232,15 @@ def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> di
     return {doc_id: text for doc_id, text in each_document(path) if wanted is None or doc_id in wanted}
 
 
+def document_ids(path: Path) -> Iterator[str]:
+    """Yield the id of each document, one by one if ``path`` has a BEIR corpus; nothing if it has none."""
+    corpus = _beside(path, BEIR_CORPUS)
+    if corpus is None:
+        yield from _strings(_dataset(path), "corpus")
+    else:
+        yield from (doc_id for doc_id, _, _ in _texts(corpus))
+
+
 def each_document(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the id and the text of each document, one by one if ``path`` has a BEIR corpus; nothing if it has none."""
     found = _beside(path, BEIR_CORPUS)

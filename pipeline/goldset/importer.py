@@ -12,7 +12,7 @@ import importlib.metadata
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,11 +58,16 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A finished import: the manifest, what each grade became, and how many ids had to be changed."""
+    """A finished import.
+
+    ``grades`` tells what each grade became, ``renamed`` how many ids had to be changed, ``set_aside`` which results on
+    the set before are elsewhere now.
+    """
 
     manifest: Manifest
     grades: Mapping[str, str]
     renamed: int
+    set_aside: Sequence[str]
 
 
 def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Imported:
@@ -126,9 +131,8 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
             packages={"pydantic": importlib.metadata.version("pydantic")},
         )
         place.finish(manifest)
-    return Imported(
-        GoldFolder(out).manifest(), imported.grades, sum(len(names.renamed) for _, names in _named(work.reading))
-    )
+    renamed = sum(len(names.renamed) for _, names in _named(work.reading))
+    return Imported(GoldFolder(out).manifest(), imported.grades, renamed, place.set_aside)
 
 
 def _settings(collection: Collection, options: Options) -> dict[str, Any]:

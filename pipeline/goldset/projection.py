@@ -22,7 +22,7 @@ from goldbench.pipeline.stages.chunk import check_sizes
 from goldbench.pipeline.stages.project import Cuts, Projection, judged_passage, project
 from goldbench.pipeline.text.title_path import titled
 from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.manifest import Failure, Manifest, StageReport
+from goldbench.schemas.manifest import UNREADABLE, Failure, Manifest, StageReport
 from goldbench.schemas.query import JudgedPassage, Query, Rejection, TextRelevance
 from goldbench.schemas.relevance import RELEVANT, Relevance
 
@@ -52,12 +52,14 @@ class Outcome:
         left_out: Why queries were left out, by query.
         passages_lost: How many relevant passages got no label.
         skipped: A line for each document that could not be cut and gives no chunk.
+        set_aside: A line for each folder of results on an earlier set that was renamed.
     """
 
     manifest: Manifest
     left_out: Mapping[str, str]
     passages_lost: int
     skipped: tuple[str, ...]
+    set_aside: Sequence[str]
 
 
 def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
@@ -162,7 +164,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
         )
         place.finish(manifest)
     lost, skipped = sum(found.lost for _, found in kept), tuple(failure.message for failure in failures)
-    return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped)
+    return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped, place.set_aside)
 
 
 def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
@@ -237,7 +239,7 @@ def _refuse(error: UnreadableDocument) -> None:
 
 def _failure(error: UnreadableDocument) -> Failure:
     message = f"{error.path}: {_problem(error)}"
-    return Failure(stage="chunk", item=str(error.path), kind="unreadable", message=message)
+    return Failure(stage="chunk", item=str(error.path), kind=UNREADABLE, message=message)
 
 
 def _cut(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from goldbench.pipeline.build.first_replies import FAULTS, Trial
-from goldbench.pipeline.build.waves import MAX_CHUNKS_WITHOUT_QUERY, bounded
+from goldbench.pipeline.build.waves import MAX_FAILED_CALLS, bounded
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.grade.gradable_set import Earlier
 from goldbench.pipeline.grade.panel import ESCALATION, Assessors
@@ -91,7 +91,7 @@ class _Asked:
             self.trial.take("" if any(item.judgments for item in results) else fault, failure)
             if not (self.stops and results[0].slot.planted):
                 self.trial.check()
-        if len(self.failures) >= MAX_CHUNKS_WITHOUT_QUERY and not self.judged:
+        if len(self.failures) >= MAX_FAILED_CALLS and not self.judged:
             raise ModelUnavailable(
                 f"each of the first {len(self.failures)} calls failed, the last: {self.failures[-1].message}"
             )

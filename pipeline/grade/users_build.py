@@ -65,9 +65,9 @@ class UsersOrder:
 
     def policy(self) -> ReplacePolicy:
         """Return what decides whether the set may take its folder: the settings, and the queries of the log."""
-        asked = sorted((text, one.text, one.count) for text, one in self.log.queries.items())
+        logged = sorted((text, query.text, query.count) for text, query in self.log.queries.items())
         rules = [sorted(self.names), sorted((self.shares or {}).items())]
-        queries = hashlib.sha256(json.dumps([asked, rules]).encode("utf-8", "surrogatepass")).hexdigest()
+        queries = hashlib.sha256(json.dumps([logged, rules]).encode("utf-8", "surrogatepass")).hexdigest()
         config = self.order.config
         whole = hashlib.sha256(f"{config.fingerprint({})} {queries}".encode()).hexdigest()
         return ReplacePolicy(
@@ -109,7 +109,7 @@ def plan_users(users: UsersOrder) -> tuple[UsersQueries, str]:
 
 
 async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[str], None]) -> UsersBuilt:
-    """Build the set, let a model judge it if that is ordered, and put it in place.
+    """Build the set, let a model judge it if that is ordered, and put it in draft.
 
     Args:
         users: What is to be built.
@@ -137,29 +137,28 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
         for line in passed_over(order.found.ignored, order.found.repeated):
             say(line)
         home = GoldFolder(order.out)
-        with home.replacing(users.policy()) as place:
-            run = _run(order, place, home, progress)
+        with home.replacing(users.policy()) as draft:
+            run = _run(order, draft, home, progress)
             await flow.walk(run, until="chunk")
             _write(run, drawn)
             manifest = _manifest(run, users, drawn)
             if finish is not None:
-                manifest = await finish(place, manifest)
-            if not place.pool.exists():
-                _write_pool(place, manifest, order.config, progress)
+                manifest = await finish(draft, manifest)
+            if not draft.pool.exists():
+                _write_pool(draft, manifest, order.config, progress)
             if order.decisions is not None:
-                manifest = await order.decisions(place, manifest)
-            suffix = home.suffix_for_runs(place) if order.replace else None
-            place.finish(manifest)
-        for line in home.set_runs_aside(suffix) if suffix else ():
+                manifest = await order.decisions(draft, manifest)
+            draft.finish(manifest)
+        for line in draft.set_aside:
             say(line)
     return UsersBuilt(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
 
 
-def _run(order: BuildOrder, place: Draft, home: GoldFolder, progress: Progress) -> Run:
+def _run(order: BuildOrder, draft: Draft, home: GoldFolder, progress: Progress) -> Run:
     return Run(
         config=order.config,
         found=order.found,
-        draft=place,
+        draft=draft,
         progress=progress,
         accept=(lambda _: None) if order.replace else home.check_same_corpus,
         opened=_nobody,
@@ -172,19 +171,20 @@ def _nobody(_: RecordFile[Chunk]) -> AbstractAsyncContextManager[Writing]:
 
 def _write(run: Run, drawn: UsersQueries) -> None:
     """Write a set without a query, and the queries of the log, which wait for a label."""
-    place, config = run.draft, run.config
+    draft = run.draft
+    config = run.config
     language = language_of(run.chunks)
-    place.queries.write([])
-    place.unlabelled.write(
+    draft.queries.write([])
+    draft.unlabelled.write(
         UnlabelledQuery(
-            query_id=query_id(one.text),
-            text=one.text,
+            query_id=query_id(query.text),
+            text=query.text,
             generator=USERS,
             language=language,
-            frequency=one.frequency,
-            traffic=one.traffic,
+            frequency=query.frequency,
+            traffic=query.traffic,
         )
-        for one in drawn.queries
+        for query in drawn.queries
     )
     metadata = {
         "generator": USERS,
@@ -198,8 +198,8 @@ def _write(run: Run, drawn: UsersQueries) -> None:
     if config.documents.no_chunk:
         metadata["chunk"] = "ready chunks, as given"
     corpus = functools.partial(passages, run.chunks, (), config.corpus.title)
-    place.write_gold(GoldContents((), corpus, {}, metadata))
-    place.write_settings(config.shaping())
+    draft.write_gold(GoldContents((), corpus, {}, metadata))
+    draft.write_settings(config.shaping())
 
 
 def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
@@ -228,7 +228,7 @@ def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
     )
 
 
-def _write_pool(place: Draft, manifest: Manifest, config: Config, progress: Progress) -> None:
-    gold = read_gradable(place, manifest)
-    with preparation.pools(config, answers_beside(place.path), (), dry_run=True) as chosen:
-        place.pool.write(waiting_pool(gold, gold.queries, chosen, progress, depth=config.grade.depth))
+def _write_pool(draft: Draft, manifest: Manifest, config: Config, progress: Progress) -> None:
+    gold = read_gradable(draft, manifest)
+    with preparation.pools(config, answers_beside(draft.path), (), dry_run=True) as chosen:
+        draft.pool.write(waiting_pool(gold, gold.queries, chosen, progress, depth=config.grade.depth))

@@ -52,13 +52,13 @@ class Prices(NamedTuple):
 
 def _server(url: str) -> str:
     parts = urlsplit(url)
-    valid = re.fullmatch(r"https?://\S+", url) and _is_host(parts.hostname or "")
+    valid = re.fullmatch(r"https?://\S+", url) and is_host(parts.hostname or "")
     if not valid or parts.port == 0:  # .port: ValueError above 65535
         raise ValueError("not a valid http(s) URL; give one such as http://127.0.0.1:8000/v1")
     return url
 
 
-def _is_host(name: str) -> bool:
+def is_host(name: str) -> bool:
     """Whether this is a name, in whatever script, or an address; a placeholder such as ``{host}`` is neither."""
     with contextlib.suppress(ValueError):
         return bool(ipaddress.ip_address(name))

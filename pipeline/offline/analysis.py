@@ -40,6 +40,8 @@ LONGEST_TEXT = 20_000
 """Characters of a chunk that are read; a table row taken as a chunk may be of any size."""
 LANGUAGE_SAMPLE = 200
 """Texts whose language is detected."""
+COMMON = 0.1
+"""Share of the texts in a script from which on a language counts as one of the corpus: single chunks are misjudged."""
 
 
 class Token(NamedTuple):
@@ -61,7 +63,16 @@ class Analysis:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._languages = _languages(texts[:LANGUAGE_SAMPLE])
+        votes = _languages_by_script(texts[:LANGUAGE_SAMPLE])
+        self._languages = {
+            script: max(counts, key=lambda name: (counts[name], name)) for script, counts in votes.items()
+        }
+        self._common = {
+            language
+            for counts in votes.values()
+            for language, count in counts.items()
+            if count >= COMMON * counts.total()
+        }
         self._lexicon = Lexicon(run for text in texts for run in _runs(text))
         self.pairs: dict[tuple[str, str], int] = {}
         """The number of each form with its stem, from 0, in the order in which `numbers` met them."""
@@ -112,7 +123,7 @@ class Analysis:
 
     def sorted_tokens(self, text: str) -> tuple[list[Token], list[Token]]:
         """Return the words that carry meaning, and the function words, each in order; numbers are in neither list."""
-        stop = stop_words(self.language_of(text))
+        stop = stop_words(self.own_language_of(text))
         content: list[Token] = []
         function: list[Token] = []
         for token in self.tokens(text):
@@ -125,6 +136,11 @@ class Analysis:
     def language_of(self, text: str) -> str | None:
         """Return the language of most texts in this script, None if it is not known."""
         return self._languages.get(script_of(text) or "")
+
+    def own_language_of(self, text: str) -> str | None:
+        """Return the language of a text if it is common in the corpus, else that of most texts in this script."""
+        language = detect_language(text)
+        return language if language in self._common else self.language_of(text)
 
     def _cut(self, offset: int, run: str) -> Iterable[Token]:
         for start, end in self._lexicon.cut(run):
@@ -177,10 +193,10 @@ def _runs(text: str) -> list[str]:
     return [piece.group() for piece in _PIECE.finditer(text) if piece.lastgroup == "run"]
 
 
-def _languages(texts: Iterable[str]) -> dict[str, str]:
+def _languages_by_script(texts: Iterable[str]) -> dict[str, Counter[str]]:
     votes: dict[str, Counter[str]] = defaultdict(Counter)
     for text in texts:
         script, language = script_of(text), detect_language(text)
         if script is not None and language is not None:
             votes[script][language] += 1
-    return {script: max(counts, key=lambda name: (counts[name], name)) for script, counts in votes.items()}
+    return votes

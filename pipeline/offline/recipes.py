@@ -140,7 +140,7 @@ class Recipes:
         own = draws.race("own", subject, max(2, size - strange))
         said = {stem: source.first()[stem] for stem in own}
         known = set(passage.counts())
-        for other in self._neighbours(near, draws):  # the first has enough words unless it is nearly a copy
+        for other in self._neighbours(passage, near, draws):  # the first has enough words unless it is nearly a copy
             missing = strange - (len(said) - len(own))
             if missing <= 0:
                 break
@@ -161,7 +161,7 @@ class Recipes:
             draws: As in `terms`.
             constraints: As in `terms`.
         """
-        language = self._analysis.language_of(passage.text)
+        language = self._analysis.own_language_of(passage.text)
         fitting: dict[tuple[int, int], str] = {}
         for start, end in self._removable(passage):
             text = fitted_sentence(passage.text[start:end], constraints)
@@ -203,10 +203,13 @@ class Recipes:
             if once is not None and 2 * len(part.counts()) <= whole and once(passage.text[start:end])
         }
 
-    def _neighbours(self, near: Neighbourhood, draws: Draws) -> Iterator[Passage]:
-        """Yield the most similar chunks in drawn order, each read when it is needed."""
+    def _neighbours(self, passage: Passage, near: Neighbourhood, draws: Draws) -> Iterator[Passage]:
+        """Yield the most similar chunks in the language of a passage, in drawn order, each read when it is needed."""
+        language = self._analysis.own_language_of(passage.text)
         for chunk_id in draws.race("neighbour", near.weights, NEIGHBOURS):
-            yield Passage.of(chunk_id, self._pool.text_of(chunk_id), self._analysis)
+            text = self._pool.text_of(chunk_id)
+            if self._analysis.own_language_of(text) == language:
+                yield Passage.of(chunk_id, text, self._analysis)
 
     def _phrase(self, said: Mapping[str, Token], passage: Passage, draws: Draws, constraints: Constraints) -> str:
         """Return a query of these words, as many as the constraints allow; empty if they are too few."""
@@ -223,7 +226,7 @@ class Recipes:
             return ""
         ordered = sorted((stem for stem in worded if worded[stem] in chosen), key=lambda stem: said[stem].start)
         content = [worded[stem] for stem in ordered]
-        language = self._analysis.language_of(passage.text)
+        language = self._analysis.own_language_of(passage.text)
         return " ".join(_connected(content, passage.function_ratio, query_words(language), draws, constraints))
 
 

@@ -28,7 +28,7 @@ def funnel(manifest: Manifest) -> list[tuple[str, str, str]]:
     """Return what each stage kept, and which rules rejected the rest: a row with its name, count and reasons each."""
     load, select, generate, check = (_stage(manifest, name) for name in ("load", "select", "generate", "check"))
     return counted(
-        ("documents", load.written, f"{load.failed:,} unreadable, skipped" if load.failed else ""),
+        ("documents", load.written, f"− unreadable {load.failed:,}" if load.failed else ""),
         ("chunks", select.read, ""),
         ("eligible", select.written, _reasons(select)),
         ("drawn", generate.read - generate.unused, f"{generate.unused:,} more in reserve"),
@@ -105,11 +105,12 @@ FEWEST_FOR_REACH = 10
 MORE = Message("Add documents, or ask for smaller chunks ({chunk_size=}) or more queries per chunk ({per_chunk=}).")
 
 
-def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Iterator[str]:
+def shortfall(manifest: Manifest, failures: Sequence[Failure], *, limit: str | None, target_met: bool) -> Iterator[str]:
     """Yield a line for each reason why the set is smaller than asked for.
 
     Args:
         manifest: The record of the build.
+        failures: Those of its failures that were not told before.
         limit: The cap that stopped the build, or None.
         target_met: Whether the set has as many queries as asked for.
     """
@@ -141,9 +142,9 @@ def shortfall(manifest: Manifest, *, limit: str | None, target_met: bool) -> Ite
             advice = "the cap stopped the run before they were written"
         yield f"Too few of a kind: {counts}; {advice}."
     yield from _levels(manifest, limit)
-    if manifest.failures:
-        yield f"{amount(len(manifest.failures), 'failure')}, listed in {MANIFEST}:"
-        yield from messages(manifest.failures)
+    if failures:
+        yield f"{amount(len(failures), 'failure')}, listed in {MANIFEST}:"
+        yield from messages(failures)
 
 
 def unreached(count: int, total: int) -> Iterator[str]:

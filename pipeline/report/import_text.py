@@ -26,5 +26,6 @@ def remarks(imported: Imported) -> Iterator[str]:
         if stage.left_out:
             parts = ", ".join(f"{rule} {count:,}" for rule, count in stage.left_out.items())
             yield f"{stage.stage}: parts of those kept left out: {parts}."
+    yield from imported.set_aside
     if imported.renamed:
         yield f"{amount(imported.renamed, 'id')} changed, because a TREC file cannot hold them; {RENAMED} lists them."

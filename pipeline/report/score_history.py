@@ -35,7 +35,7 @@ def notes(now: HistoryEntry, earlier: Sequence[HistoryEntry]) -> Iterator[str]:
     """Yield a line for each reason, other than the system itself, why a score may have changed."""
     last = earlier[-1].gold if earlier else now.gold
     if last.content_sha256 != now.gold.content_sha256:
-        yield f"measured on {_content(now.gold)}; the last entry was measured on {_content(last)}"
+        yield f"the set differs from that of the last entry: {_content(now.gold)} instead of {_content(last)}"
     if earlier and earlier[-1].gold.sha256 != now.gold.sha256:
         yield "the judgments differ from those of the last entry; they may be the reason for a change"
     elif earlier and earlier[0].gold.sha256 != now.gold.sha256:
@@ -45,7 +45,7 @@ def notes(now: HistoryEntry, earlier: Sequence[HistoryEntry]) -> Iterator[str]:
 
 
 def _content(gold: GoldReference) -> str:
-    return f"content {gold.content_sha256[:12]} of the set" if gold.content_sha256 else "judgments of no set"
+    return f"content digest {gold.content_sha256[:12]}" if gold.content_sha256 else "judgments that belong to no set"
 
 
 def _change(score: Score, before: float | None) -> str:

@@ -78,17 +78,17 @@ class Trust:
                 title(section).capitalize(),
                 [
                     Row(
-                        name=title(one.name),
-                        value="absent" if one.state is State.ABSENT else said(one),
-                        good=one.threshold or "",
-                        state=one.state.value,
-                        meaning=one.meaning,
-                        made_of="; ".join(f"{title(key)} {shown(value)}" for key, value in one.values.items()),
+                        name=title(figure.name),
+                        value="absent" if figure.state is State.ABSENT else said(figure),
+                        good=figure.threshold or "",
+                        state=figure.state.value,
+                        meaning=figure.meaning,
+                        made_of="; ".join(f"{title(key)} {shown(value)}" for key, value in figure.values.items()),
                     )
-                    for one in rows
+                    for figure in rows
                 ],
             )
-            for section, rows in groupby(figures, key=lambda one: one.section)
+            for section, rows in groupby(figures, key=lambda figure: figure.section)
         ]
 
     @property
@@ -117,16 +117,16 @@ class Trust:
 def facts(card: Scorecard) -> Iterator[Fact]:
     """Yield the facts that say how far the scores of a card can be trusted."""
     level, count, measure = card.gold.evidence_level, card.gold.queries, card.measures[0]
-    said = {SMOKE: "simulated queries or those of a tiny model", "users": "users' queries", None: "not stated"}
+    writers = {SMOKE: "simulated queries or those of a tiny model", "users": "users' queries", None: "not stated"}
     doubt = "The queries are simulated or written by a tiny model: nothing follows from them about these systems"
-    yield Fact("evidence", said.get(level, level or ""), doubt if level == SMOKE else "")
+    yield Fact("evidence", writers.get(level, level or ""), doubt if level == SMOKE else "")
     doubt = f"Only {queries(count)}: small differences cannot be seen" if count < FEW_QUERIES else ""
     yield Fact("judged queries", f"{count:,}", doubt)
     holes = max(1 - share for system in card.systems for share in system.judged.values())
     yield Fact("of top results unjudged, at most", f"{holes:.0%}")  # the card's own warnings say when it is too much
-    seen = [one.detectable for one in card.comparisons if one.measure == measure and one.detectable]
-    if seen:
-        least = median(seen)
+    detectable = [pair.detectable for pair in card.comparisons if pair.measure == measure and pair.detectable]
+    if detectable:
+        least = median(detectable)
         doubt = f"Only differences of about {least:.3f} of {measure} or more can be seen" if least > WIDE else ""
         yield Fact(f"detectable difference of {measure}", f"{least:.3f}", doubt)
     missing = max(system.counts.missing for system in card.systems)
@@ -134,10 +134,10 @@ def facts(card: Scorecard) -> Iterator[Fact]:
         yield Fact("missing queries", f"{missing:,}", f"Up to {queries(missing)} missing from a run")
 
 
-def _shown(found: Estimate) -> str:
-    if found.value is None:
-        return f"absent: {found.reason}"
-    return with_interval(found.value, found.low, found.high, places=3)
+def _shown(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return f"absent: {estimate.reason}"
+    return with_interval(estimate.value, estimate.low, estimate.high, places=3)
 
 
 def _cell(pairs: int, row: int) -> Cell:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from goldbench.pipeline.errors import InputError, Message, Parameter, UnknownMeasure, UsageError
 from goldbench.pipeline.measures.names import parse_measure
 from goldbench.pipeline.measures.statistics.regression import Check, Drop, check_drops, check_minimums
-from goldbench.pipeline.score.common_queries import told
+from goldbench.pipeline.score.common_queries import coverage_line
 
 if TYPE_CHECKING:
     from goldbench.pipeline.measures.names import Measure
@@ -194,7 +194,7 @@ def differences(baseline: Baseline, gold: Gold, result: Result) -> Iterator[str]
         result: The run as it is now.
     """
     if baseline.gold.content_sha256 not in {None, gold.content_sha256()}:
-        yield told(baseline, gold)
+        yield coverage_line(baseline, gold)
     else:
         if baseline.gold.sha256 != gold.fingerprint():
             yield "the judgments have changed since the baseline, so a fall may come from them"

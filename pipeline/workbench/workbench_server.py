@@ -24,7 +24,7 @@ from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewa
 from goldbench.pipeline.review.server import PATIENCE_S, Place, listening
 from goldbench.pipeline.review.state import State, fold
 from goldbench.pipeline.review.team import Team
-from goldbench.pipeline.score.common_queries import outdated_among
+from goldbench.pipeline.score.common_queries import outdated_lines
 from goldbench.pipeline.score.runs import Gold, load_gold
 from goldbench.pipeline.text.display import shell_command
 from goldbench.pipeline.workbench.acts import Recorder
@@ -59,7 +59,7 @@ def load_table(gold: Gold, wanted: Wanted, state: Callable[[], State], material:
         material: The set.
     """
     runs, problems = held_runs(gold, run_paths(material.folder, wanted.runs), wanted.measures)
-    problems += outdated_among(gold, ((run.name, run.documents()) for run in runs))
+    problems += outdated_lines(gold, ((run.name, run.documents()) for run in runs))
     earlier = earlier_version(wanted.against, material.folder) if wanted.against else None
     return SetTable(material, gold, Systems(runs, wanted.measures, wanted.k, problems, earlier), state)
 

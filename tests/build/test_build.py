@@ -156,7 +156,7 @@ def test_running_again_pays_for_nothing_and_changes_nothing(
 
 def test_every_chunk_and_every_quote_is_what_the_document_says(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldbench("build", "docs", "--out", "run", "--chunk-size", 200).returncode in {0, 3}
+    assert goldbench("build", "docs", "--out", "run", "--chunk-size", 200).returncode == 3
     documents = {row["doc_id"]: row["text"] for row in lines(tmp_path / "run" / "0-documents.jsonl")}
     for row in lines(tmp_path / "run" / "1-chunks.jsonl"):
         span = row["span"]
@@ -215,7 +215,7 @@ def test_one_bad_file_is_skipped_and_named_and_strict_makes_it_fatal(goldbench: 
     (tmp_path / "docs" / "broken.pdf").write_bytes(b"%PDF-1.7 nothing more")
     done = goldbench("build", "docs", "--out", "run", "--queries", 8)
     assert done.returncode == 3
-    assert "broken.pdf" in done.stderr
+    assert (done.stdout + done.stderr).count("broken.pdf") == 1
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
     assert [failure["stage"] for failure in manifest["failures"]] == ["load"]
     strict = goldbench("build", "docs", "--out", "strict", "--queries", 8, "--strict")
@@ -293,7 +293,7 @@ def test_other_documents_do_not_replace_a_run_unless_told_to(goldbench: Goldbenc
 def test_words_one_query_needs_are_not_held_out_for_another(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     done = goldbench("build", "docs", "--out", "run", "--offline-recipe", "mixed", "--per-chunk", 3)
-    assert done.returncode in {0, 3}, done.stderr
+    assert done.returncode == 0, done.stderr
     rows = lines(tmp_path / "run" / "3-queries.jsonl")
     masks = [(m["doc_id"], m["start"], m["end"]) for row in rows for m in row.get("masked", ())]  # type: ignore[attr-defined]
     for row in rows:

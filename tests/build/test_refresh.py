@@ -193,7 +193,7 @@ def test_a_graded_set_keeps_its_grades_and_what_nobody_judged_is_graded_afterwar
     linked(tmp_path / "docs", 10)
     assert goldbench(*built(model_server, 6)).returncode == 0
     judge = ("grade", "run", "--model", "m", *served(model_server), "--force")
-    assert goldbench(*judge).returncode in {0, 3}  # the judge of the test server does not know these passages
+    assert goldbench(*judge).returncode == 3  # the judge of the test server does not know these passages
     before = len(lines(tmp_path / "run" / "4-judgments.jsonl"))
     appended(tmp_path / "docs", 3)
     model_server.reset()
@@ -205,7 +205,7 @@ def test_a_graded_set_keeps_its_grades_and_what_nobody_judged_is_graded_afterwar
     checked = goldbench("validate", "run")
     assert checked.returncode == 0, checked.stdout + checked.stderr
     model_server.reset()
-    assert goldbench(*judge).returncode in {0, 3}
+    assert goldbench(*judge).returncode == 3
     assert goldbench("validate", "run").returncode == 0
 
 

@@ -158,8 +158,12 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine" / "thesis.txt").write_text("x")
     with pytest.raises(OutputError, match="not a goldbench run"):
         bring("beir", other, tmp_path / "mine")
-    bring("beir", other, tmp_path / "out", replace=True)
+    (tmp_path / "out" / "runs").mkdir()
+    imported = bring("beir", other, tmp_path / "out", replace=True)
     assert dataset(tmp_path / "out")["relevant_docs"] == {"q1": ["d3"]}
+    (runs,) = (tmp_path / "out").glob("runs*")
+    assert runs.name != "runs", "results on the earlier queries are no results on these"
+    assert [str(runs) in line for line in imported.set_aside] == [True]
 
 
 BROKEN: list[tuple[str, str, str]] = [

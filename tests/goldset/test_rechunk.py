@@ -80,6 +80,22 @@ def test_labels_follow_the_evidence_and_come_back_as_they_were(
         assert was[key] == now[key]
 
 
+def test_results_on_an_earlier_chunking_are_set_aside(goldbench: Goldbench, run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write_rechunked(run, other, size=400, overlap=40)
+    for folder in ("runs", "bench"):
+        (other / folder).mkdir()
+    done = goldbench("rechunk", run, "--chunk-size", 500, "--out", "other", "--replace", "--yes")
+    assert done.returncode == 0, done.stderr
+    folders = sorted(path.name for path in other.iterdir() if path.name.startswith(("runs", "bench")))
+    assert len(folders) == 2
+    for folder in folders:
+        assert folder not in {"runs", "bench"}
+        assert f"other/{folder}" in done.stderr
+    write_rechunked(run, other, size=500, overlap=50, replace=True)
+    assert sorted(path.name for path in other.iterdir() if path.name.startswith(("runs", "bench"))) == folders
+
+
 def test_words_held_out_of_the_corpus_stay_out(run: Path, tmp_path: Path) -> None:
     write_rechunked(run, tmp_path / "other", size=400, overlap=40)
     masked = [m["quote"] for query in lines(tmp_path / "other" / "3-queries.jsonl") for m in query.get("masked", ())]

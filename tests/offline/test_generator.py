@@ -105,6 +105,28 @@ def test_a_rewrite_is_another_wording_and_remembers_the_first() -> None:
         assert other.first_text == candidate.text
 
 
+def test_a_query_takes_words_only_from_texts_in_the_language_of_its_passage() -> None:
+    german = [
+        f"Techniker prüfen die Pumpe K-{number} jede Woche und reinigen den Filter F-{number} vor dem ersten Frost. "
+        f"Danach schmieren sie das Ventil V-{number} und notieren den Druck der Anlage im Buch der Station."
+        for number in range(4)
+    ]
+    english = [
+        f"Technicians inspect the pump K-{number} every week and clean the filter F-{number} before the first frost. "
+        f"Afterwards they grease the valve V-{number} and note the pressure of the plant in the book of the station."
+        for number in range(8)
+    ]
+    chunks = [chunk(text, str(number)) for number, text in enumerate([*german, *english])]
+    foreign = {"the", "what", "how", "is", *words(" ".join(english).lower())} - {"in", *words(" ".join(german).lower())}
+    for seed in range(3):
+        generator = fitted(chunks, seed=seed)
+        for asked in chunks[:4]:
+            (candidate,) = proposed(generator, asked).candidates
+            other = asyncio.run(generator.rewrite(brief(asked), candidate, "It copies its text."))
+            texts = [candidate.text] if other is None else [candidate.text, other.text]
+            assert not foreign & set(words(" ".join(texts))), texts
+
+
 def test_several_queries_of_one_chunk_differ() -> None:
     chunks = manual(20)
     generator = fitted(chunks)

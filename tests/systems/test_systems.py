@@ -326,6 +326,14 @@ def test_a_kind_that_needs_a_description_is_known(kind: str) -> None:
         resolve([kind])
 
 
+@pytest.mark.parametrize(
+    "address", ["elasticsearch://{host}", "opensearch+https://{host}:9200", "http://{host}/search"]
+)
+def test_an_address_whose_host_is_a_placeholder_is_refused(address: str) -> None:
+    with pytest.raises(ConfigError):
+        resolve([address])
+
+
 def test_an_unknown_parameter_lists_those_that_there_are() -> None:
     with pytest.raises(ConfigError, match=r"unknown parameter index \(parameters: analyzer, language, tokens, k1, b\)"):
         resolve(["bm25"], overrides=["index=hnsw"])

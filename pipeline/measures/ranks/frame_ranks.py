@@ -239,9 +239,9 @@ def _before(
     starts, chosen = np.unique(first[tied], return_index=True)
     groups = [order[start : start + size] for start, size in zip(starts, equal[tied][chosen], strict=True)]
     ids = iter(rows.docs.gather(np.concatenate(groups)).to_list())
-    place: dict[int, int] = {}
+    tie_ranks: dict[int, int] = {}
     for group in groups:
         row_of = dict(zip(islice(ids, len(group)), group.tolist(), strict=True))
-        place.update((row_of[doc_id], rank) for rank, doc_id in enumerate(in_tie_order(row_of)))
-    before[tied] = [place[row] for row in rows.at[tied].tolist()]
+        tie_ranks.update((row_of[doc_id], rank) for rank, doc_id in enumerate(in_tie_order(row_of)))
+    before[tied] = [tie_ranks[row] for row in rows.at[tied].tolist()]
     return before

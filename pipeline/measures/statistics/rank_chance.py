@@ -34,23 +34,23 @@ class Moments:
     covariance: Floats
     freedom: float
 
-    def spread(self, one: int, other: int) -> float:
+    def spread(self, first: int, second: int) -> float:
         """Return the standard error of the difference of two systems."""
         table = self.covariance
-        return sqrt(max(0.0, table[one][one] + table[other][other] - 2 * table[one][other]))
+        return sqrt(max(0.0, table[first][first] + table[second][second] - 2 * table[first][second]))
 
-    def deviation(self, one: int, other: int, queries: int) -> float:
+    def deviation(self, first: int, second: int, queries: int) -> float:
         """Return the standard deviation of the differences of two systems by query, without the query that was added.
 
         Args:
-            one: The place of a system.
-            other: That of another one.
+            first: The position of a system.
+            second: That of another system.
             queries: Number of queries, without the one that `moments_of` added.
         """
         if queries < 2:
             return 0.0
-        squares = self.spread(one, other) ** 2 * queries * (queries + 1)
-        own = squares - (queries + 1) / queries * (self.means[one] - self.means[other]) ** 2
+        squares = self.spread(first, second) ** 2 * queries * (queries + 1)
+        own = squares - (queries + 1) / queries * (self.means[first] - self.means[second]) ** 2
         return sqrt(max(0.0, own) / (queries - 1))
 
 
@@ -131,7 +131,7 @@ def _wrong_pairs(drawn: Floats, means: Floats) -> Floats:
         means: The observed means in ascending order, shape (K,).
     """
     wrong = np.zeros(len(drawn))
-    for place in range(1, len(means)):
-        tied = means[:place] == means[place]
-        wrong += ((drawn[:, :place] > drawn[:, [place]]) | tied).sum(axis=1)
+    for system in range(1, len(means)):
+        tied = means[:system] == means[system]
+        wrong += ((drawn[:, :system] > drawn[:, [system]]) | tied).sum(axis=1)
     return wrong
