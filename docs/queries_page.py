@@ -86,10 +86,6 @@ RULES = {
         "Other shares",
     ),
     "kind-quota": ("A query of a kind of which there are enough", "A model that writes the kind asked for"),
-    "kind-dropped": (
-        "A query of a kind that was left out, because too few of its queries were accepted",
-        "Another model",
-    ),
     "surplus": ("A query after the number asked for was reached", ""),
     "critic-grounded": ("A query that the critic `grounded` gave fewer than 4 of 5 points", ""),
     "critic-stand-alone": ("The same by the critic `stand-alone`", ""),
@@ -197,12 +193,14 @@ judges; the query is kept if all grades are below 2, else rejected (`answered`).
 without a model; `originals` in `dataset.json` names what it was made from. |
 
 The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model of 0.3 billion
-parameters or more writes these kinds, except `noisy`. A kind is left out, with one line, and its share goes
-to the others: if nobody writes it, if its first five replies are useless, if fewer than 10 % of its first 20 proposals
-or more are accepted, or if nothing in the documents can be asked about in this way. Critics do not judge these kinds.
-Simulated queries and those of a model that is asked in short have the kind that their words tell, so that
-only the number of `noisy` queries and that of all others are exact there. The kinds are written one after another; with
-`--batch` that takes several batches.
+parameters or more writes these kinds, except `noisy`. Critics do not judge these kinds. Simulated queries and those of
+a model that is asked in short have the kind that their words tell, so that only the number of `noisy` queries and that
+of all others are exact there.
+
+All kinds are written in turn, those about one passage first, so that none of them waits for another one; with `--batch`
+each batch holds all kinds. A kind is left out, with one line, and what it lacks goes to the others: if nobody writes
+it, if none of its first six proposals is accepted, if fewer than 10 % of its first 20 or more are, or if nothing in the
+documents can be asked about in this way. What was accepted of it before stays in the set.
 
 The text of a conversation is its last question; `history` and `standalone` in `dataset.json` hold the earlier turns and
 the form that stands alone.

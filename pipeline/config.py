@@ -183,14 +183,14 @@ STYLES: dict[QueryStyle, float] = {
 
 
 SHARED = (
-    QueryKind.MULTI_HOP,
-    QueryKind.CROSS_COMPARISON,
     QueryKind.TEMPORAL,
     QueryKind.CONVERSATIONAL,
+    QueryKind.MULTI_HOP,
+    QueryKind.CROSS_COMPARISON,
     QueryKind.UNANSWERABLE,
     QueryKind.NOISY,
 )
-"""The kinds beyond one passage, in the order in which they are written; naming one makes the shares exact."""
+"""The kinds beyond one passage, the simplest first; naming one makes the shares exact."""
 
 
 class MultiHop(Record):

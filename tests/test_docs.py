@@ -160,7 +160,7 @@ def test_the_reference_explains_every_rule_of_a_build() -> None:
         "surplus",
         "difficulty",
     }
-    of_kinds = {"one-passage-enough", "answered", "moment", "history", "self-contained", "kind-quota", "kind-dropped"}
+    of_kinds = {"one-passage-enough", "answered", "moment", "history", "self-contained", "kind-quota"}
     critics = {f"critic-{critic.value}" for critic in Critic}
     assert set(EXPLAINED) == {
         *dict(RULES),

@@ -1,17 +1,20 @@
-"""What a drawing gives: candidates on their way, the queries, rejections and failures they end as."""
+"""Tasks, candidates on their way, and the queries, rejections and failures that they end as."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 
+from goldbench.pipeline.config import KINDS
 from goldbench.pipeline.errors import CallFailed, LimitReached
 from goldbench.pipeline.goldset.file_names import OWN
 from goldbench.pipeline.ports import Brief
-from goldbench.pipeline.stages.check import Finding
+from goldbench.pipeline.stages.check import CheckContext, Finding, joined_context
 from goldbench.pipeline.text.scripts import is_spaceless
+from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.judgment import Judgment
 from goldbench.schemas.manifest import Failure
-from goldbench.schemas.query import Candidate, Query, Rejection
+from goldbench.schemas.query import Candidate, Level, Query, QueryKind, Rejection
 
 LIMIT = "limit"
 """The kind of a failure whose call was not made because a cap was reached."""
@@ -20,35 +23,68 @@ STAND_IN_CHARACTERS = 60
 """The length of a stand-in for a query in a dry run, about a dozen English words."""
 
 
-@dataclass(slots=True)
-class Outcome:
-    """One candidate on its way; without a finding it has passed the checks that look at it alone.
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One request for queries: what is asked for, and the passages with their positions, the source first.
 
-    ``planned`` marks a stand-in of a dry run: no model was asked for it, and it counts as an accepted query.
-    ``first_finding`` is the rule that the proposed wording broke, if a rewrite was asked for.
+    ``moment`` is the date or the version that the passage is about.
     """
 
-    position: int
     brief: Brief
+    chunks: tuple[Chunk, ...]
+    positions: tuple[int, ...]
+    moment: str = ""
+
+    @property
+    def kind(self) -> QueryKind:
+        """The kind that is asked for."""
+        return self.brief.assignment.kind
+
+    def asking_for(self, kind: QueryKind, level: Level | None = None) -> Task:
+        """Return the task with another kind and level of difficulty."""
+        assignment = self.brief.assignment.model_copy(update={"kind": kind})
+        return replace(self, brief=replace(self.brief, assignment=assignment, level=level))
+
+    def context(self, candidate: Candidate) -> CheckContext:
+        """Return what a candidate is compared with: its passage, or all that it needs."""
+        if self.kind in KINDS:
+            return CheckContext.of(self.chunks[0], candidate, self.brief)
+        # nothing answers it: the passages beside the source were shown for their likeness only
+        chunks = self.chunks[:1] if self.kind is QueryKind.UNANSWERABLE else self.chunks
+        return joined_context(chunks, self.brief)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A candidate on its way; without a finding it has passed the checks that look at it alone.
+
+    ``planned`` marks a stand-in of a dry run: no model was asked for it, and it counts as an accepted query.
+    ``first_finding`` is the rule that the proposed wording broke, if a rewrite was asked for. ``judgments`` show that
+    nothing answers the query.
+    """
+
+    task: Task
     proposed: Candidate
     candidate: Candidate
     finding: Finding | None = None
     failure: Failure | None = None
     planned: bool = False
     first_finding: Finding | None = None
+    judgments: tuple[Judgment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkResult:
-    """The candidates of one chunk, and what ended the asking: a reason for no more, a failed call, or a cap."""
+class TaskResult:
+    """The candidates of a task, and what ended it: a reason for no query, or a call that failed or was not made."""
 
+    task: Task
     outcomes: list[Outcome] = field(default_factory=list)
-    end: Rejection | Failure | LimitReached | None = None
+    end: Rejection | Failure | None = None
 
 
 @dataclass(slots=True)
 class Drawn:
-    """The results of all chunks drawn, in drawing order; ``planned`` counts the stand-ins of a dry run."""
+    """The results of all tasks, in drawing order; ``planned`` counts the stand-ins of a dry run."""
 
     candidates: list[Candidate] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
@@ -59,15 +95,13 @@ class Drawn:
     judgments: list[Judgment] = field(default_factory=list)
     """What shows that nothing answers them."""
     rejections: list[Rejection] = field(default_factory=list)
-    reserve: list[Outcome] = field(default_factory=list)
-    """Candidates whose first wording may still fill the set: it copies, and no rewrite of it can be used."""
     failures: list[Failure] = field(default_factory=list)
     chunks_drawn: int = 0
     chunks_with_candidates: int = 0
     chunks_skipped: int = 0
     chunks_failed: int = 0
     groups_drawn: int = 0
-    """Groups of chunks that were asked about together, beside ``chunks_drawn``; the counts above hold both."""
+    """Tasks beyond one passage, and noisy forms, beside ``chunks_drawn``; the other counts hold both."""
     limit: str | None = None
     planned: int = 0
 
@@ -94,7 +128,12 @@ class Standing:
     @property
     def written(self) -> int:
         """How many of them were written from the documents; those of the owner of the set come on top."""
-        return sum(query.generator != OWN for query in self.every)
+        return self.kinds.total()
+
+    @property
+    def kinds(self) -> Counter[QueryKind | None]:
+        """How many of these there are by kind."""
+        return Counter(query.kind for query in self.every if query.generator != OWN)
 
     def joined(self, drawn: Drawn) -> Drawn:
         """Put the queries before those that were drawn, each with a candidate, and return these."""

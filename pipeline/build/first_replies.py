@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from goldbench.pipeline.build.drawn_queries import LIMIT, Outcome, TaskResult
 from goldbench.pipeline.errors import Message, ModelUnfit
-from goldbench.pipeline.stages.check import Finding
 from goldbench.pipeline.text.display import shell_command
-from goldbench.schemas.corpus import Chunk
 from goldbench.schemas.manifest import Failure
-from goldbench.schemas.query import Candidate
+from goldbench.schemas.query import Rejection
 
 MOST_USELESS = 5
 """Give a model up after this many useless replies with no useful one among them."""
+MAX_FAILED_CALLS = 50
+"""Stop after this many failed calls with no success among them."""
 _MOST_OPEN = 10
 """Replies that say nothing about the model, such as a reason why no query can be written, until it counts as fit."""
 
@@ -66,6 +66,22 @@ class Trial:
             self._faults[fault] += 1
         self.passed = self.passed or fault == "" or self._open >= _MOST_OPEN
 
+    def take_result(self, result: TaskResult, generator: str) -> None:
+        """Take in what became of a task about one passage; a query of another generator says nothing about the model.
+
+        Raises:
+            ModelUnfit: The replies so far were useless.
+        """
+        outcomes = [item for item in result.outcomes if item.planned or item.proposed.generator == generator]
+        if outcomes:
+            faults = [fault_of(item) for item in outcomes]
+            self.take(faults[0] if all(faults) else "")
+        elif result.outcomes or isinstance(result.end, Rejection):
+            self.take(None)
+        elif isinstance(result.end, Failure) and result.end.kind != LIMIT:
+            self.take(FAULTS.get(result.end.kind), result.end)
+        self.check()
+
     def check(self) -> None:
         """Refuse to ask further.
 
@@ -94,22 +110,18 @@ class Trial:
         return ModelUnfit(Message("{}; {}; {}", problem, self.advice, stored))
 
 
-def fault_of(finding: Finding | None, candidates: Sequence[Candidate], chunk: Chunk) -> str:
-    """Return what makes a proposed query useless, empty for nothing; a query that breaks a strict rule is of use.
-
-    Args:
-        finding: The rule that the last wording breaks, or None.
-        candidates: The wordings of the query.
-        chunk: The chunk that it was written from.
-    """
+def fault_of(outcome: Outcome) -> str:
+    """Return what makes a proposed query useless, empty for nothing; a query that breaks a strict rule is of use."""
+    finding = outcome.finding
     if finding is None:
         return ""
     if finding.filter in USELESS:
         return USELESS[finding.filter]
-    if not any(candidate.evidence for candidate in candidates):
+    wordings = outcome.proposed, outcome.candidate
+    if not any(candidate.evidence for candidate in wordings):
         return "gives evidence that is not in the passage"
-    passage = _plain(chunk.text)
-    return "copies the passage" if all(_plain(candidate.text) in passage for candidate in candidates) else ""
+    passage = _plain(outcome.task.chunks[0].text)
+    return "copies the passage" if all(_plain(candidate.text) in passage for candidate in wordings) else ""
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""How many queries of each level of difficulty are wanted and there; candidates beyond that are set aside."""
+"""Shares of difficulty: which level is asked for, which one a candidate has, and what was reached."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from goldbench.pipeline.build.drawn_queries import Drawn, Outcome, rejection
-from goldbench.pipeline.build.kind_counts import too_few
+from goldbench.pipeline.build.drawn_queries import Outcome, Task
+from goldbench.pipeline.build.quotas import Quotas, missing_beside
 from goldbench.pipeline.build.rank_meter import RankMeter
 from goldbench.pipeline.config import Generation, Generator, OfflineRecipe
 from goldbench.pipeline.errors import Message
 from goldbench.pipeline.stages.check import Finding
 from goldbench.pipeline.stages.difficulty import overlap_complaint
-from goldbench.pipeline.stages.generate import allotted, quotas
+from goldbench.pipeline.stages.generate import quotas
 from goldbench.schemas.manifest import LevelCount, LevelSelection
-from goldbench.schemas.query import Level, Query
+from goldbench.schemas.query import Difficulty, Level, Query
 
 DIFFICULTY = "difficulty"
-"""The rule by which a candidate is set aside that no share of difficulty needs."""
+"""The rule by which a candidate is left out that no share of difficulty needs."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LevelShares:
-    """What is asked for about single passages, so that each level of difficulty gets its number.
-
-    A candidate whose level has its number is set aside, and taken back if the others cannot be filled.
+    """Says how hard queries should be, so that each level of difficulty gets its number.
 
     Args:
         shares: Share of each level, 0 or more, not all 0.
@@ -38,39 +36,29 @@ class LevelShares:
     seed: int
     meter: RankMeter
     steers: bool = True
-    given_up: dict[Level, str] = field(default_factory=dict)
-    aside: list[Outcome] = field(default_factory=list)
-    set_aside: int = 0
-    """How many candidates were left out of the set because of their level."""
-    _total: int = 0
-    _room: dict[Level, int] = field(default_factory=dict)
-    _open: bool = False
-    _tries: Counter[Level] = field(default_factory=Counter)
-    _kept_as_asked: Counter[Level] = field(default_factory=Counter)
+    takes_all: bool = False
+    """Whether every level is accepted, because no more is asked for."""
+    _total: int = field(default=0, init=False)
+    _rejected: int = field(default=0, init=False)
+    _quotas: Quotas[Level] = field(init=False)
 
-    def begin(self, total: int, count: int, there: Iterable[Level] = ()) -> None:
-        """Set what is wanted of the queries about single passages.
+    def begin(self, count: int, existing: Counter[Level]) -> None:
+        """Set how many queries of each level are wanted.
 
         Args:
-            total: Queries that the shares are of.
-            count: Those of them that are about single passages.
-            there: The levels of the others.
+            count: How many queries are to be drawn.
+            existing: How many of each level there are besides.
         """
-        self._total = total
-        wanted, known = quotas(self.shares, total), Counter(there)
-        lacking = {level: number - known[level] for level, number in wanted.items() if number > known[level]}
-        self._room = quotas(lacking or wanted, count)
+        self._total = count + existing.total()
+        missing = missing_beside(existing, quotas(self.shares, self._total), count=count)
+        # a level is often missed by a model that can reach it, so six tries say little
+        self._quotas = Quotas(self.shares, missing, gives_up_early=False)
 
-    def asked(self, chunk_ids: Sequence[str]) -> dict[str, Level]:
+    def request(self, chunk_ids: Sequence[str]) -> dict[str, Level]:
         """Return the level to ask for about each chunk, by its id; none if nothing is steered any more."""
-        missing = {level: room for level, room in self._room.items() if room > 0 and level not in self.given_up}
-        if self._open or not missing or not self.steers:
+        if self.takes_all or not self.steers:
             return {}
-        return dict(zip(chunk_ids, allotted(chunk_ids, missing, seed=self.seed), strict=True))
-
-    def level(self, outcome: Outcome) -> Level:
-        """Return the measured level of a candidate."""
-        return self.meter.measure(outcome.candidate.text, (outcome.position,)).level
+        return self._quotas.request(Level, chunk_ids, seed=self.seed)
 
     def complaint(self, outcome: Outcome, share: float | None) -> str | None:
         """Return why a candidate should be put into other words, None if it should not.
@@ -79,62 +67,48 @@ class LevelShares:
             outcome: The candidate.
             share: Its overlap with its passage, 0 to 1.
         """
-        asked, order = outcome.brief.level, list(Level)
-        if asked is None or order.index(self.level(outcome)) >= order.index(asked):
+        requested = outcome.task.brief.level
+        order = list(Level)
+        if requested is None or order.index(self._difficulty(outcome).level) >= order.index(requested):
             return None
-        return overlap_complaint(asked, share)
+        return overlap_complaint(requested, share)
 
-    def keeps(self, outcome: Outcome) -> bool:
-        """Return whether a query of the candidate's level is missing; if not, it is set aside."""
-        if self._open or outcome.planned or self._room.get(self.level(outcome), 0) > 0:
+    def is_missing(self, outcome: Outcome) -> bool:
+        """Return whether a query of the candidate's level is missing."""
+        if self.takes_all or outcome.planned:
             return True
-        self.aside.append(outcome)
-        return False
+        return self._quotas.count_missing([self._difficulty(outcome).level]) > 0
+
+    def count_try(self, task: Task) -> None:
+        """Count the proposals about a passage as a try of the level that was asked for."""
+        if not self.steers:
+            self._quotas.tries.update(Level)
+        elif task.brief.level is not None:
+            self._quotas.tries[task.brief.level] += 1
 
     def count(self, outcome: Outcome) -> None:
-        """Count an accepted candidate; a stand-in counts as what is asked for."""
-        level = outcome.brief.level if outcome.planned else self.level(outcome)
-        if level is None:
-            return
-        self._room[level] = self._room.get(level, 0) - 1
-        self._kept_as_asked[level] += not self.steers or outcome.brief.level is level
+        """Count an accepted candidate; a stand-in has the level that was asked for."""
+        requested = outcome.task.brief.level
+        level = requested if outcome.planned else self._difficulty(outcome).level
+        if level is not None:
+            self._quotas.count(level, requested=requested if self.steers else level)
 
-    def tried(self, levels: Iterable[Level | None]) -> None:
-        """Count the proposals about one chunk as a try of the level that was asked for."""
-        self._tries.update({level for level in levels if level is not None} if self.steers else Level)
+    def give_up_hopeless(self) -> bool:
+        """Give up the levels that too few proposals reached; return whether there were any."""
+        hopeless = False
+        for level, reason in self._quotas.hopeless():
+            self._quotas.give_up(level, reason)
+            hopeless = True
+        if all(level in self._quotas.given_up for level, share in self.shares.items() if share > 0):
+            self.takes_all = True
+        return hopeless
 
-    def drop_hopeless(self) -> None:
-        """Give up the levels of which too few proposals were what was asked for, and share out what they lack."""
-        for level, room in list(self._room.items()):
-            reason = too_few(self._kept_as_asked[level], self._tries[level])
-            if room <= 0 or reason is None or level in self.given_up:
-                continue
-            self.given_up[level] = reason
-            self._room[level] = 0
-            others = {one: share for one, share in self.shares.items() if one not in self.given_up and share > 0}
-            if not others:
-                self.open()
-                return
-            for other, more in quotas(others, room).items():
-                self._room[other] = self._room.get(other, 0) + more
-
-    def open(self) -> None:
-        """Take every level from now on, because no more is asked for."""
-        self._open = True
-
-    def taken_back(self) -> list[Outcome]:
-        """Return the candidates that were set aside; those that are still not needed come back by ``keeps``."""
-        aside, self.aside = self.aside, []
-        return aside
-
-    def reject_rest(self, drawn: Drawn) -> None:
-        """Enter the candidates that nothing needed as rejections."""
-        for outcome in self.taken_back():
-            self.set_aside += 1
-            ranks = self.meter.measure(outcome.candidate.text, (outcome.position,)).ranks
-            placed = ", ".join(f"{rank or 'none'} in {name}" for name, rank in ranks.items())
-            reason = f"there are enough queries of the level {self.level(outcome).value} (rank {placed})"
-            drawn.rejections.append(rejection(Finding(DIFFICULTY, reason), outcome.candidate))
+    def reject(self, outcome: Outcome) -> Finding:
+        """Count a candidate that no level needs, and return why it is left out."""
+        self._rejected += 1
+        difficulty = self._difficulty(outcome)
+        ranks = ", ".join(f"{rank or 'none'} in {name}" for name, rank in difficulty.ranks.items())
+        return Finding(DIFFICULTY, f"there are enough queries of the level {difficulty.level.value} (rank {ranks})")
 
     def selection(self, queries: Iterable[Query]) -> LevelSelection:
         """Return what was wanted and reached; noisy forms of other queries are not counted.
@@ -143,12 +117,16 @@ class LevelShares:
             queries: The queries of the set, measured.
         """
         wanted = quotas(self.shares, self._total)
-        kept = Counter(one.difficulty.level for one in queries if one.difficulty and one.original is None)
+        counts = Counter(query.difficulty.level for query in queries if query.difficulty and query.original is None)
+        given_up = self._quotas.given_up
         levels = {
-            level.value: LevelCount(wanted=wanted.get(level, 0), kept=kept[level], given_up=self.given_up.get(level))
+            level.value: LevelCount(wanted=wanted.get(level, 0), kept=counts[level], given_up=given_up.get(level))
             for level in Level
         }
-        return LevelSelection(systems=list(self.meter.systems), levels=levels, set_aside=self.set_aside)
+        return LevelSelection(systems=list(self.meter.systems), levels=levels, set_aside=self._rejected)
+
+    def _difficulty(self, outcome: Outcome) -> Difficulty:
+        return self.meter.measure(outcome.candidate.text, outcome.task.positions)
 
 
 def levels_for(settings: Generation, meter: Callable[[], RankMeter], note: Callable[[str], None]) -> LevelShares | None:

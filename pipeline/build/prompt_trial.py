@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import islice
 
-from goldbench.pipeline.build.drawn_queries import ChunkResult, Outcome
+from goldbench.pipeline.build.attempts import Attempts
+from goldbench.pipeline.build.bounded_work import bounded
+from goldbench.pipeline.build.drawn_queries import Outcome, Task, TaskResult
 from goldbench.pipeline.build.first_replies import Trial
 from goldbench.pipeline.build.inputs import brief_for
-from goldbench.pipeline.build.waves import Drawing, bounded
+from goldbench.pipeline.build.task_source import TaskSource
 from goldbench.pipeline.config import Config, Generator, PromptStyle
 from goldbench.pipeline.errors import Message
 from goldbench.pipeline.ports import QueryGenerator
@@ -20,41 +22,39 @@ _LEAD = 2
 
 
 async def in_better_style(
-    config: Config, drawing: Drawing, other_style: QueryGenerator | None, positions: Sequence[int]
-) -> tuple[PromptStyle, Drawing, Message | None]:
+    config: Config, attempts: Attempts, other_style: QueryGenerator | None, source: TaskSource, *, count: int
+) -> tuple[PromptStyle, Attempts, Message | None]:
     """Return the prompt style to ask in, what asks in it, and a line with the figures if both styles were tried.
 
     Every reply is stored, so that a run in the chosen style gets those of the trial for nothing.
 
     Args:
-        config: The configuration, with the style of ``drawing``, which is kept unless the other is clearly better.
-        drawing: Asks about passages.
+        config: The configuration, with the style of ``attempts``, which is kept unless the other is clearly better.
+        attempts: Asks about passages.
         other_style: Asks in the other style; None if the style is settled.
-        positions: The positions of a few passages.
+        source: The passages.
+        count: About how many of them both are tried.
     """
     style = config.generate.prompt_style
     if other_style is None:
-        return style, drawing, None
-    yields, _ = await count_fruitful(drawing, positions)
+        return style, attempts, None
+    tasks = list(islice(source.about_one_passage(), count))
+    yields, _ = await count_fruitful(attempts, tasks, limit=2 * config.model.calls_at_once)
     needed = yields + _LEAD if yields else 1
-    if needed > len(positions):
-        return style, drawing, None
+    if needed > len(tasks):
+        return style, attempts, None
     other_config = config.in_style(style.opposite)
-    other = replace(
-        drawing,
-        generator=other_style,
-        brief=partial(brief_for, other_config),
-        trial=None if drawing.trial is None else trial_of(other_config),
-    )
-    other_yields, tried = await count_fruitful(other, positions, needed=needed)
+    tasks = [replace(task, brief=brief_for(other_config, task.chunks[0])) for task in tasks]
+    other = replace(attempts, generator=other_style)
+    other_yields, tried = await count_fruitful(other, tasks, needed=needed, limit=2 * config.model.calls_at_once)
     chosen = style.opposite if other_yields >= needed else style
     if not yields and not other_yields:
         chosen = PromptStyle.SHORT  # it costs less until the model is given up
     figures = Message(
         "If the model is asked {}, {} of {} passages yield a query, {} {} of {}: it is asked {}.",
-        style.words, yields, len(positions), style.opposite.words, other_yields, tried, chosen.words,
+        style.words, yields, len(tasks), style.opposite.words, other_yields, tried, chosen.words,
     )  # fmt: skip
-    return chosen, other if chosen is not style else drawing, figures
+    return chosen, attempts if chosen is style else other, figures
 
 
 def trial_of(config: Config) -> Trial | None:
@@ -71,18 +71,21 @@ def _is_sound(outcome: Outcome) -> bool:
     return outcome.failure is None and (outcome.finding is None or outcome.finding.filter == "unlikely")
 
 
-async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: int | None = None) -> tuple[int, int]:
+async def count_fruitful(
+    attempts: Attempts, tasks: Sequence[Task], *, limit: int, needed: int | None = None
+) -> tuple[int, int]:
     """Return for how many passages a query passes the checks that look at it alone, and how many were asked about.
 
     Args:
-        drawing: Asks about the passages.
-        positions: The positions of the passages.
+        attempts: Asks about passages.
+        tasks: The tasks about the passages.
+        limit: How many tasks are worked on at once.
         needed: Ask about one after another until it is certain whether so many yield a query; None asks about all.
     """
     fruitful = 0
     tried = 0
 
-    def take(result: ChunkResult) -> None:
+    def take(result: TaskResult) -> None:
         nonlocal fruitful, tried
         tried += 1
         fruitful += any(map(_is_sound, result.outcomes))
@@ -90,8 +93,8 @@ async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: 
     def ahead() -> int | None:
         if needed is None:
             return None
-        return 1 if fruitful < needed <= fruitful + len(positions) - tried else 0
+        return 1 if fruitful < needed <= fruitful + len(tasks) - tried else 0
 
-    alone = replace(drawing, trial=None, critics=None, advance=lambda _: None)
-    await bounded(alone.attempt, positions, limit=drawing.concurrency, take=take, ahead=ahead)
+    alone = replace(attempts, critics=None, advance=lambda _: None)
+    await bounded(alone.carry_out, tasks, limit=limit, take=take, ahead=ahead)
     return fruitful, tried

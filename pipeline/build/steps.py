@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from goldbench.pipeline.build.answer_search import AnswerSearch
+from goldbench.pipeline.build.attempts import FOREIGN, Attempts
 from goldbench.pipeline.build.books import Books, Counts, described
+from goldbench.pipeline.build.draw import Draw
 from goldbench.pipeline.build.drawn_queries import Drawn, Standing
-from goldbench.pipeline.build.exact_shares import ShareDrawing
 from goldbench.pipeline.build.inputs import brief_for, reading, workers_for
 from goldbench.pipeline.build.level_shares import LevelShares, levels_for
 from goldbench.pipeline.build.progress import calls_shown, counted
 from goldbench.pipeline.build.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.pipeline.build.rank_meter import MEASURED_UP_TO, RankMeter
-from goldbench.pipeline.build.waves import FOREIGN, Drawing
-from goldbench.pipeline.config import Config, Generator, PromptStyle
+from goldbench.pipeline.build.task_source import TaskSource
+from goldbench.pipeline.config import Config, PromptStyle
 from goldbench.pipeline.errors import InputError, Message, UnreadableDocument
 from goldbench.pipeline.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
 from goldbench.pipeline.formats.documents.encodings import Encodings
@@ -36,9 +38,8 @@ from goldbench.pipeline.goldset.corpus_lines import CorpusLines
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.earlier_lines import EarlierLines
 from goldbench.pipeline.goldset.folder import Draft
-from goldbench.pipeline.ports import Author, Progress, Writing
+from goldbench.pipeline.ports import Author, Progress, QueryGenerator, Writing
 from goldbench.pipeline.stages.assemble import add_derived, label_needed
-from goldbench.pipeline.stages.check import SetChecks
 from goldbench.pipeline.stages.same_answers import same_answers
 from goldbench.pipeline.stages.select import Selection, Traits, select, unseen
 from goldbench.pipeline.text.display import amount, shell_command
@@ -272,74 +273,65 @@ def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
 async def _draw(run: Run) -> None:
     async with run.opened(run.chunks) as writing:
         with run.progress.stage("generate", None) as step:
-            drawing = Drawing(
-                chunks=run.chunks,
-                generator=writing.generator,
-                critics=writing.critics,
-                brief=functools.partial(brief_for, run.config),
-                cluster_of=run.selection.cluster_of,
-                concurrency=writing.at_once
-                or 2 * run.config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
-                advance=step.advance,
-                trial=None if writing.at_once or run.standing.every else trial_of(run.config),
-                has_kept_queries=bool(run.standing.every),
-            )
             at_once = min(run.config.model.calls_at_once, max(1, run.missing))
             async with calls_shown(writing, step, run.progress, calls=run.missing, unit="queries", at_once=at_once):
-                drawing = await _choose_style(run, drawing, writing)
-                run.generator = drawing.generator
-                run.levels = levels_for(run.config.generate, lambda: _meter(run), run.progress.note)
-                await _draw_by_kind(run, dataclasses.replace(drawing, levels=run.levels), writing)
+                await _write_queries(run, writing, step.advance)
 
 
-async def _choose_style(run: Run, drawing: Drawing, writing: Writing) -> Drawing:
-    """Return the drawing in the prompt style that the first passages speak for."""
+async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], None]) -> None:
+    order: npt.NDArray[np.integer[Any]] = run.selection.order
+    if run.renewal is not None:
+        order = run.renewal.order(order, run.chunks, run.selection.cluster_of)
+    source = TaskSource(
+        chunks=run.chunks,
+        order=order,
+        brief=lambda passage: brief_for(run.config, passage),
+        settings=run.config.generate,
+        names=lambda: {document.doc_id: document.source for document in run.documents},
+    )
+    unanswerable = run.config.generate.unanswerable
+    with_titles = run.config.corpus.title is not TitleUse.NONE
+    attempts = Attempts(
+        generator=writing.generator,
+        cluster_of=run.selection.cluster_of,
+        critics=writing.critics,
+        kind_writer=writing.kinds,
+        judge=writing.pool_judge,
+        search=AnswerSearch(run.chunks, unanswerable.depth, unanswerable.passages_per_call, with_titles),
+        advance=advance,
+    )
+    attempts = await _choose_style(run, attempts, source, writing.other_style)
+    settings = run.config.generate
+    run.generator = attempts.generator
+    run.levels = levels_for(settings, lambda: _meter(run), run.progress.note)
+    draw = Draw(
+        source=dataclasses.replace(source, settings=settings),
+        attempts=dataclasses.replace(attempts, levels=run.levels),
+        target=run.target,
+        concurrency=writing.at_once
+        or 2 * run.config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
+        trial=None if writing.at_once or run.standing.every else trial_of(run.config),
+        standing=run.standing,
+        waits=writing.at_once is None,
+        note=run.progress.note,
+    )
+    run.drawn = await draw.draw()
+    run.kinds = draw.kind_counts()
+
+
+async def _choose_style(
+    run: Run, attempts: Attempts, source: TaskSource, other_style: QueryGenerator | None
+) -> Attempts:
+    """Return the attempts in the prompt style that the first passages speak for."""
     settings = run.config.generate
     count = min(TRIAL_PASSAGES, math.ceil(run.missing / settings.constraints.per_chunk))
-    positions = [int(position) for position in run.selection.order[:count]]
-    style, drawing, figures = await in_better_style(run.config, drawing, writing.other_style, positions)
+    style, attempts, figures = await in_better_style(run.config, attempts, other_style, source, count=count)
     if figures is not None:
         run.progress.note(figures)
     if style is not settings.prompt_style:
         run.config = run.config.in_style(style)
         run.take_style(style)
-    return drawing
-
-
-async def _draw_by_kind(run: Run, drawing: Drawing, writing: Writing) -> None:
-    """Draw by weight, or by share if a kind beyond a single passage is asked for."""
-    settings, standing = run.config.generate, run.standing
-    order: npt.NDArray[np.integer[Any]] = run.selection.order
-    if run.renewal is not None:
-        order = run.renewal.order(order, run.chunks, run.selection.cluster_of)
-    own_words = not settings.asks_in_short
-    if not settings.by_share:
-        checks = SetChecks(target=run.target)
-        checks.hold(standing.every, own_words=own_words)
-        if run.levels is not None:
-            kept = zip(standing.queries, standing.positions, strict=True)
-            there = [run.levels.meter.measure(query.text, held).level for query, held in kept]
-            run.levels.begin(run.target, run.missing, there)
-        drawing = dataclasses.replace(drawing, checks=checks)
-        drawn = await drawing.draw(order, target=run.missing, per_chunk=settings.constraints.per_chunk)
-        run.drawn = standing.joined(drawn)
-        return
-    is_model = settings.generator is Generator.MODEL
-    shares = ShareDrawing(
-        settings=settings,
-        passages=drawing,
-        order=order,
-        writer=writing.kinds,
-        judge=writing.pool_judge,
-        names=lambda: {document.doc_id: document.source for document in run.documents},
-        why_not="a model of this size cannot write it" if is_model else "only a model writes it",
-        note=run.progress.note,
-        with_titles=run.config.corpus.title is not TitleUse.NONE,
-        batched=writing.at_once is not None,
-        standing=standing,
-        own_words=own_words,
-    )
-    run.drawn, run.kinds = await shares.draw(run.target)
+    return attempts
 
 
 async def check(run: Run) -> Counts:

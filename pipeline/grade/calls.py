@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from goldbench.pipeline.build.first_replies import FAULTS, Trial
-from goldbench.pipeline.build.waves import MAX_FAILED_CALLS, bounded
+from goldbench.pipeline.build.bounded_work import bounded
+from goldbench.pipeline.build.first_replies import FAULTS, MAX_FAILED_CALLS, Trial
 from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
 from goldbench.pipeline.grade.gradable_set import Earlier
 from goldbench.pipeline.grade.panel import ESCALATION, Assessors

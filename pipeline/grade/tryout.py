@@ -12,16 +12,16 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
+from goldbench.pipeline.build.attempts import Attempts
 from goldbench.pipeline.build.diagnosis import Finding
+from goldbench.pipeline.build.draw import Draw
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.build.inputs import brief_for, cut
 from goldbench.pipeline.build.progress import calls_shown
 from goldbench.pipeline.build.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
-from goldbench.pipeline.build.waves import Drawing
+from goldbench.pipeline.build.task_source import TaskSource
 from goldbench.pipeline.build.writers import ModelWriter, open_answers, writer_for
-from goldbench.pipeline.config import Config, JudgeMethod
+from goldbench.pipeline.config import KINDS, Config, JudgeMethod
 from goldbench.pipeline.errors import InputError, Message, ModelUnfit, UsageError
 from goldbench.pipeline.formats.documents.sources import Found
 from goldbench.pipeline.grade.calls import Asking, by_key
@@ -179,24 +179,23 @@ def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:
 
 async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Progress) -> Drawn | None:
     """Let the model write queries, enter how it did, and return them; None if its replies are useless."""
-    per_chunk = writer.config.generate.constraints.per_chunk
     async with _shown(writer, chunks, progress) as (writing, advance):
-        drawing = Drawing(
-            chunks=chunks,
-            generator=writing.generator,
-            brief=partial(brief_for, writer.config),
-            cluster_of=lambda position: [position],
-            concurrency=2 * writer.config.model.calls_at_once,
-            advance=advance,
-            trial=trial_of(writer.config),
-        )
-        positions = range(min(TRIAL_PASSAGES, len(chunks)))
-        style, drawing, figures = await in_better_style(writer.config, drawing, writing.other_style, positions)
+        config = writer.config
+        settings = config.generate.model_copy(update={"kinds": KINDS})
+        count = len(chunks)
+        source = TaskSource(chunks=chunks, order=range(count), brief=partial(brief_for, config), settings=settings)
+        attempts = Attempts(generator=writing.generator, advance=advance)
+        style, attempts, figures = await in_better_style(config, attempts, writing.other_style, source, count=count)
         if figures is not None:
             tried.findings.append(Finding("prompt style", figures))
+        config = config.in_style(style)
+        source = replace(source, brief=partial(brief_for, config))
+        target = settings.constraints.per_chunk * count
+        at_once = 2 * config.model.calls_at_once
+        draw = Draw(source=source, attempts=attempts, target=target, concurrency=at_once, trial=trial_of(config))
         drawn: Drawn | None = None
         try:
-            drawn = await drawing.draw(np.arange(len(chunks)), target=per_chunk * len(chunks), per_chunk=per_chunk)
+            drawn = await draw.draw()
         except ModelUnfit as unfit:
             tried.findings.append(Finding(f"writing, prompt style {style}", str(unfit), good=False))
         speed = writing.traffic().speed() if writing.traffic else None

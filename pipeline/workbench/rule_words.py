@@ -35,7 +35,6 @@ RULES: Mapping[str, str] = {
     "answered": "A passage answers it, although nothing in the corpus should.",
     "difficulty": "It is easier or harder than what was asked for.",
     "kind-quota": "There are enough queries of its kind.",
-    "kind-dropped": "Queries of its kind were left out of the set.",
     "surplus": "The wanted number of queries was already reached.",
     "skipped": "No query was proposed for the passage.",
     "foreign-language": "The model does not know the language of the passage.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from goldbench.pipeline.build.waves import bounded
+from goldbench.pipeline.build.bounded_work import bounded
 
 
 def begun_before_each_result(count: int, allowed: list[int | None]) -> tuple[list[int], list[int]]:

@@ -168,6 +168,28 @@ def test_a_kind_that_the_model_cannot_write_is_dropped_in_one_line_and_the_other
     assert (kinds["fact"]["wanted"], kinds["fact"]["kept"]) == (5, 5)
 
 
+def test_a_kind_of_which_none_of_the_first_six_proposals_is_accepted_is_given_up(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+) -> None:
+    linked(tmp_path / "docs", 30)
+    model_server.script(kinds={"multi_hop": {"bad": 1}})
+    command = asked(tmp_path, {"fact": 1, "multi_hop": 1}, model_server)
+    done = goldbench(*command, "--out", "run", "--queries", 20)
+    assert done.returncode == 0, done.stderr
+    assert kinds_of(tmp_path / "run") == {"fact": 20}
+    candidates: list[Any] = [row["candidate"] for row in lines(tmp_path / "run" / "3-rejections.jsonl")]
+    assert sum(candidate["asked"]["kind"] == "multi_hop" for candidate in candidates) == 6
+
+
+def test_under_a_cap_every_kind_has_its_turn(goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle) -> None:
+    linked(tmp_path / "docs", 24)
+    shares = {"fact": 1, "conversational": 1, "multi_hop": 1}
+    capped = asked(tmp_path, shares, model_server, model="max_requests = 14")
+    done = goldbench(*capped, "--out", "run", "--queries", 15, "--concurrency", 1)
+    assert done.returncode == 3
+    assert kinds_of(tmp_path / "run").keys() == shares.keys()
+
+
 def test_nobody_but_a_full_model_writes_them_and_nothing_takes_their_place_unsaid(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ) -> None:

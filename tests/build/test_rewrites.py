@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-import numpy as np
-
+from goldbench.pipeline.build.attempts import Attempts
+from goldbench.pipeline.build.draw import Draw
 from goldbench.pipeline.build.drawn_queries import Drawn
-from goldbench.pipeline.build.waves import Drawing
+from goldbench.pipeline.build.task_source import TaskSource
+from goldbench.pipeline.config import load_config
 from goldbench.pipeline.errors import AnswerRejected
 from goldbench.pipeline.ports import Brief, Proposal
 from goldbench.schemas.corpus import Chunk, Span
@@ -48,15 +49,13 @@ class Chunks(list[Chunk]):
 def draw(writer: Writer) -> Drawn:
     chunk = Chunk(chunk_id="c1", span=Span(doc_id="d1", start=0, end=len(TEXT)), text=TEXT)
     asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
-    drawing = Drawing(
+    source = TaskSource(
         chunks=Chunks([chunk]),
-        generator=writer,
+        order=[0],
         brief=lambda about: Brief(about, asked, Constraints(), "en"),
-        cluster_of=lambda position: [position],
-        concurrency=1,
-        advance=lambda count: None,
+        settings=load_config(None, {}).generate,
     )
-    return asyncio.run(drawing.draw(np.array([0]), target=3, per_chunk=1))
+    return asyncio.run(Draw(source=source, attempts=Attempts(generator=writer), target=3, concurrency=1).draw())
 
 
 def test_a_rewrite_about_the_same_words_is_taken():

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.build.waves import bounded
+from goldbench.pipeline.build.bounded_work import bounded
 from goldbench.pipeline.cli.event_loop import run
 from tests.conftest import ROOT, posix
 
 COMMAND = """
 import asyncio, os, signal
-from goldbench.pipeline.build.waves import bounded
+from goldbench.pipeline.build.bounded_work import bounded
 from goldbench.pipeline.cli import event_loop, process
 
 async def connection():

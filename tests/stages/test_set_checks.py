@@ -16,7 +16,7 @@ from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks
 from goldbench.pipeline.stages.check.set_checks import word_set
 from goldbench.pipeline.text.words import terms
 from goldbench.schemas.corpus import Chunk, Span, TitlePart
-from goldbench.schemas.query import Candidate, Constraints, QueryKind
+from goldbench.schemas.query import Candidate, Constraints
 
 TEXT = "alpha beta gamma delta epsilon zeta eta theta"
 
@@ -194,17 +194,3 @@ def test_a_heading_that_one_query_needs_is_not_held_out_for_another(heading_firs
         for candidate in ((asked, shown) if heading_first else (shown, asked))
     ]
     assert [finding and finding.filter for finding in found] == [None, "held-out"]
-
-
-def test_a_withdrawn_kind_rejects_no_later_query_and_the_others_still_do() -> None:
-    checks, source = SetChecks(target=9), Chunk(chunk_id="c1", span=Span(doc_id="d1", start=0, end=4), text="text")
-    context = CheckContext(source, Constraints(), None, "text")
-
-    def found(text: str, kind: QueryKind) -> Finding | None:
-        return checks.accept(Candidate(chunk_id="c1", text=text, generator="test", kind=kind), context)
-
-    assert found("How long does the battery last?", QueryKind.MULTI_HOP) is None
-    assert found("Who founded the town of Berlin?", QueryKind.FACT) is None
-    checks.withdraw(QueryKind.MULTI_HOP)
-    assert found("How long does the battery last?", QueryKind.FACT) is None
-    assert found("Who founded the town of Berlin?", QueryKind.FACT) is not None

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from goldbench.pipeline.build.attempts import ANSWERED, MOMENT, SELF_CONTAINED
 from goldbench.pipeline.build.drawn_queries import LIMIT
 from goldbench.pipeline.build.level_shares import DIFFICULTY
-from goldbench.pipeline.build.query_attempts import ANSWERED, MOMENT, SELF_CONTAINED
 from goldbench.pipeline.goldset.projection import NOT_PROJECTED
 from goldbench.pipeline.grade.outcome import JUDGE_CHECK, UNJUDGED
 from goldbench.pipeline.review.decisions import BAD, REJECTED, UNANSWERED

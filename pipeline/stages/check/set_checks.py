@@ -14,7 +14,7 @@ from goldbench.pipeline.text.similarity import jaccard
 from goldbench.pipeline.text.wordings import is_yes_or_no
 from goldbench.pipeline.text.words import content_terms, terms
 from goldbench.schemas.corpus import Evidence, Span
-from goldbench.schemas.query import Candidate, Query, QueryKind
+from goldbench.schemas.query import Candidate, Query
 
 MOST_SHARED_WORDS = 0.80
 """Jaccard similarity of two queries' words, 0 to 1, from which the later query is a duplicate."""
@@ -37,9 +37,14 @@ class SetChecks:
 
     def __init__(self, *, target: int) -> None:
         self.aim(target)
-        self._held: list[tuple[Candidate, bool]] = []
-        self._accepted: list[tuple[Candidate, bool]] = []
-        self._forget()
+        self._high = 0
+        self._yes_or_no = 0
+        self._held_out: defaultdict[str, list[Span]] = defaultdict(list)
+        self._shown: defaultdict[str, list[Span]] = defaultdict(list)
+        self._held_titles: set[tuple[str, str]] = set()
+        self._shown_headings: set[tuple[str, str]] = set()
+        self._words = _Sets()
+        self._characters = _Vectors()
 
     def hold(self, queries: Iterable[Query], *, own_words: bool) -> None:
         """Take in queries that the set keeps whatever comes; later ones are compared with them.
@@ -51,18 +56,8 @@ class SetChecks:
         for query in queries:
             if query.original is None:
                 candidate = query.model_copy(update={"text": query.alone})
-                self._held.append((candidate, own_words and (query.overlap or 0.0) > LOW_OVERLAP))
-                self._enter(*self._held[-1], word_set(candidate.text), ngrams(candidate.text))
-
-    def _forget(self) -> None:
-        self._high = 0
-        self._yes_or_no = 0
-        self._held_out: defaultdict[str, list[Span]] = defaultdict(list)
-        self._shown: defaultdict[str, list[Span]] = defaultdict(list)
-        self._held_titles: set[tuple[str, str]] = set()
-        self._shown_headings: set[tuple[str, str]] = set()
-        self._words = _Sets()
-        self._characters = _Vectors()
+                high = own_words and (query.overlap or 0.0) > LOW_OVERLAP
+                self._enter(candidate, high, word_set(candidate.text), ngrams(candidate.text))
 
     def aim(self, target: int) -> None:
         """Set how many queries the set should have of those that must be in other words than their passage."""
@@ -100,16 +95,8 @@ class SetChecks:
             return Finding(
                 "held-out", "words it needs in the corpus are held out of it for another query, or the reverse"
             )
-        self._accepted.append((candidate, context.own_words and share > LOW_OVERLAP))
-        self._enter(*self._accepted[-1], tokens, grams)
+        self._enter(candidate, context.own_words and share > LOW_OVERLAP, tokens, grams)
         return None
-
-    def withdraw(self, kind: QueryKind) -> None:
-        """Forget the accepted queries of a kind, as if they had never been there."""
-        self._accepted = [(candidate, high) for candidate, high in self._accepted if candidate.kind is not kind]
-        self._forget()
-        for candidate, high in (*self._held, *self._accepted):
-            self._enter(candidate, high, word_set(candidate.text), ngrams(candidate.text))
 
     def _enter(self, candidate: Candidate, high: bool, tokens: frozenset[str], grams: Counter[str]) -> None:
         """Take an accepted query into what later ones are compared with; ``high`` is one of much overlap."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from goldbench.pipeline.build.one_kind import Attempt, KindDrawing, Task
-from goldbench.pipeline.build.query_attempts import Attempts
+from goldbench.pipeline.build.attempts import Attempts
+from goldbench.pipeline.build.drawn_queries import Task
 from goldbench.pipeline.ports import Brief
-from goldbench.pipeline.stages.check import SetChecks
 from goldbench.schemas.corpus import Chunk, Span
 from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
 
@@ -33,20 +32,7 @@ class Silent:
 
 def test_a_reply_that_grades_no_passage_is_a_counted_failure() -> None:
     silent: Any = Silent()
-    attempt = asyncio.run(Attempts(silent, silent, silent).unanswerable(TASK))
-    assert attempt.failure is not None
-    assert attempt.failure.kind == "missing"
-
-
-def test_a_stand_in_that_a_later_check_speaks_against_is_entered() -> None:
-    kind = QueryKind.UNANSWERABLE
-    drawing = KindDrawing(
-        kind=kind,
-        tasks=iter([TASK]),
-        attempt=lambda task: asyncio.sleep(0, Attempt(task, QUERY)),
-        checks=SetChecks(target=1),
-        concurrency=1,
-        advance=lambda _: None,
-    )
-    asyncio.run(drawing.draw(1))
-    assert len(drawing.drawn.unanswerable) == 1
+    attempts = Attempts(generator=silent, kind_writer=silent, judge=silent, search=silent)
+    [outcome] = asyncio.run(attempts.carry_out(TASK)).outcomes
+    assert outcome.failure is not None
+    assert outcome.failure.kind == "missing"
