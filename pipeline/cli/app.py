@@ -91,9 +91,9 @@ def _completes() -> bool:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from goldbench.pipeline.goldset.own_version import own_version
+        from importlib.metadata import version
 
-        typer.echo(f"goldbench {own_version()}")
+        typer.echo(f"goldbench {version('goldbench')}")
         raise typer.Exit
 
 

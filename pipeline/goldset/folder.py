@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import importlib.metadata
 import itertools
 import os
 import re
@@ -23,7 +24,6 @@ from goldbench.pipeline.goldset import publication
 from goldbench.pipeline.goldset.content_digest import stamp_content
 from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.pipeline.goldset.gold_path import read_metadata
-from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.stages.lineage import have_one_in_common
 from goldbench.pipeline.text.display import shell_command
 from goldbench.prompts.rubric import DEFAULT, Rubric
@@ -532,7 +532,7 @@ def stamp(started: float) -> dict[str, Any]:
         started: The time of ``time.monotonic`` at the beginning, in seconds.
     """
     return {
-        "goldbench": own_version(),
+        "goldbench": importlib.metadata.version("goldbench"),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started, 3),
     }

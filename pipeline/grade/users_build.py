@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.metadata
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -20,7 +21,6 @@ from goldbench.pipeline.formats.query_logs import Log
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import UNLABELLED, USERS, answers_beside
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
-from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.grade import preparation
 from goldbench.pipeline.grade.build_order import BuildOrder
 from goldbench.pipeline.grade.gradable_set import read_gradable
@@ -192,7 +192,7 @@ def _write(run: Run, drawn: UsersQueries) -> None:
         "seed": config.generate.seed,
         "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
         "corpus": {"title": config.corpus.title.value},
-        "goldbench": own_version(),
+        "goldbench": importlib.metadata.version("goldbench"),
         "log": {"searches": drawn.searches, "queries": drawn.distinct, "personal": dict(drawn.personal)},
     }
     if config.documents.no_chunk:

@@ -48,8 +48,6 @@ RULES: Mapping[str, str] = {
     "retired": "Its documents changed or are gone.",
 }
 
-_CRITIC = "critic-"
-
 
 def rule_in_words(rule: str) -> str:
     """Return what a rule means, as one sentence.
@@ -57,6 +55,6 @@ def rule_in_words(rule: str) -> str:
     Args:
         rule: The name of the rule in the files of a set; an unknown one is returned as it is.
     """
-    if rule.startswith(_CRITIC):
-        return f"A critic model scored it too low: {rule.removeprefix(_CRITIC).replace('-', ' ')}."
+    if rule.startswith("critic-"):
+        return f"A critic model scored it too low: {rule.removeprefix('critic-').replace('-', ' ')}."
     return RULES.get(rule, rule)
