@@ -158,7 +158,12 @@ async def test_the_bundled_model_is_served_by_as_many_threads_as_the_order_says(
     counts = []
     for threads in (1, 3):
         child = await start_child(bundled_file(), "m", context=512, threads=threads)
-        counts.append(psutil.Process(child.process.pid).num_threads())
+        process = psutil.Process(child.process.pid)
+        for _ in range(100):  # threads start one after another
+            await asyncio.sleep(0.1)
+            if process.num_threads() >= (counts[0] + 2 if counts else 1):
+                break
+        counts.append(process.num_threads())
         await child.end()
     assert counts[1] >= counts[0] + 2
 
