@@ -104,9 +104,9 @@ __all__ = [  # noqa: RUF022  in the order of the places
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be anything
     if name == "__version__":
-        from goldbench.pipeline.goldset.own_version import own_version
+        from importlib.metadata import version
 
-        found: Any = own_version()
+        found: Any = version("goldbench")
     elif name in _PLACES:
         from importlib import import_module
 
