@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from goldbench.pipeline.errors import Message, Parameter
+from goldbench.pipeline.errors import Message, MissingExtra, Parameter
 from goldbench.pipeline.llm.catalogue import CATALOGUE, memory_needed
 from goldbench.pipeline.llm.local.download import cached
 from goldbench.pipeline.llm.local.machine import Machine
@@ -23,9 +24,10 @@ def larger_model() -> Message | None:
     Only files are looked at, those in the cache of the Hub and those of Ollama: no server is asked.
     """
     memory = Machine.now().memory or float("inf")
-    for model in reversed(CATALOGUE):
-        if model.repository and model.fits(megabytes=memory, cores=usable_processors()) and cached(model):
-            return _advice("{}", Parameter("model", model.name))
+    with contextlib.suppress(MissingExtra):  # without the Hub's library, nothing was downloaded with it
+        for model in reversed(CATALOGUE):
+            if model.repository and model.fits(megabytes=memory, cores=usable_processors()) and cached(model):
+                return _advice("{}", Parameter("model", model.name))
     fitting = [(size, name) for size, name in _ollama_models() if memory_needed(size) <= memory]
     if not fitting:
         return None
@@ -33,8 +35,8 @@ def larger_model() -> Message | None:
 
 
 def _advice(options: str, *parameters: Parameter) -> Message:
-    given = Message(options, *parameters)
-    return Message("A larger model is on this machine and writes better queries: give {}.", given)
+    advice = Message(options, *parameters)
+    return Message("A larger model is on this machine and writes better queries: give {}.", advice)
 
 
 def _ollama_models() -> Iterator[tuple[float, str]]:
