@@ -46,13 +46,13 @@ async def in_better_style(
         brief=partial(brief_for, other_config),
         trial=None if drawing.trial is None else trial_of(other_config),
     )
-    other_yields, tried = await count_fruitful(other, positions, needed=needed)
+    other_yields, count = await count_fruitful(other, positions, needed=needed)
     chosen = style.opposite if other_yields >= needed else style
     if not yields and not other_yields:
         chosen = PromptStyle.SHORT  # it costs less until the model is given up
     figures = Message(
         "If the model is asked {}, {} of {} passages yield a query, {} {} of {}: it is asked {}.",
-        style.words, yields, len(positions), style.opposite.words, other_yields, tried, chosen.words,
+        style.words, yields, len(positions), style.opposite.words, other_yields, count, chosen.words,
     )  # fmt: skip
     return chosen, other if chosen is not style else drawing, figures
 
@@ -80,18 +80,18 @@ async def count_fruitful(drawing: Drawing, positions: Sequence[int], *, needed: 
         needed: Ask about one after another until it is certain whether so many yield a query; None asks about all.
     """
     fruitful = 0
-    tried = 0
+    asked_about = 0
 
     def take(result: ChunkResult) -> None:
-        nonlocal fruitful, tried
-        tried += 1
+        nonlocal fruitful, asked_about
+        asked_about += 1
         fruitful += any(map(_is_sound, result.outcomes))
 
     def ahead() -> int | None:
         if needed is None:
             return None
-        return 1 if fruitful < needed <= fruitful + len(positions) - tried else 0
+        return 1 if fruitful < needed <= fruitful + len(positions) - asked_about else 0
 
     alone = replace(drawing, trial=None, critics=None, advance=lambda _: None)
     await bounded(alone.attempt, positions, limit=drawing.concurrency, take=take, ahead=ahead)
-    return fruitful, tried
+    return fruitful, asked_about

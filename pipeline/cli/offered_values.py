@@ -49,10 +49,10 @@ def _folders(incomplete: str) -> Iterator[str]:
     place, beginning = os.path.split(incomplete)
     try:
         with os.scandir(place or ".") as entries:
-            found = sorted((one.name for one in entries if one.is_dir()), key=str)
+            names = sorted(entry.name for entry in entries if entry.is_dir())
     except OSError:
         return
-    for name in found:
+    for name in names:
         if name.startswith(beginning) and (beginning or not name.startswith(".")):
             path = os.path.join(place, name)  # noqa: PTH118  as typed
             holds = os.path.isfile(os.path.join(path, DATASET))  # noqa: PTH113, PTH118

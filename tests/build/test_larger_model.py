@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,12 @@ def test_the_largest_model_on_the_machine_that_fits_is_named(
     assert "--model somebody/larger:2b --base-url http://127.0.0.1:11434/v1" in goldbench(*build, "two").stderr
     keep_in_hub(tmp_path / "hub", "qwen2.5-0.5b")
     assert "--model qwen2.5-0.5b" in goldbench(*build, "three").stderr
+
+
+def test_without_the_library_of_the_hub_nothing_fails() -> None:
+    code = (
+        "import sys; sys.modules['huggingface_hub'] = None; "
+        "from goldbench.pipeline.build.larger_model import larger_model; print(larger_model())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env={"HOME": "/"}, capture_output=True, text=True, check=True)
+    assert done.stdout == "None\n"

@@ -33,7 +33,6 @@ def is_accepted(reply: dict[str, str]) -> bool:
         text=reply["query"],
         generator="ask.v1",
         evidence=(chunk.evidence(start, start + len(reply["evidence"])),),
-        language=reply["language"],
         kind=QueryKind.FACT,
         style=QueryStyle.QUESTION,
         answer=reply["answer"],

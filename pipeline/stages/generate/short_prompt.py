@@ -111,9 +111,8 @@ class ShortGenerator:
         )
         completion = await self.model.complete(request)
         candidate = candidate_of(completion.answer, brief, sentences, targets[0], self.name)
-        if completion.likelihood is None:
-            return candidate
-        return candidate.model_copy(update={"mean_logprob": completion.likelihood.mean})
+        mean = None if completion.likelihood is None else completion.likelihood.mean
+        return candidate.model_copy(update={"mean_logprob": mean})
 
 
 def sentences_of(chunk: Chunk) -> list[Sentence]:
