@@ -41,7 +41,7 @@ RULES: Mapping[str, str] = {
     "foreign-language": "The model does not know the language of the passage.",
     "not-projected": "Its evidence could not be found again in the new passages.",
     "judge-check": "The judge found no passage that answers it.",
-    "unjudged": "No relevant passage is known for it yet: part of its pool is not judged.",
+    "unjudged": "Its source is not judged yet, or no relevant passage is known and part of its pool is not judged.",
     "rejected": "A person rejected it.",
     "bad-query": "A person reported it as a bad query.",
     "unanswered": "People found no passage that answers it.",
