@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from goldbench import __version__
 from goldbench.pipeline.build.answer_search import RETRIEVERS
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.config import Config, Generator
@@ -152,7 +153,7 @@ def described(
         "seed": config.generate.seed,
         "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
         "corpus": {"title": config.corpus.title.value},
-        "goldbench": importlib.metadata.version("goldbench"),
+        "goldbench": __version__,
     }
     if config.documents.no_chunk:
         metadata["chunk"] = "ready chunks, as given"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import importlib.metadata
 import itertools
 import os
 import re
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
+from goldbench import __version__
 from goldbench.pipeline.errors import InputError, Message, OutputError, explained, plain_file
 from goldbench.pipeline.formats.jsonl import R, RecordFile
 from goldbench.pipeline.formats.runs.run_tables import names_of_runs
@@ -532,7 +532,7 @@ def stamp(started: float) -> dict[str, Any]:
         started: The time of ``time.monotonic`` at the beginning, in seconds.
     """
     return {
-        "goldbench": importlib.metadata.version("goldbench"),
+        "goldbench": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started, 3),
     }

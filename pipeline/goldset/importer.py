@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from goldbench import __version__
 from goldbench.pipeline.errors import InputError, Message, Parameter, UsageError
 from goldbench.pipeline.formats.benchmarks.checked_items import Reading
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
@@ -303,7 +304,7 @@ class _Import:
             **self.collection.notes,
             "generator": self.generator,
             "evidence_level": options.level or self.collection.level,
-            "goldbench": importlib.metadata.version("goldbench"),
+            "goldbench": __version__,
             "chunk": "ready chunks, as given" + (", title and text" if self.collection.joins_titles else ""),
             "grades": dict(grades),
             "source": [self.reading.file(which) for which in range(3)],

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.metadata
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldbench import __version__
 from goldbench.pipeline.build import flow
 from goldbench.pipeline.build.steps import UP_TO, Run
 from goldbench.pipeline.build.users_queries import UsersQueries, draw_users_queries
@@ -192,7 +192,7 @@ def _write(run: Run, drawn: UsersQueries) -> None:
         "seed": config.generate.seed,
         "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
         "corpus": {"title": config.corpus.title.value},
-        "goldbench": importlib.metadata.version("goldbench"),
+        "goldbench": __version__,
         "log": {"searches": drawn.searches, "queries": drawn.distinct, "personal": dict(drawn.personal)},
     }
     if config.documents.no_chunk:
