@@ -9,6 +9,8 @@ Everything is imported when it is first used: ``import goldbench`` alone takes n
 
 from __future__ import annotations
 
+__version__ = "0.1.0"
+
 TYPE_CHECKING = False  # type checkers take it for that of typing, whose import takes longer than this module
 if TYPE_CHECKING:
     from typing import Any
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
         UsageError,
     )
 
-    __version__: str
 
 _PLACES = {
     "CostPlan": "api.cost_plan",
@@ -103,16 +104,11 @@ __all__ = [  # noqa: RUF022  in the order of the places
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be anything
-    if name == "__version__":
-        from goldbench.pipeline.goldset.own_version import own_version
-
-        found: Any = own_version()
-    elif name in _PLACES:
-        from importlib import import_module
-
-        found = getattr(import_module(f"goldbench.pipeline.{_PLACES[name]}"), name)
-    else:
+    if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"goldbench.pipeline.{_PLACES[name]}"), name)
     globals()[name] = found
     return found
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from goldbench import __version__
 from goldbench.pipeline.agreement.judgment_files import Labels
 from goldbench.pipeline.errors import InputError, Message, Parameter
 from goldbench.pipeline.formats.runs.judgments import Grades
@@ -60,7 +60,7 @@ class _Grading:
 
     def agreement(self, reference: Labels, judge: Labels, **found: Any) -> Agreement:  # noqa: ANN401  fields of the record
         return Agreement(
-            goldbench=version("goldbench"),
+            goldbench=__version__,
             reference=shown(reference.name),
             judge=shown(judge.name),
             grades=list(range(self.highest + 1)),

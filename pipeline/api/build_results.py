@@ -44,8 +44,7 @@ def _remarks(built: Built, out: Path) -> Iterator[str]:
         kept = len(result.renewal.standing.unanswerable)
         for line in renewal_warnings(result.manifest.renewed, result.renewal.graded, kept, out):
             yield in_python(line)
-    manifest = result.manifest
-    for line in shortfall(manifest, manifest.failures, limit=result.limit, target_met=result.target_met):
+    for line in shortfall(result.manifest, result.manifest.failures, limit=result.limit, target_met=result.target_met):
         yield in_python(line)
     yield from unreached(result.unreached, result.manifest.queries)
     if built.graded is not None:

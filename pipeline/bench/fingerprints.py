@@ -8,10 +8,10 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from goldbench import __version__
 from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.sweeps import Point
 from goldbench.pipeline.build.writers import with_local_models
@@ -39,7 +39,7 @@ def fingerprint_of(
         config = with_local_models(config, runs=False)
     model = config.model.model_dump(mode="json")
     shaping = {
-        "goldbench": version("goldbench"),
+        "goldbench": __version__,
         "settings": own,
         "files": [_contents(one, bench.folder) for one in own.values()],
         "model": {key: model[key] for key in ("name", "base_url", "embedding", "dimensions")},

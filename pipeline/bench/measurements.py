@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
+from goldbench import __version__
 from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.experiment_files import RUNS, run_path
 from goldbench.pipeline.bench.fingerprints import parts_with_settings
@@ -146,7 +146,7 @@ def card_of(bench: Bench, gold: GoldReference, results: Mapping[str, Result]) ->
     means = np.array([[result.mean(measure) for measure in measures] for result in ranked.values()])
     systems = systems_of(ranked, measures, judged=judged, means=means, ends=_ends(scores, method))
     return Scorecard(
-        goldbench=version("goldbench"),
+        goldbench=__version__,
         gold=gold,
         measures=measures,
         systems=systems,

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from goldbench import __version__
 from goldbench.pipeline.build.answer_search import RETRIEVERS
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.config import Config, Generator
 from goldbench.pipeline.goldset.file_names import CHUNKS, CORPUS_COPY
 from goldbench.pipeline.goldset.folder import stamp
-from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.offline.notice import notice, tiny_model_notice
 from goldbench.pipeline.ports import Author
 from goldbench.pipeline.stages.difficulty import selection_notice
@@ -153,7 +153,7 @@ def described(
         "seed": config.generate.seed,
         "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
         "corpus": {"title": config.corpus.title.value},
-        "goldbench": own_version(),
+        "goldbench": __version__,
     }
     if config.documents.no_chunk:
         metadata["chunk"] = "ready chunks, as given"

@@ -46,13 +46,13 @@ async def in_better_style(
     other_config = config.in_style(style.opposite)
     tasks = [replace(task, brief=brief_for(other_config, task.chunks[0])) for task in tasks]
     other = replace(attempts, generator=other_style)
-    other_yields, tried = await count_fruitful(other, tasks, needed=needed, limit=2 * config.model.calls_at_once)
+    other_yields, other_count = await count_fruitful(other, tasks, needed=needed, limit=2 * config.model.calls_at_once)
     chosen = style.opposite if other_yields >= needed else style
     if not yields and not other_yields:
         chosen = PromptStyle.SHORT  # it costs less until the model is given up
     figures = Message(
         "If the model is asked {}, {} of {} passages yield a query, {} {} of {}: it is asked {}.",
-        style.words, yields, len(tasks), style.opposite.words, other_yields, tried, chosen.words,
+        style.words, yields, len(tasks), style.opposite.words, other_yields, other_count, chosen.words,
     )  # fmt: skip
     return chosen, attempts if chosen is style else other, figures
 
@@ -83,18 +83,18 @@ async def count_fruitful(
         needed: Ask about one after another until it is certain whether so many yield a query; None asks about all.
     """
     fruitful = 0
-    tried = 0
+    asked_about = 0
 
     def take(result: TaskResult) -> None:
-        nonlocal fruitful, tried
-        tried += 1
+        nonlocal fruitful, asked_about
+        asked_about += 1
         fruitful += any(map(_is_sound, result.outcomes))
 
     def ahead() -> int | None:
         if needed is None:
             return None
-        return 1 if fruitful < needed <= fruitful + len(tasks) - tried else 0
+        return 1 if fruitful < needed <= fruitful + len(tasks) - asked_about else 0
 
     alone = replace(attempts, critics=None, advance=lambda _: None)
     await bounded(alone.carry_out, tasks, limit=limit, take=take, ahead=ahead)
-    return fruitful, tried
+    return fruitful, asked_about

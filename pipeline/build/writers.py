@@ -123,7 +123,7 @@ class ModelWriter:
     @contextlib.asynccontextmanager
     async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
         """Open the path to the model."""
-        from goldbench.pipeline.llm.local.at_hand import larger_model
+        from goldbench.pipeline.build.larger_model import larger_model
         from goldbench.pipeline.llm.model_path import open_model
         from goldbench.pipeline.llm.preflight import tell_unusual
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from importlib.metadata import version
 from pathlib import Path
 
+from goldbench import __version__
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.figures import writable
@@ -60,7 +60,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     if len(material.queries) < FEWEST:
         figures = [_of_few(one, len(material.queries)) for one in figures]
     return Card(
-        goldbench=version("goldbench"),
+        goldbench=__version__,
         verdict=verdict_of(folder, material, baselines, figures),
         name=writable(material.name),
         evidence_level=None if level is None else writable(level),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from goldbench import __version__
 from goldbench.pipeline.cli.options import input_option, measure_option, output_option, statistics_option
 from goldbench.pipeline.cli.output import Wide, screen
 from goldbench.pipeline.cli.run_options import Seed
@@ -105,15 +106,13 @@ def _names_labels(table: ScoreTable, first: str, second: str | None) -> bool:
 def _by_scores_alone(
     table: ScoreTable, first: str | None, second: str | None, measure: str | None, resamples: int, seed: int
 ) -> Agreement:
-    from importlib.metadata import version
-
     from goldbench.pipeline.agreement import rank_scores
     from goldbench.schemas.agreement_report import Agreement
 
     one, other = _two_sets(table, first, second)
     ranking = rank_scores(table, one, other, measure=measure or table.measures[0], seed=seed)
     return Agreement(
-        goldbench=version("goldbench"),
+        goldbench=__version__,
         reference=one,
         judge=other,
         grades=[],

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
+from goldbench import __version__
 from goldbench.pipeline.cli.command_list import COMMANDS, SUMMARY, VERSION_HELP, overview
 from goldbench.pipeline.cli.options import GroupedCommand, complete
 from goldbench.pipeline.cli.output import with_output
@@ -91,9 +92,7 @@ def _completes() -> bool:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from goldbench.pipeline.goldset.own_version import own_version
-
-        typer.echo(f"goldbench {own_version()}")
+        typer.echo(f"goldbench {__version__}")
         raise typer.Exit
 
 

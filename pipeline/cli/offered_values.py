@@ -1,15 +1,11 @@
-"""What the shell is offered for a value: systems, measures, languages, and folders of gold sets."""
+"""What the shell is offered for a value: systems, measures, and folders of gold sets."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from itertools import islice
 
 from goldbench.pipeline.goldset.file_names import DATASET
-
-_MOST_ENTRIES = 1000
-"""Most entries of one folder that are looked at."""
 
 _FOLDERS = frozenset({"GOLD", "DIR", "A", "B"})
 """Names of arguments that are folders of gold sets."""
@@ -24,7 +20,7 @@ def completion_of(option: str, metavar: str | None) -> Callable[[str], list[str]
     """
     if not option:
         return sets if metavar in _FOLDERS else None
-    return {"--system": systems, "--measure": measures, "--language": languages, "--retriever": systems}.get(option)
+    return {"--system": systems, "--measure": measures, "--retriever": systems}.get(option)
 
 
 def systems(incomplete: str) -> list[str]:
@@ -44,13 +40,6 @@ def measures(incomplete: str) -> list[str]:
     return [f"{before}{comma}{name}" for name in every if name.startswith(last)]
 
 
-def languages(incomplete: str) -> list[str]:
-    """Return the codes of languages that begin so."""
-    from goldbench.pipeline.text.words import languages as known
-
-    return [code for code in sorted(known()) if code.startswith(incomplete)]
-
-
 def sets(incomplete: str) -> list[str]:
     """Return the folders that begin so: those of gold sets, and with a slash those that may hold some."""
     return list(_folders(incomplete))
@@ -60,10 +49,10 @@ def _folders(incomplete: str) -> Iterator[str]:
     place, beginning = os.path.split(incomplete)
     try:
         with os.scandir(place or ".") as entries:
-            found = sorted((one.name for one in islice(entries, _MOST_ENTRIES) if one.is_dir()), key=str)
+            names = sorted(entry.name for entry in entries if entry.is_dir())
     except OSError:
         return
-    for name in found:
+    for name in names:
         if name.startswith(beginning) and (beginning or not name.startswith(".")):
             path = os.path.join(place, name)  # noqa: PTH118  as typed
             holds = os.path.isfile(os.path.join(path, DATASET))  # noqa: PTH113, PTH118

@@ -165,8 +165,8 @@ def _measured(
         [texts.get(chunk_id, b"").hex(), int(grade), chunk_id in needed]
         for chunk_id, grade in labels.get(query_id, {}).items()
     ]
-    asked = [members.get(member, {}).get(query_id) for member in _MEMBERS_OF_A_QUERY]
-    return sha256(_canonical([*asked, sorted(graded)])).hexdigest()
+    texts_of_query = [members.get(member, {}).get(query_id) for member in _MEMBERS_OF_A_QUERY]
+    return sha256(_canonical([*texts_of_query, sorted(graded)])).hexdigest()
 
 
 def _hashed(member: str, key: str, value: Any) -> Iterator[list[Any]]:  # noqa: ANN401  whatever a member holds

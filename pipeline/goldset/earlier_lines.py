@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from goldbench import __version__
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import CorpusLine, Held, held_out, indexed
 from goldbench.pipeline.goldset.file_names import CHUNKS, CONFIG, CORPUS_COPY, DATASET, DOCUMENTS, QUERIES, TRAITS
 from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.goldset.whereabouts import Part
 from goldbench.pipeline.stages.select import Traits
@@ -69,9 +69,10 @@ class EarlierLines:
             manifest, earlier = folder.manifest(), folder.settings()
         except InputError:
             return None  # what stands there is damaged or missing, so nothing of it is copied
-        alike = all(earlier.get(name) == settings.get(name) for name in _SETTINGS)
+        own = manifest.goldbench == __version__
+        alike = own and all(earlier.get(name) == settings.get(name) for name in _SETTINGS)
         needed, files = (CONFIG, DOCUMENTS, CHUNKS, QUERIES, DATASET, CORPUS_COPY), manifest.files
-        if manifest.goldbench != own_version() or not alike or not all(_is_whole(folder, one, files) for one in needed):
+        if not alike or not all(_is_whole(folder, one, files) for one in needed):
             return None
         seeds = [found.get("generate", {}).get("seed") for found in (earlier, settings)]
         try:

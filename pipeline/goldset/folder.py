@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
+from goldbench import __version__
 from goldbench.pipeline.errors import InputError, Message, OutputError, explained, plain_file
 from goldbench.pipeline.formats.jsonl import R, RecordFile
 from goldbench.pipeline.formats.runs.run_tables import names_of_runs
@@ -23,7 +24,6 @@ from goldbench.pipeline.goldset import publication
 from goldbench.pipeline.goldset.content_digest import stamp_content
 from goldbench.pipeline.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.pipeline.goldset.gold_path import read_metadata
-from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.stages.lineage import have_one_in_common
 from goldbench.pipeline.text.display import shell_command
 from goldbench.prompts.rubric import DEFAULT, Rubric
@@ -532,7 +532,7 @@ def stamp(started: float) -> dict[str, Any]:
         started: The time of ``time.monotonic`` at the beginning, in seconds.
     """
     return {
-        "goldbench": own_version(),
+        "goldbench": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started, 3),
     }

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from goldbench import __version__
 from goldbench.pipeline.errors import InputError, Message, Parameter, UsageError
 from goldbench.pipeline.formats.benchmarks.checked_items import Reading
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel
@@ -30,7 +31,6 @@ from goldbench.pipeline.goldset.dataset import GoldContents, Passage
 from goldbench.pipeline.goldset.file_names import CHUNKS, DATASET, QUERIES, RENAMED
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
 from goldbench.pipeline.goldset.gold_path import metadata_of
-from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.stages.chunk import chunk_documents
 from goldbench.pipeline.text.display import shown
@@ -304,7 +304,7 @@ class _Import:
             **self.collection.notes,
             "generator": self.generator,
             "evidence_level": options.level or self.collection.level,
-            "goldbench": own_version(),
+            "goldbench": __version__,
             "chunk": "ready chunks, as given" + (", title and text" if self.collection.joins_titles else ""),
             "grades": dict(grades),
             "source": [self.reading.file(which) for which in range(3)],

@@ -117,17 +117,17 @@ def _reason(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -
     """
     if query.source_grade is Relevance.UNRELATED:
         return JUDGE_CHECK, "the judge, shown the answer as well, finds nothing of it in the source (grade 0)"
+    if query.chunk_id in own and query.chunk_id not in grades:
+        return UNJUDGED, "its source is not judged"
     if any(grade >= RELEVANT for grade in grades.values()):
         return None
-    open_ = sum(chunk_id not in grades for chunk_id in own)
-    if open_:
+    if open_ := sum(chunk_id not in grades for chunk_id in own):
         return UNJUDGED, f"nothing relevant is known, and {open_} of {len(own)} chunks of its pool are not judged"
     return JUDGE_CHECK, f"no chunk of its pool of {len(own)} is graded {RELEVANT:d} or more"
 
 
 def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> Iterator[StageReport]:
-    count = len(gold.queries)
-    yield StageReport(stage="pool", reads=QUERIES, writes=POOL, read=count, written=count)
+    yield StageReport(stage="pool", reads=QUERIES, writes=POOL, read=len(gold.queries), written=len(gold.queries))
     judged = {pair for pair, judgments in answers.pairs().items() if judgments}
     graded = sum((row.query_id, row.shared_from or row.chunk_id) in judged for row in _rows(pool))
     failed = {tuple(failure.item.split(" ", 1)) for failure in answers.failures if failure.stage == "grade"} - judged
@@ -148,7 +148,7 @@ def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> 
         stage="judge-check",
         reads=JUDGMENTS,
         writes=DATASET,
-        read=count,
+        read=len(gold.queries),
         written=len(made.kept),
         rejected=rules.total(),
         unused=waiting,

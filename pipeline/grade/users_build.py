@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldbench import __version__
 from goldbench.pipeline.build import flow
 from goldbench.pipeline.build.steps import UP_TO, Run
 from goldbench.pipeline.build.users_queries import UsersQueries, draw_users_queries
@@ -20,7 +21,6 @@ from goldbench.pipeline.formats.query_logs import Log
 from goldbench.pipeline.goldset.dataset import GoldContents, passages
 from goldbench.pipeline.goldset.file_names import UNLABELLED, USERS, answers_beside
 from goldbench.pipeline.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
-from goldbench.pipeline.goldset.own_version import own_version
 from goldbench.pipeline.grade import preparation
 from goldbench.pipeline.grade.build_order import BuildOrder
 from goldbench.pipeline.grade.gradable_set import read_gradable
@@ -192,7 +192,7 @@ def _write(run: Run, drawn: UsersQueries) -> None:
         "seed": config.generate.seed,
         "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
         "corpus": {"title": config.corpus.title.value},
-        "goldbench": own_version(),
+        "goldbench": __version__,
         "log": {"searches": drawn.searches, "queries": drawn.distinct, "personal": dict(drawn.personal)},
     }
     if config.documents.no_chunk:

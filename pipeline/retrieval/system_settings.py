@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self, get_args
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from goldbench.pipeline.llm.server_settings import is_host
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer, IndexKind, Normalisation, known_language
 from goldbench.schemas.record import Record
 
@@ -26,15 +24,8 @@ RRF_K = 60
 RRF_DEPTH = 100
 
 
-def _with_host(url: str) -> str:
-    if not is_host(urlsplit(url).hostname or ""):
-        raise ValueError("names no host; put the name or the address of the server after ://")
-    return url
-
-
 Language = Annotated[str, AfterValidator(known_language)]
-_Address = Annotated[str, AfterValidator(_with_host)]
-Url = Annotated[_Address, Field(pattern=r"^https?://\S+$", description="Address of the endpoint.")]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/?#{}]+([/?#]\S*)?$", description="Address of the endpoint.")]
 Of = Annotated[str, Field(description="Name of the system whose results are used.")]
 Model = Annotated[str, Field(description="Name of the model; for a local model also its folder.")]
 KeyVariable = Annotated[str | None, Field(description="Environment variable that holds the API key.")]
@@ -93,7 +84,7 @@ class SearchServerSettings(Record):
     """BM25 of a running Elasticsearch or OpenSearch."""
 
     kind: Literal["elasticsearch", "opensearch"]
-    url: _Address = Field(pattern=r"^(elasticsearch|opensearch|http)s?://\S+$", description="Address of the server.")
+    url: str = Field(pattern=r"^(elasticsearch|opensearch|http)s?://[^\s/?#{}]+([/?#]\S*)?$", description="Address.")
     analyzer: str = Field(default="standard", description="An analyzer that the server knows.")
     k1: Saturation = 1.2
     b: LengthWeight = 0.75

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 
 import numpy as np
 from pydantic import ValidationError
 
+from goldbench import __version__
 from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.faults import explain
 from goldbench.pipeline.goldset.gold_path import metadata_of
@@ -137,7 +137,7 @@ def card_by(
             judged=judged.name,
             gold=gold,
             method=method,
-            goldbench=version("goldbench"),
+            goldbench=__version__,
         )
     except ValueError as error:
         raise InputError(where, Message("{}: nothing can be compared; leave out {missing='skip'}", error)) from None
@@ -166,7 +166,7 @@ def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]
     known = all(query_id in digests for query_id in result.query_ids)
     try:
         return Baseline(
-            goldbench=version("goldbench"),
+            goldbench=__version__,
             gold=reference(gold),
             system=system,
             query_ids=list(result.query_ids),
@@ -200,7 +200,7 @@ def entry_of(
     """
     return HistoryEntry(
         at=at,
-        goldbench=version("goldbench"),
+        goldbench=__version__,
         gold=reference(gold),
         system=system,
         label=label,

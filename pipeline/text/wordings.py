@@ -62,11 +62,6 @@ def gives_cause(text: str, language: str | None) -> bool:
     return not patterns or _matches(patterns, text)
 
 
-def leans(sentence: str, language: str | None) -> bool:
-    """Return whether a sentence leans on an earlier one or sends its reader elsewhere; False without a list."""
-    return _matches(_compiled("leaning", _code(language)), sentence)
-
-
 def _code(language: str | None) -> str:
     return (language or "").split("-")[0]
 

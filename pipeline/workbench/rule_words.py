@@ -40,14 +40,12 @@ RULES: Mapping[str, str] = {
     "foreign-language": "The model does not know the language of the passage.",
     "not-projected": "Its evidence could not be found again in the new passages.",
     "judge-check": "The judge found no passage that answers it.",
-    "unjudged": "No relevant passage is known for it yet: part of its pool is not judged.",
+    "unjudged": "Its source is not judged yet, or no relevant passage is known and part of its pool is not judged.",
     "rejected": "A person rejected it.",
     "bad-query": "A person reported it as a bad query.",
     "unanswered": "People found no passage that answers it.",
     "retired": "Its documents changed or are gone.",
 }
-
-_CRITIC = "critic-"
 
 
 def rule_in_words(rule: str) -> str:
@@ -56,6 +54,6 @@ def rule_in_words(rule: str) -> str:
     Args:
         rule: The name of the rule in the files of a set; an unknown one is returned as it is.
     """
-    if rule.startswith(_CRITIC):
-        return f"A critic model scored it too low: {rule.removeprefix(_CRITIC).replace('-', ' ')}."
+    if rule.startswith("critic-"):
+        return f"A critic model scored it too low: {rule.removeprefix('critic-').replace('-', ' ')}."
     return RULES.get(rule, rule)

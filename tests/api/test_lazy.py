@@ -6,7 +6,6 @@ import doctest
 import importlib
 import subprocess
 import sys
-import tomllib
 from enum import Enum
 from importlib.metadata import version
 from pathlib import Path
@@ -112,17 +111,6 @@ def test_type_checkers_find_the_types() -> None:
     """What they find is asserted in ``typed_calls``, which ``make types`` checks."""
     assert (ROOT / "goldbench" / "py.typed").is_file()
     assert "tests.api.typed_calls" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-
-
-def test_the_version_is_known_without_an_installed_distribution() -> None:
-    code = (
-        "import importlib.metadata, sys; sys.path.insert(0, sys.argv[1])\n"
-        "importlib.metadata.MetadataPathFinder.find_distributions = lambda *_: iter(())\n"
-        "import goldbench; print(goldbench.__version__)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, ROOT], capture_output=True, text=True, check=True)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert done.stdout == f"{project['version']}\n"
 
 
 def test_without_a_checkout_the_packages_of_an_extra_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

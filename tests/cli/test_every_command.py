@@ -385,7 +385,6 @@ class TestCompletion:
         assert self.offered(sample, "goldbench score gold --mis") == ["--missing"]
         assert "ndcg@10" in self.offered(sample, "goldbench score gold --measure mrr,nd")[0]
         assert "hybrid" in self.offered(sample, "goldbench bench gold --system ")
-        assert "de" in self.offered(sample, "goldbench retrieve gold --language d")
 
     def test_folders_of_sets_are_completed(self, sample: Path) -> None:
         (sample / "goods").mkdir()

@@ -409,6 +409,16 @@ def test_a_cap_leaves_whole_queries_and_the_next_run_ends_with_the_same_bytes_an
     assert total == model_server.stats()["requests"] - 5  # those of the run that came to nothing
 
 
+def test_a_query_whose_source_got_no_grade_waits(known: KnownSet, model_server: ServerHandle) -> None:
+    query = next(iter(GoldFolder(known.folder).queries.read()))
+    source = known.texts[query.chunk_id].split(". ")[0]
+    model_server.script({"when": {"contains": source}, "do": {"reply": "garbage"}}, judge={"truth": known.truth})
+    grade(known.folder, settings(model_server))
+    waiting = {row["query"]["query_id"]: row["filter"] for row in rows(known.folder / "4-rejections.jsonl")}
+    assert waiting[query.query_id] == "unjudged"
+    assert validate(known.folder).problems == ()
+
+
 def test_grading_again_asks_nothing_even_without_the_store(
     known: KnownSet, model_server: ServerHandle, tmp_path: Path
 ) -> None:

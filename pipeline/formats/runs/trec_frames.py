@@ -6,8 +6,9 @@ sure that the lines are plain. The strict reader reads any other block line by l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import BinaryIO, TypeVar
 
 import numpy as np
@@ -42,17 +43,21 @@ def run_frames(source: Source) -> Iterator[pl.DataFrame]:
     return _ahead(_frames(source, _ahead(_blocks(source))))
 
 
-def _ahead(items: Iterator[T]) -> Iterator[T]:
-    """Yield the items; the next one is made in another thread while the last one is in use."""
+def _ahead(items: Generator[T]) -> Generator[T]:
+    """Yield the items; the next one is made in another thread while the last one is in use.
+
+    The items are closed when this ends, after the one that is being made.
+    """
     maker = ThreadPoolExecutor(1)
+    following = maker.submit(next, items, None)
     try:
-        following = maker.submit(next, items, None)
         while (item := following.result()) is not None:
             following = maker.submit(next, items, None)
             yield item
     finally:
         # The garbage collector may end this while another thread is being started, where waiting would never end.
         maker.shutdown(wait=False, cancel_futures=True)
+        following.add_done_callback(lambda _: items.close())
 
 
 def find_duplicate(source: Source, query_id: str, doc_id: str) -> InputError:
@@ -75,22 +80,23 @@ def find_duplicate(source: Source, query_id: str, doc_id: str) -> InputError:
     return duplicate(query_id, doc_id, *lines[:2]).of(source.name)
 
 
-def _frames(source: Source, blocks: Iterator[bytes]) -> Iterator[pl.DataFrame]:
+def _frames(source: Source, blocks: Generator[bytes]) -> Generator[pl.DataFrame]:
     number = 1
-    for block in blocks:
-        frame = _plain(block)
-        if frame is None:
-            with in_file(source.name):
-                rows = [(query, doc, score) for query, doc, score, _ in run_rows(block, first_line=number)]
-            frame = pl.DataFrame(rows, schema=_ROWS, orient="row")
-            number += block.count(b"\n")
-        else:
-            number += frame.height
-        if frame.height:
-            yield frame
+    with closing(blocks):
+        for block in blocks:
+            frame = _plain(block)
+            if frame is None:
+                with in_file(source.name):
+                    rows = [(query, doc, score) for query, doc, score, _ in run_rows(block, first_line=number)]
+                frame = pl.DataFrame(rows, schema=_ROWS, orient="row")
+                number += block.count(b"\n")
+            else:
+                number += frame.height
+            if frame.height:
+                yield frame
 
 
-def _blocks(source: Source) -> Iterator[bytes]:
+def _blocks(source: Source) -> Generator[bytes]:
     """Yield whole lines; the last one gets a line end if the file does not end with one."""
     rest = b""
     packed = source.is_packed()

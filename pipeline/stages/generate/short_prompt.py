@@ -10,14 +10,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import regex
+
 from goldbench.pipeline.ports import Brief, ChatModel, ChatRequest, Proposal
 from goldbench.pipeline.stages.generate.one_passage import describe_constraints, examples_shown, one_line
+from goldbench.pipeline.text import table
 from goldbench.pipeline.text.boundaries import sentence_spans
 from goldbench.pipeline.text.deixis import deixis
 from goldbench.pipeline.text.query_forms import is_question, kind_of, style_of
 from goldbench.pipeline.text.suggestion import language_name
 from goldbench.pipeline.text.title_path import title_path
-from goldbench.pipeline.text.wordings import leans
 from goldbench.pipeline.text.words import content_terms, count_words
 from goldbench.prompts.loader import Prompt
 from goldbench.schemas.corpus import Chunk
@@ -109,9 +111,8 @@ class ShortGenerator:
         )
         completion = await self.model.complete(request)
         candidate = candidate_of(completion.answer, brief, sentences, targets[0], self.name)
-        if completion.likelihood is None:
-            return candidate
-        return candidate.model_copy(update={"mean_logprob": completion.likelihood.mean})
+        mean = None if completion.likelihood is None else completion.likelihood.mean
+        return candidate.model_copy(update={"mean_logprob": mean})
 
 
 def sentences_of(chunk: Chunk) -> list[Sentence]:
@@ -180,11 +181,17 @@ def worth(sentence: str, subject: set[str], language: str | None) -> float:
     value += 0.5 if subject & terms else 0.0
     value += 0.06 * min(len(terms), MANY_TERMS)
     value += 0.3 if _DIGIT.search(sentence) else 0.0
-    value -= 1.5 if deixis(sentence, language) or leans(sentence, language) else 0.0
+    value -= 1.5 if deixis(sentence, language) or _leans(sentence, language) else 0.0
     value -= 0.8 if _MARKUP.match(sentence) else 0.0
     value -= 1.0 if letters < 0.75 else 0.0
     value -= 1.5 if is_question(sentence, language) or _LIST_HEAD.search(sentence) else 0.0
     return value
+
+
+def _leans(sentence: str, language: str | None) -> bool:
+    """Return whether a sentence leans on an earlier one or sends its reader elsewhere; False without patterns."""
+    patterns = table("wordings")["leaning"].get((language or "").split("-")[0], ())
+    return any(regex.search(pattern, sentence, regex.IGNORECASE) for pattern in patterns)
 
 
 def candidate_of(

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
 
+import pytest
+
+from goldbench.pipeline.errors import InputError
+from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs import trec_frames
 
 
 def test_frames_that_nobody_reads_to_the_end_wait_for_nothing() -> None:
     begun, left, waited = threading.Event(), threading.Event(), queue.SimpleQueue[bool]()
 
-    def items() -> Iterator[int]:
+    def items() -> Generator[int]:
         yield 1
         begun.set()
         waited.put(left.wait(30))
@@ -24,3 +31,23 @@ def test_frames_that_nobody_reads_to_the_end_wait_for_nothing() -> None:
     frames.close()
     left.set()
     assert waited.get(timeout=60)
+
+
+def test_a_refused_run_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trec_frames, "_BLOCK", 40)
+    closed = threading.Event()
+
+    class Watched(Source):
+        @contextmanager
+        def open(self) -> Iterator[BinaryIO]:
+            try:
+                with super().open() as file:
+                    yield file
+            finally:
+                closed.set()
+
+    run = tmp_path / "run.trec"
+    run.write_text("q1 Q0 d1 1 1.0 t\nq1 Q0 d2 2 none t\n" + "q1 Q0 d3 3 0.5 t\n" * 50)
+    with pytest.raises(InputError) as refused:
+        list(trec_frames.run_frames(Watched(run)))
+    assert closed.wait(20), refused
