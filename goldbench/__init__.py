@@ -9,7 +9,7 @@ Everything is imported when it is first used: ``import goldbench`` alone takes n
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from goldbench.pipeline import __version__
 
 TYPE_CHECKING = False  # type checkers take it for that of typing, whose import takes longer than this module
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         UnreadableDocument,
         UsageError,
     )
-
 
 _PLACES = {
     "CostPlan": "api.cost_plan",

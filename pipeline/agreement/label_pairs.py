@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.agreement.judgment_files import Labels
 from goldbench.pipeline.errors import InputError, Message, Parameter
 from goldbench.pipeline.formats.runs.judgments import Grades

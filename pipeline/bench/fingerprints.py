@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.sweeps import Point
 from goldbench.pipeline.build.writers import with_local_models

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.bench.bench_file import Bench
 from goldbench.pipeline.bench.experiment_files import RUNS, run_path
 from goldbench.pipeline.bench.fingerprints import parts_with_settings

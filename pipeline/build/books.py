@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.build.answer_search import RETRIEVERS
 from goldbench.pipeline.build.drawn_queries import Drawn
 from goldbench.pipeline.config import Config, Generator
@@ -147,16 +147,7 @@ def described(
         generator: As in `Books.manifest`.
         difficulty: As in `Books.manifest`.
     """
-    metadata: dict[str, object] = {
-        "generator": generator.name,
-        "evidence_level": generator.evidence_level,
-        "seed": config.generate.seed,
-        "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
-        "corpus": {"title": config.corpus.title.value},
-        "goldbench": __version__,
-    }
-    if config.documents.no_chunk:
-        metadata["chunk"] = "ready chunks, as given"
+    metadata = describe_shaping(generator.name, generator.evidence_level, config)
     if config.generate.generator is Generator.MODEL:
         metadata["model"] = config.model.name
     else:
@@ -178,6 +169,19 @@ def described(
             f"metadata in {CORPUS_COPY} hold the original. Do not score against an index of the original text."
         )
     return metadata
+
+
+def describe_shaping(generator: str, evidence_level: str, config: Config) -> dict[str, object]:
+    """Return the part of a set's metadata that does not depend on its queries."""
+    passages = {"size": config.chunk.size, "overlap": config.chunk.overlap_characters}
+    return {
+        "generator": generator,
+        "evidence_level": evidence_level,
+        "seed": config.generate.seed,
+        "chunk": "ready chunks, as given" if config.documents.no_chunk else passages,
+        "corpus": {"title": config.corpus.title.value},
+        "goldbench": __version__,
+    }
 
 
 def _mix(drawn: Drawn) -> dict[str, dict[str, Asked]]:

@@ -152,9 +152,10 @@ class ModelWriter:
     @contextlib.asynccontextmanager
     async def rehearse(self) -> AsyncIterator[tuple[Writing, Planning]]:
         """Open a stand-in that answers from the store, and the counts of the requests a run would send."""
-        from goldbench.pipeline.llm.rehearsal import Planning, recollect
+        from goldbench.pipeline.llm.rehearsal import Planning
+        from goldbench.pipeline.llm.store import read_unchanged
 
-        with recollect(self._answers) as known:
+        with read_unchanged(self._answers) as known:
             generate = self.config.generate
             items = {
                 GENERATE: generate.constraints.per_chunk,

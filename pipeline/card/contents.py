@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.card.baselines import run_baselines
 from goldbench.pipeline.card.described_set import read_described
 from goldbench.pipeline.card.figures import writable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.cli.options import input_option, measure_option, output_option, statistics_option
 from goldbench.pipeline.cli.output import Wide, screen
 from goldbench.pipeline.cli.run_options import Seed

@@ -60,7 +60,7 @@ def prune(
 @app.command("export")
 def export_answers(store: Store, out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]) -> None:
     """Write all answers as JSON Lines."""
-    from goldbench.pipeline.llm.transfer import write_export
+    from goldbench.pipeline.llm.upkeep import write_export
 
     count = write_export(store, out)
     screen.add(answers=count, written=str(out))
@@ -75,7 +75,7 @@ def import_answers(
 
     Answers that the store holds already stay as they are.
     """
-    from goldbench.pipeline.llm.transfer import import_answers as imported
+    from goldbench.pipeline.llm.upkeep import import_answers as imported
 
     count = imported(store, source)
     screen.add(new=count, store=str(store))

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.cli.command_list import COMMANDS, SUMMARY, VERSION_HELP, overview
 from goldbench.pipeline.cli.options import GroupedCommand, complete
 from goldbench.pipeline.cli.output import with_output

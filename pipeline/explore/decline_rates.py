@@ -14,8 +14,9 @@ from typing import Any
 from goldbench.pipeline.config import Config
 from goldbench.pipeline.errors import ModelError
 from goldbench.pipeline.explore.dialogue import LONGEST, PROMPT, STAGE, Chat, rejection_of, request_for, rests_on
-from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
+from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning
 from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import read_unchanged
 from goldbench.pipeline.measures.statistics.shares import wilson
 from goldbench.pipeline.ports import ChatRequest, Progress, Retriever
 from goldbench.pipeline.score.runs import Gold
@@ -97,8 +98,10 @@ def decline_rates(asked: Asked, chat: Chat, *, progress: Progress) -> tuple[dict
     declined = {query_id: True for query_id in asked.questions if query_id not in requests}
     failures: list[ModelError] = []
     with progress.stage(STAGE, len(requests)) as step:
-        for part in _parts(list(requests)):
-            for query_id, reply in zip(part, chat([requests[one] for one in part]), strict=True):
+        query_ids = list(requests)
+        for first in range(0, len(query_ids), _AT_ONCE):
+            part = query_ids[first : first + _AT_ONCE]
+            for query_id, reply in zip(part, chat([requests[query_id] for query_id in part]), strict=True):
                 rejected = reply if isinstance(reply, ModelError) else rejection_of(reply.answer)
                 if rejected is not None:
                     failures.append(rejected)
@@ -128,7 +131,7 @@ async def planned(asked: Asked, config: Config, answers: Path) -> Sequence[Plann
         config: Names the model.
         answers: The store of answers, which need not exist.
     """
-    with recollect(answers) as known:
+    with read_unchanged(answers) as known:
         model = Planning(settings=ModelSettings.of(config.model), store=known)
         requests = asked.requests().values()
         found = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
@@ -136,8 +139,3 @@ async def planned(asked: Asked, config: Config, answers: Path) -> Sequence[Plann
             if isinstance(error, BaseException) and not isinstance(error, ModelError):
                 raise error
         return model.report()
-
-
-def _parts(query_ids: list[str]) -> Iterator[list[str]]:
-    for first in range(0, len(query_ids), _AT_ONCE):
-        yield query_ids[first : first + _AT_ONCE]

@@ -33,11 +33,6 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60)))
 """The first bytes of a frame, or of one that pzstd writes before it and that readers skip."""
 
-_PACKED, _UNPACKED = 2**16, 2**18
-"""Bytes of a gzip file that are read at once, and bytes that are unpacked at once where a reader wants fewer."""
-_WITH_HEADER = 31
-"""``wbits`` of zlib: a gzip header and the largest window."""
-
 
 class Source:
     """A file to read. Standard input and pipes are copied to a temporary file, so that they can be read again."""
@@ -203,8 +198,8 @@ def _unpacked(raw: BinaryIO) -> Iterator[BinaryIO]:
     start = raw.read(4)
     raw.seek(0)
     if start.startswith(_GZIP):
-        with _ending("gzip", (EOFError, zlib.error)), io.BufferedReader(_FromGzip(raw), _UNPACKED) as file:
-            yield file
+        with _ending("gzip", (EOFError, gzip.BadGzipFile, zlib.error)), gzip.GzipFile(fileobj=raw) as file:
+            yield cast("BinaryIO", file)
     elif start.startswith(_ZSTD):
         with _from_zstd(raw) as file:
             yield file
@@ -225,52 +220,6 @@ def packed(raw: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", file)
     else:
         yield raw
-
-
-class _FromGzip(io.RawIOBase):
-    """The unpacked bytes of a gzip file, of one member or several.
-
-    ``zlib`` releases the GIL while it works, so that another thread can use what was unpacked before.
-    """
-
-    def __init__(self, packed: BinaryIO) -> None:
-        super().__init__()
-        self._packed, self._ahead = packed, b""
-        self._member = zlib.decompressobj(_WITH_HEADER)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Fill the beginning of a buffer and return how many bytes that are; 0 at the end of the file.
-
-        Raises:
-            EOFError: The file ends within a member.
-            zlib.error: The file is damaged, or something else follows a member.
-        """
-        while True:
-            if self._member.eof and not self._next_member():
-                return 0
-            found = self._member.decompress(self._ahead, len(buffer))
-            self._ahead = self._member.unconsumed_tail
-            if found:
-                buffer[: len(found)] = found
-                return len(found)
-            if not self._member.eof:
-                self._ahead = self._packed.read(_PACKED)
-                if not self._ahead:
-                    raise EOFError
-
-    def _next_member(self) -> bool:
-        """Begin the next member; return False if nothing but zeros follows, with which files are filled up."""
-        following = self._member.unused_data.lstrip(b"\0")
-        while not following:
-            more = self._packed.read(_PACKED)
-            if not more:
-                return False
-            following = more.lstrip(b"\0")
-        self._member, self._ahead = zlib.decompressobj(_WITH_HEADER), following
-        return True
 
 
 def _zstd() -> ModuleType:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.errors import InputError
 from goldbench.pipeline.formats.jsonl import RecordFile
 from goldbench.pipeline.goldset.dataset import CorpusLine, Held, held_out, indexed
@@ -69,8 +69,7 @@ class EarlierLines:
             manifest, earlier = folder.manifest(), folder.settings()
         except InputError:
             return None  # what stands there is damaged or missing, so nothing of it is copied
-        own = manifest.goldbench == __version__
-        alike = own and all(earlier.get(name) == settings.get(name) for name in _SETTINGS)
+        alike = manifest.goldbench == __version__ and all(earlier.get(key) == settings.get(key) for key in _SETTINGS)
         needed, files = (CONFIG, DOCUMENTS, CHUNKS, QUERIES, DATASET, CORPUS_COPY), manifest.files
         if not alike or not all(_is_whole(folder, one, files) for one in needed):
             return None

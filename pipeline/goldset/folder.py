@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.errors import InputError, Message, OutputError, explained, plain_file
 from goldbench.pipeline.formats.jsonl import R, RecordFile
 from goldbench.pipeline.formats.runs.run_tables import names_of_runs

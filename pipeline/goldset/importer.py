@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.errors import InputError, Message, Parameter, UsageError
 from goldbench.pipeline.formats.benchmarks.checked_items import Reading
 from goldbench.pipeline.formats.benchmarks.collection import Chosen, Collection, Qrel

@@ -15,8 +15,9 @@ from goldbench.pipeline.llm.budget import Budget
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
 from goldbench.pipeline.llm.preflight import tell_unusual
 from goldbench.pipeline.llm.prices import added, check_price
-from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning, recollect
+from goldbench.pipeline.llm.rehearsal import PlannedStage, Planning
 from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
+from goldbench.pipeline.llm.store import read_unchanged
 from goldbench.pipeline.ports import ChatModel, Traffic
 from goldbench.pipeline.stages.judge import YES_NO, Judge, ManyJudge, Thresholds, YesNoJudge
 from goldbench.prompts.loader import Prompt
@@ -204,7 +205,7 @@ class ModelPanel:
     def rehearse(self) -> Iterator[tuple[Assessors, Callable[[], Sequence[PlannedStage]]]]:
         """Open a stand-in that answers from the store, and a report of the requests a grading would send."""
         items = {MANY: self.config.grade.passages_per_call}
-        with recollect(self.answers) as known:
+        with read_unchanged(self.answers) as known:
             planned = {
                 name: Planning(settings=settings, store=known, items=items) for name, settings in self._settings.items()
             }

@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench import __version__
 from goldbench.pipeline.build import flow
+from goldbench.pipeline.build.books import describe_shaping
 from goldbench.pipeline.build.steps import UP_TO, Run
 from goldbench.pipeline.build.users_queries import UsersQueries, draw_users_queries
 from goldbench.pipeline.config import Config
@@ -186,17 +186,8 @@ def _write(run: Run, drawn: UsersQueries) -> None:
         )
         for query in drawn.queries
     )
-    metadata = {
-        "generator": USERS,
-        "evidence_level": USERS,
-        "seed": config.generate.seed,
-        "chunk": {"size": config.chunk.size, "overlap": config.chunk.overlap_characters},
-        "corpus": {"title": config.corpus.title.value},
-        "goldbench": __version__,
-        "log": {"searches": drawn.searches, "queries": drawn.distinct, "personal": dict(drawn.personal)},
-    }
-    if config.documents.no_chunk:
-        metadata["chunk"] = "ready chunks, as given"
+    log = {"searches": drawn.searches, "queries": drawn.distinct, "personal": dict(drawn.personal)}
+    metadata = {**describe_shaping(USERS, USERS, config), "log": log}
     corpus = functools.partial(passages, run.chunks, (), config.corpus.title)
     draft.write_gold(GoldContents((), corpus, {}, metadata))
     draft.write_settings(config.shaping())

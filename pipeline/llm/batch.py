@@ -1,36 +1,183 @@
 """Questions sent in batches: half the price, an answer within a day, in this process or a later one.
 
 Questions that arrive together go into one batch. A batch is noted in the answer store before it is sent, so that a
-rerun finds it and waits for it instead of sending anything twice. Lines that come back without an answer are asked
-again in a further batch, a few times at most.
+process that dies at any moment leaves enough to find it again: by its id, or, where it died before the id was stored,
+by the token in the batch's metadata. Lines that come back without an answer are asked again in a further batch, a few
+times at most.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
+import json
+import sqlite3
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from goldbench.pipeline.errors import AnswerRejected, CallFailed, LimitReached, Message, ModelError, ModelUnavailable
-from goldbench.pipeline.llm.batch_book import BatchBook, SentBatch
-from goldbench.pipeline.llm.batch_files import ENDED, MOST_BYTES, MOST_LINES, BatchFiles, BatchState, Line, line_of
 from goldbench.pipeline.llm.budget import Reservation
 from goldbench.pipeline.llm.chat import CONTENT_FILTER, Answered, answered, is_filtered, most_tokens_of, usage_of, words
+from goldbench.pipeline.llm.client import MOST_BYTES as MOST_REPLY_BYTES
+from goldbench.pipeline.llm.client import RETRIED, Client
 from goldbench.pipeline.llm.dialect import Dialect, Lessons, Repeat, request_body
-from goldbench.pipeline.llm.exchange_end import ExchangeFailed, NotThere, ParameterRefused, is_refusal, was_refused
-from goldbench.pipeline.llm.layers.answer_record import request_key
-from goldbench.pipeline.llm.layers.retry import persist
+from goldbench.pipeline.llm.exchange_end import (
+    Cause,
+    ExchangeFailed,
+    ParameterRefused,
+    PathUnknown,
+    is_refusal,
+    was_refused,
+)
+from goldbench.pipeline.llm.layers import persist, request_key
+from goldbench.pipeline.llm.limits import Gate
 from goldbench.pipeline.llm.prices import BATCH_SHARE, PriceList
-from goldbench.pipeline.llm.throttle import Gate
-from goldbench.pipeline.llm.wire import RETRIED
+from goldbench.pipeline.llm.reply_body import run_beside
+from goldbench.pipeline.llm.store import AnswerStore, forget_answered
 from goldbench.pipeline.ports import ChatRequest, Usage
 from goldbench.pipeline.text.display import amount
+
+MOST_LINES, MOST_BYTES = 50_000, 200_000_000
+"""The most lines and bytes that OpenAI takes in one batch."""
+
+ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_PAGES, _PAGE = 20, 100
+
+
+@dataclass(frozen=True, slots=True)
+class SentBatch:
+    """A batch; ``file_id`` and ``batch_id`` are None if the process ended before the server's ids were stored."""
+
+    token: str
+    file_id: str | None = None
+    batch_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The result of one line. ``status`` is its HTTP status, 0 where the batch ended before the line was asked."""
+
+    status: int
+    body: dict[str, Any]
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """What the server says against the line."""
+        error = self.body.get("error")
+        return error if isinstance(error, dict) else self.body
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """A batch as its server describes it; ``done`` and ``total`` count lines."""
+
+    status: str
+    done: int
+    total: int
+    files: tuple[str, ...]
+
+
+def line_of(key: bytes, body: dict[str, Any]) -> bytes:
+    """Return the line of a batch that asks a question."""
+    line = {"custom_id": key.hex(), "method": "POST", "url": "/v1/chat/completions", "body": body}
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+async def upload_lines(client: Client, lines: Sequence[bytes], *, token: str) -> str:
+    """Send the lines and return the id of their file; raises as ``Client`` does."""
+    try:
+        return _id(await client.upload(f"{token}.jsonl", b"".join(lines)))
+    except (PathUnknown, ParameterRefused):
+        problem = Message("{}: the server takes no batches: run without {batch=True}", client.url)
+        raise ModelUnavailable(problem) from None
+
+
+async def create_batch(client: Client, file_id: str, *, token: str) -> str:
+    """Start the batch of a file and return its id; raises as ``Client`` does."""
+    body = {
+        "input_file_id": file_id,
+        "endpoint": "/v1/chat/completions",
+        "completion_window": "24h",
+        "metadata": {"goldbench": token},
+    }
+    try:
+        batch, _ = await client.post("/batches", body)
+    except CallFailed as refused:
+        if refused.kind == "client":  # whatever became of it
+            raise
+        problem = f"{client.url}: the server refuses the batch ({refused.kind})"
+        raise ModelUnavailable(Message("{}: run without {batch=True}, or with another model", problem)) from None
+    return _id(batch)
+
+
+async def search_batch(client: Client, sent: SentBatch) -> str | None:
+    """Return the id of a batch that may have been started, None where the server has no such batch."""
+    after = ""
+    for _ in range(_PAGES):
+        try:
+            page = await client.get(f"/batches?limit={_PAGE}{after}")
+        except PathUnknown:
+            return None
+        rows = [row for row in page.get("data") or [] if isinstance(row, dict)]
+        for row in rows:
+            has_token = (row.get("metadata") or {}).get("goldbench") == sent.token
+            if has_token or (sent.file_id is not None and row.get("input_file_id") == sent.file_id):
+                return _id(row)
+        if not page.get("has_more") or not rows:
+            return None
+        after = f"&after={_id(rows[-1])}"
+    return None
+
+
+async def batch_state(client: Client, batch_id: str) -> BatchState:
+    """Return the state of a batch; raises as ``Client`` does, ``PathUnknown`` where the server does not know it."""
+    batch = await client.get(f"/batches/{batch_id}")
+    counts = batch.get("request_counts") or {}
+    done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
+    files = tuple(str(batch[name]) for name in ("output_file_id", "error_file_id") if batch.get(name))
+    return BatchState(str(batch.get("status")), done, int(counts.get("total") or 0), files)
+
+
+async def result_lines(client: Client, state: BatchState) -> dict[bytes, Line]:
+    """Return the result of every line in the files of a batch, by the line's key; raises as ``Client`` does."""
+    lines: dict[bytes, Line] = {}
+    for file_id in state.files:
+        content = await client.read(f"/files/{file_id}/content")
+        lines |= await run_beside(_read_lines, content, size=len(content))
+    return lines
+
+
+def _read_lines(content: bytes) -> dict[bytes, Line]:
+    """Return the lines of a file of results by their keys.
+
+    The question of a line that is foreign, unreadable or longer than a reply may be is asked again.
+    """
+    lines: dict[bytes, Line] = {}
+    for raw in io.BytesIO(content):
+        if len(raw) > MOST_REPLY_BYTES:
+            continue
+        try:
+            row = json.loads(raw)
+            key, response = bytes.fromhex(row["custom_id"]), row.get("response")
+            status, body = (response.get("status_code"), response.get("body")) if response else (0, row.get("error"))
+            lines[key] = Line(int(status or 0), body if isinstance(body, dict) else {})
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+    return lines
+
+
+def _id(reply: dict[str, Any]) -> str:
+    name = reply.get("id")
+    if not isinstance(name, str) or not name or "/" in name or "?" in name:
+        raise ExchangeFailed(Cause.BROKEN, "not-json")
+    return name
+
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -38,10 +185,9 @@ R = TypeVar("R")
 _MOST_ROUNDS = 3
 """The most batches that one line is sent in."""
 _FIRST_POLL_S, _LONGEST_POLL_S, _POLL_GROWTH = 0.2, 60.0, 1.5
-_UNASKED = frozenset({"batch_failed", "batch_expired", "batch_cancelled"})
+_FAILED = "batch_failed"
+_UNASKED = frozenset({_FAILED, "batch_expired", "batch_cancelled"})
 """Codes of lines that a batch did not come to."""
-_FRUITLESS_BATCHES = 3
-"""End the run after this many failed batches in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,37 +220,36 @@ class Batch:
 
     def __init__(
         self,
-        files: BatchFiles,
+        client: Client,
         *,
-        book: BatchBook,
+        store: AnswerStore,
         gate: Gate,
         lessons: Lessons,
         announce: Callable[[str], None],
-        limits: BatchLimits,
+        limits: BatchLimits | None = None,
     ) -> None:
-        """Store the client of the server, the record of sent batches and their limits.
+        """Take the server and the limits.
 
         Args:
-            files: The batches of the server.
-            book: The batches that were sent.
+            client: The client of the server.
+            store: Remembers the batches that were sent.
             gate: The settings, the budget and the accounts; batches do not pass the gate itself.
             lessons: The dialect of the model.
             announce: Takes a line about every batch that is sent or ends.
             limits: The size of a batch.
         """
-        self._files, self._book, self._lessons, self._announce = files, book, lessons, announce
+        self._client, self._store, self._lessons, self._announce = client, store, lessons, announce
         self._gate, self._budget, self._settings = gate, gate.budget, gate.settings
         self._prices = PriceList(gate.settings, share=BATCH_SHARE)
-        self._limits = limits
+        self._limits = limits or BatchLimits()
         self._waiting: list[_Item] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._fruitless = 0
         self._budget.call_when_freed(self._send_waiting)
 
     async def __aenter__(self) -> Batch:
-        """Look up what earlier processes have sent."""
-        await self._book.open()
+        """Forget the lines of earlier processes that are answered."""
+        await self._store.transact(forget_answered)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -114,7 +259,7 @@ class Batch:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._book.close()
+        await self._store.transact(forget_answered)
 
     async def complete(self, request: ChatRequest[T]) -> Answered[T]:
         """Return the model's answer once its batch has ended; raises as the layers do that this replaces."""
@@ -136,21 +281,23 @@ class Batch:
         self._waiting += items
         if self._timer is not None:
             self._timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._limits.quiet_s, self._leave)
+        self._timer = asyncio.get_running_loop().call_later(self._limits.quiet_s, self._leave)
 
     def _leave(self) -> None:
         self._timer = None
         items, self._waiting = [item for item in self._waiting if not item.reply.done()], []
         self._spawn(self._start(items), items)
 
+    def _send_waiting(self) -> None:
+        if self._waiting and self._timer is None:
+            self._enqueue([])
+
     def _spawn(self, work: Coroutine[Any, Any, None], items: Sequence[_Item]) -> None:
         async def guarded() -> None:
             try:
                 await work
             except Exception as error:  # noqa: BLE001 - the questions that wait get it
-                for item in items:
-                    self._fail(item, error)
+                _fail(items, error)
 
         task = asyncio.create_task(guarded())
         self._tasks.add(task)
@@ -158,15 +305,28 @@ class Batch:
 
     async def _start(self, items: list[_Item]) -> None:
         """Wait for the batches that hold these lines already; send the rest."""
-        sent = await self._book.find(item.line for item in items)
+        sent = await self._sent_before(items)
         running: defaultdict[SentBatch, list[_Item]] = defaultdict(list)
         for item in items:
             if item.line in sent:
                 running[sent[item.line]].append(item)
-        for batch, lines in running.items():
-            self._spawn(self._pick_up(batch, lines), lines)
-        for packed, lines in self._packed([item for item in items if item.line not in sent]):
-            self._spawn(self._send(packed, lines), lines)
+        for batch, held in running.items():
+            self._spawn(self._pick_up(batch, held), held)
+        for lines, packed in self._packed([item for item in items if item.line not in sent]):
+            self._spawn(self._send(lines, packed), packed)
+
+    async def _sent_before(self, items: Iterable[_Item]) -> dict[bytes, SentBatch]:
+        """Return the batch in which each line was sent; lines that were not sent are left out."""
+        select = (
+            "SELECT token, file_id, batch_id FROM batches JOIN batch_lines USING (token) "
+            "WHERE line = ? AND base_url = ?"
+        )
+
+        def look(connection: sqlite3.Connection) -> dict[bytes, SentBatch]:
+            rows = ((item.line, connection.execute(select, (item.line, self._client.url)).fetchone()) for item in items)
+            return {line: SentBatch(*row) for line, row in rows if row}
+
+        return await self._store.transact(look)
 
     def _packed(self, items: list[_Item]) -> list[tuple[list[bytes], list[_Item]]]:
         """Return the lines that the caps allow, in as many batches as they need; the others wait or fail."""
@@ -177,7 +337,7 @@ class Batch:
             try:
                 fits = self._budget.check(most)
             except LimitReached as error:
-                self._fail(item, error)
+                _fail([item], error)
                 continue
             if not fits:  # batches under way may turn out to cost less than was set aside for them
                 self._waiting += items[position:]
@@ -196,15 +356,24 @@ class Batch:
 
     async def _send(self, lines: list[bytes], items: list[_Item]) -> None:
         token = uuid.uuid4().hex
-        await self._book.begin(token, [(item.line, item.answer) for item in items])
-        file_id = await self._persist(lambda: self._files.upload(lines, name=token))
-        await self._book.uploaded(token, file_id)
-        batch_id = await self._create(SentBatch(token, file_id, None), file_id, items)
-        await self._book.started(token, batch_id)
+        rows = [(item.line, item.answer, token) for item in items]
+
+        def note(connection: sqlite3.Connection) -> None:
+            connection.execute("INSERT INTO batches VALUES (?, ?, NULL, NULL)", (token, self._client.url))
+            connection.executemany("INSERT OR REPLACE INTO batch_lines VALUES (?, ?, ?)", rows)
+
+        await self._store.transact(note)
+        file_id = await self._persist(lambda: upload_lines(self._client, lines, token=token))
+        await self._note("UPDATE batches SET file_id = ? WHERE token = ?", file_id, token)
+        batch_id = await self._create(SentBatch(token, file_id), file_id, items)
+        await self._note("UPDATE batches SET batch_id = ? WHERE token = ?", batch_id, token)
         for item in items:
             self._gate.accounts.book(item.request.stage, requests=1)
         self._announce(f"{batch_id}: {amount(len(items), 'request')} sent as a batch")
         await self._follow(batch_id, items)
+
+    async def _note(self, statement: str, *values: str) -> None:
+        await self._store.transact(lambda connection: connection.execute(statement, values))
 
     async def _create(self, sent: SentBatch, file_id: str, items: list[_Item]) -> str:
         """Start a batch once and return its id: after an attempt of unknown outcome the server is asked first."""
@@ -212,12 +381,12 @@ class Batch:
 
         async def attempt() -> str:
             nonlocal tried
-            known = await self._files.search(sent) if tried else None
+            known = await search_batch(self._client, sent) if tried else None
             tried = True
             was_sent = items[0].is_sent
             _mark(items, is_sent=True)
             try:
-                return known or await self._files.create(file_id, token=sent.token)
+                return known or await create_batch(self._client, file_id, token=sent.token)
             except (ExchangeFailed, ModelUnavailable) as failed:
                 _mark(items, is_sent=was_sent or not was_refused(failed))
                 raise
@@ -227,13 +396,11 @@ class Batch:
     async def _pick_up(self, sent: SentBatch, items: list[_Item]) -> None:
         for item in items:
             item.reservation = self._budget.reserve(self._most(item), requests=0)
-        batch_id = sent.batch_id
-        if batch_id is None:
-            batch_id = await self._persist(lambda: self._files.search(sent))
-            if batch_id is None:  # the process ended before the batch was started
-                await self._again(items)
-                return
-            await self._book.started(sent.token, batch_id)
+        batch_id = sent.batch_id or await self._persist(lambda: search_batch(self._client, sent))
+        if batch_id is None:  # the process ended before the batch was started
+            await self._again(items)
+            return
+        await self._note("UPDATE batches SET batch_id = ? WHERE token = ?", batch_id, sent.token)
         _mark(items, is_sent=True)
         self._announce(f"{batch_id}: waiting for {amount(len(items), 'request')} of an earlier run")
         await self._follow(batch_id, items)
@@ -242,50 +409,39 @@ class Batch:
         """Wait for the end of a batch and take in its lines."""
         try:
             state = await self._ended(batch_id)
-            lines = await self._persist(lambda: self._files.lines(state))
-        except NotThere:  # deleted, or of another account
+            lines = await self._persist(lambda: result_lines(self._client, state))
+        except PathUnknown:  # deleted, or of another account
             for item in items:
                 self._charge(item, Usage())
             await self._again(items)
             return
-        self._fruitless = 0 if lines else self._fruitless + (state.status == "failed")
-        if self._fruitless >= _FRUITLESS_BATCHES:
-            problem = self._unavailable(
-                Message("{} batches in a row have failed: run without {batch=True}", _FRUITLESS_BATCHES)
-            )
-            for item in items:
-                self._charge(item, None)
-            await self._give_up(items, problem)
-            return
         self._announce(f"{batch_id}: {state.status}, {state.done:,} of {amount(state.total, 'request')} done")
-        await self._take_in(lines, items, missing=Line(0, {"code": f"batch_{state.status}"}))
+        again: list[_Item] = []
+        for item in items:
+            line = lines.get(item.line, Line(0, {"code": f"batch_{state.status}"}))
+            if line.status == 200:
+                await self._settle(item, line.body)
+                continue
+            self._charge(item, None if _is_free(line) else Usage())
+            if problem := self._problem(item, line):
+                await self._forget([item])
+                _fail([item], problem)
+            else:
+                again.append(item)
+        if again:
+            await self._again(again)
 
     async def _ended(self, batch_id: str) -> BatchState:
         """Return the state of a batch once it has ended."""
         pause_s = _FIRST_POLL_S
         while True:
             self._budget.check_deadline()
-            state = await self._persist(lambda: self._files.state(batch_id))
+            state = await self._persist(lambda: batch_state(self._client, batch_id))
             if state.status in ENDED:
                 return state
             left = self._budget.remaining_s()
             await asyncio.sleep(pause_s if left is None else min(pause_s, max(0.0, left)))
             pause_s = min(_LONGEST_POLL_S, pause_s * _POLL_GROWTH)
-
-    async def _take_in(self, lines: dict[bytes, Line], items: list[_Item], *, missing: Line) -> None:
-        again: list[_Item] = []
-        for item in items:
-            line = lines.get(item.line, missing)
-            if line.status == 200:
-                await self._settle(item, line.body)
-                continue
-            self._charge(item, None if _is_free(line) else Usage())
-            if problem := self._problem(item, line):
-                await self._give_up([item], problem)
-            else:
-                again.append(item)
-        if again:
-            await self._again(again)
 
     async def _settle(self, item: _Item, body: dict[str, Any]) -> None:
         reported = usage_of(body)
@@ -297,40 +453,38 @@ class Batch:
 
     def _problem(self, item: _Item, line: Line) -> ModelError | None:
         """Return why a line is not asked again, None where it is."""
-        if line.status in {401, 403, 404}:
-            return self._unavailable(f"the server refuses the model {self._settings.name!r} (HTTP {line.status})")
-        if line.status in {400, 422}:
+        status = line.status
+        if status in {401, 403, 404}:
+            return self._unavailable(f"the server refuses the model {self._settings.name!r} (HTTP {status})")
+        if status in {400, 422}:
             return self._refusal(item, line)
-        if 400 <= line.status < 500 and line.status not in RETRIED:
-            return CallFailed(f"http-{line.status}", f"the server refuses the call (HTTP {line.status})")
+        if 400 <= status < 500 and status not in RETRIED:
+            return CallFailed(f"http-{status}", f"the server refuses the call (HTTP {status})")
         item.rounds += 1
         if item.rounds < _MOST_ROUNDS:
             return None
-        what = f"the server answers HTTP {line.status}" if line.status else "no batch reached it"
-        return CallFailed("batch", f"{what} ({item.rounds} batches)", attempts=item.rounds)
+        if line.error.get("code") == _FAILED:
+            return self._unavailable(Message("{} batches have failed: run without {batch=True}", item.rounds))
+        reason = f"the server answers HTTP {status}" if status else "no batch reached it"
+        return CallFailed("batch", f"{reason} ({item.rounds} batches)", attempts=item.rounds)
 
     def _refusal(self, item: _Item, line: Line) -> CallFailed | None:
-        error = line.error
-        if is_filtered(error):
+        if is_filtered(line.error):
             return AnswerRejected("content-filter", CONTENT_FILTER)
-        if self._lessons.learn(item.dialect or self._lessons.dialect, error):
-            return None
-        return ParameterRefused(line.status, error)
+        is_learnt = self._lessons.learn(item.dialect or self._lessons.dialect, line.error)
+        return None if is_learnt else ParameterRefused(line.status, line.error)
 
     async def _again(self, items: list[_Item]) -> None:
-        await self._book.forget(item.line for item in items)
+        await self._forget(items)
         for item in items:
             self._charge(item, None)  # those that were never sent
         self._enqueue(items)
 
-    async def _give_up(self, items: list[_Item], problem: Exception) -> None:
-        await self._book.forget(item.line for item in items)
-        for item in items:
-            self._fail(item, problem)
-
-    def _fail(self, item: _Item, problem: Exception) -> None:
-        if not item.reply.done():
-            item.reply.set_exception(problem)
+    async def _forget(self, items: Iterable[_Item]) -> None:
+        """Forget lines whose batch gives no answer, so that they can be sent again."""
+        rows = [(item.line,) for item in items]
+        delete = "DELETE FROM batch_lines WHERE line = ?"
+        await self._store.transact(lambda connection: connection.executemany(delete, rows))
 
     def _most(self, item: _Item) -> Usage:
         """Return the most that a question may cost as it would be sent now."""
@@ -357,10 +511,6 @@ class Batch:
         else:
             self._budget.release(reservation)
 
-    def _send_waiting(self) -> None:
-        if self._waiting and self._timer is None:
-            self._enqueue([])
-
     async def _persist(self, exchange: Callable[[], Coroutine[Any, Any, R]]) -> R:
         try:
             return await persist(exchange, label=lambda: "batch", gate=self._gate)
@@ -371,6 +521,12 @@ class Batch:
 
     def _unavailable(self, problem: str) -> ModelUnavailable:
         return ModelUnavailable(Message("{}: {}", self._settings.shown_url(), problem))
+
+
+def _fail(items: Iterable[_Item], problem: Exception) -> None:
+    for item in items:
+        if not item.reply.done():
+            item.reply.set_exception(problem)
 
 
 def _mark(items: Sequence[_Item], *, is_sent: bool) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
 from goldbench.pipeline.errors import AnswerRejected, CallFailed, ModelUnavailable
-from goldbench.pipeline.llm.bodies import beside, most_characters
 from goldbench.pipeline.llm.dialect import Dialect, Lessons, request_body
 from goldbench.pipeline.llm.exchange_end import (
     Cause,
@@ -22,29 +21,36 @@ from goldbench.pipeline.llm.exchange_end import (
     PromptTooLong,
     Reply,
     ReplyRejected,
+    allowance,
     was_refused,
 )
-from goldbench.pipeline.llm.headers import allowance
-from goldbench.pipeline.llm.likelihoods import likelihood_of, yes_probability
 from goldbench.pipeline.llm.prices import PriceList
 from goldbench.pipeline.llm.reply import Misfit, read_answer, repeats_itself
 from goldbench.pipeline.llm.reply_body import (
     context_exceeded,
     context_named,
     first_choice,
+    likelihood_of,
     message_of,
+    run_beside,
     text_of,
     thought,
+    value_at,
+    yes_probability,
 )
 from goldbench.pipeline.llm.server_settings import THINKING, ModelSettings
 from goldbench.pipeline.llm.token_counts import tokens_at_most
-from goldbench.pipeline.llm.wire import Exchanges
 from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 
 T = TypeVar("T", bound=BaseModel)
 
+Post: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[tuple[dict[str, Any], Mapping[str, str]]]]
+"""Sends a body to a path and returns the JSON of the response and its headers, as ``Client.post`` does."""
+
 _ABSURD = 2**40
 """A number of tokens that no server counts."""
+_FRAME_CHARACTERS, _TOKEN_CHARACTERS = 4096, 32
+"""The most characters of a reply's text, and more for each token. A token has rarely more than ten."""
 _FILTERED = ("content_filter", "content_policy", "content management policy", "responsible ai", "safety system")
 _MODEL_WORDS = ("model_not_found", "does not exist", "deploymentnotfound", "not found, try pulling", "unknown model")
 CONTENT_FILTER = "the provider's content filter stopped it"
@@ -73,19 +79,11 @@ class ChatExchange:
     A refusal of a parameter changes the dialect of every later call and asks for another attempt at once.
     """
 
-    def __init__(self, wire: Exchanges, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
-        """Store the client of the server, the model's settings, prices and dialect.
-
-        Args:
-            wire: The client of the server.
-            settings: The model, its caps and its room to think.
-            prices: The prices of the model.
-            lessons: The dialect of the model.
-        """
-        self._wire, self._settings, self._prices, self._lessons = wire, settings, prices, lessons
+    def __init__(self, post: Post, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
+        self._post, self._settings, self._prices, self._lessons = post, settings, prices, lessons
 
     async def complete(self, request: ChatRequest[T]) -> Answered[T]:
-        """Return the model's answer to one exchange; raises as ``Wire.post`` does.
+        """Return the model's answer to one exchange; raises as ``Client.post`` does.
 
         Raises:
             AnswerRejected: The provider's content filter refuses the request, or the reply cannot be used.
@@ -93,7 +91,7 @@ class ChatExchange:
         sent = self._lessons.next_dialect()
         body = request_body(request, dialect=sent, settings=self._settings)
         try:
-            found, headers = await self._wire.post("/chat/completions", body)
+            completion, headers = await self._post("/chat/completions", body)
         except ParameterRefused as refused:
             failure = self._after_refusal(sent, refused)
         except PathUnknown as unknown:
@@ -104,25 +102,27 @@ class ChatExchange:
             doubted = self._lessons.doubt(sent, _status(failed.kind))
             failure = _learnt(refused=was_refused(failed)) if doubted else failed
         else:
-            return await self._read(request, sent, found, headers)
+            return await self._read(request, sent, completion, headers)
         raise failure
 
     async def _read(
-        self, request: ChatRequest[T], sent: Dialect, found: dict[str, Any], headers: Mapping[str, str]
+        self, request: ChatRequest[T], sent: Dialect, completion: dict[str, Any], headers: Mapping[str, str]
     ) -> Answered[T]:
         """Return the answer in a reply; one that was cut off while the model thought teaches to leave it more room."""
         work = functools.partial(answered, headers=headers, model=self._settings.name, prices=self._prices)
+        outcome: Answered[T] | ReplyRejected
         try:
-            result = await beside(work, request, found, size=len(text_of(found)))
+            outcome = await run_beside(work, request, completion, size=len(text_of(completion)))
         except ReplyRejected as rejected:
-            self._lessons.compare(rejected.reply.usage, words(request))
-            if rejected.kind == "cut-off" and thought(found) and self._lessons.leave_room(sent):
-                raise _learnt(usage=rejected.reply.usage) from None
-            await self._lessons.settle(sent, found)
-            raise
-        self._lessons.compare(result.usage, words(request))
-        await self._lessons.settle(sent, found)
-        return result
+            outcome = rejected
+        self._lessons.compare(outcome.reply.usage, words(request))
+        kind = outcome.kind if isinstance(outcome, ReplyRejected) else ""
+        if kind == "cut-off" and thought(completion) and self._lessons.leave_room(sent):
+            raise _learnt(usage=outcome.reply.usage)
+        await self._lessons.settle(sent, completion)
+        if isinstance(outcome, ReplyRejected):
+            raise outcome
+        return outcome
 
     def most_tokens(self, request: ChatRequest[T]) -> tuple[int, int]:
         """Return how many tokens a request may read and write at most, as it would be sent now."""
@@ -166,13 +166,13 @@ def most_tokens_of(body: dict[str, Any]) -> tuple[int, int]:
 
 
 def answered(
-    request: ChatRequest[T], found: dict[str, Any], *, headers: Mapping[str, str], model: str, prices: PriceList
+    request: ChatRequest[T], completion: dict[str, Any], *, headers: Mapping[str, str], model: str, prices: PriceList
 ) -> Answered[T]:
     """Return the answer in the body of a chat completion.
 
     Args:
         request: The request.
-        found: The body.
+        completion: The body.
         headers: The headers of the response.
         model: The model's name, where the server does not give one.
         prices: The prices of the model.
@@ -180,11 +180,11 @@ def answered(
     Raises:
         ReplyRejected: The reply cannot be used.
     """
-    reply = _reply(found, headers, model=model, prices=prices)
+    reply = _reply(completion, headers, model=model, prices=prices)
     if request.yes_or_no:
-        return _weighed_answer(request, reply, yes_probability(first_choice(found)))
-    outcome = _outcome(found, reply)
-    most = most_characters(request.max_tokens, THINKING)
+        return _weighed_answer(request, reply, yes_probability(first_choice(completion)))
+    outcome = _outcome(completion, reply)
+    most = _FRAME_CHARACTERS + _TOKEN_CHARACTERS * (request.max_tokens + THINKING)
     if len(reply.text) > most:  # the server keeps no limit on tokens
         reply, outcome = replace(reply, text=reply.text[:most]), outcome or "cut-off"
     if outcome == "cut-off" and repeats_itself(reply.text):
@@ -212,27 +212,26 @@ def _weighed_answer(request: ChatRequest[T], reply: Reply, probability: float | 
     return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
 
 
-def _reply(found: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:
+def _reply(completion: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:
     return Reply(
-        text=text_of(found),
-        model=str(found.get("model") or model),
-        usage=priced(usage_of(found), prices),
+        text=text_of(completion),
+        model=str(completion.get("model") or model),
+        usage=priced(usage_of(completion), prices),
         allowance=allowance(headers),
-        likelihood=likelihood_of(first_choice(found)),
+        likelihood=likelihood_of(first_choice(completion)),
     )
 
 
-def usage_of(found: dict[str, Any]) -> Usage:
+def usage_of(completion: dict[str, Any]) -> Usage:
     """Return the tokens a response reports; zeros where it reports none."""
-    usage = found.get("usage")
-    if not isinstance(usage, dict):
-        return Usage()
-    details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
-    read, written = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if any(isinstance(value, (int, float)) and not 0 <= value < _ABSURD for value in (read, written)):
+    usage = completion.get("usage")
+    cached = value_at(usage, "prompt_tokens_details", "cached_tokens")
+    values = (value_at(usage, "prompt_tokens"), value_at(usage, "completion_tokens"), cached)
+    counts = [value if isinstance(value, (int, float)) else 0 for value in values]
+    if not all(0 <= count < _ABSURD for count in counts):
         return Usage()  # none of it is believed, so that the caps count estimates
-    return Usage(_count(read), _count(written), _count(cached))
+    read, written, cached = map(int, counts)
+    return Usage(read, written, cached)
 
 
 def priced(usage: Usage, prices: PriceList) -> Usage:
@@ -240,21 +239,17 @@ def priced(usage: Usage, prices: PriceList) -> Usage:
     return replace(usage, usd=prices.cost(usage)) if usage.input_tokens or usage.output_tokens else usage
 
 
-def _count(value: object) -> int:
-    return int(value) if isinstance(value, (int, float)) and 0 <= value < _ABSURD else 0
-
-
 def is_filtered(error: Mapping[str, Any]) -> bool:
     """Whether a refusal is the provider's content filter."""
-    said = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
-    return any(word in said for word in _FILTERED)
+    message = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
+    return any(word in message for word in _FILTERED)
 
 
-def _outcome(found: dict[str, Any], reply: Reply) -> str | None:
+def _outcome(completion: dict[str, Any], reply: Reply) -> str | None:
     """Return why a response holds no answer, None where it may hold one."""
-    choice = first_choice(found)
+    choice = first_choice(completion)
     finish = choice.get("finish_reason")
-    if message_of(found).get("refusal"):
+    if message_of(completion).get("refusal"):
         return "refusal"
     if finish == "content_filter":
         return "content-filter"

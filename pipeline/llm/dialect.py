@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -23,7 +23,6 @@ FIXED = "fixed_messages"
 """How many of the first messages prompts of one kind share: for the processes of this machine, and not sent on."""
 _STREAM = re.compile(r"(?=.*\bstream)(?=.*(?:\bonly|must|requires?|enable|set to true|non-stream))", re.DOTALL)
 """A refusal of a request that asks for no stream."""
-_ROLES = ("user", "assistant")
 LISTED_TOKENS = 5
 """How many of the likeliest first tokens are asked for: yes and no in two spellings; some servers list no more."""
 FORMATS = ("json_schema", "json_object", "text")
@@ -80,12 +79,25 @@ class Dialect:
         """Return the dialect as JSON, to be remembered."""
         return json.dumps(asdict(self), sort_keys=True)
 
+    def simpler(self, *, fixed_format: bool, limits: tuple[str, ...] = ()) -> Dialect | None:
+        """Return the dialect with fewer limits, else with the next format; None where there is none.
+
+        Args:
+            fixed_format: Whether the user fixed the response format.
+            limits: The limits that are still sent, where any were.
+        """
+        if self.format == "json_schema" and self.limits:
+            return replace(self, limits=limits)
+        if self.format == "text" or fixed_format:
+            return None
+        return replace(self, format=FORMATS[FORMATS.index(self.format) + 1])
+
     @classmethod
     def loads(cls, text: str) -> Dialect:
         """Return the dialect that ``dumps`` wrote; one of another version gives the default."""
         try:
-            found = cls(**json.loads(text))
-            return replace(found, limits=tuple(name for name in LIMITS if name in found.limits))
+            known = cls(**json.loads(text))
+            return replace(known, limits=tuple(name for name in LIMITS if name in known.limits))
         except (TypeError, ValueError):
             return cls()
 
@@ -99,17 +111,7 @@ def dialect_for(settings: ModelSettings, remembered: str | None, *, cautious: bo
         cautious: Whether a refusal is dear, so that a server that is not known is sent no limits.
     """
     known = Dialect.loads(remembered) if remembered else Dialect(limits=() if cautious else LIMITS)
-    return Dialect(
-        format=known.format if settings.response_format == "auto" else settings.response_format,
-        length=known.length,
-        temperature=known.temperature,
-        system=known.system,
-        stream=known.stream,
-        counted=known.counted,
-        room=known.room,
-        likelihoods=known.likelihoods,
-        limits=known.limits,
-    )
+    return known if settings.response_format == "auto" else replace(known, format=settings.response_format)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,8 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     else:
         messages = [{"role": "user", "content": f"{system}\n\n{user}".strip()}]
-    if request.examples:
-        messages = _with_examples(messages, request.examples)
+    for question, reply in request.examples:  # earlier turns; instructions stay at the very beginning
+        messages[-1:-1] = [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
     fixed = len(messages) - 1
     for reply, complaint in request.earlier if isinstance(request, Repeat) else ():
         messages += [{"role": "assistant", "content": sendable(reply)}, {"role": "user", "content": complaint}]
@@ -158,14 +160,6 @@ def _answer_format(request: ChatRequest[T], dialect: Dialect) -> dict[str, Any]:
         named = {"name": request.answer.__name__, "strict": True, "schema": schema}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
     return {"response_format": {"type": "json_object"}} if dialect.format == "json_object" else {}
-
-
-def _with_examples(messages: list[dict[str, str]], examples: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
-    """Return the messages with earlier turns before the question; instructions stay at the very beginning."""
-    turns = [text for turn in examples for text in turn]
-    shown = [{"role": _ROLES[place % 2], "content": text} for place, text in enumerate(turns)]
-    *instructions, question = messages
-    return [*instructions, *shown, question]
 
 
 def sendable(text: str) -> str:
@@ -194,33 +188,27 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
     about_format = bool(refused) or any(word in param or word in message for word in _FORMAT_WORDS)
     if not about_format and (settled or any(word in message for word in _OTHER_WORDS)):
         return None
-    about_another = any(word in message for word in _OTHER_FORMATS)
-    if dialect.format == "json_schema" and dialect.limits and not about_another:
-        return replace(dialect, limits=tuple(name for name in dialect.limits if refused and name not in refused))
-    if fixed_format:
-        return None
-    return replace(dialect, format=FORMATS[FORMATS.index(dialect.format) + 1])
+    if any(word in message for word in _OTHER_FORMATS):
+        dialect = replace(dialect, limits=())
+    limits = tuple(name for name in dialect.limits if refused and name not in refused)
+    return dialect.simpler(fixed_format=fixed_format, limits=limits)
 
 
 def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
-    changes: Iterator[tuple[bool, dict[str, Any]]] = iter(
-        [
-            (
-                dialect.length == "max_tokens" and "max_completion_tokens" in message,
-                {"length": "max_completion_tokens"},
-            ),
-            # Given up for the older name only where it has worked before, or lessons could go round in circles.
-            (
-                settled and dialect.length != "max_tokens" and _is_about("max_completion_tokens", param, message),
-                {"length": "max_tokens"},
-            ),
-            (dialect.temperature and _is_about("temperature", param, message), {"temperature": False}),
-            (dialect.stream and dialect.counted and "stream_options" in f"{param} {message}", {"counted": False}),
-            (not dialect.stream and (param == "stream" or bool(_STREAM.match(message))), {"stream": True}),
-            (dialect.likelihoods and _is_about("logprobs", param, message), {"likelihoods": False}),
-            (dialect.system and any(word in message for word in _SYSTEM_WORDS), {"system": False}),
-        ]
-    )
+    wants_new_length = dialect.length == "max_tokens" and "max_completion_tokens" in message
+    # Given up for the older name only where it has worked before, or lessons could go round in circles.
+    wants_old_length = settled and dialect.length != "max_tokens" and _is_about("max_completion_tokens", param, message)
+    wants_stream = not dialect.stream and (param == "stream" or bool(_STREAM.match(message)))
+    refuses_counts = dialect.stream and dialect.counted and "stream_options" in f"{param} {message}"
+    changes: list[tuple[bool, dict[str, Any]]] = [
+        (wants_new_length, {"length": "max_completion_tokens"}),
+        (wants_old_length, {"length": "max_tokens"}),
+        (dialect.temperature and _is_about("temperature", param, message), {"temperature": False}),
+        (refuses_counts, {"counted": False}),
+        (wants_stream, {"stream": True}),
+        (dialect.likelihoods and _is_about("logprobs", param, message), {"likelihoods": False}),
+        (dialect.system and any(word in message for word in _SYSTEM_WORDS), {"system": False}),
+    ]
     return next((replace(dialect, **change) for applies, change in changes if applies), None)
 
 
@@ -235,14 +223,7 @@ class Lessons:
     def __init__(
         self, settings: ModelSettings, *, store: AnswerStore | None, remembered: str | None, cautious: bool = False
     ) -> None:
-        """Begin with what is remembered of the model.
-
-        Args:
-            settings: The server, the model and the response format.
-            store: Remembers the dialect that works, None for nowhere.
-            remembered: The dialect of an earlier run.
-            cautious: As in `dialect_for`.
-        """
+        """Begin with the dialect of an earlier run, as the store remembers it."""
         self._settings, self._store = settings, store
         self.dialect = dialect_for(settings, remembered, cautious=cautious)
         self.settled = remembered is not None
@@ -263,8 +244,8 @@ class Lessons:
         """Return the lessons of earlier runs, as the store remembers them; of a model on this machine all is known.
 
         Args:
-            settings: As in `Lessons`.
-            store: As in `Lessons`.
+            settings: The server, the model and the response format.
+            store: Remembers the dialect that works, None for nowhere.
             cautious: As in `dialect_for`.
             anew: Whether to begin with none of them.
         """
@@ -273,14 +254,14 @@ class Lessons:
         remembered = await store.dialect(settings.shown_url(), settings.name) if store and not anew else None
         return cls(settings, store=store, remembered=remembered, cautious=cautious)
 
-    async def settle(self, sent: Dialect | None, found: Mapping[str, Any] | None = None) -> None:
+    async def settle(self, sent: Dialect | None, completion: Mapping[str, Any] | None = None) -> None:
         """Take in that the server answered a request of this dialect.
 
         Args:
             sent: The dialect, None where it is not known.
-            found: The body of the answer.
+            completion: The body of the answer.
         """
-        self.heard = found if self.heard is None else self.heard
+        self.heard = completion if self.heard is None else self.heard
         if self._stepped and sent == self._first != self.dialect:  # the errors before were about something else
             self.dialect, self.settled, self._stepped = sent, False, False
         if self.settled or sent != self.dialect:
@@ -340,14 +321,10 @@ class Lessons:
             self._first = sent
         if status >= 500 and self._errors[status] < _ERRORS_BORNE.get(status, 2):
             return False
-        simpler = self._simpler()
+        simpler = self.dialect.simpler(fixed_format=self._settings.response_format != "auto")
         self._stepped, self._doubted = simpler is not None, simpler is None
         self.dialect = self._first if simpler is None else simpler
         return simpler is not None
-
-    def how_asked(self) -> str:
-        """Return with which formats a server that failed every time was asked, for a message; empty before the last."""
-        return ", with a response format and without" if self._doubted and not self.settled else ""
 
     def leave_room(self, sent: Dialect) -> bool:
         """Take in that the model spent the whole limit on thoughts, and return whether more room may help."""
@@ -356,10 +333,3 @@ class Lessons:
         if sent == self.dialect:
             self.dialect, self.settled = replace(sent, room=True), False
         return True
-
-    def _simpler(self) -> Dialect | None:
-        if self.dialect.format == "json_schema" and self.dialect.limits:
-            return replace(self.dialect, limits=())
-        if self.dialect.format == "text" or self._settings.response_format != "auto":
-            return None
-        return replace(self.dialect, format=FORMATS[FORMATS.index(self.dialect.format) + 1])

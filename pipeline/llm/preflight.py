@@ -11,13 +11,13 @@ from goldbench.pipeline.errors import CallFailed, Message
 from goldbench.pipeline.llm.catalogue import seconds_per_query
 from goldbench.pipeline.llm.chat import usage_of
 from goldbench.pipeline.llm.dialect import Dialect, Lessons
+from goldbench.pipeline.llm.limits import COMING_UP
 from goldbench.pipeline.llm.local.machine import layout_now
 from goldbench.pipeline.llm.model_path import ModelPath, open_model
 from goldbench.pipeline.llm.reply_body import first_choice, message_of, text_of, thought, thoughts_of
 from goldbench.pipeline.llm.reply_schema import LIMITS
 from goldbench.pipeline.llm.server_settings import ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.llm.throttle import COMING_UP
 from goldbench.pipeline.ports import ChatRequest
 from goldbench.pipeline.text.display import shell_command
 from goldbench.prompts.loader import load
@@ -78,12 +78,9 @@ async def preflight(
         except CallFailed as failed:
             fault = failed
         assert path.lessons is not None
-        failing = fault is not None and _is_failing(fault.kind) and not path.lessons.settled
-        return _traits(settings, path.lessons, fault), path.usage(), not failing
-
-
-def _is_failing(kind: str) -> bool:
-    return kind.startswith("http-5") and kind not in COMING_UP
+        kind = fault.kind if fault is not None and not path.lessons.settled else ""
+        answers_come = not kind.startswith("http-5") or kind in COMING_UP
+        return _traits(settings, path.lessons, fault), path.usage(), answers_come
 
 
 def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], None]) -> None:
@@ -138,61 +135,46 @@ def tell_slow(settings: ModelSettings, say: Callable[[str], None]) -> None:
 
 def _unusual(traits: list[Trait]) -> str:
     """Return what is not as with most servers, and what to set."""
-    found = [
-        f"{one.what}: {one.says}" + (f" ({one.setting})" if one.setting else "")
-        for one in traits
-        if one.good is None and one.what != "key" and (one.what != "parameters" or "refuses" in one.says)
-    ]
-    return "; ".join(found)
+    return "; ".join(
+        f"{trait.what}: {trait.says}" + (f" ({trait.setting})" if trait.setting else "")
+        for trait in traits
+        if trait.good is None and trait.what != "key" and (trait.what != "parameters" or "refuses" in trait.says)
+    )
 
 
 def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
-    dialect, heard = lessons.dialect, lessons.heard
-    found = [Trait("answer", "fits its schema" if fault is None else str(fault), good=fault is None)]
-    if not lessons.settled or (fault is not None and not _says_something(heard or {})):
-        return found  # nothing was answered, so nothing else is known
-    found += [_format(dialect), Trait("parameters", _parameters(dialect))]
+    dialect, reply = lessons.dialect, lessons.heard or {}
+    traits = [Trait("answer", "fits its schema" if fault is None else str(fault), good=fault is None)]
+    # A reply that was cut off while the model was thinking says as much as an answer does.
+    if not lessons.settled or (fault is not None and not (text_of(reply) or thoughts_of(reply))):
+        return traits
+    has_schema = dialect.format == "json_schema"
+    missing = ", ".join(name for name in LIMITS if name not in dialect.limits)
+    limits = "" if not has_schema else f", without {missing}" if missing else ", with its limits"
+    traits.append(Trait("response format", _FORMATS[dialect.format] + limits, good=has_schema or None))
+    takes = [dialect.length, *(["temperature"] if dialect.temperature else [])]
+    refuses = [*([] if dialect.temperature else ["temperature"]), *([] if dialect.system else ["system role"])]
+    refused = f"; refuses {', '.join(refuses)}" if refuses else ""
+    traits.append(Trait("parameters", f"takes {', '.join(takes)}{refused}"))
     if settings.file is None and settings.api_key:
-        found.append(Trait("key", f"goes in the header {settings.header_of_key}", "model.key_header"))
+        traits.append(Trait("key", f"goes in the header {settings.header_of_key}", "model.key_header"))
     if dialect.stream:
-        found.append(Trait("stream", "the server only streams; its events are put together"))
-    return [*found, *_of_reply(heard, dialect)] if heard is not None else found
+        traits.append(Trait("stream", "the server only streams; its events are put together"))
+    return [*traits, *_of_reply(reply, dialect)] if reply else traits
 
 
-def _says_something(heard: Mapping[str, Any]) -> bool:
-    """Whether a reply holds text or thoughts, as one does that was cut off while the model was thinking."""
-    return bool(text_of(heard) or thoughts_of(heard))
-
-
-def _format(dialect: Dialect) -> Trait:
-    says = _FORMATS[dialect.format]
-    if dialect.format == "json_schema":
-        missing = [name for name in LIMITS if name not in dialect.limits]
-        says += f", without {', '.join(missing)}" if missing else ", with its limits"
-    return Trait("response format", says, good=True if dialect.format == "json_schema" else None)
-
-
-def _parameters(dialect: Dialect) -> str:
-    taken = [dialect.length, *(["temperature"] if dialect.temperature else [])]
-    refused = [
-        name for name, takes in (("temperature", dialect.temperature), ("system role", dialect.system)) if not takes
-    ]
-    return f"takes {', '.join(taken)}" + (f"; refuses {', '.join(refused)}" if refused else "")
-
-
-def _of_reply(heard: Mapping[str, Any], dialect: Dialect) -> list[Trait]:
-    message, usage = message_of(heard), usage_of(dict(heard))
-    found = []
-    if not message.get("content"):
-        place = "among the thoughts" if text_of(heard) == thoughts_of(heard) else "in a tool call"
-        found.append(Trait("place of the answer", f"{place} instead of the content; it is read there"))
-    if thought(heard) or dialect.thinks:
-        found.append(
-            Trait("thoughts", "the model thinks before it answers, which costs tokens", "model.max_answer_tokens")
-        )
-    counted = bool(usage.input_tokens or usage.output_tokens)
-    says = "reported with each answer" if counted else "not reported: caps and costs are estimates"
-    found.append(Trait("usage", says, "" if counted else "model.max_requests", good=counted or None))
-    if first_choice(heard).get("finish_reason") is None:
-        found.append(Trait("end of the answer", "not told: an answer that is cut off cannot be recognised by it"))
-    return found
+def _of_reply(reply: Mapping[str, Any], dialect: Dialect) -> list[Trait]:
+    usage, traits = usage_of(dict(reply)), []
+    if not message_of(reply).get("content"):
+        place = "among the thoughts" if text_of(reply) == thoughts_of(reply) else "in a tool call"
+        traits.append(Trait("place of the answer", f"{place} instead of the content; it is read there"))
+    if thought(reply) or dialect.thinks:
+        thinks = "the model thinks before it answers, which costs tokens"
+        traits.append(Trait("thoughts", thinks, "model.max_answer_tokens"))
+    if usage.input_tokens or usage.output_tokens:
+        traits.append(Trait("usage", "reported with each answer", good=True))
+    else:
+        traits.append(Trait("usage", "not reported: caps and costs are estimates", "model.max_requests"))
+    if first_choice(reply).get("finish_reason") is None:
+        traits.append(Trait("end of the answer", "not told: an answer that is cut off cannot be recognised by it"))
+    return traits

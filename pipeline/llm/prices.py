@@ -72,7 +72,8 @@ class PriceList:
         if self._own is not None:
             if self._embedding:  # the user states the prices of the chat model alone
                 return None
-            return (usage.input_tokens * self._own.input + usage.output_tokens * self._own.output) / 1e6
+            read, written = self._own
+            return (usage.input_tokens * read + usage.output_tokens * written) / 1e6
         if not self._in_table:
             return None
         import genai_prices
@@ -120,17 +121,17 @@ class Accounts:
         return {stage: self._rows[stage] for stage in sorted(self._rows)}
 
 
-def added(one: StageUsage, other: StageUsage) -> StageUsage:
+def added(first: StageUsage, second: StageUsage) -> StageUsage:
     """Return the sum of two accounts; its price is known if each price is known or that account sent no request."""
-    known = all(account.usd is not None or not account.requests for account in (one, other))
+    known = all(account.usd is not None or not account.requests for account in (first, second))
     return StageUsage(
-        requests=one.requests + other.requests,
-        replayed=one.replayed + other.replayed,
-        input_tokens=one.input_tokens + other.input_tokens,
-        output_tokens=one.output_tokens + other.output_tokens,
-        usd=(one.usd or 0.0) + (other.usd or 0.0) if known else None,
-        estimated_requests=one.estimated_requests + other.estimated_requests,
-        estimated_usd=one.estimated_usd + other.estimated_usd,
+        requests=first.requests + second.requests,
+        replayed=first.replayed + second.replayed,
+        input_tokens=first.input_tokens + second.input_tokens,
+        output_tokens=first.output_tokens + second.output_tokens,
+        usd=(first.usd or 0.0) + (second.usd or 0.0) if known else None,
+        estimated_requests=first.estimated_requests + second.estimated_requests,
+        estimated_usd=first.estimated_usd + second.estimated_usd,
     )
 
 

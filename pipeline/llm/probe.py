@@ -10,11 +10,11 @@ from typing import Any
 import httpx2
 
 from goldbench.pipeline.errors import GoldbenchError, ModelUnavailable
-from goldbench.pipeline.llm.bodies import TooLong, bound_body, parsed
-from goldbench.pipeline.llm.certificates import chain, trouble, trusted
+from goldbench.pipeline.llm.certificates import tls_problem, trusted
+from goldbench.pipeline.llm.client import read_body, redirect_target
 from goldbench.pipeline.llm.proxies import proxy_for
+from goldbench.pipeline.llm.reply_body import parse_body
 from goldbench.pipeline.llm.server_settings import address_of, headers_of_key, holds_key, shown_address, usual_header
-from goldbench.pipeline.llm.wire import redirected_to
 
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
@@ -47,15 +47,14 @@ async def probe(base_url: str, api_key: str | None, *, key_header: str | None = 
     shown = shown_address(base_url, api_key)
     try:
         async with asyncio.timeout(seconds):
-            listed = await _models(base_url, api_key, key_header or usual_header(base_url))
-            return Probe(shown, tuple(listed), contexts={name: length for name, length in listed.items() if length})
+            contexts = await _models(base_url, api_key, key_header or usual_header(base_url))
     except GoldbenchError as error:
         return Probe(shown, problem=str(error))
     except TimeoutError:
         return Probe(shown, problem=f"gives no answer within {seconds:g} s")
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        problem = trouble(error)
-        return Probe(shown, problem=f"cannot be used: {problem}" if problem else _meaning(error))
+        return Probe(shown, problem=_problem(error))
+    return Probe(shown, tuple(contexts), contexts={name: length for name, length in contexts.items() if length})
 
 
 async def _models(base_url: str, api_key: str | None, key_header: str) -> dict[str, int | None]:
@@ -67,44 +66,43 @@ async def _models(base_url: str, api_key: str | None, key_header: str) -> dict[s
         trust_env=False,
         timeout=None,
         headers={"Accept-Encoding": "identity"},
-        event_hooks={"response": [bound_body]},
+        event_hooks={"response": [read_body]},
     )
     async with client:
         response = await client.get(f"{address.rstrip('/')}/models", params=query, headers=headers)
-    if response.status_code in {401, 403}:
-        raise ModelUnavailable(f"{'refuses the' if api_key else 'wants a'} key (HTTP {response.status_code})")
+    status = response.status_code
+    if status in {401, 403}:
+        raise ModelUnavailable(f"{'refuses the' if api_key else 'wants a'} key (HTTP {status})")
     if response.is_redirect:
-        there = redirected_to(base_url, response.headers.get("location", ""), key=api_key)
-        raise ModelUnavailable(f"redirects {there} (HTTP {response.status_code}): set base_url to where the API is")
-    if response.status_code != 200:
-        raise ModelUnavailable(f"answers HTTP {response.status_code}")
-    listed = parsed(response.content)
+        target = redirect_target(response.headers.get("location", ""), key=api_key)
+        raise ModelUnavailable(f"redirects {target} (HTTP {status}): set base_url to where the API is")
+    if status != 200:
+        raise ModelUnavailable(f"answers HTTP {status}")
+    listed = parse_body(response.content)
     items = listed.get("data") if listed else None
     if not isinstance(items, list):
         raise ModelUnavailable("does not list models as an OpenAI-compatible server does")
-    found = {str(item["id"]): _context(item) for item in items if isinstance(item, dict) and "id" in item}
-    return {name: found[name] for name in sorted(found) if not holds_key(name, api_key)}
+    contexts = {str(item["id"]): _context(item) for item in items if isinstance(item, dict) and "id" in item}
+    return {name: contexts[name] for name in sorted(contexts) if not holds_key(name, api_key)}
 
 
 def _context(item: dict[str, Any]) -> int | None:
     """Return the length of a model's context, as vLLM, OpenRouter, LM Studio and llama.cpp list it."""
     meta = item.get("meta")
-    named = [item.get(name) for name in ("max_model_len", "loaded_context_length", "context_length")]
-    given = [*named, meta.get("n_ctx") if isinstance(meta, dict) else None]
-    return next((length for length in given if isinstance(length, int) and 0 < length < 2**31), None)
+    lengths = [item.get(name) for name in ("max_model_len", "loaded_context_length", "context_length")]
+    lengths.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
+    return next((length for length in lengths if isinstance(length, int) and 0 < length < 2**31), None)
 
 
-def _meaning(error: Exception) -> str:
-    if any(isinstance(one, TooLong) for one in chain(error)):
-        return "answers with more than any list of models"
-    if isinstance(error, httpx2.DecodingError):
-        return "answers with another encoding than its headers say"
-    if isinstance(error, httpx2.RemoteProtocolError):
-        return "breaks off the connection, or answers with something that is not HTTP or has too many headers"
+def _problem(error: Exception) -> str:
+    if problem := tls_problem(error):
+        return f"cannot be used: {problem}"
+    if not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)):
+        return f"answers in another way than an OpenAI-compatible server ({type(error).__name__})"
     return f"cannot be reached ({type(error).__name__})"
 
 
 async def probe_local(*, seconds: float = 1.0) -> dict[str, Probe]:
     """Return the models of each well-known local server."""
-    found = await asyncio.gather(*(probe(url, None, seconds=seconds) for url in LOCAL_SERVERS.values()))
-    return dict(zip(LOCAL_SERVERS, found, strict=True))
+    probes = await asyncio.gather(*(probe(url, None, seconds=seconds) for url in LOCAL_SERVERS.values()))
+    return dict(zip(LOCAL_SERVERS, probes, strict=True))

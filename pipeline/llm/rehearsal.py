@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import median
 from typing import TypeVar
 
 from pydantic import BaseModel
 
-from goldbench.pipeline.errors import InputError, NotAsked
+from goldbench.pipeline.errors import NotAsked
 from goldbench.pipeline.llm.dialect import Dialect, dialect_for, request_body
-from goldbench.pipeline.llm.layers.answer_record import replayed, request_key
+from goldbench.pipeline.llm.layers import replayed, request_key
 from goldbench.pipeline.llm.prices import BATCH_SHARE, PriceList
 from goldbench.pipeline.llm.reply_schema import answer_schema
 from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.store import StoredReply, find_answer
-from goldbench.pipeline.llm.store_tables import connect_unchanged
+from goldbench.pipeline.llm.store import StoredReply, find_answer, find_dialect
 from goldbench.pipeline.llm.token_counts import estimate_answer, estimate_body
 from goldbench.pipeline.ports import ChatRequest, Completion, Usage
 
 T = TypeVar("T", bound=BaseModel)
-R = TypeVar("R")
 
 _CALIBRATED_BY = 200
 """The most answers of a prompt that correct its estimate; more would cost time and change nothing."""
@@ -52,65 +48,16 @@ class _Row:
     output_tokens: float = 0.0
 
 
-class Recollection:
-    """An answer store that is only read; it may be absent."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection | None) -> None:
-        self._path, self._connection = path, connection
-
-    def answer(self, key: bytes) -> StoredReply | None:
-        """Return the answer to a key, None where there is none."""
-        return self._read(lambda connection: find_answer(connection, key))
-
-    def dialect(self, base_url: str, model: str) -> str | None:
-        """Return the remembered dialect of a model, None where there is none."""
-        select = "SELECT dialect FROM dialects WHERE base_url = ? AND model = ?"
-        row = self._read(lambda connection: connection.execute(select, (base_url, model)).fetchone())
-        return str(row[0]) if row else None
-
-    def mean_output(self, prompt: str, model: str) -> float | None:
-        """Return the mean tokens of the answers to a prompt, None where the store has none."""
-        select = (
-            "SELECT avg(output_tokens) FROM answers "
-            "WHERE prompt = ? AND outcome = 'answer' AND output_tokens > 0 AND instr(model, ?) > 0"
-        )
-        # ``instr``, because servers add a date to a model's name
-        row = self._read(lambda connection: connection.execute(select, (prompt, model)).fetchone())
-        return None if not row or row[0] is None else float(row[0])
-
-    def _read(self, job: Callable[[sqlite3.Connection], R]) -> R | None:
-        if self._connection is None:
-            return None
-        try:
-            return job(self._connection)
-        except sqlite3.Error as error:
-            problem = f"the answer store cannot be read ({error}): try again when no run uses it"
-            raise InputError(self._path, problem) from None
-
-
-@contextlib.contextmanager
-def recollect(path: Path) -> Iterator[Recollection]:
-    """Open an answer store to read it; a file that is not there is an empty store.
-
-    Raises:
-        InputError: The file is not an answer store.
-    """
-    if not path.exists():
-        yield Recollection(path, None)
-        return
-    with contextlib.closing(connect_unchanged(path)) as connection:
-        yield Recollection(path, connection)
-
-
 @dataclass(slots=True, kw_only=True)
 class Planning:
     """A ``ChatModel`` that sends nothing. It looks answers up without a pause in which tasks could interleave.
 
-    ``items`` holds, by prompt, the likely number of items in an answer, for prompts without stored answers.
+    ``store`` is an answer store opened by ``read_unchanged``. ``items`` holds, by prompt, the likely number of items in
+    an answer, for prompts without stored answers.
     """
 
     settings: ModelSettings
-    store: Recollection
+    store: sqlite3.Connection
     items: Mapping[str, int] = field(default_factory=dict)
     _rows: dict[str, _Row] = field(default_factory=dict)
     _seen: set[bytes] = field(default_factory=set)
@@ -126,7 +73,7 @@ class Planning:
             AnswerRejected: The stored reply cannot be used.
         """
         key = request_key(request, model=self.settings.name)
-        stored = self.store.answer(key)
+        stored = find_answer(self.store, key)
         row = self._rows.setdefault(request.stage, _Row(request.prompt))
         new = key not in self._seen  # a question that comes twice in a run is asked once
         self._seen.add(key)
@@ -157,16 +104,21 @@ class Planning:
 
     def _input(self, request: ChatRequest[T]) -> float:
         if self._dialect is None:
-            remembered = self.store.dialect(self.settings.shown_url(), self.settings.name)
+            remembered = find_dialect(self.store, self.settings.shown_url(), self.settings.name)
             self._dialect = dialect_for(self.settings, remembered)
         return estimate_body(request_body(request, dialect=self._dialect, settings=self.settings))
 
     def _output(self, request: ChatRequest[T]) -> float:
         if request.prompt not in self._outputs:
-            known = self.store.mean_output(request.prompt, self.settings.name)
-            if known is None:
-                known = estimate_answer(answer_schema(request.answer), items=self.items.get(request.prompt, 1))
-            self._outputs[request.prompt] = known
+            # ``instr``, because servers add a date to a model's name
+            select = (
+                "SELECT avg(output_tokens) FROM answers "
+                "WHERE prompt = ? AND outcome = 'answer' AND output_tokens > 0 AND instr(model, ?) > 0"
+            )
+            (mean,) = self.store.execute(select, (request.prompt, self.settings.name)).fetchone()
+            if mean is None:
+                mean = estimate_answer(answer_schema(request.answer), items=self.items.get(request.prompt, 1))
+            self._outputs[request.prompt] = mean
         return min(self._outputs[request.prompt], request.max_tokens)
 
     def _calibrate(self, request: ChatRequest[T], stored: StoredReply) -> None:

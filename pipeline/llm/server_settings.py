@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
@@ -43,13 +43,6 @@ _SECRET, _SHORT_SECRET = 16, 8
 _HIDDEN = "*" * 8
 
 
-class Prices(NamedTuple):
-    """US dollars per million tokens that the user stated; they replace the table of known prices."""
-
-    input: float
-    output: float
-
-
 def _server(url: str) -> str:
     parts = urlsplit(url)
     valid = re.fullmatch(r"https?://\S+", url) and is_host(parts.hostname or "")
@@ -80,6 +73,8 @@ def _sendable(key: str) -> str:
 def _named(name: str) -> str:
     if not name.strip():
         raise ValueError("no model is named")
+    if not name.isprintable():
+        raise ValueError("the name of the model holds a character that cannot be printed")
     return name
 
 
@@ -298,17 +293,17 @@ class ModelSettings(Model):
         """
         known = {name: value for name, value in table if value is not None}
         own = {"name": table.name or "", "base_url": table.server, "api_key": table.key_from_environment()}
-        given = {**known, **own, **changes}
-        if given["name"] != own["name"]:  # the digest is that of the chat model's file
-            given["digest"] = None
+        values = {**known, **own, **changes}
+        if values["name"] != own["name"]:  # the digest is that of the chat model's file
+            values["digest"] = None
         for field in ("name", "embedding"):
-            if holds_key(given.get(field) or "", given["api_key"]):
+            if holds_key(values.get(field) or "", values["api_key"]):
                 raise UsageError(f"model settings: {field}: holds the API key")
-        file = table.file_of(given["name"])
+        file = table.file_of(values["name"])
         if file is not None:
-            given |= {"file": file.path, "base_url": None, "api_key": None, "embedding": None}
+            values |= {"file": file.path, "base_url": None, "api_key": None, "embedding": None}
         try:
-            return cls.model_validate(given)
+            return cls.model_validate(values)
         except ValidationError as error:
             problems = [
                 f"{item['loc'][0]}: {item['msg'].removeprefix('Value error, ')}"
@@ -317,13 +312,13 @@ class ModelSettings(Model):
             raise UsageError("model settings: " + "; ".join(problems)) from None
 
     @property
-    def prices(self) -> Prices | None:
-        """The prices that the user stated: both, or none. A model on this machine costs nothing."""
+    def prices(self) -> tuple[float, float] | None:
+        """US dollars per million tokens read and written, as the user stated both; a model on this machine is free."""
         if self.file is not None:
-            return Prices(0.0, 0.0)
+            return 0.0, 0.0
         if self.usd_per_million_input is None or self.usd_per_million_output is None:
             return None
-        return Prices(self.usd_per_million_input, self.usd_per_million_output)
+        return self.usd_per_million_input, self.usd_per_million_output
 
     @property
     def address(self) -> str:
@@ -425,13 +420,3 @@ def shown_address(url: str, key: str | None = None) -> str:
     parts = urlsplit(url)
     address = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
     return _without_key(address, key)
-
-
-def is_loopback(url: str) -> bool:
-    """Return whether a server listens on this machine alone, by the host of its address."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 from pydantic import ValidationError
 
-from goldbench import __version__
+from goldbench.pipeline import __version__
 from goldbench.pipeline.errors import InputError, Message, UsageError
 from goldbench.pipeline.formats.faults import explain
 from goldbench.pipeline.goldset.gold_path import metadata_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from goldbench.pipeline.config import Config, Engine
-from goldbench.pipeline.llm.server_settings import is_loopback
+from goldbench.pipeline.llm.proxies import is_loopback
 from goldbench.pipeline.retrieval import system_settings as s
 
 
@@ -57,7 +57,7 @@ def text_line(addresses: Iterable[str]) -> str:
     for address in addresses:
         parts = urlsplit(address)
         host = parts.netloc.rpartition("@")[2] or address
-        (inside if is_loopback(address) else outside).append(host)
+        (inside if is_loopback(parts.hostname or "") else outside).append(host)
     if outside:
         return f"Text leaves this machine: it goes to {', '.join(dict.fromkeys(outside + inside))}."
     if inside:

@@ -107,7 +107,7 @@ class Models:
             RetrieverFailed: The variable that should hold the key is not set.
         """
         from goldbench.pipeline.llm.model_path import open_reranker
-        from goldbench.pipeline.llm.rerank_endpoint import RerankSettings
+        from goldbench.pipeline.llm.vectors import RerankSettings
 
         wanted = RerankSettings(url=settings.url, model=settings.model, api_key=key_in(settings.api_key_env))
         budget = self._shared_budget()

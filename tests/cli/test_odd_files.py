@@ -20,8 +20,8 @@ from goldbench.pipeline.formats.lines import json_objects
 from goldbench.pipeline.formats.packed_files import Source
 from goldbench.pipeline.formats.runs.history import append_history, read_history
 from goldbench.pipeline.formats.runs.scorecard_files import read_record
-from goldbench.pipeline.llm.store_tables import connect
-from goldbench.pipeline.llm.transfer import import_answers
+from goldbench.pipeline.llm.store import connect
+from goldbench.pipeline.llm.upkeep import import_answers
 from goldbench.pipeline.retrieval.token_files import TokenFiles
 from goldbench.pipeline.review.ledger import open_ledger
 from goldbench.prompts.loader import PromptError, load
@@ -94,22 +94,22 @@ def test_ten_thousand_dotted_keys_in_a_configuration_are_one_line(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("statement", "says"),
+    "statement",
     [
-        ("ALTER TABLE answers DROP COLUMN usd", "has a table answers without the column usd: put a copy back"),
-        ("ALTER TABLE vectors RENAME COLUMN model TO m", "has a table vectors without the column model"),
-        ("DROP TABLE claims", "has no table claims"),
-        ("ALTER TABLE answers ADD COLUMN mine TEXT", "has a table answers with columns of another program"),
+        "ALTER TABLE answers DROP COLUMN usd",
+        "ALTER TABLE vectors RENAME COLUMN model TO m",
+        "DROP TABLE claims",
+        "ALTER TABLE answers ADD COLUMN mine TEXT",
     ],
 )
-def test_an_answer_store_with_other_columns_says_so(tmp_path: Path, statement: str, says: str) -> None:
+def test_an_answer_store_with_other_columns_says_so(tmp_path: Path, statement: str) -> None:
     path = tmp_path / "answers.sqlite"
     connect(path).close()
     store = sqlite3.connect(path)
     store.execute(statement)
     store.commit()
     store.close()
-    with pytest.raises(GoldbenchError, match=says) as caught:
+    with pytest.raises(GoldbenchError, match="has other tables than it should") as caught:
         connect(path)
     assert "\n" not in str(caught.value)
 

@@ -19,7 +19,8 @@ from goldbench.pipeline.formats.toml import write_toml
 from goldbench.pipeline.goldset.file_names import CONFIG, MANIFEST
 from goldbench.pipeline.goldset.publication import sha256_of
 from goldbench.pipeline.llm.local.model_file import bundled_file
-from goldbench.pipeline.llm.server_settings import OPENAI, is_loopback
+from goldbench.pipeline.llm.proxies import is_loopback
+from goldbench.pipeline.llm.server_settings import OPENAI
 from goldbench.pipeline.retrieval.system_settings import EmbeddingSettings, HyDESettings, RerankEndpointSettings
 from goldbench.pipeline.systems.destinations import destinations, text_line
 from tests.build.test_kinds import linked
@@ -56,7 +57,7 @@ def _refuse_outside(event: str, arguments: tuple[Any, ...]) -> None:
         host = arguments[1][0] if isinstance(arguments[1], tuple) else None
     if isinstance(host, bytes):
         host = host.decode()
-    if host and not is_loopback(f"http://[{host}]" if ":" in host else f"http://{host}"):
+    if host and not is_loopback(host):
         attempts.append(host)
         raise OSError(errno.ENETUNREACH, "a test lets nothing out")
 

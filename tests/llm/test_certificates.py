@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -72,10 +73,10 @@ async def _serving(certificate: Path | None) -> AsyncIterator[str]:
 @pytest.mark.parametrize(
     ("made", "trusted", "said"),
     [
-        ({}, False, "is self-signed: set SSL_CERT_FILE to a PEM file that holds it"),
-        ({"own": False}, False, "is of an authority that is not trusted here: set SSL_CERT_FILE"),
-        ({"host": "elsewhere"}, True, "is for another host name: give base_url with the name"),
-        ({"days": -1}, True, "has expired: renew it at the server"),
+        ({}, False, r"cannot be verified \(self-signed certificate\): .* set SSL_CERT_FILE"),
+        ({"own": False}, False, r"cannot be verified \(unable to get local issuer certificate\): .* set SSL_CERT_FILE"),
+        ({"host": "elsewhere"}, True, r"cannot be verified \(IP address mismatch.*\): correct base_url"),
+        ({"days": -1}, True, r"cannot be verified \(certificate has expired\): .*renew it at the server"),
         (None, False, r"does not speak TLS at this port: begin base_url with http://"),
     ],
 )
@@ -90,7 +91,7 @@ async def test_trouble_with_a_certificate_is_named_with_its_setting(
             await asyncio.wait_for(path.complete(verdict_request()), 5)
         found = await probe(url, None)
     assert str(caught.value).startswith(url)
-    assert said.split(":", maxsplit=1)[0] in str(found.problem)
+    assert re.search(said, str(found.problem))
 
 
 async def test_a_certificate_that_is_set_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.llm.circuit import Circuit
-from goldbench.pipeline.llm.exchange_end import Cause
-from goldbench.pipeline.llm.headers import Allowance, allowance, duration_s, retry_after_s
-from goldbench.pipeline.llm.pace import Rates, Width, Window
+from goldbench.pipeline.llm.exchange_end import Allowance, allowance, duration_s, retry_after_s
+from goldbench.pipeline.llm.limits import Quota, Width
 
 
 @pytest.mark.parametrize(
@@ -54,7 +52,7 @@ def test_what_is_left_is_read():
 
 @given(st.integers(1, 20), st.lists(st.floats(0, 20), min_size=1, max_size=100))
 def test_no_60_seconds_hold_more_than_the_limit(limit: int, gaps: list[float]):
-    window, now = Window(limit), 0.0
+    window, now = Quota(limit), 0.0
     sent: list[float] = []
     for gap in gaps:
         now += gap
@@ -68,39 +66,39 @@ def test_no_60_seconds_hold_more_than_the_limit(limit: int, gaps: list[float]):
 
 
 def test_a_call_larger_than_the_limit_waits_for_an_empty_window():
-    window = Window(100)
+    window = Quota(100)
     assert window.wait_s(500, 0.0) == 0.0
     window.spend(500, 0.0)
     assert window.wait_s(500, 10.0) == pytest.approx(50.0)
 
 
 def test_the_announced_rest_is_used_up_and_then_waited_for():
-    rates = Rates(None, None)
-    number = rates.spend(10, 0.0)
-    rates.hear(Allowance(requests=2, requests_reset_s=5.0), call=number, tokens=10, now=0.0)
-    rates.spend(10, 0.0)
-    rates.spend(10, 0.0)
-    assert rates.wait_s(10, 1.0) == pytest.approx(4.0)
-    assert rates.wait_s(10, 5.0) == 0.0
-    rates.spend(10, 5.0)
-    assert rates.wait_s(10, 5.1) > 0
+    quota = Quota()
+    quota.announce(2, 5.0, sent=0.0, later=0, now=0.0)
+    quota.spend(1, 0.0)
+    quota.spend(1, 0.0)
+    assert quota.wait_s(1, 1.0) == pytest.approx(4.0)
+    assert quota.wait_s(1, 5.0) == 0.0
+    quota.spend(1, 5.0)
+    assert quota.wait_s(1, 5.1) > 0
 
 
 @pytest.mark.parametrize("reset", ["365d", "1e300", "9" * 400 + "s"])
 def test_no_announced_wait_is_believed_without_limit(reset: str):
-    rates = Rates(None, None, longest_s=300.0)
     headers = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": reset}
-    rates.hear(allowance(headers), call=rates.spend(1, 0.0), tokens=1, now=0.0)
-    assert rates.wait_s(1, 0.0) == pytest.approx(300.0)
-    assert rates.wait_s(1, 300.0) == 0.0
+    left = allowance(headers)
+    assert left is not None
+    quota = Quota(longest_s=300.0)
+    quota.announce(left.requests, left.requests_reset_s, sent=0.0, later=0, now=0.0)
+    assert quota.wait_s(1, 0.0) == pytest.approx(300.0)
+    assert quota.wait_s(1, 300.0) == 0.0
 
 
-def test_an_older_answer_does_not_overrule_a_newer_one():
-    rates = Rates(None, None)
-    first, second = rates.spend(1, 0.0), rates.spend(1, 0.0)
-    rates.hear(Allowance(requests=0, requests_reset_s=9.0), call=second, tokens=1, now=0.0)
-    rates.hear(Allowance(requests=50, requests_reset_s=9.0), call=first, tokens=1, now=0.0)
-    assert rates.wait_s(1, 0.0) == pytest.approx(9.0)
+def test_an_answer_that_was_overtaken_does_not_overrule_what_is_left():
+    quota = Quota()
+    quota.announce(0, 9.0, sent=2.0, later=0, now=3.0)
+    quota.announce(50, 9.0, sent=1.0, later=0, now=4.0)
+    assert quota.wait_s(1, 4.0) == pytest.approx(8.0)
 
 
 def _rounds(width: Width, *, capacity: int, rounds: int) -> None:
@@ -129,34 +127,3 @@ def test_one_refusal_in_five_leaves_most_of_the_width():
     for count in range(5000):
         width.hear(overloaded=count % 5 == 0)
     assert width.now >= 32
-
-
-def test_broken_calls_of_one_request_do_not_open_the_circuit():
-    circuit = Circuit(100, 10)
-    for now in range(5):
-        circuit.hear(Cause.BROKEN, "one", ailing=False, now=float(now))
-    assert not circuit.is_open
-    for name in ("two", "three"):
-        circuit.hear(Cause.BROKEN, name, ailing=False, now=9.0)
-    assert circuit.is_open
-
-
-def test_any_answer_closes_the_circuit():
-    circuit = Circuit(100, 10)
-    circuit.hear(Cause.UNREACHABLE, "one", ailing=False, now=0.0)
-    assert circuit.is_open
-    circuit.hear(Cause.REFUSED, "one", ailing=False, now=1.0)
-    assert not circuit.is_open
-
-
-def test_pauses_grow_to_a_bound_and_patience_ends():
-    circuit, now = Circuit(100, 10), 0.0
-    circuit.hear(None, "one", ailing=False, now=now)
-    pauses = []
-    while circuit.gone_for_s(now) is None:
-        circuit.hear(Cause.UNREACHABLE, "one", ailing=False, now=now)
-        pauses.append(circuit.next_try - now)
-        now = circuit.next_try
-    assert pauses[:4] == [0.25, 0.5, 1.0, 2.0]
-    assert max(pauses) == 5.0
-    assert 100 <= now <= 106

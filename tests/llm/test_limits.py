@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldbench.pipeline.errors import LimitReached, UsageError
-from goldbench.pipeline.llm.pace import Tempo, Width
+from goldbench.pipeline.llm.limits import Tempo, Width
 from goldbench.pipeline.llm.prices import check_price
 from goldbench.pipeline.llm.server_settings import Model, ModelSettings
 from tests.llm.conftest import Opener, comes_about, verdict_request

@@ -7,14 +7,13 @@ import base64
 import json
 import os
 import sqlite3
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.llm import transfer, upkeep
+from goldbench.pipeline.llm import upkeep
 from goldbench.pipeline.llm.store import AnswerStore, StoredReply
 from goldbench.pipeline.ports import Usage
 
@@ -61,16 +60,16 @@ async def test_a_store_is_reported_pruned_exported_and_imported(tmp_path: Path):
         ("refusal", 1, 1),
     ]
     assert report.vectors == {"e": 1}
-    lines = list(transfer.export_answers(path))
+    lines = list(upkeep.export_answers(path))
     (tmp_path / "x.jsonl").write_text("\n".join(lines) + "\n")
-    assert transfer.import_answers(other, tmp_path / "x.jsonl") == 3
-    assert transfer.import_answers(other, tmp_path / "x.jsonl") == 0
-    assert list(transfer.export_answers(other)) == lines
+    assert upkeep.import_answers(other, tmp_path / "x.jsonl") == 3
+    assert upkeep.import_answers(other, tmp_path / "x.jsonl") == 0
+    assert list(upkeep.export_answers(other)) == lines
     assert upkeep.prune(path, rejected=True) == 1
-    assert len(list(transfer.export_answers(path))) == 2
+    assert len(list(upkeep.export_answers(path))) == 2
     assert upkeep.prune(path, model="e") == 1
-    assert upkeep.prune(path, before=time.time() + 1) == 1
-    assert list(transfer.export_answers(path)) == []
+    assert upkeep.prune(path, stage="grade") == 1
+    assert list(upkeep.export_answers(path)) == []
     with pytest.raises(UsageError):
         upkeep.prune(path)
 
@@ -80,7 +79,7 @@ def test_an_export_onto_the_store_is_refused_and_the_store_stays(tmp_path: Path,
     store = tmp_path / "a.sqlite"
     before = _fill(store)
     with pytest.raises(UsageError, match="belongs to the store"):
-        transfer.write_export(store, tmp_path / f"a.sqlite{suffix}")
+        upkeep.write_export(store, tmp_path / f"a.sqlite{suffix}")
     assert store.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["a.sqlite"]
 
@@ -90,7 +89,7 @@ def test_another_name_of_the_store_is_the_store(tmp_path: Path, make: Any):
     before = _fill(tmp_path / "a.sqlite")
     make(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
     with pytest.raises(UsageError, match="belongs to the store"):
-        transfer.write_export(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
+        upkeep.write_export(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
     assert (tmp_path / "x.jsonl").read_bytes() == before
 
 
@@ -99,7 +98,7 @@ def test_an_export_goes_to_a_file(tmp_path: Path, out: str):
     _fill(tmp_path / "a.sqlite")
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match="not a file"):
-        transfer.write_export(tmp_path / "a.sqlite", tmp_path / out)
+        upkeep.write_export(tmp_path / "a.sqlite", tmp_path / out)
 
 
 def test_an_export_that_fails_leaves_the_file_as_it_was(tmp_path: Path):
@@ -110,7 +109,7 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(tmp_path: Path):
         connection.execute("UPDATE answers SET reply = 5 WHERE key = ?", (b"\x02" * 32,))
     connection.close()
     with pytest.raises(InputError, match="store is damaged"):
-        transfer.write_export(path, out)
+        upkeep.write_export(path, out)
     assert out.read_text() == "an older export"
     assert sorted(one.name for one in tmp_path.iterdir() if "sqlite" not in one.name) == ["x.jsonl"]
 
@@ -141,12 +140,12 @@ def test_a_wrong_value_of_an_import_is_named_and_nothing_is_added(tmp_path: Path
     store, source = tmp_path / "a.sqlite", tmp_path / "x.jsonl"
     source.write_text(json.dumps(ANSWER) + "\n" + json.dumps({**ANSWER, "key": "ef" * 32, **wrong}) + "\n")
     with pytest.raises(InputError, match=r"x\.jsonl, line 2: not a line of an export"):
-        transfer.import_answers(store, source)
+        upkeep.import_answers(store, source)
     assert not store.exists()
-    transfer.import_answers(store, _of(tmp_path, VECTOR))
+    upkeep.import_answers(store, _of(tmp_path, VECTOR))
     with pytest.raises(InputError, match="line 2"):
-        transfer.import_answers(store, source)
-    assert len(list(transfer.export_answers(store))) == 1
+        upkeep.import_answers(store, source)
+    assert len(list(upkeep.export_answers(store))) == 1
 
 
 def _of(folder: Path, record: dict[str, Any]) -> Path:
@@ -160,7 +159,7 @@ def test_a_vector_that_is_none_is_not_imported(tmp_path: Path, vector: bytes):
     line = json.dumps({**VECTOR, "vector": base64.b64encode(vector).decode()})
     (tmp_path / "x.jsonl").write_text(line + "\n")
     with pytest.raises(InputError, match="line 1"):
-        transfer.import_answers(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
+        upkeep.import_answers(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +170,7 @@ def test_a_vector_that_is_none_is_not_imported(tmp_path: Path, vector: bytes):
 def test_a_wrong_line_of_an_import_is_named_and_nothing_is_added(tmp_path: Path, line: str):
     (tmp_path / "x.jsonl").write_text(json.dumps(VECTOR) + "\n" + line + "\n")
     with pytest.raises(InputError, match="line 2"):
-        transfer.import_answers(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
+        upkeep.import_answers(tmp_path / "a.sqlite", tmp_path / "x.jsonl")
     assert not (tmp_path / "a.sqlite").exists()
 
 
@@ -191,8 +190,8 @@ def test_a_store_damaged_in_the_middle_is_told_in_one_line(tmp_path: Path, what:
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     jobs = {
         "stats": lambda: upkeep.stats(path),
-        "export": lambda: transfer.write_export(path, tmp_path / "y.jsonl"),
-        "import": lambda: transfer.import_answers(path, source),
+        "export": lambda: upkeep.write_export(path, tmp_path / "y.jsonl"),
+        "import": lambda: upkeep.import_answers(path, source),
         "prune": lambda: upkeep.prune(path, stage="grade"),
     }
     with pytest.raises(InputError, match=r"a\.sqlite: the answer store is damaged"):
@@ -211,7 +210,7 @@ def test_an_empty_file_is_no_store_and_stays_empty(tmp_path: Path, what: str):
     path.touch()
     jobs = {
         "stats": lambda: upkeep.stats(path),
-        "export": lambda: transfer.write_export(path, tmp_path / "y.jsonl"),
+        "export": lambda: upkeep.write_export(path, tmp_path / "y.jsonl"),
         "prune": lambda: upkeep.prune(path, rejected=True),
     }
     with pytest.raises(InputError, match="not an answer store"):

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.errors import AnswerRejected, NotAsked
-from goldbench.pipeline.llm.rehearsal import Planning, recollect
+from goldbench.pipeline.llm.rehearsal import Planning
 from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.pipeline.llm.store import read_unchanged
 from goldbench.pipeline.llm.token_counts import estimate_tokens
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
@@ -31,7 +32,7 @@ async def ask(planning: Planning, *numbers: int) -> None:
 
 
 async def test_a_question_put_twice_is_one_request(tmp_path: Path):
-    with recollect(tmp_path / "absent.sqlite") as store:
+    with read_unchanged(tmp_path / "absent.sqlite") as store:
         planning = Planning(settings=settings(usd_per_million_input=1e6, usd_per_million_output=0), store=store)
         await ask(planning, 1, 2, 1)
         (row,) = planning.report()
@@ -49,7 +50,7 @@ async def test_stored_answers_are_recalled_and_correct_the_estimate(
             await path.complete(verdict_request(number))
     per_call = model_server.stats()["input_tokens"] / 5
     before = everything(tmp_path)
-    with recollect(tmp_path / "answers.sqlite") as store:
+    with read_unchanged(tmp_path / "answers.sqlite") as store:
         planning = Planning(settings=settings(model_server), store=store)
         for number in range(5):
             assert (await planning.complete(verdict_request(number))).replayed
@@ -66,7 +67,7 @@ async def test_a_stored_rejection_stays_one(tmp_path: Path, open_path: Opener, m
     async with open_path() as path:
         with pytest.raises(AnswerRejected):
             await path.complete(verdict_request())
-    with recollect(tmp_path / "answers.sqlite") as store:
+    with read_unchanged(tmp_path / "answers.sqlite") as store:
         planning = Planning(settings=settings(model_server), store=store)
         with pytest.raises(AnswerRejected) as caught:
             await planning.complete(verdict_request())
@@ -76,7 +77,7 @@ async def test_a_stored_rejection_stays_one(tmp_path: Path, open_path: Opener, m
 async def test_a_store_in_use_by_a_run_can_be_read(tmp_path: Path, open_path: Opener, model_server: ServerHandle):
     async with open_path() as path:
         await path.complete(verdict_request(1))
-        with recollect(tmp_path / "answers.sqlite") as store:
+        with read_unchanged(tmp_path / "answers.sqlite") as store:
             planning = Planning(settings=settings(model_server), store=store)
             assert (await planning.complete(verdict_request(1))).replayed
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from goldbench.pipeline.errors import AnswerRejected, InputError, ModelUnavailable, OutputError
-from goldbench.pipeline.llm.layers.answer_record import request_key
+from goldbench.pipeline.llm.layers import request_key
 from goldbench.pipeline.llm.store import AnswerStore, StoredReply
 from goldbench.pipeline.ports import Usage
 from tests.conftest import posix
@@ -107,20 +107,9 @@ def test_everything_that_shapes_an_answer_is_in_its_key():
 async def test_text_with_lone_surrogates_is_kept_and_comes_back(tmp_path: Path):
     with AnswerStore(tmp_path / "a.sqlite") as store:
         await store.put(b"k" * 32, _stored("a\ud83d\x00b"))
-        found = await store.get(b"k" * 32)
+        found, _ = await store.find(b"k" * 32, claim=False)
     assert found is not None
     assert found.reply == "a\ud83d\x00b"
-
-
-async def test_one_writer_serves_many_answers_quickly(tmp_path: Path):
-    for attempt in range(5):  # whatever else the machine does meanwhile
-        with AnswerStore(tmp_path / f"{attempt}.sqlite") as store:
-            start = time.perf_counter()
-            await asyncio.gather(*(store.put(n.to_bytes(32), _stored("x" * 1000)) for n in range(2000)))
-            each_second = 2000 / (time.perf_counter() - start)
-        if each_second > 640:
-            break
-    assert each_second > 640
 
 
 _KILLED = """
@@ -240,7 +229,7 @@ def test_a_folder_that_cannot_hold_a_store_is_told(tmp_path: Path):
 
 async def test_a_full_disk_is_an_error_for_who_waits_and_nobody_hangs(tmp_path: Path):
     with AnswerStore(tmp_path / "a.sqlite") as store:
-        await store._do(lambda connection: connection.execute("PRAGMA max_page_count = 30"))
+        await store.transact(lambda connection: connection.execute("PRAGMA max_page_count = 30"))
         with pytest.raises(OutputError, match="full"):
             await asyncio.wait_for(store.put(b"k" * 32, _stored("x" * 10**6)), 10)
         await asyncio.wait_for(store.put(b"l" * 32, _stored("small")), 10)
@@ -266,17 +255,17 @@ async def test_a_claim_of_a_process_that_is_gone_is_taken_over(tmp_path: Path):
     await dead.wait()
     with AnswerStore(tmp_path / "a.sqlite") as store:
         row = (b"k" * 32, "other", os.uname().nodename, dead.pid, "12345", time.time() + 1000)
-        await store._do(lambda c: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
-        assert (await store.take(b"k" * 32)).ours
+        await store.transact(lambda c: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
+        assert (await store.find(b"k" * 32, claim=True))[1]
 
 
 async def test_a_claim_of_another_machine_ends_with_its_lease(tmp_path: Path):
     with AnswerStore(tmp_path / "a.sqlite") as store:
         for key, expires in ((b"k" * 32, time.time() + 100), (b"l" * 32, time.time() - 1)):
             row = (key, "other", "elsewhere", 1, "1", expires)
-            await store._do(lambda c, row=row: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
-        assert not (await store.take(b"k" * 32)).ours
-        assert (await store.take(b"l" * 32)).ours
+            await store.transact(lambda c, row=row: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
+        assert not (await store.find(b"k" * 32, claim=True))[1]
+        assert (await store.find(b"l" * 32, claim=True))[1]
 
 
 def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path):

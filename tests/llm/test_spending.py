@@ -15,9 +15,9 @@ from goldbench.pipeline.errors import LimitReached, ModelUnavailable, UsageError
 from goldbench.pipeline.llm.batch import BatchLimits
 from goldbench.pipeline.llm.budget import Budget, Reservation
 from goldbench.pipeline.llm.model_path import ModelPath, open_model, open_reranker
-from goldbench.pipeline.llm.rerank_endpoint import RerankSettings
 from goldbench.pipeline.llm.server_settings import Model, ModelSettings
 from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.pipeline.llm.vectors import RerankSettings
 from goldbench.pipeline.ports import Usage
 from goldbench.pipeline.text.display import dollars
 from goldbench.schemas.manifest import StageUsage

@@ -78,13 +78,13 @@ async def test_a_redirect_is_not_followed(open_path: Opener, model_server: Serve
 
 
 @pytest.mark.parametrize(
-    "there", ["", "http://[", "ftp://x/", "http://h\x1b[31m/", "http://h:99999999/", "http://me:CANARY@h/"]
+    "there", ["", "http://[", "ftp://x/", "http://h:99999999/", "http://me:CANARY@h/", "//CANARY/"]
 )
 async def test_a_redirect_to_an_odd_place_is_told_plainly(open_path: Opener, model_server: ServerHandle, there: str):
-    from goldbench.pipeline.llm.wire import redirected_to
-
-    shown = redirected_to(model_server.base_url, there)
-    assert shown in {"elsewhere", "to http://h"}
+    model_server.script({"do": {"status": 308, "headers": {"location": there}}})
+    async with open_path() as path:
+        with pytest.raises(ModelUnavailable, match=r"redirects elsewhere \(HTTP 308\)"):
+            await path.complete(verdict_request())
 
 
 @pytest.mark.parametrize("there", ["https://h/CANARY/v1", "/CANARY", "https://h:8/?k=CANARY", "http://canary.h/"])
@@ -101,7 +101,7 @@ async def test_a_redirect_is_told_without_path_and_key(open_path: Opener, model_
 async def test_looking_for_models_follows_no_redirect(model_server: ServerHandle):
     there = {"status": 307, "headers": {"location": model_server.base_url + "/models"}}
     model_server.script({"when": {"kind": "models", "nth": [1]}, "do": there})
-    assert "redirects to another path (HTTP 307)" in str((await probe(model_server.base_url, None)).problem)
+    assert "redirects to http://127.0.0.1" in str((await probe(model_server.base_url, None)).problem)
 
 
 @pytest.mark.parametrize("body", ["[" * 200_000, '{"data": ' * 100_000, "[]", "nothing"])
@@ -167,11 +167,11 @@ async def test_this_machine_itself_is_asked_past_every_proxy(
     assert (await probe(model_server.base_url, None)).problem is None
 
 
-@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"])
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
 @pytest.mark.parametrize("value", ["::CANARY::", "ftp://CANARY", "http://CANARY:99999", "http://"])
 async def test_a_proxy_that_is_none_is_named_by_its_variable(proxies: pytest.MonkeyPatch, name: str, value: str):
     proxies.setenv(name, value)
-    with pytest.raises(UsageError, match=f"^{name}: not a valid address of a proxy") as caught:
+    with pytest.raises(UsageError, match=f"^{name}: not a valid address of an HTTP proxy") as caught:
         async with open_model(ModelSettings(name="m", base_url="http://model.example/v1")):
             pass
     assert "CANARY" not in str(caught.value)

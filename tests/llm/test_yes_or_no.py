@@ -7,7 +7,7 @@ import math
 import pytest
 
 from goldbench.pipeline.errors import AnswerRejected
-from goldbench.pipeline.llm.likelihoods import yes_probability
+from goldbench.pipeline.llm.reply_body import yes_probability
 from goldbench.pipeline.ports import ChatRequest
 from goldbench.schemas.replies import YesNo
 from tests.llm.conftest import Opener

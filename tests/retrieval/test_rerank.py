@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from goldbench.pipeline.errors import CallFailed, ModelUnavailable, RetrieverFailed
 from goldbench.pipeline.llm.model_path import open_reranker
-from goldbench.pipeline.llm.rerank_endpoint import RerankSettings
 from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.llm.transfer import export_answers, import_answers
+from goldbench.pipeline.llm.upkeep import export_answers, import_answers
+from goldbench.pipeline.llm.vectors import RerankSettings
 from goldbench.pipeline.retrieval.analyzer_names import Analyzer
 from goldbench.pipeline.retrieval.bm25 import BM25
 from goldbench.pipeline.retrieval.rerank import RateAll, Reranker, above_the_rest, by_rank
@@ -132,21 +132,12 @@ def test_a_passing_failure_is_tried_again(model_server: ServerHandle, failure: d
     assert model_server.stats()["by_kind"]["rerank"] == 2
 
 
-@pytest.mark.parametrize(
-    ("reply", "problem"),
-    [
-        ("short", "gives 1 results for 2 passages"),
-        ("out-of-range", "result for passage 2, but the passages are 0 to 1"),
-        ("twice", "two results for passage"),
-        ("no-index", "a result without an index"),
-        ("nan", "not a finite number"),
-        ("text", "not a finite number"),
-    ],
-)
-def test_a_wrong_reply_is_one_line(model_server: ServerHandle, tmp_path: Path, reply: str, problem: str) -> None:
+@pytest.mark.parametrize("reply", ["short", "out-of-range", "twice", "no-index", "nan", "text"])
+def test_a_wrong_reply_is_one_line(model_server: ServerHandle, tmp_path: Path, reply: str) -> None:
     model_server.script({"when": {"kind": "rerank"}, "do": {"reply": reply}})
-    with rating(model_server, tmp_path / "a.sqlite") as rate_all, pytest.raises(CallFailed, match=problem) as caught:
+    with rating(model_server, tmp_path / "a.sqlite") as rate_all, pytest.raises(CallFailed) as caught:
         rate_all([("q", ["secret one", "secret two"])])
+    assert caught.value.kind == "misfit"
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
     with AnswerStore(tmp_path / "a.sqlite"):

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldbench.pipeline.errors import CallFailed, ModelUnavailable
+from goldbench.pipeline.llm.client import Client, open_client
 from goldbench.pipeline.llm.dialect import FIXED
 from goldbench.pipeline.llm.exchange_end import ExchangeFailed, ParameterRefused, PromptTooLong
 from goldbench.pipeline.llm.local.machine import Layout, layout_now
 from goldbench.pipeline.llm.local.model_child import ModelChild, start_child
 from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.wire import Wire, open_wire
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ class _Lane:
     """A process, the client of its server, and the fixed part of the last prompt, which the process still holds."""
 
     child: ModelChild
-    wire: Wire
+    wire: Client
     opened: contextlib.AsyncExitStack
     threads: int
     since: float
@@ -76,7 +76,7 @@ class LocalWire:
         self._starting = self._ends = 0
 
     async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
-        """Return the JSON of the response and its headers; raises as ``Wire.post`` does.
+        """Return the JSON of the response and its headers; raises as ``Client.post`` does.
 
         Raises:
             ModelUnavailable: The model cannot be loaded, or its process ended a second time.
@@ -92,7 +92,7 @@ class LocalWire:
                         raise
                 await self._bury(lane)
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """End every process."""
         await asyncio.gather(*(lane.close() for lane in self._lanes))
 
@@ -144,7 +144,7 @@ class LocalWire:
             self._starting -= 1
         opened = contextlib.AsyncExitStack()
         server = self._settings.model_copy(update={"base_url": child.url, "api_key": child.key})
-        lane = _Lane(child, await opened.enter_async_context(open_wire(server)), opened, threads, time.monotonic())
+        lane = _Lane(child, await opened.enter_async_context(open_client(server)), opened, threads, time.monotonic())
         self._lanes.append(lane)
         return lane
 
@@ -207,13 +207,3 @@ def _explained(refused: ParameterRefused, url: str) -> CallFailed:
         return refused
     problem = f"the prompt has more than {CONTEXT:,} tokens: make chunks shorter (chunk.size), or name a server"
     return PromptTooLong(refused.status, f"{url}: {problem}")
-
-
-@contextlib.asynccontextmanager
-async def open_local(settings: ModelSettings, resize: Callable[[int], None]) -> AsyncIterator[LocalWire]:
-    """Open the path to the model in a file; its processes end with it, and ``resize`` is as of `LocalWire`."""
-    wire = LocalWire(settings, resize)
-    try:
-        yield wire
-    finally:
-        await wire.close()

@@ -1,4 +1,4 @@
-"""The gate that every call to a server passes: how many at once, how fast, and whether at all."""
+"""What every call to a server passes: how many at once, how fast, how long, and whether at all."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ import itertools
 import math
 import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import median
 
 from goldbench.pipeline.errors import Message, ModelUnavailable
 from goldbench.pipeline.llm.budget import Budget, Reservation
-from goldbench.pipeline.llm.circuit import Circuit
-from goldbench.pipeline.llm.exchange_end import Cause
-from goldbench.pipeline.llm.headers import Allowance
-from goldbench.pipeline.llm.pace import Rates, Tempo, Width
+from goldbench.pipeline.llm.exchange_end import Allowance, Cause
 from goldbench.pipeline.llm.prices import Accounts
 from goldbench.pipeline.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.pipeline.ports import Speed, Usage
@@ -37,6 +34,20 @@ COMING_UP = frozenset({"http-502", "http-503", "http-504", "http-529", "rate-lim
 REFUSALS_BEFORE_END = 5
 """Close the gate after this many different calls were refused and none was answered."""
 
+_WINDOW_S = 60.0
+_DEFAULT_RESET_S = 1.0
+"""Seconds until a limit is taken to be full again where the server does not say."""
+
+_FIRST_WIDTH = 4
+"""Calls in flight at first if the user sets no number."""
+_RATES_KEPT = 20
+"""The number of recent answers whose speed says how long a call may take."""
+_MARGIN = 2.0
+"""A call may take this many times the seconds that its longest answer would take at the measured speed."""
+
+_CALLS_BEFORE_OPEN = 3
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
+
 
 @dataclass(slots=True, eq=False)
 class Ticket:
@@ -44,7 +55,6 @@ class Ticket:
 
     label: str
     most: Usage
-    number: int = 0
     since: float = 0.0
     reservation: Reservation | None = None
     waited: bool = False
@@ -105,9 +115,9 @@ class Gate:
         self.settings, self.budget, self.accounts = settings, budget, Accounts()
         self._width = Width(settings.calls_at_once, comfortable_s=PATIENCE_S if settings.concurrency is None else None)
         self.tempo = Tempo(settings.timeout_seconds, settings.first_timeout_s)
-        self._rates = Rates(
-            settings.requests_per_minute, settings.tokens_per_minute, longest_s=min(_LONGEST_WAIT_S, settings.retry_s)
-        )
+        longest_s = min(_LONGEST_WAIT_S, settings.retry_s)
+        self._requests = Quota(settings.requests_per_minute, longest_s)
+        self._tokens = Quota(settings.tokens_per_minute, longest_s)
         self.circuit = Circuit(settings.unreachable_s, settings.never_reached_s)
         # With a cap on requests no request may be wasted: the first call goes alone until it is answered.
         self._head_start_s = HEAD_START_S if settings.max_requests is None else math.inf
@@ -119,8 +129,6 @@ class Gate:
         self._timer: asyncio.TimerHandle | None = None
         self._waits_until = 0.0
         self._done = self._failed = 0
-        self.how_asked: Callable[[], str] = lambda: ""
-        """Returns how a server that fails was asked, for the message: empty, or a phrase that begins with a comma."""
         self._refused: set[str] = set()
         self._put_off = ""
         self._last_fault = ""
@@ -138,13 +146,10 @@ class Gate:
             ModelUnavailable: The server is gone for good, or has refused every call.
         """
         ticket = Ticket(label, most)
-        if not self._queue and self._delay_s(ticket) == 0:
-            self._admit(ticket)
-            return ticket
-        ticket.waited = True
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append((ticket, future))
         self._pump()
+        ticket.waited = not future.done()
         try:
             await future
         except asyncio.CancelledError:
@@ -176,12 +181,19 @@ class Gate:
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
             ailing, spoke = ending.fault == "http-503", ending.fault in COMING_UP
             self.circuit.hear(cause, ticket.label, ailing=ailing, spoke=spoke, now=now)
-            self._rates.hear(ending.allowance, call=ticket.number, tokens=ticket.most.tokens, now=now)
+            if ending.allowance is not None:
+                self._take_in(ending.allowance, ticket, now)
         assert ticket.reservation is not None
         if cost is None:  # last, because it lets the calls that wait go ahead, here and at every gate of the budget
             self.budget.release(ticket.reservation)
         else:
             self.budget.settle(ticket.reservation, cost)
+
+    def _take_in(self, left: Allowance, ticket: Ticket, now: float) -> None:
+        later = [other.most.tokens for other in self._in_flight if other.since > ticket.since]
+        sent = ticket.since
+        self._requests.announce(left.requests, left.requests_reset_s, sent=sent, later=len(later), now=now)
+        self._tokens.announce(left.tokens, left.tokens_reset_s, sent=sent, later=sum(later), now=now)
 
     def close(self, reason: str) -> None:
         """Refuse every waiting and later call with ``ModelUnavailable`` and this reason."""
@@ -274,7 +286,7 @@ class Gate:
         left = self.budget.remaining_s()
         gone = self.circuit.gone_for_s(now, at_most_s=None if left is None or left > 0 else 0.0)
         if gone is not None:
-            raise ModelUnavailable(f"{self.settings.shown_url()}: {_gone(self._last_fault, gone, self.how_asked())}")
+            raise ModelUnavailable(f"{self.settings.shown_url()}: {_gone(self._last_fault, gone)}")
         fits = self.budget.check(ticket.most)
         in_flight = len(self._in_flight)
         if not fits or in_flight >= self._width.now or (self.circuit.is_open and in_flight):
@@ -283,14 +295,15 @@ class Gate:
             return min(self.circuit.next_try - now, max(0.001, self.circuit.gives_up_in_s(now)))
         if in_flight and not self._proven and self._alone_until > now:
             return self._alone_until - now
-        return self._rates.wait_s(ticket.most.tokens, now)
+        return max(self._requests.wait_s(1, now), self._tokens.wait_s(ticket.most.tokens, now))
 
     def _admit(self, ticket: Ticket) -> None:
         now = time.monotonic()
         ticket.since = now
         if not self._in_flight:
             self._alone_until = now + self._head_start_s
-        ticket.number = self._rates.spend(ticket.most.tokens, now)
+        self._requests.spend(1, now)
+        self._tokens.spend(ticket.most.tokens, now)
         ticket.reservation = self.budget.reserve(ticket.most)
         self._in_flight[ticket] = None
 
@@ -313,17 +326,235 @@ class Gate:
         self._pump()
 
 
-def _gone(fault: str, seconds: float, how_asked: str) -> str:
+def _gone(fault: str, seconds: float) -> str:
     """Return what a server did instead of answering, and what to do about it."""
     then = "then run again; every answer so far is kept"
     if fault == "not-json":
         return f"{NOT_JSON} and has for {seconds:.0f} s; correct it, {then}"
-    if fault.startswith("http-"):
-        what = f"answers HTTP {fault.removeprefix('http-')} and has for {seconds:.0f} s{how_asked}"
-    elif fault == "too-long":
-        what = f"has answered without end for {seconds:.0f} s"
-    elif fault == "connection":
-        what = f"has broken off connections, or answered with something that is not HTTP, for {seconds:.0f} s"
-    else:
+    does = {
+        "too-long": "answers without end",
+        "connection": "breaks off connections, or answers with something that is not HTTP",
+    }.get(fault, f"answers HTTP {fault.removeprefix('http-')}" if fault.startswith("http-") else "")
+    if not does:
         return f"the server has given no answer for {seconds:.0f} s: start it or correct base_url, {then}"
-    return f"the server {what}: look at it or correct base_url, {then}"
+    return f"the server {does} and has for {seconds:.0f} s: look at it or correct base_url, {then}"
+
+
+class Width:
+    """Adaptive concurrency between 1 and a cap.
+
+    A round is as many calls as were allowed when it began. After a round in which a share f of the calls met an
+    overloaded server the width becomes ``width * (1 - f / 2)``, and it grows by a sixteenth of the cap when at most
+    half did. One 429 in five therefore costs little, and a server that refuses everything soon gets one call at a time.
+
+    With ``comfortable_s`` the width begins at 4. It doubles while answers take no longer than these seconds on average,
+    and shrinks in proportion once they take more than twice as long: a slow server is not given calls that would only
+    wait there (by Little's law their number is the rate of answers times the seconds that each takes).
+
+    Source: the proportional decrease of DCTCP (Alizadeh et al., SIGCOMM 2010, eq. 2) without its moving average.
+    """
+
+    def __init__(self, cap: int, *, comfortable_s: float | None = None) -> None:
+        self.cap, self._comfortable_s = cap, comfortable_s
+        self._width = float(cap if comfortable_s is None else min(cap, _FIRST_WIDTH))
+        self._left = self._size = self.now
+        self._overloaded, self._seconds = 0, list[float]()
+
+    @property
+    def now(self) -> int:
+        """The number of calls that may be in flight, 1 or more."""
+        return max(1, int(self._width))
+
+    def hear(self, *, overloaded: bool, seconds: float | None = None) -> None:
+        """Take in how one call ended.
+
+        Args:
+            overloaded: Whether the server wanted fewer calls, or gave no answer in time.
+            seconds: How long its answer took, None without an answer.
+        """
+        self._left -= 1
+        self._overloaded += overloaded
+        if seconds is not None:
+            self._seconds.append(seconds)
+        if self._left > 0:
+            return
+        share = self._overloaded / self._size
+        if self._comfortable_s is not None and not share:
+            grown = self._width * self._growth(self._comfortable_s)
+        else:
+            grown = self._width * (1 - share / 2) + (max(1.0, self.cap / 16) if share <= 0.5 else 0.0)
+        self._width = min(float(self.cap), max(1.0, grown))
+        self._left = self._size = self.now
+        self._overloaded, self._seconds = 0, []
+
+    def _growth(self, comfortable_s: float) -> float:
+        """Return the factor by which the width changes after a round without an overload."""
+        mean = sum(self._seconds) / len(self._seconds) if self._seconds else 0.0
+        if mean <= comfortable_s:
+            return 2.0
+        return comfortable_s / mean if mean > 2 * comfortable_s else 1.0
+
+
+@dataclass(slots=True)
+class Tempo:
+    """The speed of the answers so far, and how long a call may take.
+
+    ``fixed_s`` is the user's limit. Without one a call may take ``limit_s`` seconds, or longer if its longest answer
+    would take longer at the measured speed; a call that ran out of time doubles ``limit_s`` for those after it.
+    """
+
+    fixed_s: float | None
+    limit_s: float
+    calls: int = 0
+    seconds: float = 0.0
+    output_tokens: int = 0
+    _rates: deque[float] = field(default_factory=lambda: deque(maxlen=_RATES_KEPT))
+
+    def longest_s(self, max_tokens: int) -> float:
+        """Return the seconds that a call may take whose answer has at most this many tokens."""
+        if self.fixed_s is not None:
+            return self.fixed_s
+        return max(self.limit_s, _MARGIN * max_tokens / median(self._rates)) if self._rates else self.limit_s
+
+    def answered(self, seconds: float, tokens: int) -> None:
+        """Take in the seconds and the tokens of one answer."""
+        self.calls += 1
+        self.seconds += seconds
+        self.output_tokens += tokens
+        if tokens and seconds > 0:
+            self._rates.append(tokens / seconds)
+
+    def speed(self) -> Speed | None:
+        """Return the speed of the answers so far, None before the first."""
+        return Speed(self.calls, self.seconds, self.output_tokens) if self.calls and self.seconds > 0 else None
+
+    def expired(self, given_s: float) -> None:
+        """Take in that a call ended without an answer after these seconds, although the server had accepted it."""
+        self.limit_s = max(self.limit_s, 2 * given_s)
+
+
+@dataclass(slots=True)
+class Quota:
+    """How many requests or tokens may leave: at most ``limit`` in any 60 s, and what the server's headers leave.
+
+    ``limit`` is None where the user knows none. No announced wait is believed beyond ``longest_s``: one call then finds
+    out whether more may follow.
+    """
+
+    limit: int | None = None
+    longest_s: float = 300.0
+    _left: int | None = None
+    """What the server announced, less what has left since; full again at ``_until``."""
+    _until: float = 0.0
+    _newest: float = 0.0
+    _spent: deque[tuple[float, int]] = field(default_factory=deque)
+    _sum: int = 0
+
+    def wait_s(self, units: int, now: float) -> float:
+        """Return the seconds until ``units`` may leave; more than the limit wait for an empty minute."""
+        announced_s = 0.0 if self._left is None or self._left >= units else max(0.0, self._until - now)
+        if self.limit is None:
+            return announced_s
+        while self._spent and self._spent[0][0] <= now - _WINDOW_S:
+            self._sum -= self._spent.popleft()[1]
+        excess = self._sum + min(units, self.limit) - self.limit
+        for at, spent in self._spent:
+            if excess <= 0:
+                break
+            excess -= spent
+            announced_s = max(announced_s, at + _WINDOW_S - now)
+        return announced_s
+
+    def spend(self, units: int, now: float) -> None:
+        """Count units that leave now. After a reset one call goes ahead, and its answer says how many may follow."""
+        if self.limit is not None:
+            self._spent.append((now, units))
+            self._sum += units
+        if self._left is not None:
+            if self._left < units:
+                self._until = now + _DEFAULT_RESET_S
+            self._left = max(0, self._left - units)
+
+    def announce(self, left: int | None, reset_s: float | None, *, sent: float, later: int, now: float) -> None:
+        """Take in the headers of one answer.
+
+        Args:
+            left: The units left when the server answered, None where it does not say.
+            reset_s: The seconds until they are full again, None where it does not say.
+            sent: When the call was sent; the answer to an earlier call than the last that was heard is ignored.
+            later: The units of the calls in flight that were sent after it.
+            now: The monotonic time in seconds.
+        """
+        if left is None or sent < self._newest:
+            return
+        self._newest = sent
+        self._left = left - later
+        self._until = now + (_DEFAULT_RESET_S if reset_s is None else min(reset_s, self.longest_s))
+
+
+@dataclass(slots=True)
+class Circuit:
+    """The server's health, from how calls end.
+
+    One connection that is not made opens the circuit; so do broken or unavailable calls of three different requests
+    with nothing good between them. While it is open one call goes out at a time, after a pause that doubles, and its
+    failure is not counted against the call. A server that accepts a call and gives no answer in time is slow, not gone.
+    """
+
+    unreachable_s: float
+    never_reached_s: float
+    is_open: bool = False
+    next_try: float = 0.0
+    _reached: bool = False
+    _down_since: float | None = None
+    _pause_s: float = _FIRST_PAUSE_S
+    _failing: set[str] = field(default_factory=set)
+
+    def hear(self, cause: Cause | None, label: str, *, ailing: bool, spoke: bool = False, now: float) -> None:
+        """Take in how a call ended.
+
+        Args:
+            cause: Why it failed, None for an answer.
+            label: The call's name.
+            ailing: Whether it ended in HTTP 503.
+            spoke: Whether the server answered in HTTP as it does while it loads a model.
+            now: The monotonic time in seconds.
+        """
+        self._reached = self._reached or spoke
+        if cause is Cause.UNREACHABLE:
+            self._fail(now, opens=True)
+        elif cause is Cause.BROKEN or ailing:
+            self._failing.add(label)
+            self._fail(now, opens=len(self._failing) >= _CALLS_BEFORE_OPEN)
+        elif cause is not Cause.LEARNED:  # an error that taught something says nothing of whether the server works
+            self._reached, self.is_open, self._down_since = True, False, None
+            self._pause_s = _FIRST_PAUSE_S
+            self._failing.clear()
+
+    def _fail(self, now: float, *, opens: bool) -> None:
+        if self._down_since is None:
+            self._down_since = now
+        if self.is_open or opens:
+            if self.is_open:
+                self._pause_s = min(_LONGEST_PAUSE_S, 2 * self._pause_s)
+            self.is_open = True
+            self.next_try = now + self._pause_s
+
+    def gone_for_s(self, now: float, *, at_most_s: float | None = None) -> float | None:
+        """Return for how long the server has been gone once that is too long to go on, else None.
+
+        Args:
+            now: As in `hear`.
+            at_most_s: The seconds that it may be gone, None for the limit of the settings.
+        """
+        if not self.is_open or self._down_since is None:
+            return None
+        gone = now - self._down_since
+        return gone if gone >= (self._patience_s() if at_most_s is None else at_most_s) else None
+
+    def gives_up_in_s(self, now: float) -> float:
+        """Return the seconds until an open circuit gives up."""
+        return max(0.0, (self._down_since or now) + self._patience_s() - now)
+
+    def _patience_s(self) -> float:
+        return self.unreachable_s if self._reached else self.never_reached_s
