@@ -108,9 +108,7 @@ def test_a_key_that_a_server_repeats_is_written_nowhere(gold: Path, model_server
     for command in some.get(name, commands):
         _, said = _run(gold, *command, OPENAI_API_KEY=KEY)
         assert "(see goldbench --help)" not in said, said  # a refused command line shows nothing
-        assert name != "failing" or "the server answers HTTP 500 (5 attempts)" in (
-            " ".join(said.split())
-        )
+        assert name != "failing" or "the server answers HTTP 500 (5 attempts)" in (" ".join(said.split()))
         assert KEY.lower() not in said.lower(), command
     sent = [row for row in model_server.requests() if KEY in json.dumps(row["body"])]
     assert not sent  # the key is in a header alone

@@ -243,4 +243,4 @@ def test_the_time_for_one_giant_document_is_linear(unit: str) -> None:
         return time.process_time() - began
 
     cut("warm up")
-    assert seconds(400_000) < 16 * max(seconds(50_000), 0.01)
+    assert seconds(400_000) < 32 * max(seconds(50_000), 0.01)  # it would be 64 times as long if it were quadratic
