@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from goldbench import __version__
 from goldbench.pipeline.cli.app import built
 from goldbench.pipeline.cli.command_list import COMMANDS
 from goldbench.pipeline.score.demands import TARGETS
@@ -195,4 +196,4 @@ def test_the_citation_names_this_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for line in ("cff-version: 1.2.0", "type: software", f"title: {project['name']}", f"license: {project['license']}"):
         assert line in cited.splitlines()
-    assert f'version: "{project["version"]}"' in cited.splitlines()
+    assert f'version: "{__version__}"' in cited.splitlines()
