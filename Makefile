@@ -136,7 +136,7 @@ screenshots: $(VENV)/.dev dataset ## Take the README's pictures of the pages aga
 	$(BIN)/python -m tests.workbench.screenshots
 
 schemas: $(VENV)/.dev ## Write the published JSON Schemas
-	$(BIN)/python -m goldbench.schemas
+	$(BIN)/python -m goldbench.records schemas
 
 reference: $(VENV)/.dev ## Write the generated pages of docs/reference, and the comments of the example's goldbench.toml
 	$(BIN)/python -m docs.write_reference

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import goldbench
-from goldbench.pipeline.goldset import file_names
-from goldbench.pipeline.measures.names import DEFAULT, FAMILIES, Measure
-from goldbench.schemas.published import PUBLISHED
+from goldbench.goldset import file_names
+from goldbench.measures.names import DEFAULT, FAMILIES, Measure
+from goldbench.records.published import PUBLISHED
 
 MADE = "`make reference` writes this page from the declarations in the code; change them, not the page.\n"
 
@@ -31,7 +31,7 @@ _FILES = """\
 {made}
 `build` writes a folder, and every other command that makes a set writes the same files ([The files of a
 set](set_files.md) says what each is for). Each record of a JSON Lines file, and each JSON file, follows a JSON Schema
-(2020-12) of `schemas/json`, with which a program can check it.
+(2020-12) of `schemas`, with which a program can check it.
 """
 _API = """\
 # Python API

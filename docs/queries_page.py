@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.code_pages import MADE, joined, table
-from goldbench.pipeline.text.personal_data import RULES as PERSONAL
+from goldbench.text.personal_data import RULES as PERSONAL
 
 _QUERIES = f"""\
 # Kinds of queries, and the rules of a build

@@ -14,13 +14,13 @@ from pydantic import BaseModel
 
 from docs.code_pages import MADE, files, interface, joined, measures, table
 from docs.queries_page import queries
-from goldbench.pipeline.bench.bench_file import BenchFile
-from goldbench.pipeline.build.starter_config import commented_config
-from goldbench.pipeline.cli.command_list import COMMANDS
-from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import Parameter
-from goldbench.pipeline.retrieval.system_settings import KINDS, PRESETS
-from goldbench.schemas.settings import Declared, declared
+from goldbench.bench.bench_file import BenchFile
+from goldbench.cli.command_list import COMMANDS
+from goldbench.config import Config
+from goldbench.errors import Parameter
+from goldbench.generate.starter_config import commented_config
+from goldbench.records.settings import Declared, declared
+from goldbench.retrieval.system_settings import KINDS, PRESETS
 
 ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
@@ -84,7 +84,7 @@ def reference() -> dict[str, str]:
 
 def commands() -> str:
     """Return the page of every command with its options."""
-    from goldbench.pipeline.cli.app import built  # the options, which `main` writes first
+    from goldbench.cli.app import built  # the options, which `main` writes first
 
     parts = [_COMMANDS]
     for name in COMMANDS:
@@ -134,7 +134,7 @@ def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer k
         for inner, found in subcommands.items():
             yield from _command(f"{name} {inner}", found)
         return
-    from goldbench.pipeline.cli.options import PANELS, rows_by_title
+    from goldbench.cli.options import PANELS, rows_by_title
 
     context = command.context_class(command, info_name=name)
     found_rows = rows_by_title(command, context)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from goldbench.pipeline.__main__ import main
+from goldbench.__main__ import main
 from tests.forked_commands import start
 
 pytest_plugins = ["tests.model_server.fixture"]
@@ -25,6 +25,8 @@ settings.register_profile("goldbench", deadline=None)  # time is measured in ben
 settings.load_profile("goldbench")
 
 ROOT = Path(__file__).parent.parent
+IMPORT_PATH = f"{ROOT}{os.pathsep}{ROOT / 'pipeline'}"
+"""PYTHONPATH of processes that import goldbench or modules of the tests."""
 SETTINGS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "GOLDBENCH_DEBUG")
 TERMINAL = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE")
 
@@ -121,7 +123,7 @@ def goldbench(tmp_path: Path) -> Goldbench:
             [*map(str, arguments)],
             {name: value for name, value in os.environ.items() if name not in SETTINGS},
         )
-        whole = {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment}
+        whole = {**kept, "PYTHONPATH": IMPORT_PATH, "COLUMNS": "200", **environment}
         process = start(words, tmp_path, whole)
         said = process.communicate(timeout=250)  # on a busy machine; a test ends after 300 s
         assert process.returncode is not None

@@ -111,7 +111,7 @@ def _work(job: dict[str, Any], learned: Path) -> None:
     sys.stderr = sys.__stderr__ = err  # type: ignore[misc]
     sys.path[0], sys.argv = job["folder"], ["goldbench", *job["command"]]
     known = set(sys.modules)
-    from goldbench.pipeline.__main__ import main
+    from goldbench.__main__ import main
 
     try:
         main()

@@ -149,6 +149,6 @@ def start(command: Sequence[str], folder: Path, environment: Mapping[str, str]) 
 
 def run(*command: object) -> None:
     """Run a command from the folder of the checkout, for a fixture that outlives a test; fail if the command does."""
-    process = start([*map(str, command)], ROOT, {**os.environ, "PYTHONPATH": str(ROOT)})
+    process = start([*map(str, command)], ROOT, {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'pipeline'}"})
     said = process.communicate(timeout=100)
     assert process.returncode == 0, said

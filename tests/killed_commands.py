@@ -18,7 +18,7 @@ MOMENTS = 30
 
 _NURSERY = """
 import contextlib, importlib, json, os, resource, signal, sys
-from goldbench.pipeline.cli.process import main
+from goldbench.cli.process import main
 
 def watched(job):
     place, last, sent, done = job["place"], job["operation"], job["sent"], 0

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.config import KINDS, STYLES, Config, Generator, load_config
-from goldbench.pipeline.errors import ConfigError
-from goldbench.schemas.query import Constraints
+from goldbench.config import KINDS, STYLES, Config, Generator, load_config
+from goldbench.errors import ConfigError
+from goldbench.records.query import Constraints
 from tests.conftest import ROOT, Goldbench
 
 

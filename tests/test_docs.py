@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.stages.check.single_checks import CHECKS
-from goldbench.pipeline.stages.critique import Critic
-from goldbench.pipeline.stages.select.eligibility import RULES
-from goldbench.pipeline.stages.select.page_kinds import PAGE_RULES
+from goldbench.stages.check.single_checks import CHECKS
+from goldbench.stages.critique import Critic
+from goldbench.stages.select.eligibility import RULES
+from goldbench.stages.select.page_kinds import PAGE_RULES
 from tests.conftest import ROOT, SETTINGS
 from tests.forked_commands import start
 from tests.model_server.fixture import ServerHandle, start_server
@@ -173,7 +173,7 @@ def test_the_reference_explains_every_rule_of_a_build() -> None:
 
 
 def test_the_experiment_on_the_page_is_one(tmp_path: Path) -> None:
-    from goldbench.pipeline.bench.bench_file import load_bench
+    from goldbench.bench.bench_file import load_bench
 
     [block] = blocks("docs/how_to/choose_a_retriever.md", "toml")
     (tmp_path / "bench.toml").write_text(block, encoding="utf-8")

@@ -16,9 +16,9 @@ import pyarrow
 import pytest
 from packaging.requirements import Requirement
 
-from goldbench.pipeline.formats.documents.sources import KINDS
-from tests.build.test_build import corpus
+from goldbench.formats.documents.sources import KINDS
 from tests.conftest import ROOT, SETTINGS, Goldbench
+from tests.generate.test_build import corpus
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,7 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if top not in {"..", "__pycache__"} and not top.endswith(".pth") and not (site / top).exists():
                 source = Path(file.locate()).parents[len(file.parts) - 1] / top
                 (site / top).symlink_to(source, target_is_directory=source.is_dir())
-    (site / "checkout.pth").write_text(f"{ROOT}\n", encoding="utf-8")
+    (site / "checkout.pth").write_text(f"{ROOT / 'pipeline'}\n", encoding="utf-8")
     return Path(sysconfig.get_path("scripts", "venv", places), "python")
 
 
@@ -82,37 +82,43 @@ HINT = "is not installed: run pip install -e '.[{}]' in the checkout of goldbenc
 def test_every_module_can_be_imported_but_those_of_an_extra(bare_python: Path) -> None:
     code = """
 import importlib, pathlib, sys
-from goldbench.pipeline.errors import MissingExtra
-for path in sorted(pathlib.Path(sys.argv[1]).glob("[p-s]*/**/*.py")):
+from goldbench.errors import MissingExtra
+for path in sorted(pathlib.Path(sys.argv[1]).glob("*/**/*.py")):
     parts = path.relative_to(sys.argv[1]).with_suffix("").parts
-    if parts[0] in {"pipeline", "prompts", "schemas"} and parts[-1] != "__main__":
+    if parts[-1] != "__main__":
         try:
             importlib.import_module(".".join(["goldbench", *parts]).removesuffix(".__init__"))
         except MissingExtra as error:
-            print(*parts[:2], error)
+            print(parts[0], error)
         except ModuleNotFoundError as error:
             print(*parts, error.name)
 print("done")
 """
-    done = subprocess.run([bare_python, "-c", code, ROOT], capture_output=True, text=True, timeout=100, check=True)
+    done = subprocess.run(
+        [bare_python, "-c", code, ROOT / "pipeline" / "goldbench"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
     *missing, last = done.stdout.splitlines()
     assert last == "done"
     assert set(missing) == {
-        f"pipeline review jinja2 {HINT.format('review')}",
-        f"pipeline workbench jinja2 {HINT.format('review')}",
-        "pipeline api pytest_plugin pytest",  # pytest imports it, and it the other
-        "pipeline api tested_set pytest",
-        "pipeline exports standalone ir_dataset ir_datasets",  # these are read by the tools, from an exported folder
-        "pipeline exports standalone mteb_task mteb",
-        "pipeline exports standalone sentence_evaluator sentence_transformers",
-        "pipeline formats documents deep_elements lxml",  # these are imported by the worker that reads files
-        "pipeline formats documents html_text markdownify",
-        "pipeline formats documents main_content lxml",
-        "pipeline formats documents page_furniture lxml",
-        "pipeline formats documents page_tree lxml",
-        "pipeline formats documents rst_markup docutils",
-        "pipeline formats documents rst_text docutils",
-        "pipeline formats documents office markdownify",
+        f"review jinja2 {HINT.format('review')}",
+        f"workbench jinja2 {HINT.format('review')}",
+        "api pytest_plugin pytest",  # pytest imports it, and it the other
+        "api tested_set pytest",
+        "exports standalone ir_dataset ir_datasets",  # these are read by the tools, from an exported folder
+        "exports standalone mteb_task mteb",
+        "exports standalone sentence_evaluator sentence_transformers",
+        "formats documents deep_elements lxml",  # these are imported by the worker that reads files
+        "formats documents html_text markdownify",
+        "formats documents main_content lxml",
+        "formats documents page_furniture lxml",
+        "formats documents page_tree lxml",
+        "formats documents rst_markup docutils",
+        "formats documents rst_text docutils",
+        "formats documents office markdownify",
     }
 
 

@@ -65,7 +65,7 @@ HOSTILE = (
 
 
 def known(place: str) -> bool:
-    return place.removeprefix("goldbench.pipeline.") in EXEMPT
+    return place.removeprefix("goldbench.") in EXEMPT
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def modules() -> tuple[Any, ...]:
 
 def imported() -> Iterator[Any]:
     for room in ROOMS:
-        package = importlib.import_module(f"goldbench.pipeline.{room}")
+        package = importlib.import_module(f"goldbench.{room}")
         yield package
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             yield importlib.import_module(info.name)
@@ -294,7 +294,7 @@ def scanners() -> list[tuple[str, Callable[[Any], Any], bool]]:
     for module in modules():
         for name, value in vars(module).items():
             if (
-                module.__name__.startswith("goldbench.pipeline.llm")  # its functions start servers and processes
+                module.__name__.startswith("goldbench.llm")  # its functions start servers and processes
                 or name.startswith("_")
                 or not inspect.isroutine(value)
                 or getattr(value, "__module__", "") != module.__name__
@@ -372,7 +372,7 @@ def test_patterns_are_found_wherever_they_stand() -> None:
     assert any(place.endswith("page_kinds._words") for place in places)
     assert any(": search(" in place for place in places)
     assert len(scanners()) > 20
-    every = {place.removeprefix("goldbench.pipeline.") for place in (*places, *(name for name, *_ in scanners()))}
+    every = {place.removeprefix("goldbench.") for place in (*places, *(name for name, *_ in scanners()))}
     assert {*EXEMPT} <= every
 
 
@@ -392,8 +392,8 @@ class Spy:
 
 
 def test_exempt_patterns_see_short_texts_whatever_the_document_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    from goldbench.pipeline.stages.select import eligibility, page_kinds
-    from goldbench.schemas.corpus import Chunk, Span
+    from goldbench.records.corpus import Chunk, Span
+    from goldbench.stages.select import eligibility, page_kinds
 
     index, changes, release = page_kinds._words()
     numbers, titles = Spy(eligibility._PAGE_NUMBER), Spy(release)

@@ -21,7 +21,7 @@ import pytest
 from tests.sizes import measure_rooms, read_rooms
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("pipeline", "prompts", "schemas")
+SOURCES = ROOT / "pipeline" / "goldbench"
 SETTINGS: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CONTRACTS: list[dict[str, Any]] = SETTINGS["tool"]["importlinter"]["contracts"]
 
@@ -39,7 +39,7 @@ SPOKEN = (
 
 
 def modules() -> list[Path]:
-    return sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return sorted(path.relative_to(ROOT) for path in SOURCES.rglob("*.py"))
 
 
 def folders() -> set[str]:
@@ -47,11 +47,11 @@ def folders() -> set[str]:
 
 
 def dotted(path: Path) -> str:
-    return ".".join(("goldbench", *path.with_suffix("").parts)).removesuffix(".__init__")
+    return ".".join(path.with_suffix("").parts[1:]).removesuffix(".__init__")
 
 
 def test_five_files_lie_loose_in_the_pipeline() -> None:
-    loose = {path.stem for path in (ROOT / "pipeline").glob("*.py")}
+    loose = {path.stem for path in SOURCES.glob("*.py")}
     assert loose == {"__init__", "__main__", "config", "errors", "ports"}
 
 
@@ -64,7 +64,7 @@ def test_modules_are_called_by_nouns_or_by_their_command() -> None:
 def test_tests_lie_where_the_code_lies() -> None:
     ours = {"benchmarks", "model_server", "packaging"}
     rooms = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and not path.name.startswith("_")}
-    known = {path.name for path in (ROOT / "pipeline").iterdir() if path.is_dir()} | {"prompts", "schemas"}
+    known = {path.name for path in SOURCES.iterdir() if path.is_dir()}
     assert rooms - ours <= known
 
 
@@ -84,10 +84,10 @@ class TestTheMap:
         house = next(contract for contract in CONTRACTS if contract.get("exhaustive"))
         floors = [re.findall(r"\w+", layer) for layer in house["layers"]]
         drawn = [re.findall(r"^\s+(\w+)\[", block, re.MULTILINE) for block in self.drawn(0).split("subgraph")[1:]]
-        assert drawn == [*floors, ["prompts", "schemas"]]
+        assert drawn == floors
 
     def test_the_picture_of_the_data_names_every_stage_in_order(self) -> None:
-        from goldbench.pipeline.build.flow import STAGES
+        from goldbench.generate.flow import STAGES
 
         boxes = re.findall(r"(\w+)\[", self.drawn(1))
         places = [boxes.index(stage.name) for stage in STAGES]
@@ -135,14 +135,12 @@ class TestTheDoors:
     def test_an_import_at_its_door_is_let_in(self, tmp_path: Path) -> None:
         pytest.importorskip("importlinter", reason="a tool of make install-dev")
         self.copy_to(tmp_path)
-        said = self.lint_with(tmp_path, Path("pipeline/llm/store.py"), "openai")
+        said = self.lint_with(tmp_path, Path("pipeline/goldbench/llm/store.py"), "openai")
         assert said.returncode == 0, said.stdout
 
     def copy_to(self, folder: Path) -> None:
-        """Copy the import package, the folders that it links to, and the contracts."""
-        for package in ("goldbench", *PACKAGES):
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / package, folder / package, symlinks=True, ignore=ignored)
+        """Copy the package and the contracts."""
+        shutil.copytree(ROOT / "pipeline", folder / "pipeline", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(ROOT / "pyproject.toml", folder)
 
     def lint(self, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -162,13 +160,13 @@ class TestTheDoors:
 
 
 def test_each_file_of_the_run_folder_is_named_in_one_place() -> None:
-    from goldbench.pipeline.goldset import file_names
+    from goldbench.goldset import file_names
 
     spelled: Counter[str] = Counter()
     constants = {name: value for name, value in vars(file_names).items() if name.isupper() and isinstance(value, str)}
     names = {Path(value).name for value in constants.values() if "." in value}
     assert {"0-documents.jsonl", "1-chunks.jsonl", "3-queries.jsonl", "dataset.json", "manifest.json"} <= names
-    for path in (path for path in modules() if path.parts[0] == "pipeline"):
+    for path in modules():
         text = (ROOT / path).read_text(encoding="utf-8")
         spelled.update({name: len(re.findall(rf'["/]{re.escape(name)}"', text)) for name in names})
     assert {name: count for name, count in spelled.items() if count != 1} == {}
@@ -176,8 +174,8 @@ def test_each_file_of_the_run_folder_is_named_in_one_place() -> None:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command with its words, groups among them."""
-    from goldbench.pipeline.cli.app import built
-    from goldbench.pipeline.cli.command_list import COMMANDS
+    from goldbench.cli.app import built
+    from goldbench.cli.command_list import COMMANDS
 
     def walk(words: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield words, command
@@ -219,7 +217,7 @@ def test_only_the_command_line_spells_options_and_commands() -> None:
     called = "|".join({name.split()[-1] for name, _ in commands()})
     foreign = {"--no-deps", "--max-model-len", "--goldbench-set", "--goldbench-write-baselines"}
     found = []
-    for path in (path for path in modules() if path.parts[0] == "pipeline" and path.parts[1] != "cli"):
+    for path in (path for path in modules() if path.parts[2] != "cli"):
         tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
         docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
@@ -234,7 +232,7 @@ def test_only_the_command_line_spells_options_and_commands() -> None:
 def test_messages_name_options_that_exist_and_have_a_value_for_each_field() -> None:
     options = {name for _, command in commands() for parameter in command.params for name in parameter.opts}
     wrong = []
-    for path in (path for path in modules() if path.parts[0] == "pipeline"):
+    for path in modules():
         for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Message"):
                 continue
@@ -260,7 +258,6 @@ def test_functions_are_small() -> None:
     lengths = [
         (node.end_lineno or node.lineno) - node.lineno + 1
         for path in modules()
-        if path.parts[0] == "pipeline"
         for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]

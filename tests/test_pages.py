@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from goldbench import __version__
-from goldbench.pipeline.cli.app import built
-from goldbench.pipeline.cli.command_list import COMMANDS
-from goldbench.pipeline.score.demands import TARGETS
+from goldbench.cli.app import built
+from goldbench.cli.command_list import COMMANDS
+from goldbench.score.demands import TARGETS
 from tests.conftest import ROOT
 from tests.llm.local.installed import needs_local_model
 from tests.test_docs import BLOCK, ELSEWHERE, PAGES
@@ -44,7 +44,7 @@ def test_every_link_leads_to_a_file_and_an_anchor(name: str) -> None:
 
 
 def test_every_page_that_code_or_a_text_names_exists() -> None:
-    places = [ROOT / name for name in ("pipeline", "goldbench", "schemas", "prompts", "tests", ".ci", ".github")]
+    places = [ROOT / name for name in ("pipeline", "schemas", "prompts", "tests", ".ci", ".github")]
     files = [
         path for place in places for path in place.rglob("*") if path.suffix in {".py", ".md", ".yml", ".toml", ""}
     ]

@@ -15,15 +15,15 @@ import pytest
 from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
-from goldbench.pipeline.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
-from goldbench.pipeline.agreement.judgment_files import Labels, read_labels
-from goldbench.pipeline.cli.agreement import show
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.runs.score_tables import read_scores
-from goldbench.pipeline.measures.names import parse_measure
-from goldbench.pipeline.report.agreement_text import comma_separated, markdown
-from goldbench.pipeline.score.runs import load_run
-from goldbench.schemas.agreement_report import Agreement
+from goldbench.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
+from goldbench.agreement.judgment_files import Labels, read_labels
+from goldbench.cli.agreement import show
+from goldbench.errors import InputError
+from goldbench.formats.runs.score_tables import read_scores
+from goldbench.measures.names import parse_measure
+from goldbench.records.agreement_report import Agreement
+from goldbench.report.agreement_text import comma_separated, markdown
+from goldbench.score.runs import load_run
 from tests.conftest import Goldbench
 
 FEW = {"resamples": 100}

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.agreement.judgment_files import read_labels, tell_apart
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.runs.score_tables import read_scores
-from goldbench.schemas.judgment import Canary, Judgment
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import Lane, Review
+from goldbench.agreement.judgment_files import read_labels, tell_apart
+from goldbench.errors import InputError
+from goldbench.formats.runs.score_tables import read_scores
+from goldbench.records.judgment import Canary, Judgment
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import Lane, Review
 
 
 def write(path: Path, text: str) -> str:

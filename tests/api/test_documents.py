@@ -26,11 +26,11 @@ import polars as pl
 import pytest
 
 import goldbench
-from goldbench.pipeline.api import temporary_folder
-from goldbench.pipeline.errors import DONE_IN_PART
-from goldbench.pipeline.goldset.integrity import validate
-from tests.build.test_build import artifacts, corpus
+from goldbench.api import temporary_folder
+from goldbench.errors import DONE_IN_PART
+from goldbench.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench
+from tests.generate.test_build import artifacts, corpus
 from tests.model_server.fixture import ServerHandle
 
 

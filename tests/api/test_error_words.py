@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import goldbench
-from goldbench.pipeline.api.keywords import in_python
-from goldbench.pipeline.errors import InputError, Message, UsageError
+from goldbench.api.keywords import in_python
+from goldbench.errors import InputError, Message, UsageError
 
 QRELS = {"q --missing zero": {"d1": 1}, "q2": {"d1": 1}}
 RUN = {"q2": {"d1": 1.0}}

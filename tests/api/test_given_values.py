@@ -19,9 +19,9 @@ import pytest
 
 import goldbench
 from goldbench import GoldSet
-from goldbench.pipeline.api import temporary_folder
-from goldbench.pipeline.api.keywords import BuildOptions, GradeOptions
-from goldbench.pipeline.errors import MissingExtra
+from goldbench.api import temporary_folder
+from goldbench.api.keywords import BuildOptions, GradeOptions
+from goldbench.errors import MissingExtra
 from tests.grade.graded_sets import artifacts, write_set
 
 TEXTS = [f"Pump number {n} starts when the tank falls below {n} litres and stops when it is full." for n in range(5)]

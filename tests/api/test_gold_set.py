@@ -15,8 +15,8 @@ import pytest
 
 import goldbench
 from goldbench import GoldSet
-from tests.build.test_build import corpus
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
 from tests.grade.graded_sets import artifacts, write_set
 from tests.model_server.fixture import ServerHandle
 from tests.report.hostile import IMAGE, SCRIPT

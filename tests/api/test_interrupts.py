@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import goldbench
-from goldbench.pipeline.api.loop_thread import run_apart
-from goldbench.pipeline.api.shown_progress import SILENCE
-from goldbench.pipeline.ports import Progress
-from tests.build.test_build import corpus
-from tests.conftest import ROOT, posix
+from goldbench.api.loop_thread import run_apart
+from goldbench.api.shown_progress import SILENCE
+from goldbench.ports import Progress
+from tests.conftest import IMPORT_PATH, posix
+from tests.generate.test_build import corpus
 from tests.model_server.fixture import ServerHandle
 
 DURING_A_CALL = """
@@ -42,7 +42,7 @@ except KeyboardInterrupt:
 def started(folder: Path, code: str, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-W", "error", "-c", code, *arguments]
     return subprocess.Popen(
-        command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=folder, env={"PYTHONPATH": IMPORT_PATH}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

@@ -14,11 +14,11 @@ from typing import Literal, get_args, get_type_hints
 import pytest
 
 import goldbench
-from goldbench.pipeline import errors
-from goldbench.pipeline.api.gold_set import Kind
-from goldbench.pipeline.api.keywords import BuildOptions, GradeOptions
-from goldbench.pipeline.config import settings_in
-from goldbench.pipeline.formats.benchmarks.kinds import READERS
+from goldbench import errors
+from goldbench.api.gold_set import Kind
+from goldbench.api.keywords import BuildOptions, GradeOptions
+from goldbench.config import settings_in
+from goldbench.formats.benchmarks.kinds import READERS
 from tests.conftest import ROOT
 
 HEAVY = [
@@ -36,7 +36,7 @@ def test_importing_it_loads_nothing_heavy(line: str) -> None:
 
 
 def test_importing_it_alone_loads_none_of_its_own_modules() -> None:
-    code = "import goldbench, sys; print([name for name in sys.modules if name.startswith('goldbench.pipeline.')])"
+    code = "import goldbench, sys; print([name for name in sys.modules if name.startswith('goldbench.')])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -78,7 +78,7 @@ def test_the_benchmarks_that_are_offered_are_those_that_can_be_read() -> None:
     assert get_args(Kind) == tuple(READERS)
 
 
-PUBLIC = ("", *(f".pipeline.api.{path.stem}" for path in sorted((ROOT / "pipeline" / "api").glob("[a-z]*.py"))))
+PUBLIC = ("", *(f".api.{path.stem}" for path in sorted((ROOT / "pipeline" / "goldbench" / "api").glob("[a-z]*.py"))))
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -109,12 +109,12 @@ def test_the_functions_that_people_call_have_examples() -> None:
 
 def test_type_checkers_find_the_types() -> None:
     """What they find is asserted in ``typed_calls``, which ``make types`` checks."""
-    assert (ROOT / "goldbench" / "py.typed").is_file()
+    assert (ROOT / "pipeline" / "goldbench" / "py.typed").is_file()
     assert "tests.api.typed_calls" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_without_a_checkout_the_packages_of_an_extra_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(errors, "__file__", str(tmp_path / "goldbench" / "pipeline" / "errors.py"))
+    monkeypatch.setattr(errors, "__file__", str(tmp_path / "site-packages" / "goldbench" / "errors.py"))
     told = str(errors.MissingExtra("jinja2", "report"))
     assert told == (
         "jinja2 is not installed: run pip install 'jinja2>=3.1' 'markupsafe>=2.1' 'nh3>=0.3' "

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, SETTINGS
+from tests.conftest import IMPORT_PATH, ROOT, SETTINGS
 from tests.test_docs import blocks
 
 nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
@@ -30,7 +30,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """A kernel of this tree, with no settings from outside and files of its own."""
     kept = {name: value for name, value in os.environ.items() if name not in SETTINGS}
     own = {name: str(tmp_path / name) for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    return {**kept, **own, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
+    return {**kept, **own, "PYTHONPATH": IMPORT_PATH, "PYTHONWARNINGS": "ignore"}
 
 
 def executed(cells: list[str], folder: Path, environment: dict[str, str]) -> list[list[dict[str, Any]]]:

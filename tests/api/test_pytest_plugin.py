@@ -154,13 +154,8 @@ def test_without_a_set_the_fixture_says_how_to_give_one(tmp_path: Path) -> None:
 
 def test_at_the_start_of_pytest_only_the_plugin_is_imported() -> None:
     code = (
-        "import pytest, sys; known = set(sys.modules); import goldbench.pipeline.api.pytest_plugin;"
+        "import pytest, sys; known = set(sys.modules); import goldbench.api.pytest_plugin;"
         "print(*sorted(set(sys.modules) - known))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == [
-        "goldbench",
-        "goldbench.pipeline",
-        "goldbench.pipeline.api",
-        "goldbench.pipeline.api.pytest_plugin",
-    ]
+    assert done.stdout.split() == ["goldbench", "goldbench", "goldbench.api", "goldbench.api.pytest_plugin"]

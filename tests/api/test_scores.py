@@ -22,8 +22,8 @@ import pytest
 
 import goldbench
 from goldbench import Evaluation, Evaluations, GoldSet, UsageError, compare, evaluate
-from tests.build.test_build import corpus
 from tests.conftest import Goldbench, posix
+from tests.generate.test_build import corpus
 from tests.report.hostile import IMAGE, SCRIPT
 from tests.score.deciding_files import write_gold, write_run
 

@@ -17,19 +17,19 @@ import ir_measures
 import jsonschema
 import pytest
 
-from goldbench.pipeline.bench import fingerprints
-from goldbench.pipeline.bench.bench_file import load_bench
-from goldbench.pipeline.bench.fingerprints import fingerprint_of
-from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.formats.packed_files import Source
-from goldbench.pipeline.formats.runs.trec import read_run
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.system_settings import BM25Settings
-from goldbench.pipeline.retrieval.tokens import tokenizer
-from goldbench.pipeline.systems import resolve
-from goldbench.schemas.experiment import Experiment, Timings
-from goldbench.schemas.published import schema_text
+from goldbench.bench import fingerprints
+from goldbench.bench.bench_file import load_bench
+from goldbench.bench.fingerprints import fingerprint_of
+from goldbench.errors import GoldbenchError
+from goldbench.formats.packed_files import Source
+from goldbench.formats.runs.trec import read_run
+from goldbench.records.experiment import Experiment, Timings
+from goldbench.records.published import schema_text
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.tokens import tokenizer
+from goldbench.systems import resolve
 from tests.bench.bench_files import asked, write_bench_gold
 from tests.conftest import ROOT, Goldbench, posix
 
@@ -69,7 +69,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def run(*arguments: object) -> Done:
-        from goldbench.pipeline.cli.app import command_line
+        from goldbench.cli.app import command_line
 
         sys.modules.pop("ours", None)
         capsys.readouterr()

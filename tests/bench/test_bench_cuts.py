@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.goldset.projection import write_rechunked
-from goldbench.schemas.experiment import Experiment
-from tests.build.test_build import corpus
+from goldbench.goldset.projection import write_rechunked
+from goldbench.records.experiment import Experiment
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
 
 SWEEP = """
 cutoffs = [1, 5]

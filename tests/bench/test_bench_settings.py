@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.bench.bench_file import Bench, load_bench
-from goldbench.pipeline.bench.experiment_files import file_name
-from goldbench.pipeline.bench.sweeps import Cut, points_of
-from goldbench.pipeline.errors import ConfigError
+from goldbench.bench.bench_file import Bench, load_bench
+from goldbench.bench.experiment_files import file_name
+from goldbench.bench.sweeps import Cut, points_of
+from goldbench.errors import ConfigError
 
 WRONG = """
 cutofs = [1]

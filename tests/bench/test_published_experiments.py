@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.schemas.experiment import Experiment
+from goldbench.records.experiment import Experiment
 from tests.bench.published_experiment import bench_toml, published
 from tests.conftest import Goldbench
 

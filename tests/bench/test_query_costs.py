@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from goldbench.pipeline.bench.query_costs import usd_per_1000
-from goldbench.schemas.manifest import StageUsage
+from goldbench.bench.query_costs import usd_per_1000
+from goldbench.records.manifest import StageUsage
 
 
 def test_what_runs_here_costs_nothing() -> None:

@@ -8,11 +8,11 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from goldbench.pipeline.bench.bench_file import load_bench
-from goldbench.pipeline.bench.trial import conduct
-from goldbench.pipeline.report.experiment_text import figures_markdown, sources
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.schemas.experiment import Experiment, SourceAgreement
+from goldbench.bench.bench_file import load_bench
+from goldbench.bench.trial import conduct
+from goldbench.records.experiment import Experiment, SourceAgreement
+from goldbench.report.experiment_text import figures_markdown, sources
+from goldbench.score.runs import load_gold
 from tests.measures.statistics.spoken import sentences
 
 SYSTEMS = """

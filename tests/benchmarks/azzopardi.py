@@ -8,7 +8,7 @@ from itertools import accumulate
 from random import Random
 from typing import Literal
 
-from goldbench.pipeline.text.words import terms
+from goldbench.text.words import terms
 from tests.benchmarks.systems import character_pairs
 
 Model = Literal["popular", "discriminative"]

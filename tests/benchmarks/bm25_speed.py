@@ -52,10 +52,10 @@ def measured(index, search):
 GOLDBENCH = (
     COMMON
     + """
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.system_settings import BM25Settings
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.tokens import tokenizer
 found = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE))
 def search(some):
     run = found.search({str(number): query for number, query in enumerate(some)}, k=top)

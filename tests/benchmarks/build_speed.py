@@ -79,7 +79,7 @@ class Clock:
 def built(source: Path, folder: Path) -> rows.Taken:
     """Build a set in a folder that is removed again, and return what it took."""
     out = folder / "run"
-    command = [sys.executable, "-m", "goldbench.pipeline", "build", str(source), "--out", str(out)]
+    command = [sys.executable, "-m", "goldbench", "build", str(source), "--out", str(out)]
     try:
         return rows.process([*command, "--generator", "simulated", "--queries", str(QUERIES)], codes=(0, DONE_IN_PART))
     finally:

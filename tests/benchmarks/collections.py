@@ -9,8 +9,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.pipeline.text.language import main_language
-from goldbench.pipeline.text.scripts import is_spaceless
+from goldbench.text.language import main_language
+from goldbench.text.scripts import is_spaceless
 
 
 @dataclass(frozen=True)

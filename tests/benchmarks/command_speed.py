@@ -143,7 +143,7 @@ def _write_rows(path: Path, count: int) -> None:
 
 def passages(count: int) -> Sequence[str]:
     """Return texts of made-up passages as goldbench cuts them."""
-    from goldbench.pipeline.stages.chunk import chunk_documents
+    from goldbench.stages.chunk import chunk_documents
     from tests.benchmarks.synthetic_text import documents
 
     long_enough = (chunk.text for chunk in chunk_documents(documents(1)) if len(chunk.text) >= 500)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics import kappa
-from goldbench.pipeline.measures.statistics.agreement_intervals import pair_figures
-from goldbench.pipeline.measures.statistics.shares import clustered_share, wilson
-from goldbench.pipeline.report.agreement_text import LABELS
+from goldbench.measures.statistics import kappa
+from goldbench.measures.statistics.agreement_intervals import pair_figures
+from goldbench.measures.statistics.shares import clustered_share, wilson
+from goldbench.report.agreement_text import LABELS
 from tests.benchmarks.coverage_populations import Floats, graded_pairs, made_tables
 from tests.benchmarks.coverage_rows import Ends, Row, row_of
 

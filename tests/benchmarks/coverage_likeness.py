@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics.shares import USUAL_LIKENESS
-from goldbench.schemas.relevance import RELEVANT, Relevance
+from goldbench.measures.statistics.shares import USUAL_LIKENESS
+from goldbench.records.relevance import RELEVANT, Relevance
 from tests.benchmarks.collections import collections_folder
 from tests.benchmarks.coverage_populations import Floats
 from tests.benchmarks.queue_validity import Pair, judges

@@ -21,14 +21,14 @@ from collections.abc import Collection as Group
 from collections.abc import Sequence
 from pathlib import Path
 
-from goldbench.pipeline.explore.log_coverage import main_language
-from goldbench.pipeline.explore.passage_pool import pooled
-from goldbench.pipeline.explore.verdicts import Thresholds, thresholds, with_thresholds
-from goldbench.pipeline.explore.word_rules import Passages, State, Verdict, is_foreign
-from goldbench.pipeline.grade.preparation import pool_settings
-from goldbench.pipeline.measures.statistics.coverage import Words
-from goldbench.pipeline.systems import open_systems
-from goldbench.pipeline.text.words import content_terms, stop_words, terms
+from goldbench.explore.log_coverage import main_language
+from goldbench.explore.passage_pool import pooled
+from goldbench.explore.verdicts import Thresholds, thresholds, with_thresholds
+from goldbench.explore.word_rules import Passages, State, Verdict, is_foreign
+from goldbench.grade.preparation import pool_settings
+from goldbench.measures.statistics.coverage import Words
+from goldbench.systems import open_systems
+from goldbench.text.words import content_terms, stop_words, terms
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 
 CHOSEN = ("xquad_en", "xquad_de", "xquad_zh", "xquad_ar", "xquad_hi", "xquad_th", "cystic_fibrosis", "npl", "cranfield")

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from goldbench.pipeline.goldset.file_names import MANIFEST
+from goldbench.goldset.file_names import MANIFEST
 from tests.benchmarks import rows
 
 FILES = int(os.environ.get("FILES", "100000"))
@@ -113,7 +113,7 @@ def holders() -> Iterator[psutil.Process]:
     """Yield the workers of Ray, begun by this process, whose sandbox has worked for a while."""
     for process in psutil.Process().children(recursive=True):
         try:
-            is_sandbox = process.cmdline()[-1:] == ["goldbench.pipeline.formats.documents.worker"]
+            is_sandbox = process.cmdline()[-1:] == ["goldbench.formats.documents.worker"]
             parent = process.parent() if is_sandbox and process.cpu_times().user > 1 else None
             if parent is not None and parent.name().startswith("ray::"):
                 yield parent

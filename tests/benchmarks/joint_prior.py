@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from goldbench.pipeline.measures.statistics import joint_calibration
-from goldbench.pipeline.measures.statistics.direct_contrasts import Direct
+from goldbench.measures.statistics import joint_calibration
+from goldbench.measures.statistics.direct_contrasts import Direct
 
 Floats = npt.NDArray[np.float64]
 _ROUNDS = 200

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.schemas.relevance import RELEVANT
+from goldbench.records.relevance import RELEVANT
 from tests.benchmarks.collections import Collection, collections_folder, load, read_rows
 from tests.benchmarks.pool_worth_validity import confusions
 from tests.benchmarks.queue_validity import grades

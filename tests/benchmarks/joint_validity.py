@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import kendalltau
 
-from goldbench.pipeline.measures.statistics.joint_calibration import joint_estimate
-from goldbench.pipeline.measures.statistics.ppi import estimate
+from goldbench.measures.statistics.joint_calibration import joint_estimate
+from goldbench.measures.statistics.ppi import estimate
 from tests.benchmarks import joint_prior, rows
 from tests.benchmarks.collections import collections_folder
 from tests.benchmarks.joint_tracks import Track, elsewhere

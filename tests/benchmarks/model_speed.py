@@ -107,10 +107,10 @@ def _rounds(
 
 
 async def _measure(server: Server, chunks: int, critics: Sequence[str], repeats: int, *, bare: bool) -> list[Round]:
-    from goldbench.pipeline.build import flow
-    from goldbench.pipeline.build.writers import ModelWriter
-    from goldbench.pipeline.config import load_config
-    from goldbench.pipeline.formats.documents.sources import find_files
+    from goldbench.config import load_config
+    from goldbench.formats.documents.sources import find_files
+    from goldbench.generate import flow
+    from goldbench.generate.writers import ModelWriter
     from tests.benchmarks.build_speed import Clock, write_corpus
 
     model = {"name": "bench", "base_url": server.base_url, "concurrency": CONCURRENCY}
@@ -168,11 +168,11 @@ async def _timed(call: Callable[[Any], Awaitable[None]], items: Sequence[Any]) -
 
 async def _stack(server: Server, prompts: int, *, repeats: int) -> tuple[float, float]:
     """Return the median seconds of a bare loop and of the path to the model, over the same questions."""
-    from goldbench.pipeline.llm.model_path import open_model
-    from goldbench.pipeline.llm.server_settings import ModelSettings
-    from goldbench.pipeline.llm.store import AnswerStore
-    from goldbench.pipeline.ports import ChatRequest
-    from goldbench.schemas.replies import GeneratedQueries
+    from goldbench.llm.model_path import open_model
+    from goldbench.llm.server_settings import ModelSettings
+    from goldbench.llm.store import AnswerStore
+    from goldbench.ports import ChatRequest
+    from goldbench.records.replies import GeneratedQueries
 
     settings = ModelSettings(name="bench", base_url=server.base_url, concurrency=CONCURRENCY)
     bares, paths = [], []

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
-from goldbench.pipeline.measures.statistics.word_order import MOST_PASSAGES, query_orders
-from goldbench.pipeline.offline.fresh_queries import fresh_queries
-from goldbench.pipeline.offline.generator import RecipeName
-from goldbench.pipeline.text.language import detect_language
+from goldbench.measures.statistics.intervals import bootstrap_intervals
+from goldbench.measures.statistics.word_order import MOST_PASSAGES, query_orders
+from goldbench.offline.fresh_queries import fresh_queries
+from goldbench.offline.generator import RecipeName
+from goldbench.text.language import detect_language
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 
 RECIPES: tuple[RecipeName, ...] = ("terms", "held-out", "mixed")

@@ -10,8 +10,8 @@ import random
 import statistics
 import time
 
-from goldbench.pipeline.stages.select import Selection, select
-from goldbench.schemas.corpus import Chunk, Span
+from goldbench.records.corpus import Chunk, Span
+from goldbench.stages.select import Selection, select
 from tests.benchmarks import rows
 
 SIZES = (16_000, 160_000)

@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics.agreement_limits import REFUSED, TRUSTED
-from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.offline.generator import RecipeName
-from goldbench.pipeline.offline.notice import TAU
+from goldbench.measures.statistics.agreement_limits import REFUSED, TRUSTED
+from goldbench.measures.statistics.floats import Floats
+from goldbench.offline.generator import RecipeName
+from goldbench.offline.notice import TAU
 from tests.benchmarks.collections import collections_folder, is_collection
 from tests.benchmarks.source_scores import Scores, Sources
 from tests.benchmarks.systems import LEXICAL

@@ -108,7 +108,7 @@ def _median(measured: Sequence[Measured | str]) -> Measured | str:
 
 def chunk_texts(count: int) -> list[str]:
     """Return texts of chunks as goldbench cuts them, from all over a made-up corpus."""
-    from goldbench.pipeline.stages.chunk import chunk_documents
+    from goldbench.stages.chunk import chunk_documents
     from tests.benchmarks.synthetic_text import documents
 
     long_enough = (chunk.text for chunk in chunk_documents(documents(1)) if len(chunk.text) >= 500)

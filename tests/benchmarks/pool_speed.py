@@ -27,17 +27,17 @@ CHARACTERS = 1000
 
 def child(folder: str, place: str) -> None:
     """Pool one set, label it and write it; print what it took."""
-    from goldbench.pipeline.config import GradeSettings
-    from goldbench.pipeline.goldset.folder import Draft, GoldFolder
-    from goldbench.pipeline.grade.gradable_set import read_gradable
-    from goldbench.pipeline.grade.graded_files import write_graded
-    from goldbench.pipeline.grade.outcome import figures, outcome_of
-    from goldbench.pipeline.grade.preparation import pool_settings
-    from goldbench.pipeline.grade.retriever_pool import Pools, pool_of
-    from goldbench.pipeline.grade.slots import Answered, Answers, Slot
-    from goldbench.pipeline.systems import open_systems
-    from goldbench.schemas.judgment import Judgment
-    from goldbench.schemas.relevance import Relevance
+    from goldbench.config import GradeSettings
+    from goldbench.goldset.folder import Draft, GoldFolder
+    from goldbench.grade.gradable_set import read_gradable
+    from goldbench.grade.graded_files import write_graded
+    from goldbench.grade.outcome import figures, outcome_of
+    from goldbench.grade.preparation import pool_settings
+    from goldbench.grade.retriever_pool import Pools, pool_of
+    from goldbench.grade.slots import Answered, Answers, Slot
+    from goldbench.records.judgment import Judgment
+    from goldbench.records.relevance import Relevance
+    from goldbench.systems import open_systems
 
     started, clock = time.process_time(), Clock()
     home = GoldFolder(Path(folder))
@@ -98,14 +98,14 @@ def _words(text: str) -> str:
 
 def _write(folder: Path, size: int) -> None:
     """Write a set of so many chunks, as a build does."""
-    from goldbench.pipeline.formats.jsonl import RecordFile
-    from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
-    from goldbench.pipeline.goldset.publication import publish, staging
-    from goldbench.pipeline.stages.chunk import chunk_documents
-    from goldbench.schemas.corpus import Chunk, Document
-    from goldbench.schemas.manifest import Manifest
-    from goldbench.schemas.query import Query
-    from goldbench.schemas.relevance import Relevance
+    from goldbench.formats.jsonl import RecordFile
+    from goldbench.goldset.dataset import GoldContents, Passage, write_gold
+    from goldbench.goldset.publication import publish, staging
+    from goldbench.records.corpus import Chunk, Document
+    from goldbench.records.manifest import Manifest
+    from goldbench.records.query import Query
+    from goldbench.records.relevance import Relevance
+    from goldbench.stages.chunk import chunk_documents
     from tests.benchmarks.synthetic_text import documents
 
     def cut() -> Iterator[Chunk]:

@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.measures.statistics.pool_worth import JudgedPool, PoolWorth, pool_worth, relevance_rates
-from goldbench.schemas.relevance import RELEVANT
+from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.pool_worth import JudgedPool, PoolWorth, pool_worth, relevance_rates
+from goldbench.records.relevance import RELEVANT
 from tests.benchmarks import pooling_validity
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 from tests.benchmarks.queue_validity import GPT_DL23, NIST_DL23, grades

@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from goldbench.pipeline.grade.preparation import pool_settings
-from goldbench.pipeline.stages.pool import pool_query
-from goldbench.pipeline.systems import open_systems
+from goldbench.grade.preparation import pool_settings
+from goldbench.stages.pool import pool_query
+from goldbench.systems import open_systems
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 from tests.benchmarks.systems import DEPTH, LEXICAL, Analyzers, Corpus, ndcg
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from goldbench.pipeline.stages.check.overlap import overlap
-from goldbench.pipeline.text.language import detect_language
-from goldbench.pipeline.text.words import content_terms, stems, terms
+from goldbench.stages.check.overlap import overlap
+from goldbench.text.language import detect_language
+from goldbench.text.words import content_terms, stems, terms
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
 
 

@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.review.likely_errors import Checked, suspects
-from goldbench.pipeline.review.queue import calibration
-from goldbench.schemas.judgment import Judgment, Pooled
-from goldbench.schemas.relevance import RELEVANT, Relevance
+from goldbench.measures.statistics.floats import Floats
+from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.review.likely_errors import Checked, suspects
+from goldbench.review.queue import calibration
 from tests.benchmarks.collections import collections_folder
 
 Pair = tuple[str, str]

@@ -31,11 +31,11 @@ for path in sorted(Path(sys.argv[1]).rglob("*")):
 
 def child(source: str, out: str) -> None:
     """Read and cut once."""
-    from goldbench.pipeline.build.flow import walk
-    from goldbench.pipeline.build.inputs import find_documents
-    from goldbench.pipeline.build.steps import Run
-    from goldbench.pipeline.config import Config
-    from goldbench.pipeline.goldset.folder import Draft
+    from goldbench.config import Config
+    from goldbench.generate.flow import walk
+    from goldbench.generate.inputs import find_documents
+    from goldbench.generate.steps import Run
+    from goldbench.goldset.folder import Draft
     from tests.benchmarks.build_speed import Clock
 
     run = Run(

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import goldbench
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.text.title_path import title_path
+from goldbench.goldset.folder import GoldFolder
+from goldbench.text.title_path import title_path
 from tests.benchmarks.rows import heading, row
 
 ROOT = Path(__file__).parents[2]

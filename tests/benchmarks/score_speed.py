@@ -28,10 +28,10 @@ DICTS = {"small": 2.0, "dl": 2.0, "marco": 5.0}
 FROM_DICTS = f"""
 import json, statistics, sys, time
 import pytrec_eval
-from goldbench.pipeline.formats.packed_files import Source
-from goldbench.pipeline.formats.runs.trec import read_qrels, read_run
-from goldbench.pipeline.measures import evaluate
-from goldbench.pipeline.measures.names import parse_measures
+from goldbench.formats.packed_files import Source
+from goldbench.formats.runs.trec import read_qrels, read_run
+from goldbench.measures import evaluate
+from goldbench.measures.names import parse_measures
 qrels, run = read_qrels(Source(sys.argv[1])), read_run(Source(sys.argv[2]))
 measures = parse_measures([{OURS!r}])
 names = {{"success.10", "P.10", "recall.10", "map_cut.100", "ndcg_cut.10", "recip_rank"}}

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import psutil
 
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
-from goldbench.pipeline.measures.statistics.significance import compare, sign_flip_p
-from goldbench.schemas.scorecard import Method
+from goldbench.measures.statistics.intervals import bootstrap_intervals
+from goldbench.measures.statistics.significance import compare, sign_flip_p
+from goldbench.records.scorecard import Method
 
 QUERIES, SYSTEMS, MEASURES, DRAWS = 6980, 5, 7, 10_000
 

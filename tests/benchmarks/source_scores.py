@@ -15,19 +15,19 @@ from typing import cast
 
 import numpy as np
 
-from goldbench.pipeline.card.baselines import described, ranked_by_all
-from goldbench.pipeline.card.fresh_rankings import QUERIES as FRESH
-from goldbench.pipeline.card.fresh_rankings import fresh_scores
-from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.offline.fresh_queries import fresh_queries
-from goldbench.pipeline.offline.generator import RecipeName
+from goldbench.card.baselines import described, ranked_by_all
+from goldbench.card.fresh_rankings import QUERIES as FRESH
+from goldbench.card.fresh_rankings import fresh_scores
+from goldbench.measures.statistics.floats import Floats
+from goldbench.offline.fresh_queries import fresh_queries
+from goldbench.offline.generator import RecipeName
 from tests.benchmarks.azzopardi import Azzopardi, Model
 from tests.benchmarks.collections import Collection, load
 from tests.benchmarks.systems import DEPTH, Analyzers, Corpus, ndcg
 from tests.benchmarks.written_queries import OPTIONS, WrittenSet, written
 
 ROOT = Path(__file__).resolve().parents[2]
-SHAPING = ("pipeline/offline", "pipeline/stages", "pipeline/text")
+SHAPING = ("pipeline/goldbench/offline", "pipeline/goldbench/stages", "pipeline/goldbench/text")
 """Folders of the code that makes queries."""
 TOLD = frozenset({"notice.py"})
 """Modules in them that make none."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate, islice
 
-from goldbench.schemas.corpus import Document
+from goldbench.records.corpus import Document
 
 ONSETS = ["", "b", "br", "c", "ch", "d", "dr", "f", "fl", "g", "gr", "h", "k", "l", "m", "n", "p", "pl", "qu", "r", "s"]
 ONSETS += ["sh", "sl", "st", "str", "t", "th", "tr", "v", "w"]

@@ -16,7 +16,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.preprocessing import normalize
 
-from goldbench.pipeline.text.words import stems, terms
+from goldbench.text.words import stems, terms
 
 DEPTH = 10
 STOP_COUNT = 40

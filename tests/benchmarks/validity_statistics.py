@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_b_rows
+from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_b_rows
 
 RESAMPLES, SPLITS = 1_000, 500
 LEVELS = (0.025, 0.975)

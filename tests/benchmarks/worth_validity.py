@@ -18,8 +18,8 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.pipeline.measures.statistics.query_worth import MOST, query_worth
-from goldbench.pipeline.offline.generator import RecipeName
+from goldbench.measures.statistics.query_worth import MOST, query_worth
+from goldbench.offline.generator import RecipeName
 from tests.benchmarks import rows
 from tests.benchmarks.collections import collections_folder, load
 from tests.benchmarks.joint_tracks import Track

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench import build
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.offline.generator import OfflineGenerator
+from goldbench.goldset.folder import GoldFolder
+from goldbench.offline.generator import OfflineGenerator
 from tests.benchmarks.collections import read_rows, text_of
 
 CACHE = Path.home() / ".cache" / "goldbench" / "benchmarks"

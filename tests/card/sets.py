@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from goldbench.schemas.judgment import Judgment, Origin, Pooled
-from goldbench.schemas.relevance import Relevance
+from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.relevance import Relevance
 
 TOPICS = (
     "pump filter water valve pressure", "tractor harvest wheat field combine", "violin orchestra concerto bow string",

@@ -20,19 +20,19 @@ import psutil
 import pytest
 from scipy.stats import kendalltau
 
-from goldbench.pipeline.agreement.rankings import halves
-from goldbench.pipeline.card import baselines, make_card, write_card
-from goldbench.pipeline.card.baselines import run_baselines
-from goldbench.pipeline.card.described_set import read_described
-from goldbench.pipeline.card.judge_trust import grading_figures
-from goldbench.pipeline.card.naturalness import natural_order
-from goldbench.pipeline.card.real_queries import worth_figure
-from goldbench.pipeline.errors import InputError, OutputError
-from goldbench.pipeline.processes import own_process
-from goldbench.pipeline.report.card_text import markdown, plain
-from goldbench.schemas.set_card import Card, State
+from goldbench.agreement.rankings import halves
+from goldbench.card import baselines, make_card, write_card
+from goldbench.card.baselines import run_baselines
+from goldbench.card.described_set import read_described
+from goldbench.card.judge_trust import grading_figures
+from goldbench.card.naturalness import natural_order
+from goldbench.card.real_queries import worth_figure
+from goldbench.errors import InputError, OutputError
+from goldbench.processes import own_process
+from goldbench.records.set_card import Card, State
+from goldbench.report.card_text import markdown, plain
 from tests.card.sets import graded, topical, write_dataset
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import IMPORT_PATH, Goldbench
 from tests.measures.statistics.spoken import sentences, shuffled
 
 SECTIONS = {
@@ -102,9 +102,9 @@ def test_positives_count_the_source(card: Card) -> None:
 
 
 def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tmp_path: Path) -> None:
-    from goldbench.pipeline.formats.runs.trec import write_run
-    from goldbench.pipeline.measures.names import parse_measure
-    from goldbench.pipeline.score.runs import load_gold, load_run, score_run
+    from goldbench.formats.runs.trec import write_run
+    from goldbench.measures.names import parse_measure
+    from goldbench.score.runs import load_gold, load_run, score_run
 
     found = run_baselines(read_described(graded_folder))
     for name, ranked in found.ranked.items():
@@ -261,7 +261,7 @@ def test_sets_without_texts_or_labels_are_refused_in_one_line(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_people_s_queries_overlap_as_the_anchor_says(collections: Path) -> None:
-    from goldbench.pipeline.card.queries import overlaps
+    from goldbench.card.queries import overlaps
 
     material = read_described(collections / "cranfield")
     assert np.mean(list(overlaps(material).values())) == pytest.approx(0.41, abs=0.01)
@@ -372,7 +372,7 @@ def test_a_second_process_reads_every_text(
 
 WAITING = """
 import time
-from goldbench.pipeline.card import baselines
+from goldbench.card import baselines
 
 baselines._WORTH_A_PROCESS = 1
 baselines.usable_processors = lambda: 2
@@ -389,7 +389,7 @@ def test_a_second_process_ends_with_a_command_that_is_killed(tmp_path: Path) -> 
         f"import time, pathlib\ndef search(query, k):\n    pathlib.Path({str(asked)!r}).touch()\n    time.sleep(600)\n"
     )
     (tmp_path / "sleeper.py").write_text(sleeper, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH}
     with subprocess.Popen([sys.executable, "-c", WAITING], cwd=tmp_path, env=environment) as parent:
         assert _soon(asked.exists)
         (child,) = psutil.Process(parent.pid).children()

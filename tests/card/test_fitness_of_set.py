@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 
 import goldbench
-from goldbench.pipeline.card import make_card
-from goldbench.pipeline.card.baselines import run_baselines
-from goldbench.pipeline.card.described_set import read_described
-from goldbench.pipeline.card.figures import figure
-from goldbench.pipeline.card.fitness_of_set import verdict_of
-from goldbench.pipeline.card.validity import SOURCES
-from goldbench.pipeline.goldset.gold_path import notice_of
-from goldbench.pipeline.report.card_text import markdown, plain
-from goldbench.schemas.set_card import Card, State
+from goldbench.card import make_card
+from goldbench.card.baselines import run_baselines
+from goldbench.card.described_set import read_described
+from goldbench.card.figures import figure
+from goldbench.card.fitness_of_set import verdict_of
+from goldbench.card.validity import SOURCES
+from goldbench.goldset.gold_path import notice_of
+from goldbench.records.set_card import Card, State
+from goldbench.report.card_text import markdown, plain
 from tests.card.sets import topical, write_dataset
 from tests.conftest import Goldbench
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from goldbench.pipeline.card.described_set import DescribedSet, read_described
-from goldbench.pipeline.card.pool_figure import pool_figure
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.set_card import State
+from goldbench.card.described_set import DescribedSet, read_described
+from goldbench.card.pool_figure import pool_figure
+from goldbench.records.relevance import Relevance
+from goldbench.records.set_card import State
 from tests.card.sets import graded
 
 

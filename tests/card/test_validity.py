@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from goldbench.pipeline.card import validity
-from goldbench.pipeline.card.baselines import Baselines, run_baselines
-from goldbench.pipeline.card.described_set import DescribedSet, read_described
-from goldbench.pipeline.card.fresh_rankings import fresh_scores
-from goldbench.pipeline.card.stability import ordering_figures
-from goldbench.pipeline.card.validity import other_recipe, state_of, validity_figures
-from goldbench.schemas.judgment import Judgment
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.set_card import Figure, State
+from goldbench.card import validity
+from goldbench.card.baselines import Baselines, run_baselines
+from goldbench.card.described_set import DescribedSet, read_described
+from goldbench.card.fresh_rankings import fresh_scores
+from goldbench.card.stability import ordering_figures
+from goldbench.card.validity import other_recipe, state_of, validity_figures
+from goldbench.records.judgment import Judgment
+from goldbench.records.relevance import Relevance
+from goldbench.records.set_card import Figure, State
 from tests.card.sets import write_dataset
 from tests.measures.statistics.spoken import sentences
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.cli.options import beside
+from goldbench.cli.options import beside
 
 
 def test_a_new_folder_is_named_also_for_the_folder_of_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

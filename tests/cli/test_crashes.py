@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.cli import build
-from goldbench.pipeline.errors import NOT_DONE
-from goldbench.pipeline.goldset.folder import GoldFolder
-from tests.build.test_build import corpus
+from goldbench.cli import build
+from goldbench.errors import NOT_DONE
+from goldbench.goldset.folder import GoldFolder
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
 
 
 def test_a_crash_after_a_set_was_replaced_does_not_deny_it(

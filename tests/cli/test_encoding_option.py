@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.config import Config, load_config
-from goldbench.pipeline.errors import ConfigError
-from goldbench.pipeline.formats.charsets import Judgement
-from goldbench.pipeline.formats.documents.encodings import Encodings, encoding_for
-from goldbench.pipeline.formats.documents.fields import ReadOptions
-from goldbench.pipeline.formats.documents.sources import SourceFile
+from goldbench.config import Config, load_config
+from goldbench.errors import ConfigError
+from goldbench.formats.charsets import Judgement
+from goldbench.formats.documents.encodings import Encodings, encoding_for
+from goldbench.formats.documents.fields import ReadOptions
+from goldbench.formats.documents.sources import SourceFile
 from tests.conftest import Goldbench
 
 RUSSIAN = "Все люди рождаются свободными и равными в своём достоинстве и правах. Они наделены разумом и совестью.\n"

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.goldset.file_names import PARQUET_COPIES
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import BadQuery, EventKind
+from goldbench.errors import InputError
+from goldbench.goldset.file_names import PARQUET_COPIES
+from goldbench.goldset.integrity import validate
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import BadQuery, EventKind
 from tests.bench.bench_files import write_bench_gold
 from tests.bench.test_bench import TWO
-from tests.build.test_build import corpus
 from tests.conftest import Goldbench, posix
+from tests.generate.test_build import corpus
 from tests.goldset.test_difference import write_beir
 from tests.grade.graded_sets import write_set
 from tests.killed_commands import Ended, Nursery, moments

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline import errors
-from goldbench.pipeline.cli.app import built
-from goldbench.pipeline.cli.command_list import COMMANDS, GROUPS, example_of, overview
-from goldbench.pipeline.cli.output import WITHOUT_JSON
+from goldbench import errors
+from goldbench.cli.app import built
+from goldbench.cli.command_list import COMMANDS, GROUPS, example_of, overview
+from goldbench.cli.output import WITHOUT_JSON
 from tests.cli.sample_set import write_sample
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import IMPORT_PATH, ROOT, Goldbench
 
 
 def walk() -> Iterator[tuple[str, Any]]:
@@ -145,7 +145,7 @@ class TestExitCodes:
         assert {one.exit_code for one in kinds} == {errors.NOT_DONE, errors.DONE_IN_PART}
 
     def test_no_command_ends_with_a_number_of_its_own(self) -> None:
-        for path in (ROOT / "pipeline" / "cli").glob("*.py"):
+        for path in (ROOT / "pipeline" / "goldbench" / "cli").glob("*.py"):
             codes = set(re.findall(r"typer\.Exit\((\w*)\)", path.read_text(encoding="utf-8")))
             assert codes <= {"", "NEGATIVE", "DONE_IN_PART"}, path.name
 
@@ -154,7 +154,7 @@ class TestExitCodes:
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=sample,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": IMPORT_PATH},
             capture_output=True,
             text=True,
             check=False,
@@ -369,11 +369,11 @@ class TestCompletion:
     def offered(self, folder: Path, line: str) -> list[str]:
         words = line.split(" ")
         environment = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_GOLDBENCH_COMPLETE": "complete_bash"}
-        command = "import sys; sys.argv[0] = 'goldbench'; from goldbench.pipeline.__main__ import main; main()"
+        command = "import sys; sys.argv[0] = 'goldbench'; from goldbench.__main__ import main; main()"
         done = subprocess.run(
             [sys.executable, "-c", command],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+            env={**os.environ, "PYTHONPATH": IMPORT_PATH, **environment},
             capture_output=True,
             text=True,
             check=False,
@@ -393,8 +393,8 @@ class TestCompletion:
 
     def test_the_script_is_shown(self, sample: Path) -> None:
         command = "import sys; sys.argv = ['goldbench', '--show-completion', 'bash']; "
-        command += "from goldbench.pipeline.__main__ import main; main()"
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+        command += "from goldbench.__main__ import main; main()"
+        environment = {**os.environ, "PYTHONPATH": IMPORT_PATH, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
         done = subprocess.run(
             [sys.executable, "-c", command], env=environment, capture_output=True, text=True, check=True
         )

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.cli import app
-from goldbench.pipeline.errors import GoldbenchError, InputError
-from goldbench.pipeline.formats.feedback_files import Vote, gather, read_votes
-from goldbench.pipeline.formats.packed_files import Source
+from goldbench.cli import app
+from goldbench.errors import GoldbenchError, InputError
+from goldbench.formats.feedback_files import Vote, gather, read_votes
+from goldbench.formats.packed_files import Source
 from tests.conftest import Goldbench
 from tests.formats.test_query_logs import event, search
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.cli.app import built
-from goldbench.pipeline.cli.command_list import COMMANDS
-from goldbench.pipeline.cli.options import PANELS
-from goldbench.pipeline.config import SETTINGS
-from goldbench.pipeline.errors import Parameter
-from goldbench.pipeline.measures.statistics.agreement_intervals import RESAMPLES
+from goldbench.cli.app import built
+from goldbench.cli.command_list import COMMANDS
+from goldbench.cli.options import PANELS
+from goldbench.config import SETTINGS
+from goldbench.errors import Parameter
+from goldbench.measures.statistics.agreement_intervals import RESAMPLES
 from tests.conftest import ROOT, Goldbench
 
 
@@ -75,8 +75,8 @@ def test_the_list_of_commands_shows_every_summary(goldbench_inside: Goldbench) -
 
 
 def test_the_list_of_commands_imports_none_of_them() -> None:
-    script = "import sys; from goldbench.pipeline.cli.app import command_line; command_line()(standalone_mode=False);"
-    script += "print(sorted(name for name in sys.modules if name.startswith('goldbench.pipeline.')), file=sys.stderr)"
+    script = "import sys; from goldbench.cli.app import command_line; command_line()(standalone_mode=False);"
+    script += "print(sorted(name for name in sys.modules if name.startswith('goldbench.')), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, text=True, check=True)
     assert len(ast.literal_eval(done.stderr)) < 15
 
@@ -84,7 +84,7 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
 @pytest.mark.parametrize("module", ["score", "gate", "review", "open", "rechunk", "import_"])
 def test_the_options_of_a_command_load_nothing_heavy(module: str) -> None:
     heavy = ["numpy", "polars", "pydantic", "scipy", "sqlalchemy", "starlette"]
-    script = f"import goldbench.pipeline.cli.{module}, sys; print(sorted(set(sys.modules) & set({heavy})))"
+    script = f"import goldbench.cli.{module}, sys; print(sorted(set(sys.modules) & set({heavy})))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

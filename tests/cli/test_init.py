@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.bench.bench_file import BenchFile, load_bench
-from goldbench.pipeline.config import BENCH_TABLES, Config, load_config
-from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.bench.bench_file import BenchFile, load_bench
+from goldbench.config import BENCH_TABLES, Config, load_config
+from goldbench.goldset.folder import GoldFolder
 from goldbench.prompts.rubric import DEFAULT
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import IMPORT_PATH, ROOT, Goldbench
 from tests.model_server.fixture import ServerHandle
 
 TOPICS = ("valves", "pumps", "filters", "lamps", "probes", "cables", "drives", "motors", "clocks", "shafts")
@@ -134,7 +134,7 @@ def test_without_a_terminal_it_never_waits_and_says_what_is_wrong(
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
 def test_at_a_terminal_it_asks_what_no_option_says(documents: Path, tmp_path: Path) -> None:
     pexpect = pytest.importorskip("pexpect")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH, "TERM": "dumb"}
     child = pexpect.spawn(
         sys.executable,
         ["-m", "goldbench", "init", "--language", "en"],
@@ -160,7 +160,7 @@ def test_at_a_terminal_it_asks_what_no_option_says(documents: Path, tmp_path: Pa
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
 def test_at_a_terminal_a_wrong_answer_is_asked_again(documents: Path, tmp_path: Path) -> None:
     pexpect = pytest.importorskip("pexpect")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"}
+    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH, "TERM": "dumb"}
     child = pexpect.spawn(
         sys.executable, ["-m", "goldbench", "init"], cwd=tmp_path, env=environment, encoding="utf-8", timeout=100
     )

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.build.bounded_work import bounded
-from goldbench.pipeline.cli.event_loop import run
-from tests.conftest import ROOT, posix
+from goldbench.cli.event_loop import run
+from goldbench.generate.bounded_work import bounded
+from tests.conftest import IMPORT_PATH, posix
 
 COMMAND = """
 import asyncio, os, signal
-from goldbench.pipeline.build.bounded_work import bounded
-from goldbench.pipeline.cli import event_loop, process
+from goldbench.generate.bounded_work import bounded
+from goldbench.cli import event_loop, process
 
 async def connection():
     pass
@@ -44,7 +44,7 @@ def test_an_interrupt_in_a_task_prints_one_line(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", COMMAND],
         cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
+        env={"PYTHONPATH": IMPORT_PATH},
         capture_output=True,
         text=True,
         timeout=100,

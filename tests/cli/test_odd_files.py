@@ -9,24 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.bench.experiment_files import read_published
-from goldbench.pipeline.config import load_config
-from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.formats import packed_files
-from goldbench.pipeline.formats.annotations.exchange import text_of
-from goldbench.pipeline.formats.faults import in_file
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.formats.lines import json_objects
-from goldbench.pipeline.formats.packed_files import Source
-from goldbench.pipeline.formats.runs.history import append_history, read_history
-from goldbench.pipeline.formats.runs.scorecard_files import read_record
-from goldbench.pipeline.llm.store import connect
-from goldbench.pipeline.llm.upkeep import import_answers
-from goldbench.pipeline.retrieval.token_files import TokenFiles
-from goldbench.pipeline.review.ledger import open_ledger
+from goldbench.bench.experiment_files import read_published
+from goldbench.config import load_config
+from goldbench.errors import GoldbenchError
+from goldbench.formats import packed_files
+from goldbench.formats.annotations.exchange import text_of
+from goldbench.formats.faults import in_file
+from goldbench.formats.jsonl import RecordFile
+from goldbench.formats.lines import json_objects
+from goldbench.formats.packed_files import Source
+from goldbench.formats.runs.history import append_history, read_history
+from goldbench.formats.runs.scorecard_files import read_record
+from goldbench.llm.store import connect
+from goldbench.llm.upkeep import import_answers
 from goldbench.prompts.loader import PromptError, load
-from goldbench.schemas.corpus import Chunk
-from goldbench.schemas.scorecard import Baseline
+from goldbench.records.corpus import Chunk
+from goldbench.records.scorecard import Baseline
+from goldbench.retrieval.token_files import TokenFiles
+from goldbench.review.ledger import open_ledger
 from tests.conftest import posix
 
 pytestmark = [posix, pytest.mark.timeout(100)]

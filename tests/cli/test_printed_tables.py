@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.report.text_tables import columns_of, described, fitted, folded
+from goldbench.report.text_tables import columns_of, described, fitted, folded
 from tests.cli.sample_set import LONG, WIDE, write_sample
-from tests.conftest import ROOT, Goldbench, posix
+from tests.conftest import IMPORT_PATH, Goldbench, posix
 
 PRINTED = Path(__file__).parent / "printed"
 RUNS = ("--run", "a=a.trec", "--run", f"{WIDE}=b.trec", "--run", f"{LONG}=c.trec")
@@ -150,7 +150,7 @@ def at_a_terminal(folder: Path, command: tuple[str, ...], *, columns: int, code:
     process = subprocess.Popen(
         [sys.executable, "-m", "goldbench", *command],
         cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", **environment},
+        env={**kept, "PYTHONPATH": IMPORT_PATH, "PYTHONUTF8": "1", **environment},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

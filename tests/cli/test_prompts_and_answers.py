@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.llm.store import AnswerStore, StoredReply
-from goldbench.pipeline.ports import Usage
-from tests.build.test_build import corpus
+from goldbench.llm.store import AnswerStore, StoredReply
+from goldbench.ports import Usage
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
 from tests.llm.local.installed import needs_local_model
 from tests.model_server.fixture import ServerHandle
 

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.config import load_config
-from goldbench.pipeline.formats.toml import write_toml
-from goldbench.pipeline.goldset.file_names import CONFIG, MANIFEST
-from goldbench.pipeline.goldset.publication import sha256_of
-from goldbench.pipeline.llm.local.model_file import bundled_file
-from goldbench.pipeline.llm.proxies import is_loopback
-from goldbench.pipeline.llm.server_settings import OPENAI
-from goldbench.pipeline.retrieval.system_settings import EmbeddingSettings, HyDESettings, RerankEndpointSettings
-from goldbench.pipeline.systems.destinations import destinations, text_line
-from tests.build.test_kinds import linked
+from goldbench.config import load_config
+from goldbench.formats.toml import write_toml
+from goldbench.goldset.file_names import CONFIG, MANIFEST
+from goldbench.goldset.publication import sha256_of
+from goldbench.llm.local.model_file import bundled_file
+from goldbench.llm.proxies import is_loopback
+from goldbench.llm.server_settings import OPENAI
+from goldbench.retrieval.system_settings import EmbeddingSettings, HyDESettings, RerankEndpointSettings
+from goldbench.systems.destinations import destinations, text_line
 from tests.conftest import Goldbench
+from tests.generate.test_kinds import linked
 from tests.llm.local.installed import needs_local_model
 from tests.model_server.fixture import ServerHandle
 

@@ -20,15 +20,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from goldbench.pipeline.cluster.ray_cluster import cluster
-from goldbench.pipeline.errors import DONE_IN_PART, UsageError
-from tests.build.test_build_under_fire import many
-from tests.conftest import ROOT, SETTINGS, needs, posix
+from goldbench.cluster.ray_cluster import cluster
+from goldbench.errors import DONE_IN_PART, UsageError
+from tests.conftest import IMPORT_PATH, ROOT, SETTINGS, needs, posix
+from tests.generate.test_build_under_fire import many
 from tests.model_server.fixture import ServerHandle
 
 pytestmark = [pytest.mark.slow, posix, pytest.mark.timeout(600)]
 
-SANDBOX = "goldbench.pipeline.formats.documents.worker"
+SANDBOX = "goldbench.formats.documents.worker"
 CLOCK = re.compile(rb'"(created|at|seconds)": [^\n]*')
 
 
@@ -39,7 +39,7 @@ def installed() -> None:
 
 def environment(**others: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in {*SETTINGS, "RAY_ADDRESS"}}
-    return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **others}
+    return {**kept, "PYTHONPATH": IMPORT_PATH, "COLUMNS": "200", **others}
 
 
 def started(folder: Path, *arguments: object, **others: str) -> subprocess.Popen[str]:
@@ -337,10 +337,10 @@ import sys
 if "imported" in sys.argv:
     import ray
 import psutil
-from goldbench.pipeline.cluster.losses import Lost
-from goldbench.pipeline.cluster.ray_cluster import cluster
-from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.formats.documents.distant_process import node_workers
+from goldbench.cluster.losses import Lost
+from goldbench.cluster.ray_cluster import cluster
+from goldbench.errors import GoldbenchError
+from goldbench.formats.documents.distant_process import node_workers
 first, workers = cluster(), node_workers()
 assert cluster() is first and node_workers() is workers
 held = first.place(list, (1, 2, 2))

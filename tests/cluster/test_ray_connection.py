@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.cluster import ray_cluster, ray_connection
-from goldbench.pipeline.cluster.ray_cluster import Cluster, cluster
-from goldbench.pipeline.config import Engine, Machines
-from goldbench.pipeline.errors import GoldbenchError, UsageError
+from goldbench.cluster import ray_cluster, ray_connection
+from goldbench.cluster.ray_cluster import Cluster, cluster
+from goldbench.config import Engine, Machines
+from goldbench.errors import GoldbenchError, UsageError
 from tests.conftest import needs
 
 

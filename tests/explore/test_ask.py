@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.cli import app
-from goldbench.pipeline.errors import DONE_IN_PART, ModelError, UsageError
-from goldbench.pipeline.explore.dialogue import PROMPT, Dialogue, GroundedAnswer, request_for, shown
-from goldbench.pipeline.ports import ChatRequest, Completion, Usage
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.pipeline.systems import adapt
+from goldbench.cli import app
+from goldbench.errors import DONE_IN_PART, ModelError, UsageError
+from goldbench.explore.dialogue import PROMPT, Dialogue, GroundedAnswer, request_for, shown
+from goldbench.ports import ChatRequest, Completion, Usage
 from goldbench.prompts.loader import load
-from tests.conftest import ROOT, SETTINGS
+from goldbench.score.runs import load_gold
+from goldbench.systems import adapt
+from tests.conftest import IMPORT_PATH, SETTINGS
 from tests.llm.local.installed import needs_local_model
 from tests.model_server.fixture import ServerHandle
 
@@ -61,7 +61,7 @@ def ask(folder: Path, questions: bytes, *arguments: str, system: str = "bm25") -
             *arguments,
         ],
         cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200"},
+        env={**kept, "PYTHONPATH": IMPORT_PATH, "COLUMNS": "200"},
         input=questions,
         capture_output=True,
         timeout=100,
@@ -180,7 +180,7 @@ def test_on_a_terminal_questions_are_asked_for_at_a_prompt(gold: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "goldbench", "ask", "dataset.json", "--system", "bm25"],
         cwd=gold,
-        env={**kept, "PYTHONPATH": str(ROOT), "TERM": "dumb"},
+        env={**kept, "PYTHONPATH": IMPORT_PATH, "TERM": "dumb"},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldbench.pipeline.cli import app
-from goldbench.pipeline.errors import InputError, OutputError, UsageError
-from goldbench.pipeline.explore.log_coverage import Settings, drift
-from goldbench.pipeline.explore.verdicts import thresholds
-from goldbench.pipeline.formats.query_logs import LONGEST, folded, read_log
-from goldbench.pipeline.report.drift_text import advice, lines
-from goldbench.pipeline.score.runs import load_gold
+from goldbench.cli import app
+from goldbench.errors import InputError, OutputError, UsageError
+from goldbench.explore.log_coverage import Settings, drift
+from goldbench.explore.verdicts import thresholds
+from goldbench.formats.query_logs import LONGEST, folded, read_log
+from goldbench.report.drift_text import advice, lines
+from goldbench.score.runs import load_gold
 from tests.conftest import ROOT, Goldbench
 
 PASSAGES = {

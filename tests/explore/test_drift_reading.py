@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.explore.readings import Unread, decided
-from goldbench.pipeline.explore.word_rules import State
-from goldbench.pipeline.grade.slots import Answered, Slot
-from goldbench.pipeline.grade.tryout import sample
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.schemas.judgment import Flag, Judgment
-from goldbench.schemas.manifest import Failure
-from goldbench.schemas.query import Query
-from goldbench.schemas.relevance import Relevance
+from goldbench.explore.readings import Unread, decided
+from goldbench.explore.word_rules import State
+from goldbench.grade.slots import Answered, Slot
+from goldbench.grade.tryout import sample
+from goldbench.records.judgment import Flag, Judgment
+from goldbench.records.manifest import Failure
+from goldbench.records.query import Query
+from goldbench.records.relevance import Relevance
+from goldbench.score.runs import load_gold
 from tests.conftest import ROOT, Goldbench
 from tests.explore.test_drift import ANSWERED, PASSAGES, QUERIES, UNANSWERED
 from tests.grade.graded_sets import write_set

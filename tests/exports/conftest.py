@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, python_of
+from tests.conftest import IMPORT_PATH, python_of
 from tests.exports.sample_exports import write_set
 
 Read = Callable[..., Any]
@@ -42,7 +42,7 @@ def read(tmp_path: Path) -> Read:
             env={
                 "PATH": os.environ["PATH"],
                 "HOME": str(tmp_path / "home"),
-                "PYTHONPATH": str(ROOT),
+                "PYTHONPATH": IMPORT_PATH,
                 **quiet,
                 **settings,
             },

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
-from goldbench.pipeline.goldset.file_names import QUERIES, UNANSWERABLE, UNLABELLED
-from goldbench.schemas.corpus import Evidence, Span
-from goldbench.schemas.query import Difficulty, Level, Query, QueryKind, QueryStyle, Turn, UnlabelledQuery
-from goldbench.schemas.relevance import Relevance
+from goldbench.formats.jsonl import RecordFile
+from goldbench.goldset.dataset import GoldContents, Passage, write_gold
+from goldbench.goldset.file_names import QUERIES, UNANSWERABLE, UNLABELLED
+from goldbench.records.corpus import Evidence, Span
+from goldbench.records.query import Difficulty, Level, Query, QueryKind, QueryStyle, Turn, UnlabelledQuery
+from goldbench.records.relevance import Relevance
 
 CORPUS = {
     "pump": "The pump starts below forty litres.",

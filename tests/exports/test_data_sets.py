@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from goldbench import GoldSet, OutputError, UsageError
-from goldbench.pipeline.exports.hub_upload import check_push
-from goldbench.pipeline.goldset.integrity import validate
+from goldbench.exports.hub_upload import check_push
+from goldbench.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench, needs
 from tests.exports.conftest import Read
 from tests.exports.how_to_page import SECTIONS, blocks
@@ -334,7 +334,7 @@ def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path:
     ):
         folder = GoldSet.load(sample).export(to, tmp_path / to)
         module = (folder / f"{name}.py").read_text(encoding="utf-8")
-        assert module == (ROOT / "pipeline/exports/standalone" / f"{name}.py").read_text(encoding="utf-8")
+        assert module == (ROOT / "pipeline/goldbench/exports/standalone" / f"{name}.py").read_text(encoding="utf-8")
         assert "import goldbench" not in module
         assert "from goldbench" not in module
 

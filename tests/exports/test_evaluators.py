@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet, build
-from goldbench.pipeline.exports.mteb_folder import _CODES, _UNKNOWN
-from tests.conftest import ROOT, needs
+from goldbench.exports.mteb_folder import _CODES, _UNKNOWN
+from tests.conftest import IMPORT_PATH, ROOT, needs
 from tests.exports.how_to_page import SECTIONS, blocks
 from tests.exports.sample_exports import CORPUS, GRADES, write_set
 
@@ -42,7 +42,7 @@ def told(script: str, folder: Path, *arguments: object) -> dict[str, Any]:
             **os.environ,
             "HF_HOME": str(folder / "hub"),
             "HF_HUB_OFFLINE": "1",
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": IMPORT_PATH,
             "MTEB_CACHE": str(folder / "cache"),
         },
         capture_output=True,

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from goldbench import GoldSet, InputError, MissingPackage, OutputError, UsageError
-from goldbench.pipeline.exports import placement
-from goldbench.pipeline.exports.exported_set import ExportedSet, read_set
-from goldbench.pipeline.exports.hub_upload import push
-from goldbench.pipeline.exports.placement import export_set
-from goldbench.pipeline.exports.targets import TARGETS
-from goldbench.pipeline.formats.interchange_names import EXPORT_ABOUT
-from goldbench.pipeline.goldset.gold_path import holds_no_query
+from goldbench.exports import placement
+from goldbench.exports.exported_set import ExportedSet, read_set
+from goldbench.exports.hub_upload import push
+from goldbench.exports.placement import export_set
+from goldbench.exports.targets import TARGETS
+from goldbench.formats.interchange_names import EXPORT_ABOUT
+from goldbench.goldset.gold_path import holds_no_query
 from tests.conftest import Goldbench
 from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.charsets import decoded, judged_file
-from goldbench.pipeline.formats.encoding_guess import reads_oddly
-from goldbench.pipeline.formats.faults import Fault
-from goldbench.pipeline.formats.mixed_lines import Mixture
-from goldbench.pipeline.formats.tables import open_table
+from goldbench.formats.charsets import decoded, judged_file
+from goldbench.formats.encoding_guess import reads_oddly
+from goldbench.formats.faults import Fault
+from goldbench.formats.mixed_lines import Mixture
+from goldbench.formats.tables import open_table
 from tests.formats.test_encodings import LATIN
 
 RUSSIAN = "Все люди рождаются свободными и равными в своём достоинстве и правах."

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.formats.charsets import decode, judged_file
-from goldbench.pipeline.formats.faults import Fault
-from goldbench.pipeline.formats.lines import MAX_LINE
+from goldbench.formats.charsets import decode, judged_file
+from goldbench.formats.faults import Fault
+from goldbench.formats.lines import MAX_LINE
 from tests.formats.documents.reading import read
 
 LEGACY = [
@@ -204,7 +204,7 @@ def test_a_line_longer_than_the_limit_is_named(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
 @pytest.mark.timeout(100)
 def test_a_pipe_put_in_a_files_place_does_not_block(tmp_path: Path) -> None:
-    from goldbench.pipeline.formats.regular_files import open_regular
+    from goldbench.formats.regular_files import open_regular
 
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(Fault, match="not a regular file"):

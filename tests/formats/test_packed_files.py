@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from goldbench.pipeline.formats import packed_files
-from goldbench.pipeline.formats.packed_files import STDIN, Source
+from goldbench.formats import packed_files
+from goldbench.formats.packed_files import STDIN, Source
 
 TEXT = b"".join(b"%07d\n" % number for number in range(100_000))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.formats.query_logs import Log, read_log, read_names
+from goldbench.errors import InputError, UsageError
+from goldbench.formats.query_logs import Log, read_log, read_names
 
 
 def search(query_id: str, text: str, **more: Any) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.goldset.content_digest import read_content
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.integrity import validate
+from goldbench.goldset.content_digest import read_content
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench
 from tests.grade.graded_sets import write_set
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.corpus_lines import CorpusLines
-from goldbench.pipeline.goldset.dataset import CorpusLine, passages
-from goldbench.schemas.corpus import Chunk, Evidence, Span, TitlePart, TitleUse
-from goldbench.schemas.query import Query
+from goldbench.formats.jsonl import RecordFile
+from goldbench.goldset.corpus_lines import CorpusLines
+from goldbench.goldset.dataset import CorpusLine, passages
+from goldbench.records.corpus import Chunk, Evidence, Span, TitlePart, TitleUse
+from goldbench.records.query import Query
 
 PARTS = [
     "Lock",

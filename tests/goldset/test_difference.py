@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from goldbench.pipeline.goldset.counterparts import counterparts
-from goldbench.pipeline.goldset.difference import Difference, compare_sets
-from goldbench.pipeline.goldset.set_contents import QueryFacts, SetContents, read_contents
-from goldbench.pipeline.text.similarity import wording_digest
+from goldbench.goldset.counterparts import counterparts
+from goldbench.goldset.difference import Difference, compare_sets
+from goldbench.goldset.set_contents import QueryFacts, SetContents, read_contents
+from goldbench.text.similarity import wording_digest
 from tests import forked_commands
 from tests.conftest import ROOT, Goldbench
 from tests.report.hostile import ENDINGS, IMAGE, SCRIPT

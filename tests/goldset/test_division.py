@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.text.similarity import jaccard, shingles
+from goldbench.goldset.integrity import validate
+from goldbench.text.similarity import jaccard, shingles
 from tests import forked_commands
 from tests.conftest import ROOT, Goldbench, posix
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, OutputError
-from goldbench.pipeline.goldset import publication
-from goldbench.pipeline.goldset.folder import GoldFolder, ReplacePolicy, with_reports
-from goldbench.pipeline.goldset.publication import changed_files, publish, read_manifest, staging
-from goldbench.schemas.corpus import Document
-from goldbench.schemas.manifest import Manifest, StageReport
-from goldbench.schemas.query import Rejection
+from goldbench.errors import InputError, OutputError
+from goldbench.goldset import publication
+from goldbench.goldset.folder import GoldFolder, ReplacePolicy, with_reports
+from goldbench.goldset.publication import changed_files, publish, read_manifest, staging
+from goldbench.records.corpus import Document
+from goldbench.records.manifest import Manifest, StageReport
+from goldbench.records.query import Rejection
 
 
 def manifest(config: str = "c1") -> Manifest:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.goldset.dataset import GoldContents, Passage, read_dataset, write_gold
-from goldbench.schemas.corpus import Evidence, Span
-from goldbench.schemas.query import Query, Turn
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.testset import TestSet
+from goldbench.errors import InputError
+from goldbench.goldset.dataset import GoldContents, Passage, read_dataset, write_gold
+from goldbench.records.corpus import Evidence, Span
+from goldbench.records.query import Query, Turn
+from goldbench.records.relevance import Relevance
+from goldbench.records.testset import TestSet
 
 IDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zs", "Zl", "Zp")), min_size=1, max_size=12).filter(
     lambda text: not text.startswith("#") and not any(c.isspace() for c in text)

@@ -9,11 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.benchmarks.collection import Chosen
-from goldbench.pipeline.formats.benchmarks.exported_notes import ExportedNotes
-from goldbench.pipeline.formats.benchmarks.kinds import open_collection
-from goldbench.pipeline.goldset.importer import Imported, Options, import_benchmark, import_collection
+from goldbench.errors import InputError
+from goldbench.formats.benchmarks.collection import Chosen
+from goldbench.formats.benchmarks.exported_notes import ExportedNotes
+from goldbench.formats.benchmarks.kinds import open_collection
+from goldbench.goldset.importer import Imported, Options, import_benchmark, import_collection
 
 SAMPLE = {"user_input": "When?", "reference": "Now.", "reference_contexts": ["It is now."]}
 ASKED = {"qid": "q1", "query": "When?", "retrieval_gt": [["d1"]], "generation_gt": ["Now."]}

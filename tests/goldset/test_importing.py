@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.cli import app
-from goldbench.pipeline.errors import GoldbenchError, InputError, OutputError, UsageError
-from goldbench.pipeline.formats.benchmarks.collection import Chosen
-from goldbench.pipeline.formats.benchmarks.grades import choose_grading, parse_grades, suggestion
-from goldbench.pipeline.formats.benchmarks.kinds import open_collection
-from goldbench.pipeline.goldset.importer import Imported, Options, import_collection
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.schemas.relevance import RELEVANT
-from tests.conftest import ROOT, Goldbench
+from goldbench.cli import app
+from goldbench.errors import GoldbenchError, InputError, OutputError, UsageError
+from goldbench.formats.benchmarks.collection import Chosen
+from goldbench.formats.benchmarks.grades import choose_grading, parse_grades, suggestion
+from goldbench.formats.benchmarks.kinds import open_collection
+from goldbench.goldset.importer import Imported, Options, import_collection
+from goldbench.goldset.integrity import validate
+from goldbench.records.relevance import RELEVANT
+from goldbench.score.runs import load_gold
+from tests.conftest import IMPORT_PATH, ROOT, Goldbench
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_every_collection_makes_a_set_that_validates(collections: Path, tmp_path
 def test_figures_of_a_run_are_those_of_the_benchmark_itself(collections: Path, tmp_path: Path) -> None:
     import pytrec_eval
 
-    from goldbench.pipeline.measures import evaluate
+    from goldbench.measures import evaluate
 
     bring("beir", collections / "med", tmp_path / "out")
     rows = (collections / "med" / "qrels.tsv").read_text().splitlines()[1:]
@@ -576,12 +576,12 @@ def test_a_hundred_thousand_passages_pass_through_in_bounded_memory(tmp_path: Pa
     (tmp_path / "in" / "queries.tsv").write_text("".join(f"{n}\tquery {n}\n" for n in range(1000)))
     (tmp_path / "in" / "qrels.tsv").write_text("".join(f"{n}\t0\t{n * 97}\t1\n" for n in range(1000)))
     script = (  # a process of its own: the peak of this one, or of its children, may be another test's
-        "from goldbench.pipeline.cli.process import main; from tests.peak_memory import peak_megabytes\n"
+        "from goldbench.cli.process import main; from tests.peak_memory import peak_megabytes\n"
         "try: main()\n"
         "finally: print(peak_megabytes())\n"
     )
     arguments = [sys.executable, "-c", script, "import", "msmarco", "in", "--out", "out"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": IMPORT_PATH}
     done = subprocess.run(arguments, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

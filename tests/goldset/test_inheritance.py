@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.formats.documents.identity import document_id
-from goldbench.pipeline.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
-from goldbench.pipeline.goldset.whereabouts import TELLING, Corpus
-from goldbench.pipeline.stages.chunk import chunk_documents
-from goldbench.schemas.corpus import Chunk, Document, Evidence, TitlePart
-from goldbench.schemas.judgment import Canary, Judgment, Pooled
-from goldbench.schemas.query import Query
-from goldbench.schemas.relevance import RELEVANT, Relevance
+from goldbench.formats.documents.identity import document_id
+from goldbench.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
+from goldbench.goldset.whereabouts import TELLING, Corpus
+from goldbench.records.corpus import Chunk, Document, Evidence, TitlePart
+from goldbench.records.judgment import Canary, Judgment, Pooled
+from goldbench.records.query import Query
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.stages.chunk import chunk_documents
 from tests.conftest import ROOT
 from tests.document_edits import edited
 

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet
-from goldbench.pipeline.formats.annotations import settled_qrels
-from goldbench.pipeline.formats.dataset_card import TABLES
-from goldbench.pipeline.goldset.dataset import write_gold
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.schemas.query import Turn
+from goldbench.formats.annotations import settled_qrels
+from goldbench.formats.dataset_card import TABLES
+from goldbench.goldset.dataset import write_gold
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
+from goldbench.records.query import Turn
+from goldbench.score.runs import load_gold
 from tests.conftest import ROOT, Goldbench, needs
 from tests.formats.annotations.test_annotations import exchange
 from tests.goldset.test_gold import HOSTILE, gold_set
@@ -299,7 +299,7 @@ def test_a_task_of_mteb_scores_the_set_as_we_do(goldbench: Goldbench, tmp_path: 
     )
     assert done.returncode == 0, done.stderr[-3000:]
     theirs = json.loads(done.stdout.splitlines()[-1])
-    from goldbench.pipeline.measures import evaluate
+    from goldbench.measures import evaluate
 
     ours = evaluate(load_gold(tmp_path / "run").qrels, run, ["ndcg@10", "r@10", "map@10"], scores="float32")
     assert theirs["ndcg_at_10"] == pytest.approx(ours.mean("ndcg@10"), abs=1e-5)
@@ -312,9 +312,9 @@ def test_a_hundred_thousand_passages_get_their_card_in_bounded_memory(tmp_path: 
     script = """
 import sys
 from pathlib import Path
-from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.query import Query
+from goldbench.goldset.dataset import GoldContents, Passage, write_gold
+from goldbench.records.relevance import Relevance
+from goldbench.records.query import Query
 from tests.peak_memory import peak_megabytes
 def corpus():
     return (Passage(f"2019-01-01-{n}" if n else "2019-01-01", "", f"passage {n} " * 60) for n in range(100_000))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import OutputError
-from goldbench.pipeline.goldset.publication import new_folder, staging
+from goldbench.errors import OutputError
+from goldbench.goldset.publication import new_folder, staging
 
 Enter = Callable[[Path], AbstractContextManager[Path]]
 PROCESSES = 4

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.goldset.projection import write_rechunked
+from goldbench.errors import InputError
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
+from goldbench.goldset.projection import write_rechunked
 from tests.conftest import Goldbench
 from tests.goldset.test_importing import bring, dataset
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.formats.documents.task_exchange import Task
-from goldbench.pipeline.formats.documents.worker_pool import Workers
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset import projection
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.goldset.projection import rechunk, write_rechunked
-from goldbench.schemas.judgment import Judgment
-from goldbench.schemas.relevance import Relevance
+from goldbench.errors import GoldbenchError
+from goldbench.formats.documents.task_exchange import Task
+from goldbench.formats.documents.worker_pool import Workers
+from goldbench.formats.jsonl import RecordFile
+from goldbench.goldset import projection
+from goldbench.goldset.integrity import validate
+from goldbench.goldset.projection import rechunk, write_rechunked
+from goldbench.records.judgment import Judgment
+from goldbench.records.relevance import Relevance
 from tests import forked_commands
 from tests.conftest import ROOT, Goldbench, posix
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.goldset.publication import read_manifest
-from goldbench.pipeline.review.apply import apply_review
-from goldbench.schemas.query import UnlabelledQuery
-from goldbench.schemas.review_event import EventKind
-from tests.build.test_build import corpus
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
+from goldbench.goldset.publication import read_manifest
+from goldbench.records.query import UnlabelledQuery
+from goldbench.records.review_event import EventKind
+from goldbench.review.apply import apply_review
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
 from tests.review.made_set import event, ledger_of, make_set
 
 OTHER_FILES = ("rubric.md", "notes.txt", "review.key", "runs/bm25.trec", "bench/bench.toml", "card.md", "beir/own.txt")

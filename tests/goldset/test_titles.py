@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 import goldbench
-from goldbench.pipeline.bench.searched_texts import read_passages
-from goldbench.pipeline.card.baselines import Baselines
-from goldbench.pipeline.card.described_set import read_described
-from goldbench.pipeline.card.labels import label_figures
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.goldset.projection import rechunk
-from goldbench.pipeline.grade.gradable_set import read_gradable
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.pipeline.text.title_path import title_path
-from goldbench.schemas.corpus import Chunk, Span
+from goldbench.bench.searched_texts import read_passages
+from goldbench.card.baselines import Baselines
+from goldbench.card.described_set import read_described
+from goldbench.card.labels import label_figures
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
+from goldbench.goldset.projection import rechunk
+from goldbench.grade.gradable_set import read_gradable
+from goldbench.records.corpus import Chunk, Span
+from goldbench.score.runs import load_gold
+from goldbench.text.title_path import title_path
 from tests.conftest import ROOT
 
 EXAMPLE = ROOT / "data" / "example" / "documents"

@@ -11,24 +11,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.config import Config, load_config
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.publication import publish, staging
-from goldbench.pipeline.grade.panel import ModelPanel
-from goldbench.pipeline.grade.retriever_pool import Pools
-from goldbench.pipeline.grade.session import Graded, Work, grade_folder
-from goldbench.pipeline.ports import Retriever
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.system_settings import BM25Settings
-from goldbench.pipeline.retrieval.tokens import tokenizer
-from goldbench.pipeline.score.runs import load_run
-from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
-from goldbench.schemas.manifest import Manifest
-from goldbench.schemas.query import Query
-from goldbench.schemas.relevance import Relevance
+from goldbench.config import Config, load_config
+from goldbench.formats.jsonl import RecordFile
+from goldbench.goldset.dataset import GoldContents, Passage, write_gold
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.publication import publish, staging
+from goldbench.grade.panel import ModelPanel
+from goldbench.grade.retriever_pool import Pools
+from goldbench.grade.session import Graded, Work, grade_folder
+from goldbench.ports import Retriever
+from goldbench.records.corpus import Chunk, Document, Evidence, Span
+from goldbench.records.manifest import Manifest
+from goldbench.records.query import Query
+from goldbench.records.relevance import Relevance
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.tokens import tokenizer
+from goldbench.score.runs import load_run
 from tests.benchmarks.build_speed import Clock
 from tests.model_server.fixture import ServerHandle
 

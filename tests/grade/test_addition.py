@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.api.gold_set import GoldSet
-from goldbench.pipeline.config import Config
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.own_queries import read_own_queries
-from goldbench.pipeline.goldset.dataset import read_dataset
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.grade.addition import Addition, add_queries
-from goldbench.pipeline.review.apply import apply_review
-from goldbench.schemas.review_event import EventKind
+from goldbench.api.gold_set import GoldSet
+from goldbench.config import Config
+from goldbench.errors import InputError
+from goldbench.formats.own_queries import read_own_queries
+from goldbench.goldset.dataset import read_dataset
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
+from goldbench.grade.addition import Addition, add_queries
+from goldbench.records.review_event import EventKind
+from goldbench.review.apply import apply_review
 from tests.benchmarks.build_speed import Clock
 from tests.conftest import Goldbench
 from tests.grade.graded_sets import KnownSet, artifacts, grade, settings, write_set

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.goldset.integrity import validate
-from tests.build.test_build import corpus
-from tests.build.test_build_under_fire import FAULTS, ended, started
+from goldbench.goldset.integrity import validate
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
+from tests.generate.test_build_under_fire import FAULTS, ended, started
 from tests.grade.graded_sets import artifacts, write_set
 from tests.model_server.fixture import ServerHandle
 

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import InputError, JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
-from goldbench.pipeline.goldset.dataset import read_dataset
-from goldbench.pipeline.goldset.folder import GoldFolder, ReplacePolicy
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.goldset.publication import read_manifest
-from goldbench.pipeline.grade.panel import ModelPanel
-from goldbench.pipeline.grade.retriever_pool import Pools
-from goldbench.pipeline.grade.session import Work, plan_folder
-from goldbench.pipeline.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
-from goldbench.schemas.relevance import Relevance, settled
+from goldbench.errors import InputError, JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
+from goldbench.goldset.dataset import read_dataset
+from goldbench.goldset.folder import GoldFolder, ReplacePolicy
+from goldbench.goldset.integrity import validate
+from goldbench.goldset.publication import read_manifest
+from goldbench.grade.panel import ModelPanel
+from goldbench.grade.retriever_pool import Pools
+from goldbench.grade.session import Work, plan_folder
+from goldbench.records.relevance import Relevance, settled
+from goldbench.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
 from tests.benchmarks.build_speed import Clock
 from tests.grade.graded_sets import TEXTS, KnownSet, artifacts, grade, retrievers, settings, write_set
 from tests.model_server.fixture import ServerHandle

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.measures.statistics.guardrails import PROBES
-from goldbench.pipeline.report.grading_text import graded_lines
-from goldbench.schemas.guardrail import GuardrailVerdict
-from goldbench.schemas.judgment import Canary
+from goldbench.measures.statistics.guardrails import PROBES
+from goldbench.records.guardrail import GuardrailVerdict
+from goldbench.records.judgment import Canary
+from goldbench.report.grading_text import graded_lines
 from tests.conftest import Goldbench
 from tests.grade.graded_sets import KnownSet, grade, settings, write_set
 from tests.model_server.fixture import ServerHandle

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.build.test_build import corpus
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import IMPORT_PATH, Goldbench
+from tests.generate.test_build import corpus
 from tests.grade.graded_sets import artifacts
 from tests.llm.local.installed import needs_local_model
 
@@ -25,7 +25,7 @@ def test_the_bundled_model_fails_the_judge_checks_and_the_set_stays_as_it_was(
     goldbench("build", "docs", "--out", "set", "--queries", 2, "--generator", "simulated")
     before = artifacts(tmp_path / "set")
     grade = [sys.executable, "-m", "goldbench", "grade", "set", "--model", "local"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH}
     done = subprocess.run(
         grade, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=800, check=False
     )

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import OutputError
-from goldbench.pipeline.goldset.publication import read_manifest
+from goldbench.errors import OutputError
+from goldbench.goldset.publication import read_manifest
 from goldbench.prompts.rubric import DEFAULT, Rubric
-from goldbench.schemas.review_event import EventKind
+from goldbench.records.review_event import EventKind
 from tests.conftest import Goldbench
 from tests.grade.graded_sets import KnownSet, grade, settings, write_set
 from tests.model_server.fixture import ServerHandle

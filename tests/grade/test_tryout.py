@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.grade.tryout import sample
-from tests.build.test_build import corpus
+from goldbench.grade.tryout import sample
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
 from tests.model_server.fixture import ServerHandle
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.review.apply import apply_review
-from goldbench.schemas.review_event import EventKind
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
+from goldbench.records.review_event import EventKind
+from goldbench.review.apply import apply_review
 from tests.conftest import Goldbench
 from tests.grade.graded_sets import GRADES, SUBJECTS, TEXTS
 from tests.model_server.fixture import ServerHandle

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import JudgeFailed, ModelUnfit, UsageError
-from goldbench.pipeline.goldset.publication import read_manifest
-from goldbench.pipeline.grade.thresholds import held_out_grades, thresholds_for
-from goldbench.pipeline.llm.model_path import open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.measures.statistics.guardrails import PROBES
-from goldbench.pipeline.stages.canaries import TRAPS
-from goldbench.pipeline.stages.judge import YES_NO, Pair, Thresholds, YesNoJudge
+from goldbench.errors import JudgeFailed, ModelUnfit, UsageError
+from goldbench.goldset.publication import read_manifest
+from goldbench.grade.thresholds import held_out_grades, thresholds_for
+from goldbench.llm.model_path import open_model
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.measures.statistics.guardrails import PROBES
 from goldbench.prompts.loader import load
-from goldbench.schemas.judgment import Canary
-from goldbench.schemas.manifest import CanaryVerdict
+from goldbench.records.judgment import Canary
+from goldbench.records.manifest import CanaryVerdict
+from goldbench.stages.canaries import TRAPS
+from goldbench.stages.judge import YES_NO, Pair, Thresholds, YesNoJudge
 from tests.grade.graded_sets import KnownSet, grade, settings, write_set
 from tests.model_server.fixture import ServerHandle
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from goldbench.pipeline.llm import budget
-from goldbench.pipeline.llm.model_path import ModelPath, open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.ports import ChatRequest
+from goldbench.llm import budget
+from goldbench.llm.model_path import ModelPath, open_model
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.llm.store import AnswerStore
+from goldbench.ports import ChatRequest
 from tests.model_server.fixture import ServerHandle
 
 

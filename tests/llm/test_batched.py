@@ -17,13 +17,13 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable
-from goldbench.pipeline.llm.batch import BatchLimits
-from goldbench.pipeline.llm.model_path import ModelPath, open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.store import AnswerStore
-from tests.build.test_build import artifacts, corpus
-from tests.conftest import ROOT, SETTINGS, posix
+from goldbench.errors import CallFailed, LimitReached, ModelUnavailable
+from goldbench.llm.batch import BatchLimits
+from goldbench.llm.model_path import ModelPath, open_model
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.llm.store import AnswerStore
+from tests.conftest import IMPORT_PATH, SETTINGS, posix
+from tests.generate.test_build import artifacts, corpus
 from tests.llm.conftest import verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -216,7 +216,7 @@ def started(folder: Path, *command: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "goldbench", *map(str, command)],
         cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT)},
+        env={**kept, "PYTHONPATH": IMPORT_PATH},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -15,9 +15,9 @@ import psutil
 import pytest
 from aiohttp import web
 
-from goldbench.pipeline.errors import CallFailed, GoldbenchError, LimitReached, ModelUnavailable
-from goldbench.pipeline.llm.model_path import ModelPath, open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.errors import CallFailed, GoldbenchError, LimitReached, ModelUnavailable
+from goldbench.llm.model_path import ModelPath, open_model
+from goldbench.llm.server_settings import ModelSettings
 from tests.llm.conftest import verdict_request
 
 MB = 2**20

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from goldbench.pipeline.errors import ModelUnavailable, UsageError
-from goldbench.pipeline.llm.model_path import open_model
-from goldbench.pipeline.llm.probe import probe
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.errors import ModelUnavailable, UsageError
+from goldbench.llm.model_path import open_model
+from goldbench.llm.probe import probe
+from goldbench.llm.server_settings import ModelSettings
 from tests.llm.conftest import verdict_request
 
 pytest.importorskip("cryptography")

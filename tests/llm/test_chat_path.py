@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from goldbench.pipeline.errors import AnswerRejected, CallFailed, ModelUnavailable
+from goldbench.errors import AnswerRejected, CallFailed, ModelUnavailable
 from tests.llm.conftest import Opener, Verdict, verdict_request
 from tests.model_server.fixture import ServerHandle
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from goldbench.pipeline.errors import ModelError
-from goldbench.pipeline.llm.preflight import tell_unusual
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.errors import ModelError
+from goldbench.llm.preflight import tell_unusual
+from goldbench.llm.server_settings import ModelSettings
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.conversations import CONVERSATIONS
 from tests.model_server.fixture import ServerHandle

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import CallFailed, ModelUnavailable
-from goldbench.pipeline.llm.dialect import Dialect, learn
+from goldbench.errors import CallFailed, ModelUnavailable
+from goldbench.llm.dialect import Dialect, learn
 from tests.llm.conftest import Opener, Verdict, verdict_request
 from tests.model_server.fixture import ServerHandle
 

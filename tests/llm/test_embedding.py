@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from goldbench.pipeline.errors import AnswerRejected, CallFailed, ModelUnavailable
+from goldbench.errors import AnswerRejected, CallFailed, ModelUnavailable
 from tests.llm.conftest import Opener
 from tests.model_server.fixture import ServerHandle
 

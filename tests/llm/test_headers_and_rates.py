@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.llm.exchange_end import Allowance, allowance, duration_s, retry_after_s
-from goldbench.pipeline.llm.limits import Quota, Width
+from goldbench.llm.exchange_end import Allowance, allowance, duration_s, retry_after_s
+from goldbench.llm.limits import Quota, Width
 
 
 @pytest.mark.parametrize(

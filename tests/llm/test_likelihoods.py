@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from goldbench.pipeline.llm.reply_body import likelihood_of
-from goldbench.pipeline.ports import Likelihood
+from goldbench.llm.reply_body import likelihood_of
+from goldbench.ports import Likelihood
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import LimitReached, UsageError
-from goldbench.pipeline.llm.limits import Tempo, Width
-from goldbench.pipeline.llm.prices import check_price
-from goldbench.pipeline.llm.server_settings import Model, ModelSettings
+from goldbench.errors import LimitReached, UsageError
+from goldbench.llm.limits import Tempo, Width
+from goldbench.llm.prices import check_price
+from goldbench.llm.server_settings import Model, ModelSettings
 from tests.llm.conftest import Opener, comes_about, verdict_request
 from tests.model_server.fixture import ServerHandle
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.llm import upkeep
-from goldbench.pipeline.llm.store import AnswerStore, StoredReply
-from goldbench.pipeline.ports import Usage
+from goldbench.errors import InputError, UsageError
+from goldbench.llm import upkeep
+from goldbench.llm.store import AnswerStore, StoredReply
+from goldbench.ports import Usage
 
 ANSWER = {
     "kind": "answer", "key": "ab" * 32, "stage": "grade", "prompt": "grade.v1", "model": "m", "outcome": "answer",

@@ -17,9 +17,9 @@ from typing import Any
 import psutil
 import pytest
 
-from goldbench.pipeline.errors import GoldbenchError, ModelUnavailable
-from goldbench.pipeline.llm.model_path import ModelPath, open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.errors import GoldbenchError, ModelUnavailable
+from goldbench.llm.model_path import ModelPath, open_model
+from goldbench.llm.server_settings import ModelSettings
 from tests.llm.conftest import Verdict, verdict_request
 from tests.llm.test_nothing_leaks import KEY
 

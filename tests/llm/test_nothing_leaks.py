@@ -11,10 +11,10 @@ from urllib.parse import quote
 
 import pytest
 
-from goldbench.pipeline.errors import GoldbenchError, UsageError
-from goldbench.pipeline.llm.probe import probe
-from goldbench.pipeline.llm.server_settings import Model as ModelTable
-from goldbench.pipeline.llm.server_settings import ModelSettings, holds_key, shown_address
+from goldbench.errors import GoldbenchError, UsageError
+from goldbench.llm.probe import probe
+from goldbench.llm.server_settings import Model as ModelTable
+from goldbench.llm.server_settings import ModelSettings, holds_key, shown_address
 from tests.conftest import Goldbench
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle

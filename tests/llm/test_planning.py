@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import AnswerRejected, NotAsked
-from goldbench.pipeline.llm.rehearsal import Planning
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.store import read_unchanged
-from goldbench.pipeline.llm.token_counts import estimate_tokens
+from goldbench.errors import AnswerRejected, NotAsked
+from goldbench.llm.rehearsal import Planning
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.llm.store import read_unchanged
+from goldbench.llm.token_counts import estimate_tokens
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.tokens import count_tokens

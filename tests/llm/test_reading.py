@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.llm.reply import Misfit, read_answer, repeats_itself
+from goldbench.llm.reply import Misfit, read_answer, repeats_itself
 from tests.llm.conftest import Verdict
 
 GOOD = '{"reason": "because {it} says so, \\"really\\"", "grade": 2}'

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import AnswerRejected, InputError, ModelUnavailable, OutputError
-from goldbench.pipeline.llm.layers import request_key
-from goldbench.pipeline.llm.store import AnswerStore, StoredReply
-from goldbench.pipeline.ports import Usage
-from tests.conftest import posix
+from goldbench.errors import AnswerRejected, InputError, ModelUnavailable, OutputError
+from goldbench.llm.layers import request_key
+from goldbench.llm.store import AnswerStore, StoredReply
+from goldbench.ports import Usage
+from tests.conftest import IMPORT_PATH, posix
 from tests.llm.conftest import Opener, comes_about, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -115,9 +115,9 @@ async def test_text_with_lone_surrogates_is_kept_and_comes_back(tmp_path: Path):
 _KILLED = """
 import asyncio, sys
 from pathlib import Path
-from goldbench.pipeline.llm.model_path import open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.store import AnswerStore
+from goldbench.llm.model_path import open_model
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.llm.store import AnswerStore
 from tests.llm.conftest import verdict_request
 
 async def main():
@@ -136,7 +136,7 @@ asyncio.run(main())
 
 def _build(server: ServerHandle, store: Path, count: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", _KILLED, server.base_url, str(store), str(count)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH}
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 
@@ -269,7 +269,7 @@ async def test_a_claim_of_another_machine_ends_with_its_lease(tmp_path: Path):
 
 
 def test_a_store_that_is_not_there_is_not_made_by_looking(tmp_path: Path):
-    from goldbench.pipeline.llm import upkeep
+    from goldbench.llm import upkeep
 
     with pytest.raises(InputError, match="no answer store here"):
         upkeep.stats(tmp_path / "a.sqlite")

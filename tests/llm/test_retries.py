@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import CallFailed, LimitReached, ModelUnavailable
+from goldbench.errors import CallFailed, LimitReached, ModelUnavailable
 from tests.llm.conftest import Opener, comes_about, verdict_request
 from tests.model_server.fixture import ServerHandle
 

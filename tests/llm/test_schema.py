@@ -10,9 +10,9 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
-from goldbench.pipeline.llm.reply_schema import LIMITS, answer_schema, field_names, schema_text, sent_schema
-from goldbench.schemas import replies
-from goldbench.schemas.replies import GeneratedQueries
+from goldbench.llm.reply_schema import LIMITS, answer_schema, field_names, schema_text, sent_schema
+from goldbench.records import replies
+from goldbench.records.replies import GeneratedQueries
 from tests.model_server.dialect import _loose
 
 

@@ -6,9 +6,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from goldbench.pipeline.config import Config
-from goldbench.pipeline.llm.probe import LOCAL_SERVERS
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.config import Config
+from goldbench.llm.probe import LOCAL_SERVERS
+from goldbench.llm.server_settings import ModelSettings
 
 PAGE = (Path(__file__).parents[2] / "docs/how_to/ollama_and_azure.md").read_text(encoding="utf-8")
 

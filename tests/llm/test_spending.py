@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import LimitReached, ModelUnavailable, UsageError
-from goldbench.pipeline.llm.batch import BatchLimits
-from goldbench.pipeline.llm.budget import Budget, Reservation
-from goldbench.pipeline.llm.model_path import ModelPath, open_model, open_reranker
-from goldbench.pipeline.llm.server_settings import Model, ModelSettings
-from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.llm.vectors import RerankSettings
-from goldbench.pipeline.ports import Usage
-from goldbench.pipeline.text.display import dollars
-from goldbench.schemas.manifest import StageUsage
-from tests.build.test_build import corpus
+from goldbench.errors import LimitReached, ModelUnavailable, UsageError
+from goldbench.llm.batch import BatchLimits
+from goldbench.llm.budget import Budget, Reservation
+from goldbench.llm.model_path import ModelPath, open_model, open_reranker
+from goldbench.llm.server_settings import Model, ModelSettings
+from goldbench.llm.store import AnswerStore
+from goldbench.llm.vectors import RerankSettings
+from goldbench.ports import Usage
+from goldbench.records.manifest import StageUsage
+from goldbench.text.display import dollars
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
 from tests.llm.conftest import Opener, comes_about, verdict_request
 from tests.llm.test_batched import batches
 from tests.model_server.fixture import ServerHandle

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from goldbench.pipeline.errors import AnswerRejected
-from goldbench.pipeline.llm.reply_body import yes_probability
-from goldbench.pipeline.ports import ChatRequest
-from goldbench.schemas.replies import YesNo
+from goldbench.errors import AnswerRejected
+from goldbench.llm.reply_body import yes_probability
+from goldbench.ports import ChatRequest
+from goldbench.records.replies import YesNo
 from tests.llm.conftest import Opener
 from tests.model_server.fixture import ServerHandle
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures import evaluate
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.measures.result import Result
+from goldbench.measures import evaluate
+from goldbench.measures.names import parse_measures
+from goldbench.measures.result import Result
 from tests.measures.cases import order, plain, qrels, runs
 
 MEASURES = ("hit", "p", "r", "f1", "mrr", "map", "dcg", "ndcg", "judged")

@@ -8,8 +8,8 @@ import pytest
 import pytrec_eval
 from hypothesis import given, settings
 
-from goldbench.pipeline.measures import evaluate
-from goldbench.pipeline.measures.names import parse_measures
+from goldbench.measures import evaluate
+from goldbench.measures.names import parse_measures
 from tests.measures.cases import drawn, qrels, runs
 
 CUTOFFS = (1, 2, 3, 5, 10, 30)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.measures import evaluate
-from goldbench.pipeline.measures.names import FAMILIES, parse_measures
+from goldbench.measures import evaluate
+from goldbench.measures.names import FAMILIES, parse_measures
 
 
 def value(judged: dict[str, int] | list[str], ranking: list[str], measure: str) -> float:

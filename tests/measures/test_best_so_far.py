@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goldbench.pipeline.measures.ranks.best_so_far import BestSoFar
+from goldbench.measures.ranks.best_so_far import BestSoFar
 
 
 @pytest.mark.parametrize(("k", "block"), [(1, 1), (3, 7), (10, 100), (500, 64)])

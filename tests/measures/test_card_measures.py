@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from goldbench.pipeline.measures.judged import hole_rate, left_out_holes
-from goldbench.pipeline.measures.statistics.shares import gini, jensen_shannon
-from goldbench.pipeline.measures.statistics.significance import power
+from goldbench.measures.judged import hole_rate, left_out_holes
+from goldbench.measures.statistics.shares import gini, jensen_shannon
+from goldbench.measures.statistics.significance import power
 
 
 @settings(max_examples=30)

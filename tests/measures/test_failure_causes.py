@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.measures.ranks.failure_causes import (
-    MEANINGS,
-    TITLES,
-    Cause,
-    Listed,
-    failure_causes,
-    first_relevant,
-)
+from goldbench.measures.ranks.failure_causes import MEANINGS, TITLES, Cause, Listed, failure_causes, first_relevant
 
 K, LEVEL = 3, 2
 

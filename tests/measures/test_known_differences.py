@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.measures import evaluate
+from goldbench.errors import InputError
+from goldbench.measures import evaluate
 
 
 def one(judged, run, measure: str, **how) -> float:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import UnknownMeasure
-from goldbench.pipeline.measures.names import DEFAULT, FAMILIES, Measure, parse_measure, parse_measures
+from goldbench.errors import UnknownMeasure
+from goldbench.measures.names import DEFAULT, FAMILIES, Measure, parse_measure, parse_measures
 
 
 def every() -> list[Measure]:

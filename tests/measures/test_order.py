@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures.ranks.order import best, highest, in_tie_order, rank_of
+from goldbench.measures.ranks.order import best, highest, in_tie_order, rank_of
 
 LISTS = st.dictionaries(st.text(max_size=2), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=30)
 

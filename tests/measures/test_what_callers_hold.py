@@ -12,9 +12,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from goldbench.pipeline.errors import GoldbenchError, InputError, UsageError
-from goldbench.pipeline.measures import evaluate
-from goldbench.pipeline.measures.names import Measure
+from goldbench.errors import GoldbenchError, InputError, UsageError
+from goldbench.measures import evaluate
+from goldbench.measures.names import Measure
 
 QRELS = {"q": {"a": 1}}
 

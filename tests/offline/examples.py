@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from goldbench.pipeline.offline.generator import OfflineGenerator, RecipeName
-from goldbench.pipeline.ports import Brief, Proposal
-from goldbench.pipeline.text.draws import key_of
-from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.query import Assignment, Constraints, QueryKind, QueryStyle
+from goldbench.offline.generator import OfflineGenerator, RecipeName
+from goldbench.ports import Brief, Proposal
+from goldbench.records.corpus import Chunk, Span
+from goldbench.records.query import Assignment, Constraints, QueryKind, QueryStyle
+from goldbench.text.draws import key_of
 
 ASSIGNMENT = Assignment(kind=QueryKind.FACT, style=QueryStyle.KEYWORDS)
 

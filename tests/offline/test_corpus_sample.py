@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.offline import analysis, corpus_sample
-from goldbench.pipeline.offline.analysis import Analysis
-from goldbench.pipeline.offline.corpus_sample import Pool
+from goldbench.offline import analysis, corpus_sample
+from goldbench.offline.analysis import Analysis
+from goldbench.offline.corpus_sample import Pool
 
 WORDS = [
     *["Hello", "it's", "walked", "walking", "WALKS", "a.b-c", "123", "don’t", "www.a.de", "x@y.com", "İstanbul"],

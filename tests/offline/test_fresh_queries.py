@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from goldbench.pipeline.offline.fresh_queries import fresh_queries
+from goldbench.offline.fresh_queries import fresh_queries
 from tests.measures.statistics.spoken import sentences
 
 

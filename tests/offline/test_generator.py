@@ -12,9 +12,9 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.offline.generator import OfflineGenerator, RecipeName
-from goldbench.pipeline.text.words import words
-from goldbench.schemas.query import Constraints, QueryStyle, Recipe
+from goldbench.offline.generator import OfflineGenerator, RecipeName
+from goldbench.records.query import Constraints, QueryStyle, Recipe
+from goldbench.text.words import words
 from tests.benchmarks.collections import load
 from tests.offline.examples import brief, chunk, fitted, manual, manual_page, proposed
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.schemas.corpus import Chunk
-from goldbench.schemas.query import QueryStyle, Recipe
+from goldbench.records.corpus import Chunk
+from goldbench.records.query import QueryStyle, Recipe
 from tests.offline.examples import chunk, fitted, manual, proposed
 
 BODY = (
@@ -33,7 +33,7 @@ def test_a_question_is_the_query_even_where_the_answer_uses_its_words() -> None:
 
 
 def test_with_several_queries_to_a_chunk_the_heading_comes_first() -> None:
-    from goldbench.schemas.query import Constraints
+    from goldbench.records.query import Constraints
 
     asked = chunk(BODY, headings=("Sweeping the burner",))
     candidates = proposed(fitted([asked, *manual(20)]), asked, Constraints(per_chunk=3)).candidates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from goldbench.pipeline.offline.lexicon import Lexicon
+from goldbench.offline.lexicon import Lexicon
 
 
 def test_words_are_found_where_nothing_but_their_repetition_marks_them() -> None:

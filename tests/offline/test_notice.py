@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 
-from goldbench.pipeline.offline.notice import COLLECTIONS, PEOPLE, TAU, notice
+from goldbench.offline.notice import COLLECTIONS, PEOPLE, TAU, notice
 from tests.conftest import ROOT
 
 

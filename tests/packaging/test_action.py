@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.report.gate_markdown import MOST
+from goldbench.report.gate_markdown import MOST
 from tests.conftest import ROOT, posix
 from tests.packaging.action_job import ACTION, FOLDER, STEPS, Job
 from tests.packaging.github_api import GitHub, github

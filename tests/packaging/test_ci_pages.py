@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import ROOT, SETTINGS, python_of
+from tests.conftest import IMPORT_PATH, ROOT, SETTINGS, python_of
 from tests.packaging.action_job import ACTION
 
 GATE, TRACK = (
@@ -41,7 +41,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *arguments],
         cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "120"},
+        env={**kept, "PYTHONPATH": IMPORT_PATH, "COLUMNS": "120"},
         capture_output=True,
         text=True,
         timeout=110,
@@ -142,7 +142,7 @@ def paste(number: int, folder: Path, python: str | Path, **environment: str) -> 
     done = subprocess.run(
         [python, "-c", block(TRACK, "python", number)],
         cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT), "HOME": str(folder), **environment},
+        env={**kept, "PYTHONPATH": IMPORT_PATH, "HOME": str(folder), **environment},
         capture_output=True,
         text=True,
         timeout=100,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.review.security import key_note, session_key
-from tests.conftest import ROOT, SETTINGS, Goldbench
+from goldbench.review.security import key_note, session_key
+from tests.conftest import IMPORT_PATH, ROOT, SETTINGS, Goldbench
 
 HIDING = """
 import os, signal, sys
@@ -50,7 +50,7 @@ import goldbench
 
 failed = {}
 for module in pkgutil.walk_packages(goldbench.__path__, "goldbench."):
-    if module.name.startswith("goldbench.pipeline.exports.standalone."):  # they import the tool
+    if module.name.startswith("goldbench.exports.standalone."):  # they import the tool
         continue
     try:
         importlib.import_module(module.name)
@@ -134,10 +134,10 @@ def test_what_goes_into_a_pipe_is_utf_8_whatever_the_terminal_speaks(tmp_path: P
     code = (
         "import io, sys; sys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='cp1252', write_through=True); "
         "sys.argv = ['goldbench', 'score', 'qrels.tsv', '--run', '检索=run.trec', '--format', 'json']; "
-        "from goldbench.pipeline.__main__ import main; main()"
+        "from goldbench.__main__ import main; main()"
     )
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONIOENCODING"}
-    environment["PYTHONPATH"] = str(ROOT)
+    environment["PYTHONPATH"] = IMPORT_PATH
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, timeout=60, check=True
     )

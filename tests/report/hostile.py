@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from goldbench.pipeline.measures.ranks.failure_causes import Cause
-from goldbench.pipeline.measures.result import Counts, Result
-from goldbench.pipeline.measures.statistics.comparison import scorecard
-from goldbench.pipeline.measures.statistics.slices import Part, Slicing
-from goldbench.pipeline.report.charts import Points
-from goldbench.pipeline.report.failure_browser import Behind, Found, Reason
-from goldbench.pipeline.report.scorecard_page import Details
-from goldbench.schemas.scorecard import GoldReference, Method, Score, Scorecard
+from goldbench.measures.ranks.failure_causes import Cause
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.comparison import scorecard
+from goldbench.measures.statistics.slices import Part, Slicing
+from goldbench.records.scorecard import GoldReference, Method, Score, Scorecard
+from goldbench.report.charts import Points
+from goldbench.report.failure_browser import Behind, Found, Reason
+from goldbench.report.scorecard_page import Details
 
 SCRIPT = "<script>window.broken=1</script>"
 IMAGE = "<img src=x onerror='window.broken=1'>"

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.report.experiment_page import page
-from goldbench.pipeline.report.experiment_text import figures_markdown, leaderboard
-from goldbench.schemas.experiment import (
+from goldbench.records.experiment import (
     Difference,
     Experiment,
     FailedSystem,
@@ -19,7 +17,9 @@ from goldbench.schemas.experiment import (
     Timing,
     Timings,
 )
-from goldbench.schemas.scorecard import Scorecard
+from goldbench.records.scorecard import Scorecard
+from goldbench.report.experiment_page import page
+from goldbench.report.experiment_text import figures_markdown, leaderboard
 from tests.report.hostile import SCRIPT, hostile_card
 from tests.report.test_page_in_a_browser import BROWSER
 

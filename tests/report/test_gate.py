@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures.statistics.regression import Check, Fall
-from goldbench.pipeline.report.gate_text import fallen, github, junit, line
+from goldbench.measures.statistics.regression import Check, Fall
+from goldbench.report.gate_text import fallen, github, junit, line
 
 FAILED = Check(
     kind="drop",

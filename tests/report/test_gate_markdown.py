@@ -12,10 +12,10 @@ from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures.result import Counts, Result
-from goldbench.pipeline.measures.statistics.regression import Change, Check, Fall
-from goldbench.pipeline.report.gate_markdown import Gated, checked_link, gate_markdown
-from goldbench.schemas.scorecard import Score
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.regression import Change, Check, Fall
+from goldbench.records.scorecard import Score
+from goldbench.report.gate_markdown import Gated, checked_link, gate_markdown
 
 COMMENT = 65_536
 """Characters that GitHub takes in a comment."""

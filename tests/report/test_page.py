@@ -11,11 +11,11 @@ import pytest
 from lxml import html
 from plotly.offline import get_plotlyjs
 
-from goldbench.pipeline.report import failure_browser
-from goldbench.pipeline.report.charts import library
-from goldbench.pipeline.report.failure_browser import Behind
-from goldbench.pipeline.report.scorecard_page import page
-from goldbench.pipeline.report.scorecard_text import leaderboard_rows
+from goldbench.report import failure_browser
+from goldbench.report.charts import library
+from goldbench.report.failure_browser import Behind
+from goldbench.report.scorecard_page import page
+from goldbench.report.scorecard_text import leaderboard_rows
 from tests.report.hostile import QUERIES, SCRIPT, SYSTEMS, hostile_card, hostile_details
 
 

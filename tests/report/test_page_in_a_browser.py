@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.report.scorecard_page import page
-from goldbench.pipeline.report.scorecard_text import leaderboard_rows
+from goldbench.report.scorecard_page import page
+from goldbench.report.scorecard_text import leaderboard_rows
 from tests.report.hostile import SCRIPT, SYSTEMS, hostile_card, hostile_details
 
 BROWSER = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.report import experiment_page, score_history
-from goldbench.pipeline.report.scorecard_page import page
-from goldbench.schemas.scorecard import GoldReference, HistoryEntry, RunCounts, Score
+from goldbench.records.scorecard import GoldReference, HistoryEntry, RunCounts, Score
+from goldbench.report import experiment_page, score_history
+from goldbench.report.scorecard_page import page
 from tests.report.hostile import QUERIES, SCRIPT, hostile_card, hostile_details
 from tests.report.test_experiment_page import experiment
 from tests.report.test_page_in_a_browser import BROWSER

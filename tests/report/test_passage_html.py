@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup, NavigableString, Tag
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.report.passage_html import LONGEST_RENDERED, passage_html
+from goldbench.report.passage_html import LONGEST_RENDERED, passage_html
 
 TAGS = set(
     "blockquote code em hr li mark ol p pre s span strong table tbody td th thead tr ul".split()  # noqa: SIM905

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from goldbench.pipeline.report.scorecard_text import best, markdown, sentence, words
-from goldbench.pipeline.report.text_tables import p_value
-from goldbench.schemas.scorecard import (
+from goldbench.records.scorecard import (
     Comparison,
     GoldReference,
     Method,
@@ -14,6 +12,8 @@ from goldbench.schemas.scorecard import (
     SystemScores,
     Verdict,
 )
+from goldbench.report.scorecard_text import best, markdown, sentence, words
+from goldbench.report.text_tables import p_value
 
 COUNTS = RunCounts(queries=300, missing=0, extra=0, no_relevant=0, tied=0, holes=0)
 METHOD = Method(missing="zero", scores="float64", permutations=100, resamples=100, seed=0, alpha=0.05, confidence=0.95)

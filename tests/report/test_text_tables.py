@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.report.text_tables import aligned, markdown_table, with_interval
-from goldbench.pipeline.text.markdown import escaped
+from goldbench.report.text_tables import aligned, markdown_table, with_interval
+from goldbench.text.markdown import escaped
 
 ROWS = [("system", "ndcg@10"), ("bm25", "+0.5"), ("a|b", "-0.25")]
 

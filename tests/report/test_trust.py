@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from goldbench.pipeline.agreement import agree
-from goldbench.pipeline.agreement.judgment_files import Labels
-from goldbench.pipeline.report.trust import Trust
-from goldbench.pipeline.score.page_data import trust_in, write_report
-from goldbench.pipeline.score.runs import load_gold, load_run
-from goldbench.schemas.scorecard import Method
-from goldbench.schemas.set_card import Card, Figure, State
+from goldbench.agreement import agree
+from goldbench.agreement.judgment_files import Labels
+from goldbench.records.scorecard import Method
+from goldbench.records.set_card import Card, Figure, State
+from goldbench.report.trust import Trust
+from goldbench.score.page_data import trust_in, write_report
+from goldbench.score.runs import load_gold, load_run
 from tests.card.sets import write_dataset
 
 EVIL = "<script>window.broken=1</script>"
@@ -41,7 +41,7 @@ def test_the_page_shows_the_card_and_the_confusion(folder: Path, tmp_path: Path)
     found = agree(people, Labels(EVIL, folder, {"m": {"q": {"a": 3, "b": 2}, "r": {"b": 1}}}), resamples=100)
     (folder / "agreement.json").write_text(found.model_dump_json())
     (tmp_path / "r.trec").write_text("q Q0 a 1 1 t\nr Q0 c 1 1 t\n")
-    from goldbench.pipeline.measures.names import parse_measure
+    from goldbench.measures.names import parse_measure
 
     write_report(
         tmp_path / "p.html",

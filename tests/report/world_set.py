@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from goldbench.pipeline.formats.runs.trec import write_run
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.score.page_data import write_report
-from goldbench.pipeline.score.runs import load_gold, load_run
-from goldbench.schemas.scorecard import Method
+from goldbench.formats.runs.trec import write_run
+from goldbench.measures.names import parse_measures
+from goldbench.records.scorecard import Method
+from goldbench.score.page_data import write_report
+from goldbench.score.runs import load_gold, load_run
 
 ARABIC_SYSTEM = "نظام BM25 (النسخة 2)!"
 SYSTEMS = (ARABIC_SYSTEM, "dense v1.0")

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.corpus_words import SharedWords
-from goldbench.pipeline.retrieval.postings import Occurrences, Postings
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import BM25Settings
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.corpus_words import SharedWords
+from goldbench.retrieval.postings import Occurrences, Postings
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.tokens import tokenizer
 
 WORDS = st.lists(st.sampled_from(["pump", "valve", "seal", "tank", "hose", "gauge"]), max_size=12).map(" ".join)
 CORPORA = st.dictionaries(st.text("abZ9é", min_size=1, max_size=3), WORDS, min_size=1, max_size=12)

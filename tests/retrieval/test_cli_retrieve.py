@@ -9,10 +9,10 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from goldbench.pipeline.cli.run_options import answers_of
-from goldbench.pipeline.formats.packed_files import Source
-from tests.build.test_build import corpus
+from goldbench.cli.run_options import answers_of
+from goldbench.formats.packed_files import Source
 from tests.conftest import Goldbench
+from tests.generate.test_build import corpus
 
 
 @pytest.fixture

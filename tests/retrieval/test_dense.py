@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from goldbench.pipeline.errors import ModelUnavailable, RetrieverFailed
-from goldbench.pipeline.llm.model_path import open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.retrieval.dense import Dense, ServerEncoder, embedded
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import EmbeddingSettings
+from goldbench.errors import ModelUnavailable, RetrieverFailed
+from goldbench.llm.model_path import open_model
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.llm.store import AnswerStore
+from goldbench.retrieval.dense import Dense, ServerEncoder, embedded
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import EmbeddingSettings
 from tests.model_server.fixture import ServerHandle
 
 PASSAGES = {

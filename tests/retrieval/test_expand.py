@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, RetrieverFailed
-from goldbench.pipeline.formats.json_maps import read_rewrites
-from goldbench.pipeline.measures.ranks.order import best
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.expand import Expanded, file_rewrites, model_passages, model_rewrites
-from goldbench.pipeline.retrieval.fusion import reciprocal_ranks
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import BM25Settings, HyDESettings, RewriteSettings
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.errors import InputError, RetrieverFailed
+from goldbench.formats.json_maps import read_rewrites
+from goldbench.measures.ranks.order import best
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.expand import Expanded, file_rewrites, model_passages, model_rewrites
+from goldbench.retrieval.fusion import reciprocal_ranks
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import BM25Settings, HyDESettings, RewriteSettings
+from goldbench.retrieval.tokens import tokenizer
 from tests.model_server.fixture import ServerHandle
 from tests.retrieval.test_listwise import asking
 

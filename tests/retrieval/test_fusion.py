@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.retrieval.analyzer_names import Normalisation
-from goldbench.pipeline.retrieval.fusion import Fusion, normalised, reciprocal_ranks, weighted_scores
-from goldbench.pipeline.retrieval.system_settings import RRFSettings, WeightedSettings
-from goldbench.pipeline.systems.finished_run import FinishedRun
+from goldbench.retrieval.analyzer_names import Normalisation
+from goldbench.retrieval.fusion import Fusion, normalised, reciprocal_ranks, weighted_scores
+from goldbench.retrieval.system_settings import RRFSettings, WeightedSettings
+from goldbench.systems.finished_run import FinishedRun
 
 SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1e6, 1e6), max_size=8)
 

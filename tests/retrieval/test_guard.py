@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goldbench.pipeline.errors import CallFailed, MissingExtra, RetrieverFailed
-from goldbench.pipeline.retrieval.guard import Guarded
+from goldbench.errors import CallFailed, MissingExtra, RetrieverFailed
+from goldbench.retrieval.guard import Guarded
 
 
 class Answers:

@@ -13,16 +13,16 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from pydantic import ValidationError
 
-from goldbench.pipeline.errors import ModelError, RetrieverFailed
-from goldbench.pipeline.llm.model_path import open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.ports import ChatRequest, Completion, Usage
-from goldbench.pipeline.retrieval.listwise import Listwise, reordered, windows
-from goldbench.pipeline.retrieval.model_calls import CompleteAll
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import ListwiseSettings
-from goldbench.schemas.replies import passage_order
+from goldbench.errors import ModelError, RetrieverFailed
+from goldbench.llm.model_path import open_model
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.llm.store import AnswerStore
+from goldbench.ports import ChatRequest, Completion, Usage
+from goldbench.records.replies import passage_order
+from goldbench.retrieval.listwise import Listwise, reordered, windows
+from goldbench.retrieval.model_calls import CompleteAll
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import ListwiseSettings
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.searching import relevance
 

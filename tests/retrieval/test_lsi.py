@@ -12,13 +12,13 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from goldbench.pipeline.measures import evaluate
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.lsi import LSI, Space
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import LSISettings
-from goldbench.pipeline.retrieval.tokens import tokenizer
-from goldbench.pipeline.systems import open_systems
+from goldbench.measures import evaluate
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.lsi import LSI, Space
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import LSISettings
+from goldbench.retrieval.tokens import tokenizer
+from goldbench.systems import open_systems
 
 WORDS = tokenizer(Analyzer.UNICODE)
 PASSAGES = {

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.dense import Dense
-from goldbench.pipeline.retrieval.mmr import MMR, marginal_order
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import BM25Settings, MMRSettings, Vectors
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.dense import Dense
+from goldbench.retrieval.mmr import MMR, marginal_order
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import BM25Settings, MMRSettings, Vectors
+from goldbench.retrieval.tokens import tokenizer
 
 RELEVANCE = [0.9, 0.8, 0.7, 0.1]
 LIKENESS = np.array([[1, 0.95, 0.2, 0.0], [0.95, 1, 0.1, 0.0], [0.2, 0.1, 1, 0.3], [0.0, 0.0, 0.3, 1]])

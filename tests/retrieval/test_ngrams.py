@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from goldbench.pipeline.retrieval import gram_bands
-from goldbench.pipeline.retrieval.ngrams import Ngrams
-from goldbench.pipeline.retrieval.system_settings import NgramSettings
+from goldbench.retrieval import gram_bands
+from goldbench.retrieval.ngrams import Ngrams
+from goldbench.retrieval.system_settings import NgramSettings
 
 CORPUS = {"a": "centrifugal pump", "b": "valves and seals", "c": "pumps", "d": "", "e": "pumps"}
 

@@ -20,10 +20,10 @@ import numpy as np
 import psutil
 import pytest
 
-from goldbench.pipeline.errors import RetrieverFailed
-from goldbench.pipeline.retrieval import foreign_results
-from goldbench.pipeline.systems import adapt, open_systems
-from tests.conftest import ROOT, posix
+from goldbench.errors import RetrieverFailed
+from goldbench.retrieval import foreign_results
+from goldbench.systems import adapt, open_systems
+from tests.conftest import IMPORT_PATH, posix
 
 CORPUS = {"c1": "The pump hums.", "c2": "The valve, it leaks badly in winter time.", "c3": "Tank", "7": "Seven seals"}
 
@@ -172,7 +172,7 @@ def test_llamaindex_retrievers_are_taken_as_they_are() -> None:
 
 
 def test_what_is_no_retriever_is_refused() -> None:
-    from goldbench.pipeline.errors import UsageError
+    from goldbench.errors import UsageError
 
     with pytest.raises(UsageError, match="an int is neither a run nor"):
         adapt(3)
@@ -271,7 +271,7 @@ def test_a_command_that_is_ended_leaves_no_process(tmp_path: Path) -> None:
         json.dumps({"queries": {"q": "a"}, "corpus": {"c": "a"}, "relevant_docs": {"q": ["c"]}, "mode": "text"})
     )
     command = [sys.executable, "-m", "goldbench", "retrieve", "gold.json", "-o", "r.trec", "--system", "python:stuck:f"]
-    with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
+    with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": IMPORT_PATH}) as process:
         assert _soon((tmp_path / "asked").exists, 60)
         process.send_signal(signal.SIGTERM)
         process.wait(60)

@@ -14,17 +14,17 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import CallFailed, ModelUnavailable, RetrieverFailed
-from goldbench.pipeline.llm.model_path import open_reranker
-from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.llm.upkeep import export_answers, import_answers
-from goldbench.pipeline.llm.vectors import RerankSettings
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.rerank import RateAll, Reranker, above_the_rest, by_rank
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import BM25Settings, RerankEndpointSettings
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.errors import CallFailed, ModelUnavailable, RetrieverFailed
+from goldbench.llm.model_path import open_reranker
+from goldbench.llm.store import AnswerStore
+from goldbench.llm.upkeep import export_answers, import_answers
+from goldbench.llm.vectors import RerankSettings
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.rerank import RateAll, Reranker, above_the_rest, by_rank
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import BM25Settings, RerankEndpointSettings
+from goldbench.retrieval.tokens import tokenizer
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.searching import relevance
 

@@ -16,14 +16,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from goldbench.pipeline.retrieval import saved_indexes
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.lsi import LSI, Space
-from goldbench.pipeline.retrieval.saved_indexes import FOLDER, SavedIndexes
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import BM25Settings, LSISettings
-from goldbench.pipeline.retrieval.tokens import Tokenizer, tokenizer
+from goldbench.retrieval import saved_indexes
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.lsi import LSI, Space
+from goldbench.retrieval.saved_indexes import FOLDER, SavedIndexes
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import BM25Settings, LSISettings
+from goldbench.retrieval.tokens import Tokenizer, tokenizer
 from tests.conftest import Goldbench
 
 WORDS = [f"w{number}" for number in range(300)]

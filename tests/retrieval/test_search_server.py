@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import RetrieverFailed
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.guard import Guarded
-from goldbench.pipeline.retrieval.search_server import SearchServer, server_url
-from goldbench.pipeline.retrieval.system_settings import BM25Settings, SearchServerSettings
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.errors import RetrieverFailed
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.guard import Guarded
+from goldbench.retrieval.search_server import SearchServer, server_url
+from goldbench.retrieval.system_settings import BM25Settings, SearchServerSettings
+from goldbench.retrieval.tokens import tokenizer
 from tests.retrieval.search_engine import Engine, running
 
 CORPUS = {

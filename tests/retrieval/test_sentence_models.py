@@ -7,21 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goldbench.pipeline.errors import RetrieverFailed
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.dense import Dense
-from goldbench.pipeline.retrieval.fastembed_models import FastembedEncoder
-from goldbench.pipeline.retrieval.rerank import Reranker
-from goldbench.pipeline.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import (
+from goldbench.errors import RetrieverFailed
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.dense import Dense
+from goldbench.retrieval.fastembed_models import FastembedEncoder
+from goldbench.retrieval.rerank import Reranker
+from goldbench.retrieval.sentence_models import SentenceTransformersEncoder, cross_encoder
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import (
     BM25Settings,
     CrossEncoderSettings,
     FastembedSettings,
     SentenceTransformersSettings,
 )
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.retrieval.tokens import tokenizer
 from tests.conftest import needs
 
 PASSAGES = {

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.cluster.losses import Lost
-from goldbench.pipeline.errors import RetrieverFailed
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.sharded_bm25 import ShardedBM25
-from goldbench.pipeline.retrieval.system_settings import BM25Settings
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.cluster.losses import Lost
+from goldbench.errors import RetrieverFailed
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.sharded_bm25 import ShardedBM25
+from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.tokens import tokenizer
 
 WORDS = ["pump", "pumps", "valve", "the", "of", "filter", "filters", "sand", "a", "night", "wäscht", "日本"]
 TEXT = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures.ranks.order import in_tie_order
-from goldbench.pipeline.retrieval import term_ranks
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.postings import Occurrences
-from goldbench.pipeline.retrieval.system_settings import BM25Settings
-from goldbench.pipeline.retrieval.term_ranks import ranks_of
-from goldbench.pipeline.retrieval.tokens import tokenizer
+from goldbench.measures.ranks.order import in_tie_order
+from goldbench.retrieval import term_ranks
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.postings import Occurrences
+from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.term_ranks import ranks_of
+from goldbench.retrieval.tokens import tokenizer
 
 WORDS = st.lists(st.sampled_from(["pump", "pumps", "the", "seal", "a", "日本", "gauge"]), max_size=9).map(" ".join)
 CORPORA = st.dictionaries(st.text("abZ9é", min_size=1, max_size=3), WORDS, max_size=12)

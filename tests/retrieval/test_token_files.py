@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import RetrieverFailed
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.bm25 import BM25
-from goldbench.pipeline.retrieval.system_settings import BM25Settings
-from goldbench.pipeline.retrieval.token_files import TokenFiles
-from goldbench.pipeline.retrieval.tokens import Tokenizer, cut, tokenizer
+from goldbench.errors import RetrieverFailed
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.bm25 import BM25
+from goldbench.retrieval.system_settings import BM25Settings
+from goldbench.retrieval.token_files import TokenFiles
+from goldbench.retrieval.tokens import Tokenizer, cut, tokenizer
 
 
 def file(path: Path, *lines: str) -> Path:

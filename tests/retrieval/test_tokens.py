@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.retrieval import lucene_standard as lucene
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.corpus_words import counted
-from goldbench.pipeline.retrieval.tokens import Tokenizer, cut, tokenizer
+from goldbench.retrieval import lucene_standard as lucene
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.corpus_words import counted
+from goldbench.retrieval.tokens import Tokenizer, cut, tokenizer
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldbench.pipeline.errors import InputError, RetrieverFailed
-from goldbench.pipeline.formats.vector_tables import VectorTable, read_vectors
-from goldbench.pipeline.retrieval.dense import Dense
-from goldbench.pipeline.retrieval.stopwatch import Stopwatch
-from goldbench.pipeline.retrieval.system_settings import Vectors
-from goldbench.pipeline.retrieval.vector_files import FileEncoder
+from goldbench.errors import InputError, RetrieverFailed
+from goldbench.formats.vector_tables import VectorTable, read_vectors
+from goldbench.retrieval.dense import Dense
+from goldbench.retrieval.stopwatch import Stopwatch
+from goldbench.retrieval.system_settings import Vectors
+from goldbench.retrieval.vector_files import FileEncoder
 
 ROWS = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
 IDS = ["a", "b", "c"]

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import MissingExtra, RetrieverFailed
-from goldbench.pipeline.retrieval import vectors
-from goldbench.pipeline.retrieval.analyzer_names import IndexKind
-from goldbench.pipeline.retrieval.system_settings import Vectors
-from goldbench.pipeline.retrieval.vectors import VectorIndex
+from goldbench.errors import MissingExtra, RetrieverFailed
+from goldbench.retrieval import vectors
+from goldbench.retrieval.analyzer_names import IndexKind
+from goldbench.retrieval.system_settings import Vectors
+from goldbench.retrieval.vectors import VectorIndex
 
 
 @pytest.fixture(params=["faiss", "numpy"])

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.review.queue import QueueSettings
-from goldbench.pipeline.review.server import Place, bound, opened, server_of
-from goldbench.schemas.review_event import Event
-from tests.conftest import ROOT
+from goldbench.records.review_event import Event
+from goldbench.review.queue import QueueSettings
+from goldbench.review.server import Place, bound, opened, server_of
+from tests.conftest import IMPORT_PATH
 from tests.review.review_set import write_set
 
 BROWSER = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -55,8 +55,8 @@ class Site:
 
 
 def events_of(folder: Path) -> list[Event]:
-    from goldbench.pipeline.review.ledger import open_ledger
-    from goldbench.pipeline.review.reviewable_set import load_reviewable
+    from goldbench.review.ledger import open_ledger
+    from goldbench.review.reviewable_set import load_reviewable
 
     with open_ledger(folder / "review.sqlite", data_sha=load_reviewable(folder).data_sha) as ledger:
         return ledger.events()
@@ -141,7 +141,7 @@ def start_process(folder: Path, *options: str, port: int = 0) -> Process:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "300"},
+        env={**os.environ, "PYTHONPATH": IMPORT_PATH, "COLUMNS": "300"},
         stdin=subprocess.DEVNULL,
     )
     assert process.stdout is not None

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from goldbench.prompts.rubric import DEFAULT
-from goldbench.schemas.review_event import Event
+from goldbench.records.review_event import Event
 
 DATA = "d" * 64
 _numbers = itertools.count()

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
-from goldbench.pipeline.goldset.publication import publish, staging
-from goldbench.pipeline.review.ledger import Ledger, open_ledger
-from goldbench.pipeline.review.meanings import SetMeanings
-from goldbench.pipeline.review.queue import Item, Queue, QueueSettings
-from goldbench.pipeline.review.reviewable_set import ReviewableSet, load_reviewable
+from goldbench.formats.jsonl import RecordFile
+from goldbench.goldset.dataset import GoldContents, Passage, write_gold
+from goldbench.goldset.publication import publish, staging
 from goldbench.prompts.rubric import DEFAULT
-from goldbench.schemas.corpus import Chunk, Document, Evidence, Span
-from goldbench.schemas.judgment import Judgment, Origin, Pooled
-from goldbench.schemas.manifest import Manifest
-from goldbench.schemas.query import Query, QueryKind, QueryStyle
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import Event, EventKind, Lane
+from goldbench.records.corpus import Chunk, Document, Evidence, Span
+from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.manifest import Manifest
+from goldbench.records.query import Query, QueryKind, QueryStyle
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import Event, EventKind, Lane
+from goldbench.review.ledger import Ledger, open_ledger
+from goldbench.review.meanings import SetMeanings
+from goldbench.review.queue import Item, Queue, QueueSettings
+from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 
 Grades = dict[tuple[str, str], int]
 

@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.judgment import Judgment, Origin, Pooled
-from goldbench.schemas.relevance import Relevance
+from goldbench.records.corpus import Chunk, Span
+from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.relevance import Relevance
 
 JUDGE, SYSTEM = "secret-model/grade.v1", "secret-system"
 RATIONALE = "a rationale nobody may see"

@@ -18,10 +18,10 @@ from typing import Any
 
 from PIL import Image
 
-from goldbench.pipeline.build.inputs import cut
-from goldbench.pipeline.config import load_config
-from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.schemas.corpus import Chunk
+from goldbench.config import load_config
+from goldbench.formats.documents.sources import find_files
+from goldbench.generate.inputs import cut
+from goldbench.records.corpus import Chunk
 from tests.conftest import ROOT
 from tests.review.conftest import BROWSER, Process, start_process
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, OutputError
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.goldset.dataset import read_dataset
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.goldset.integrity import validate
-from goldbench.pipeline.review.apply import apply_review
-from goldbench.pipeline.review.people import load_reviewed
+from goldbench.errors import InputError, OutputError
+from goldbench.formats.jsonl import RecordFile
+from goldbench.goldset.dataset import read_dataset
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
 from goldbench.prompts.rubric import DEFAULT
-from goldbench.schemas.query import DroppedQuery, Query, Turn
-from goldbench.schemas.relevance import RELEVANT, Relevance
-from goldbench.schemas.review_event import BadQuery, Event, EventKind
+from goldbench.records.query import DroppedQuery, Query, Turn
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.records.review_event import BadQuery, Event, EventKind
+from goldbench.review.apply import apply_review
+from goldbench.review.people import load_reviewed
 from tests.conftest import Goldbench
 from tests.review.conftest import events_of
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, queue_of

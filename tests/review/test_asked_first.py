@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.schemas.review_event import EventKind
+from goldbench.records.review_event import EventKind
 from tests.conftest import ROOT, Goldbench
 from tests.review.made_set import event, judgments, ledger_of, make_set, queue_of
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.review.desk import Desk, NotYours
-from goldbench.pipeline.review.leases import LEASE_S
-from goldbench.pipeline.review.ledger import open_ledger
-from goldbench.pipeline.review.overview import Unknown
-from goldbench.pipeline.review.responses import Answers
-from goldbench.pipeline.review.reviewable_set import load_reviewable
-from goldbench.pipeline.review.server import draw
-from goldbench.pipeline.review.state import fold
-from goldbench.pipeline.review.team import Team, team_of
+from goldbench.errors import UsageError
+from goldbench.review.desk import Desk, NotYours
+from goldbench.review.leases import LEASE_S
+from goldbench.review.ledger import open_ledger
+from goldbench.review.overview import Unknown
+from goldbench.review.responses import Answers
+from goldbench.review.reviewable_set import load_reviewable
+from goldbench.review.server import draw
+from goldbench.review.state import fold
+from goldbench.review.team import Team, team_of
 from tests.review.conftest import Site, only
 from tests.review.review_set import write_set
 from tests.review.test_http import client_of, judgment

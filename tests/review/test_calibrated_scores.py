@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goldbench.pipeline.cli.score import _check_calibrated
-from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.measures.statistics.ppi import estimate
-from goldbench.pipeline.review.corrected_scores import Reading, calibrate
-from goldbench.pipeline.score.runs import Gold, load_gold, named_runs, score_run
-from goldbench.schemas.calibrated import Calibration
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import Event, EventKind, Lane
+from goldbench.cli.score import _check_calibrated
+from goldbench.errors import InputError, UsageError
+from goldbench.measures.names import parse_measures
+from goldbench.measures.statistics.ppi import estimate
+from goldbench.records.calibrated import Calibration
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import Event, EventKind, Lane
+from goldbench.review.corrected_scores import Reading, calibrate
+from goldbench.score.runs import Gold, load_gold, named_runs, score_run
 from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
 

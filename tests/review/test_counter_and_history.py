@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.review.queue import Item
-from goldbench.pipeline.review.state import fold
-from goldbench.pipeline.review.tally import Tally
-from goldbench.pipeline.review.team import Team
-from goldbench.schemas.review_event import Lane
+from goldbench.records.review_event import Lane
+from goldbench.review.queue import Item
+from goldbench.review.state import fold
+from goldbench.review.tally import Tally
+from goldbench.review.team import Team
 from tests.review.conftest import Person, Site, only
 from tests.review.events import event, judge
 from tests.review.test_http import client_of, judgment

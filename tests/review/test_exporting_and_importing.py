@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, OutputError, UsageError
-from goldbench.pipeline.review.exports import DOWNLOADS, Format, download, export
-from goldbench.pipeline.review.imports import import_file
-from goldbench.pipeline.review.ledger import Ledger
-from goldbench.pipeline.review.people import load_reviewed
-from goldbench.pipeline.review.reviewable_set import ReviewableSet
-from goldbench.pipeline.review.state import State, fold
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import BadQuery, EventKind, Lane
+from goldbench.errors import InputError, OutputError, UsageError
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import BadQuery, EventKind, Lane
+from goldbench.review.exports import DOWNLOADS, Format, download, export
+from goldbench.review.imports import import_file
+from goldbench.review.ledger import Ledger
+from goldbench.review.people import load_reviewed
+from goldbench.review.reviewable_set import ReviewableSet
+from goldbench.review.state import State, fold
 from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
 

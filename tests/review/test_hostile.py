@@ -13,18 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.annotations.judgment_table import safe, unsafe
-from goldbench.pipeline.review.desk import AT_ONCE, Desk
-from goldbench.pipeline.review.exports import Format, export
-from goldbench.pipeline.review.imports import import_file
-from goldbench.pipeline.review.leases import LEASE_S
-from goldbench.pipeline.review.ledger import open_ledger
-from goldbench.pipeline.review.payload import marks
-from goldbench.pipeline.review.people import load_reviewed
-from goldbench.pipeline.review.queue import Item
-from goldbench.pipeline.review.state import fold
+from goldbench.formats.annotations.judgment_table import safe, unsafe
 from goldbench.prompts.rubric import DEFAULT
-from goldbench.schemas.review_event import EventKind, Lane
+from goldbench.records.review_event import EventKind, Lane
+from goldbench.review.desk import AT_ONCE, Desk
+from goldbench.review.exports import Format, export
+from goldbench.review.imports import import_file
+from goldbench.review.leases import LEASE_S
+from goldbench.review.ledger import open_ledger
+from goldbench.review.payload import marks
+from goldbench.review.people import load_reviewed
+from goldbench.review.queue import Item
+from goldbench.review.state import fold
 from tests.review.conftest import Site, only
 from tests.review.events import DATA
 from tests.review.made_set import event as made_event
@@ -189,7 +189,7 @@ def test_every_beginning_of_a_formula_is_made_harmless(cell: str) -> None:
 
 
 def test_a_conflict_in_a_file_of_events_is_told_with_its_line(tmp_path: Path) -> None:
-    from goldbench.pipeline.errors import InputError
+    from goldbench.errors import InputError
 
     made = make_set(tmp_path / "gold", queries=4, pool=5)
     material, ledger = ledger_of(made.folder)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.review.security import Rates
-from goldbench.pipeline.review.state import fold
 from goldbench.prompts.rubric import Rubric
+from goldbench.review.security import Rates
+from goldbench.review.state import fold
 from tests.review.conftest import Site, only
 from tests.review.review_set import JUDGE, RATIONALE, SYSTEM, write_set
 

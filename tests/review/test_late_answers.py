@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.review.state import fold
+from goldbench.review.state import fold
 from tests.review.conftest import Person, Site, only
 from tests.review.late_answers import Late
 from tests.review.test_http import client_of

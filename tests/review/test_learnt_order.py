@@ -8,13 +8,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from goldbench.pipeline.review.desk import Desk
-from goldbench.pipeline.review.learnt_order import LearntOrder, basis_of
-from goldbench.pipeline.review.ledger import Ledger, open_ledger
-from goldbench.pipeline.review.queue import Queue, QueueSettings
-from goldbench.schemas.judgment import Judgment, Pooled
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import Lane
+from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import Lane
+from goldbench.review.desk import Desk
+from goldbench.review.learnt_order import LearntOrder, basis_of
+from goldbench.review.ledger import Ledger, open_ledger
+from goldbench.review.queue import Queue, QueueSettings
 from tests.review.events import DATA, event
 
 POOL = [Pooled(query_id=f"q{q}", chunk_id=f"c{q}-{c}") for q in range(30) for c in range(10)]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.review.desk import KEPT, Desk, Handed, NotYours
-from goldbench.pipeline.review.leases import LEASE_S
-from goldbench.pipeline.review.ledger import Ledger, open_ledger
-from goldbench.pipeline.review.queue import Item
-from goldbench.pipeline.review.state import State, fold
-from goldbench.schemas.review_event import Lane
+from goldbench.records.review_event import Lane
+from goldbench.review.desk import KEPT, Desk, Handed, NotYours
+from goldbench.review.leases import LEASE_S
+from goldbench.review.ledger import Ledger, open_ledger
+from goldbench.review.queue import Item
+from goldbench.review.state import State, fold
 from tests.review.events import DATA, event
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.review.ledger import Ledger, LedgerConflict, open_ledger
+from goldbench.errors import InputError, UsageError
+from goldbench.review.ledger import Ledger, LedgerConflict, open_ledger
 from tests.review.events import DATA, event, judge
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.review.desk import Desk
-from goldbench.pipeline.review.ledger import open_ledger
-from goldbench.pipeline.review.queue import QueueSettings
-from goldbench.pipeline.review.reviewable_set import load_reviewable
-from goldbench.pipeline.review.server import draw
-from goldbench.pipeline.review.state import fold
-from goldbench.schemas.review_event import EventKind
+from goldbench.records.review_event import EventKind
+from goldbench.review.desk import Desk
+from goldbench.review.ledger import open_ledger
+from goldbench.review.queue import QueueSettings
+from goldbench.review.reviewable_set import load_reviewable
+from goldbench.review.server import draw
+from goldbench.review.state import fold
 from tests.review.conftest import start_process
 from tests.review.postgres import postgres
 from tests.review.review_set import write_set

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.review.ledger import LedgerFailed, LedgerGone, open_ledger
-from goldbench.pipeline.review.queue import QueueSettings
-from goldbench.pipeline.review.server import opened
+from goldbench.review.ledger import LedgerFailed, LedgerGone, open_ledger
+from goldbench.review.queue import QueueSettings
+from goldbench.review.server import opened
 from tests.review.conftest import Site
 from tests.review.events import DATA, judge
 from tests.review.postgres import postgres

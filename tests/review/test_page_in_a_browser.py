@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.review.state import fold
+from goldbench.review.state import fold
 from tests.review.conftest import Person, Site, only
 from tests.review.review_set import JUDGE, RATIONALE, SCRIPT, SYSTEM, judge_grades
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.report.passage_html import passage_html, passage_words
+from goldbench.report.passage_html import passage_html, passage_words
 from tests.benchmarks.collections import collections_folder
 from tests.conftest import ROOT
 from tests.review.conftest import Person, Site, only
@@ -251,7 +251,7 @@ def test_pieces_without_a_mark_stay_as_they_are(browser: Any) -> None:
     page = browser.new_page()
     try:
         page.set_content(f"<div id='box' class='passage'>{passage_html('[' * 50 + 'wheel', anchors=True)}</div>")
-        page.add_script_tag(path=ROOT / "pipeline" / "report" / "templates" / "passage.js")
+        page.add_script_tag(path=ROOT / "pipeline" / "goldbench" / "report" / "templates" / "passage.js")
         changed = """marks => {
             const box = document.getElementById('box'), seen = new MutationObserver(() => {});
             seen.observe(box, {childList: true, subtree: true});

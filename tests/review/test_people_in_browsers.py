@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.review.state import fold
+from goldbench.review.state import fold
 from tests.review.conftest import Person, Process, Site, events_of, only, start_process
 from tests.review.review_set import write_set
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.review.likely_errors import Checked, error_size, suspects
-from goldbench.pipeline.review.queue import Item, Queue, QueueSettings
-from goldbench.schemas.judgment import Canary, Judgment, Origin, Pooled
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import Lane
+from goldbench.records.judgment import Canary, Judgment, Origin, Pooled
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import Lane
+from goldbench.review.likely_errors import Checked, error_size, suspects
+from goldbench.review.queue import Item, Queue, QueueSettings
 
 
 def _pool(queries: int, passages: int) -> list[Pooled]:

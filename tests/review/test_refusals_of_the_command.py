@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from goldbench.pipeline.cli import app
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.review.ledger import open_ledger
-from goldbench.pipeline.review.queue import QueueSettings
-from goldbench.pipeline.review.reviewable_set import load_reviewable
-from goldbench.pipeline.review.server import opened
+from goldbench.cli import app
+from goldbench.errors import InputError
+from goldbench.review.ledger import open_ledger
+from goldbench.review.queue import QueueSettings
+from goldbench.review.reviewable_set import load_reviewable
+from goldbench.review.server import opened
 from tests.conftest import Goldbench
 from tests.review.review_set import write_set
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.measures.statistics.shares import wilson
-from goldbench.pipeline.review.findings import report
-from goldbench.pipeline.review.people import load_reviewed
-from goldbench.schemas.relevance import RELEVANT, Relevance
-from goldbench.schemas.review_event import EventKind, Lane
-from goldbench.schemas.review_report import ReviewReport
+from goldbench.errors import InputError
+from goldbench.measures.statistics.shares import wilson
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.records.review_event import EventKind, Lane
+from goldbench.records.review_report import ReviewReport
+from goldbench.review.findings import report
+from goldbench.review.people import load_reviewed
 from tests.conftest import Goldbench
 from tests.review.made_set import Made, event, judgments, ledger_of, make_set, only, queue_of
 

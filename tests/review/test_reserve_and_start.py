@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.goldset.folder import LONGEST_RUBRIC, GoldFolder
-from goldbench.pipeline.review.server import bound
-from goldbench.pipeline.review.team import Team, team_of
+from goldbench.errors import InputError, UsageError
+from goldbench.goldset.folder import LONGEST_RUBRIC, GoldFolder
 from goldbench.prompts.rubric import DEFAULT, Rubric
+from goldbench.review.server import bound
+from goldbench.review.team import Team, team_of
 from tests.conftest import Goldbench
 from tests.review.conftest import Person, Site, events_of, only, start_process
 from tests.review.review_set import write_set
@@ -77,7 +77,7 @@ def test_a_page_drops_what_others_took_over_from_its_reserve(site: Sites, person
 
 
 def test_a_taken_port_moves_on_only_if_asked() -> None:
-    from goldbench.pipeline.errors import OutputError
+    from goldbench.errors import OutputError
 
     with bound("127.0.0.1", 0) as first:
         port = first.getsockname()[1]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.review.ledger import open_ledger
-from goldbench.pipeline.review.reviewable_set import load_reviewable
-from goldbench.pipeline.review.settled_decisions import settled_decisions
-from goldbench.schemas.review_event import EventKind
+from goldbench.errors import InputError
+from goldbench.records.review_event import EventKind
+from goldbench.review.ledger import open_ledger
+from goldbench.review.reviewable_set import load_reviewable
+from goldbench.review.settled_decisions import settled_decisions
 from tests.conftest import Goldbench
 from tests.review.made_set import event, make_set
 

@@ -18,13 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from goldbench.pipeline.measures import evaluate
-from goldbench.pipeline.measures.statistics.ppi import estimate
-from goldbench.pipeline.review.queue import Queue, QueueSettings
-from goldbench.pipeline.stages.judge import escalates, of_one_mind
-from goldbench.schemas.judgment import Judgment, Pooled
-from goldbench.schemas.relevance import RELEVANT, Relevance, settled
-from goldbench.schemas.review_event import Lane
+from goldbench.measures import evaluate
+from goldbench.measures.statistics.ppi import estimate
+from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.relevance import RELEVANT, Relevance, settled
+from goldbench.records.review_event import Lane
+from goldbench.review.queue import Queue, QueueSettings
+from goldbench.stages.judge import escalates, of_one_mind
 
 Floats = npt.NDArray[np.float64]
 Grades = dict[str, dict[str, int]]

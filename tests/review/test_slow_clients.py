@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.review import connections
-from goldbench.pipeline.review.ledger import LedgerFailed, open_ledger
-from goldbench.pipeline.review.security import Rates
+from goldbench.review import connections
+from goldbench.review.ledger import LedgerFailed, open_ledger
+from goldbench.review.security import Rates
 from tests.conftest import posix
 from tests.review.conftest import Process, Site, start_process
 from tests.review.events import DATA, judge

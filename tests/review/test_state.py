@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.review.state import fold
-from goldbench.schemas.review_event import Event
+from goldbench.records.review_event import Event
+from goldbench.review.state import fold
 from tests.review.events import event, judge
 
 ACTS = st.lists(

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.review.evidence_places import EvidencePlaces
-from goldbench.pipeline.review.ledger import Ledger, open_ledger
-from goldbench.pipeline.review.meanings import PassageMeaning, QueryMeaning, SetMeanings
-from goldbench.pipeline.review.reviewable_set import Place, ReviewableSet
-from goldbench.pipeline.review.state import fold
-from goldbench.pipeline.review.translation import Translation
-from goldbench.pipeline.text.asked_query import AskedQuery
+from goldbench.formats.jsonl import RecordFile
 from goldbench.prompts.rubric import DEFAULT
-from goldbench.schemas.corpus import Document, Span
-from goldbench.schemas.review_event import Event
+from goldbench.records.corpus import Document, Span
+from goldbench.records.review_event import Event
+from goldbench.review.evidence_places import EvidencePlaces
+from goldbench.review.ledger import Ledger, open_ledger
+from goldbench.review.meanings import PassageMeaning, QueryMeaning, SetMeanings
+from goldbench.review.reviewable_set import Place, ReviewableSet
+from goldbench.review.state import fold
+from goldbench.review.translation import Translation
+from goldbench.text.asked_query import AskedQuery
 
 Docs = dict[str, list[str]]
 _numbers = itertools.count()

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import goldbench
-from goldbench.pipeline.card import make_card, write_card
-from goldbench.pipeline.review.apply import apply_review
-from goldbench.pipeline.score.card_beside import CONTENT, JUDGMENTS, SOURCES, finding_of
-from goldbench.pipeline.score.page_data import trust_in
-from goldbench.pipeline.score.runs import Gold, load_gold
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import EventKind
-from goldbench.schemas.set_card import Card, Figure, State
+from goldbench.card import make_card, write_card
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import EventKind
+from goldbench.records.set_card import Card, Figure, State
+from goldbench.review.apply import apply_review
+from goldbench.score.card_beside import CONTENT, JUDGMENTS, SOURCES, finding_of
+from goldbench.score.page_data import trust_in
+from goldbench.score.runs import Gold, load_gold
 from tests.cli.sample_set import write_sample
 from tests.conftest import Goldbench
 from tests.review.made_set import event, ledger_of, make_set

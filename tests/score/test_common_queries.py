@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.goldset.folder import GoldFolder
+from goldbench.goldset.folder import GoldFolder
 from tests.conftest import Goldbench
 from tests.grade.graded_sets import write_set
 

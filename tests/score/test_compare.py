@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.holm import holm
-from goldbench.schemas.published import schema_text
-from goldbench.schemas.scorecard import Scorecard, Verdict
+from goldbench.measures.statistics.holm import holm
+from goldbench.records.published import schema_text
+from goldbench.records.scorecard import Scorecard, Verdict
 from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.measures.statistics.regression import Drop
-from goldbench.pipeline.score.demands import parse_bound, parse_drop
+from goldbench.errors import UsageError
+from goldbench.measures.statistics.regression import Drop
+from goldbench.score.demands import parse_bound, parse_drop
 
 
 @pytest.mark.parametrize(

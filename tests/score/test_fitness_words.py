@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.goldset.file_names import QUERIES, TEMPORARY
-from goldbench.pipeline.measures.result import Counts, Result
-from goldbench.pipeline.measures.statistics.fitness import Basis, Ranking, fitness
-from goldbench.pipeline.report.verdict_text import verdict_lines, verdict_markdown
-from goldbench.pipeline.score.fitness_words import Case, verdict_in_words
-from goldbench.pipeline.score.runs import Gold, load_gold
-from goldbench.pipeline.score.set_makers import Makers, makers_of
-from goldbench.pipeline.score.systems_verdict import columns_of, deciding, verdict_on
-from goldbench.schemas.set_verdict import SetVerdict
+from goldbench.goldset.file_names import QUERIES, TEMPORARY
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.fitness import Basis, Ranking, fitness
+from goldbench.records.set_verdict import SetVerdict
+from goldbench.report.verdict_text import verdict_lines, verdict_markdown
+from goldbench.score.fitness_words import Case, verdict_in_words
+from goldbench.score.runs import Gold, load_gold
+from goldbench.score.set_makers import Makers, makers_of
+from goldbench.score.systems_verdict import columns_of, deciding, verdict_on
 from tests.report.hostile import ENDINGS, IMAGE, SYSTEMS
 
 PEOPLE = Makers(Basis("human", "people"), place="gold", per_query=24.0)

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from goldbench.schemas.scorecard import Baseline
+from goldbench.records.scorecard import Baseline
 from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
 from tests.workbench.workbench_set import write_workbench_set

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lxml import html
 
-from goldbench.schemas.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment, Pooled
 from tests.conftest import Goldbench
 
 GOLD = {"queries": {"q1": "Where is it?"}, "corpus": {"d1": "Here.", "d2": "There.", "d3": "Nowhere."}}

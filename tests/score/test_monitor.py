@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.runs.history import read_history
+from goldbench.formats.runs.history import read_history
 from tests.conftest import Goldbench
 from tests.score.deciding_files import write_gold, write_run
 

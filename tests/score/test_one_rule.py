@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.measures.statistics.fitness import Basis, Level, Reason, fitness
+from goldbench.measures.statistics.fitness import Basis, Level, Reason, fitness
 from tests.cli.sample_set import write_sample
 from tests.conftest import Goldbench
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import goldbench as gb
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.score.runs import named_runs
-from goldbench.pipeline.workbench.system_runs import run_paths
+from goldbench.goldset.folder import GoldFolder
+from goldbench.score.runs import named_runs
+from goldbench.workbench.system_runs import run_paths
 from tests.conftest import Goldbench
 
 QRELS = {"q1": {"a": 1}}

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.build.test_build import corpus
-from tests.conftest import ROOT, Goldbench, posix
+from tests.conftest import IMPORT_PATH, Goldbench, posix
+from tests.generate.test_build import corpus
 
 QRELS = "q1 0 a 1\nq1 0 b 2\nq2 0 c 1\nq3 0 d 1\n"
 RUN = "q1 Q0 b 1 3.0 t\nq1 Q0 a 2 2.0 t\nq2 Q0 x 1 1.0 t\nq2 Q0 c 2 1.0 t\nq9 Q0 a 1 1.0 t\n"
@@ -90,7 +90,7 @@ def test_a_run_comes_from_standard_input(files: Path, packed: bool) -> None:
         "--format",
         "csv",
     ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH}
     done = subprocess.run(command, cwd=files, input=content, capture_output=True, env=environment, check=True)
     assert done.stdout.decode().splitlines()[1].startswith("A,0.5,3,")
 

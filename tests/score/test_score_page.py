@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from goldbench.pipeline.report.scorecard_text import leaderboard_rows
-from goldbench.schemas.scorecard import Scorecard
+from goldbench.records.scorecard import Scorecard
+from goldbench.report.scorecard_text import leaderboard_rows
 from tests.conftest import Goldbench
 from tests.report.hostile import IMAGE, SCRIPT
 from tests.score.deciding_files import write_gold, write_run

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet, InputError, UsageError
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.score.page_data import CUTOFFS, FAMILIES, details_of
-from goldbench.pipeline.score.queries_behind import first_relevant_measure
-from goldbench.pipeline.score.runs import load_gold, load_run
-from goldbench.pipeline.score.scorecards import card_of
-from goldbench.pipeline.score.several_runs import score_all
-from goldbench.schemas.scorecard import Method
+from goldbench.measures.names import parse_measures
+from goldbench.records.scorecard import Method
+from goldbench.score.page_data import CUTOFFS, FAMILIES, details_of
+from goldbench.score.queries_behind import first_relevant_measure
+from goldbench.score.runs import load_gold, load_run
+from goldbench.score.scorecards import card_of
+from goldbench.score.several_runs import score_all
 from tests.conftest import Goldbench
 
 SET: dict[str, Any] = {

@@ -12,15 +12,15 @@ import pytest
 
 from goldbench import GoldSet
 from goldbench import evaluate as evaluated
-from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.goldset.dataset import write_gold
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.measures import evaluate
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.measures.statistics.noise_loss import noise_loss
-from goldbench.pipeline.measures.statistics.separation import separation
-from goldbench.pipeline.score.runs import load_gold, load_run, score_run
-from goldbench.schemas.query import Query, QueryKind
+from goldbench.errors import InputError, UsageError
+from goldbench.goldset.dataset import write_gold
+from goldbench.goldset.folder import GoldFolder
+from goldbench.measures import evaluate
+from goldbench.measures.names import parse_measures
+from goldbench.measures.statistics.noise_loss import noise_loss
+from goldbench.measures.statistics.separation import separation
+from goldbench.records.query import Query, QueryKind
+from goldbench.score.runs import load_gold, load_run, score_run
 from tests.conftest import Goldbench
 from tests.goldset.test_gold import gold_set
 

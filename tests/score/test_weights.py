@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from goldbench import GoldSet
-from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.goldset.dataset import read_dataset, write_gold
-from goldbench.pipeline.measures.names import parse_measure
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, effective_number, weighted_intervals
-from goldbench.pipeline.score.runs import load_gold, load_run, score_run, weighted
+from goldbench.errors import InputError, UsageError
+from goldbench.goldset.dataset import read_dataset, write_gold
+from goldbench.measures.names import parse_measure
+from goldbench.measures.statistics.intervals import bootstrap_intervals, effective_number, weighted_intervals
+from goldbench.score.runs import load_gold, load_run, score_run, weighted
 from tests.conftest import Goldbench
 from tests.goldset.test_gold import gold_set
 

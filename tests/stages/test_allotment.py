@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.allotment import Group, allot, exact_numbers, linked
-from goldbench.pipeline.text.draws import number_of
+from goldbench.stages.allotment import Group, allot, exact_numbers, linked
+from goldbench.text.draws import number_of
 
 SHARES = [Fraction(3, 10), Fraction(7, 10)]
 

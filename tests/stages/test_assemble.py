@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.stages.assemble import label
-from goldbench.schemas.corpus import Chunk, Evidence, Span
-from goldbench.schemas.query import Query
+from goldbench.formats.jsonl import RecordFile
+from goldbench.records.corpus import Chunk, Evidence, Span
+from goldbench.records.query import Query
+from goldbench.stages.assemble import label
 
 TEXT = "0123456789" * 10
 

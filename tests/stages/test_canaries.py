@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.canaries import CHECKS, TRAPS, findings, how_many, plant, tally
-from goldbench.pipeline.text.words import content_terms, index_terms
-from goldbench.schemas.corpus import Chunk, Evidence, Span
-from goldbench.schemas.judgment import Canary, Judgment
-from goldbench.schemas.query import Query
-from goldbench.schemas.relevance import Relevance
+from goldbench.records.corpus import Chunk, Evidence, Span
+from goldbench.records.judgment import Canary, Judgment
+from goldbench.records.query import Query
+from goldbench.records.relevance import Relevance
+from goldbench.stages.canaries import CHECKS, TRAPS, findings, how_many, plant, tally
+from goldbench.text.words import content_terms, index_terms
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa")
 CHUNKS = [

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.ports import Brief
-from goldbench.pipeline.stages.check import CheckContext, Finding, accepted, check_candidate
-from goldbench.pipeline.stages.check.overlap import copied_run, holds_answer, overlap
-from goldbench.pipeline.stages.check.single_checks import CHECKS, query_id
-from goldbench.pipeline.text.boundaries import sentence_spans
-from goldbench.schemas.corpus import Chunk, Evidence, Span, TitlePart
-from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
+from goldbench.ports import Brief
+from goldbench.records.corpus import Chunk, Evidence, Span, TitlePart
+from goldbench.records.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
+from goldbench.stages.check import CheckContext, Finding, accepted, check_candidate
+from goldbench.stages.check.overlap import copied_run, holds_answer, overlap
+from goldbench.stages.check.single_checks import CHECKS, query_id
+from goldbench.text.boundaries import sentence_spans
 
 ENGLISH = (
     "The R2 vacuum robot charges in four hours at its dock. Its lithium battery holds enough energy for ninety "

@@ -13,10 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.stages.chunk import chunk_documents
-from goldbench.pipeline.text.words import words
-from goldbench.schemas.corpus import Chunk, Document
+from goldbench.errors import UsageError
+from goldbench.records.corpus import Chunk, Document
+from goldbench.stages.chunk import chunk_documents
+from goldbench.text.words import words
 
 
 def document(text: str, **fields: object) -> Document:

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from goldbench.pipeline.stages.generate import Companions, Group
-from goldbench.schemas.corpus import Chunk, Span
+from goldbench.records.corpus import Chunk, Span
+from goldbench.stages.generate import Companions, Group
 from tests.stages.test_select import Held
 
 COMMON = ("the", "device", "must", "be", "checked", "before", "work", "begins", "and", "after", "each", "long", "stop")

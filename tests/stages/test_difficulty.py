@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.difficulty import difficulty_of, level_of, worst_rank
-from goldbench.schemas.query import Level
+from goldbench.records.query import Level
+from goldbench.stages.difficulty import difficulty_of, level_of, worst_rank
 
 RANKS = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.none() | st.integers(1, 100), min_size=1)
 

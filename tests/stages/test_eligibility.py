@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.stages.chunk import chunk_documents
-from goldbench.pipeline.stages.select import READY, Limits
-from goldbench.pipeline.stages.select.eligibility import RULES, fault, passage
-from goldbench.schemas.corpus import Document
+from goldbench.records.corpus import Document
+from goldbench.stages.chunk import chunk_documents
+from goldbench.stages.select import READY, Limits
+from goldbench.stages.select.eligibility import RULES, fault, passage
 
 PROSE = (
     "The pump stops when the water in the tank falls below the lower mark, because running dry would ruin its seal. "

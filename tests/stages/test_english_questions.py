@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.ports import Likelihood
-from goldbench.pipeline.stages.generate.english_questions import is_statement, questions
-from goldbench.pipeline.stages.generate.tiny_model import LEAST, is_likely
+from goldbench.ports import Likelihood
+from goldbench.stages.generate.english_questions import is_statement, questions
+from goldbench.stages.generate.tiny_model import LEAST, is_likely
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.stages.judge import quoted
-from goldbench.pipeline.text.injection import tells_how_to_judge
+from goldbench.stages.judge import quoted
+from goldbench.text.injection import tells_how_to_judge
 
 PASSAGE = "The pump is greased every four weeks. Ask the engineer for the key."
 

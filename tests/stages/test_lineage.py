@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.formats.documents.identity import document_id
-from goldbench.pipeline.stages.chunk import chunk_documents
-from goldbench.pipeline.stages.lineage import Passage, passages_of, successors
-from goldbench.pipeline.text.similarity import wording_digest
-from goldbench.schemas.corpus import Chunk, Document
+from goldbench.formats.documents.identity import document_id
+from goldbench.records.corpus import Chunk, Document
+from goldbench.stages.chunk import chunk_documents
+from goldbench.stages.lineage import Passage, passages_of, successors
+from goldbench.text.similarity import wording_digest
 from tests.conftest import ROOT
 from tests.document_edits import edited
 

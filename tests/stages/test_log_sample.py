@@ -7,7 +7,7 @@ from math import fsum
 
 import pytest
 
-from goldbench.pipeline.stages.log_sample import SHARES, Band, bands_of, draw_sample
+from goldbench.stages.log_sample import SHARES, Band, bands_of, draw_sample
 
 THIRDS = {
     f"{band} {number}": asked

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.stages.generate.moments import moment_of, names_moment
-from goldbench.schemas.corpus import Chunk, Span
+from goldbench.records.corpus import Chunk, Span
+from goldbench.stages.generate.moments import moment_of, names_moment
 
 
 def chunk(text: str, title: str = "", *headings: str) -> Chunk:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.select.near_duplicates import (
+from goldbench.records.corpus import Chunk
+from goldbench.stages.select.near_duplicates import (
     NEIGHBOURS,
     ROUNDS,
     Clusters,
@@ -19,8 +20,7 @@ from goldbench.pipeline.stages.select.near_duplicates import (
     write_sketch,
     write_sketches,
 )
-from goldbench.pipeline.text.similarity import CHARACTERS, WORDS, jaccard, shingles
-from goldbench.schemas.corpus import Chunk
+from goldbench.text.similarity import CHARACTERS, WORDS, jaccard, shingles
 
 
 def clusters(texts: Sequence[str], reads: list[int] | None = None) -> set[frozenset[int]]:

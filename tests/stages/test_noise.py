@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.noise import MOST, Noise, noisy_forms, noisy_text
-from goldbench.pipeline.text.draws import Draws
-from goldbench.pipeline.text.keyboards import neighbours
-from goldbench.schemas.corpus import Evidence
-from goldbench.schemas.query import Query, QueryKind, Turn
+from goldbench.records.corpus import Evidence
+from goldbench.records.query import Query, QueryKind, Turn
+from goldbench.stages.noise import MOST, Noise, noisy_forms, noisy_text
+from goldbench.text.draws import Draws
+from goldbench.text.keyboards import neighbours
 
 QUERIES = {
     "en": "How does the circulation pump start when the old tank is not full?",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.stages.select import select
-from goldbench.pipeline.stages.select.page_kinds import page_fault
-from goldbench.schemas.corpus import Chunk, Span
+from goldbench.records.corpus import Chunk, Span
+from goldbench.stages.select import select
+from goldbench.stages.select.page_kinds import page_fault
 
 PROSE = (
     "The pump runs until the tank is full, which takes about twenty minutes with the standard hose. When the float "

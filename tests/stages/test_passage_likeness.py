@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from goldbench.pipeline.stages.select import passage_likeness
-from goldbench.pipeline.stages.select.near_duplicates import are_alike
-from goldbench.pipeline.stages.select.passage_likeness import PassageLikeness
+from goldbench.stages.select import passage_likeness
+from goldbench.stages.select.near_duplicates import are_alike
+from goldbench.stages.select.passage_likeness import PassageLikeness
 
 CHINESE = "水泵在星期二维修工程师检查阀门并清洗过滤器然后记录压力与温度最后通知值班人员"
 

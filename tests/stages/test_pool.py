@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.pool import SHARED_BY, Reach, pool_query, reach
-from goldbench.schemas.judgment import Origin, Pooled
+from goldbench.records.judgment import Origin, Pooled
+from goldbench.stages.pool import SHARED_BY, Reach, pool_query, reach
 
 IDS = st.sampled_from([f"c{number}" for number in range(12)])
 RANKING = st.lists(IDS, unique=True, max_size=8)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.project import Cuts, Projection, holding, judged_passage, project
-from goldbench.schemas.corpus import Chunk, Evidence, Span
-from goldbench.schemas.query import JudgedPassage, Query, TextRelevance
-from goldbench.schemas.relevance import RELEVANT, Relevance
+from goldbench.records.corpus import Chunk, Evidence, Span
+from goldbench.records.query import JudgedPassage, Query, TextRelevance
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.stages.project import Cuts, Projection, holding, judged_passage, project
 
 TEXT = "".join(f"word{number:03d} " for number in range(125))  # 1,000 characters
 

@@ -10,10 +10,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from goldbench.pipeline.ports import Brief
-from goldbench.pipeline.stages.check import CheckContext, check_candidate
-from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
+from goldbench.ports import Brief
+from goldbench.records.corpus import Chunk, Span
+from goldbench.records.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
+from goldbench.stages.check import CheckContext, check_candidate
 
 REPLIES = [
     json.loads(line)

@@ -6,11 +6,11 @@ import time
 
 import pytest
 
-from goldbench.pipeline.stages.assemble import add_derived
-from goldbench.pipeline.stages.same_answers import same_answers
-from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.query import Query, QueryKind
-from goldbench.schemas.relevance import Relevance
+from goldbench.records.corpus import Chunk, Span
+from goldbench.records.query import Query, QueryKind
+from goldbench.records.relevance import Relevance
+from goldbench.stages.assemble import add_derived
+from goldbench.stages.same_answers import same_answers
 
 TEXTS = {
     "source": "Harvard Stadium is located in Allston. It was built in 1903.",

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.stages.chunk import chunk_documents
-from goldbench.pipeline.stages.select import Limits, Selection, select
-from goldbench.schemas.corpus import Chunk, Document, Span
+from goldbench.records.corpus import Chunk, Document, Span
+from goldbench.stages.chunk import chunk_documents
+from goldbench.stages.select import Limits, Selection, select
 
 ANY = Limits(min_words=1, min_characters=1, min_letters=0.0, sentence_words=1)
 

@@ -12,11 +12,11 @@ from scipy.sparse import csr_matrix, diags
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from goldbench.pipeline.stages.check import CheckContext, Finding, SetChecks
-from goldbench.pipeline.stages.check.set_checks import word_set
-from goldbench.pipeline.text.words import terms
-from goldbench.schemas.corpus import Chunk, Span, TitlePart
-from goldbench.schemas.query import Candidate, Constraints
+from goldbench.records.corpus import Chunk, Span, TitlePart
+from goldbench.records.query import Candidate, Constraints
+from goldbench.stages.check import CheckContext, Finding, SetChecks
+from goldbench.stages.check.set_checks import word_set
+from goldbench.text.words import terms
 
 TEXT = "alpha beta gamma delta epsilon zeta eta theta"
 

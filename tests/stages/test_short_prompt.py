@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.pipeline.ports import Brief
-from goldbench.pipeline.stages.generate import notes_of
-from goldbench.pipeline.stages.generate.short_prompt import answering_sentence, askable, sentences_of
-from goldbench.schemas.corpus import Chunk, Span
-from goldbench.schemas.query import Assignment, Constraints, QueryKind, QueryStyle
-from goldbench.schemas.replies import NumberedQuery
+from goldbench.ports import Brief
+from goldbench.records.corpus import Chunk, Span
+from goldbench.records.query import Assignment, Constraints, QueryKind, QueryStyle
+from goldbench.records.replies import NumberedQuery
+from goldbench.stages.generate import notes_of
+from goldbench.stages.generate.short_prompt import answering_sentence, askable, sentences_of
 
 
 def brief(text: str, title: str, language: str) -> Brief:

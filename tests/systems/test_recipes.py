@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.api.gold_set import GoldSet
-from tests.conftest import ROOT, python_of
+from goldbench.api.gold_set import GoldSet
+from tests.conftest import IMPORT_PATH, ROOT, python_of
 from tests.model_server.fixture import start_server
 from tests.retrieval.search_engine import Engine, running
 from tests.review.postgres import postgres
@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def work(place: Path, *command: str, python: Path = Path(sys.executable), **environment: str) -> str:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment, "COLUMNS": "120"}
+    env = {**os.environ, "PYTHONPATH": IMPORT_PATH, **environment, "COLUMNS": "120"}
     done = subprocess.run(
         [python, *command], cwd=place, env=env, capture_output=True, text=True, timeout=100, check=False
     )

@@ -11,18 +11,12 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.config import Engine, load_config
-from goldbench.pipeline.errors import ConfigError, RetrieverFailed
-from goldbench.pipeline.retrieval import stopwatch, tokens
-from goldbench.pipeline.retrieval.analyzer_names import Analyzer
-from goldbench.pipeline.retrieval.system_settings import (
-    KINDS,
-    BM25Settings,
-    MMRSettings,
-    RRFSettings,
-    SearchServerSettings,
-)
-from goldbench.pipeline.systems import open_systems, references, resolve
+from goldbench.config import Engine, load_config
+from goldbench.errors import ConfigError, RetrieverFailed
+from goldbench.retrieval import stopwatch, tokens
+from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.retrieval.system_settings import KINDS, BM25Settings, MMRSettings, RRFSettings, SearchServerSettings
+from goldbench.systems import open_systems, references, resolve
 from tests.model_server.fixture import ServerHandle
 
 CORPUS = {"a": "the pump hums", "b": "the valve leaks", "c": "a tank of water"}
@@ -313,7 +307,7 @@ def test_an_error_of_a_library_while_a_system_is_built_fails_this_system_alone(m
     def broken(*_: object, **__: object) -> None:
         raise ValueError("secret")
 
-    monkeypatch.setattr("goldbench.pipeline.retrieval.ngrams.Ngrams.__init__", broken)
+    monkeypatch.setattr("goldbench.retrieval.ngrams.Ngrams.__init__", broken)
     with open_systems(["ngrams", "bm25"]) as systems:
         with pytest.raises(RetrieverFailed, match=r"^system ngrams: raised ValueError \(.*\) while it was built$"):
             systems.retriever("ngrams")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.text.alignment import locate
+from goldbench.text.alignment import locate
 
 
 @st.composite

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 import regex
 
-from goldbench.pipeline.text.boundaries import separators
+from goldbench.text.boundaries import separators
 
 LANGCHAIN_DEFAULT = ["\n\n", "\n", " ", ""]
 

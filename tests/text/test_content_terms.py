@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.text.words import content_terms, count_words, index_terms, stop_words, term_weight, terms
+from goldbench.text.words import content_terms, count_words, index_terms, stop_words, term_weight, terms
 
 
 def test_function_words_are_left_out_and_the_others_stemmed():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.text.cuts import passages
+from goldbench.text.cuts import passages
 
 MANUAL = Path("data/example/documents/manual")
 NOTHING_FOUND = "cuts.PathFinder = type(str(), (), dict(find_spec=staticmethod(lambda name: None)))\n"
@@ -16,7 +16,7 @@ NOTHING_FOUND = "cuts.PathFinder = type(str(), (), dict(find_spec=staticmethod(l
 def test_the_splitter_alone_cuts_as_the_whole_package_does(is_found: bool) -> None:
     text = "\n\n".join(path.read_text() for path in sorted(MANUAL.glob("*.md")))
     script = (
-        "import sys; from goldbench.pipeline.text import cuts\n"
+        "import sys; from goldbench.text import cuts\n"
         + ("" if is_found else NOTHING_FOUND)
         + "cuts.prepare_alone(); print('langchain_core.callbacks' in sys.modules)\n"
         "print(cuts.passages(sys.stdin.read(), size=300, overlap=30))"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.text.deixis import deixis
+from goldbench.text.deixis import deixis
 
 POINTING = {
     "en": [

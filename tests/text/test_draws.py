@@ -9,12 +9,12 @@ from collections import Counter
 
 import pytest
 
-from goldbench.pipeline.text.draws import Draws, key_of
+from goldbench.text.draws import Draws, key_of
 
 
 def test_a_draw_is_the_same_in_another_process() -> None:
     code = """if True:
-        from goldbench.pipeline.text.draws import Draws
+        from goldbench.text.draws import Draws
         print(Draws(1, "é").race("x", {"a": 1.0, "b": 2.0, "c": 3.0}, 2))"""
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert other == str(Draws(1, "é").race("x", {"a": 1.0, "b": 2.0, "c": 3.0}, 2))

@@ -8,7 +8,7 @@ import regex
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.text.evidence import Stretch, find_quote
+from goldbench.text.evidence import Stretch, find_quote
 
 TEXT = (
     "He said “the robot’s battery — 5 h — lasts”. Then\nit  was **charged** again for two hours. Party art. "

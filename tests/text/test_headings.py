@@ -2,7 +2,7 @@
 
 import pytest
 
-from goldbench.pipeline.text.headings import MAX_TITLE, headings, path_at
+from goldbench.text.headings import MAX_TITLE, headings, path_at
 
 
 def titles(text: str) -> list[tuple[str, ...]]:

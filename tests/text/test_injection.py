@@ -7,7 +7,7 @@ import random
 import pytest
 import regex
 
-from goldbench.pipeline.text import injection, table
+from goldbench.text import injection, table
 
 PATTERNS = [one for name in ("disregard", "verdict", "markers") for one in table("injection")[name]]
 BESIDE = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.text.language import detect_language, same_language, same_script, script_fits
+from goldbench.text.language import detect_language, same_language, same_script, script_fits
 
 SENTENCES = {
     "en": "How long does the vacuum robot need to charge?",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from py3langid import langid
 
-from goldbench.pipeline.text import language_tables
+from goldbench.text import language_tables
 
 TABLES = ("nb_ptc", "nb_pc", "nb_classes", "tk_nextmove", "tk_row", "tk_output", "_rowbase", "_alias_pairs")
 TEXTS = ("How long does it take?", "Wie lange dauert es?", "Сколько это длится?", "", "12 34", "ä" * 400)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldbench.pipeline.text.matched_words import matched_forms, shares_words
+from goldbench.text.matched_words import matched_forms, shares_words
 
 
 def test_forms_of_a_word_are_found_by_its_stem() -> None:

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from goldbench.pipeline.text.personal_data import RULES, Names, personal_data
+from goldbench.text.personal_data import RULES, Names, personal_data
 
 FOUND = {
     "mail": [

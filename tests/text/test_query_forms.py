@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from goldbench.pipeline.text.query_forms import kind_of, style_of
 from goldbench.prompts.loader import load
-from goldbench.schemas.query import QueryKind, QueryStyle
+from goldbench.records.query import QueryKind, QueryStyle
+from goldbench.text.query_forms import kind_of, style_of
 
 EXAMPLES = [
     (example.language, style, json.loads(reply)["query"])

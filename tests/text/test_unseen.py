@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.text.unseen import without_unseen
+from goldbench.text.unseen import without_unseen
 
 
 @pytest.mark.parametrize(

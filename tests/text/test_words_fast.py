@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.text import scripts, words
+from goldbench.text import scripts, words
 
 PLAIN = st.characters(max_codepoint=0x2100, exclude_categories=["Cs"])
 MIXED = st.text(st.one_of(PLAIN, st.sampled_from("我สัह\u0301'’.-_/ \n")), max_size=40)

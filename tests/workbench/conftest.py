@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.review.server import Place, bound
-from goldbench.pipeline.review.team import Team
-from goldbench.pipeline.workbench.workbench_server import Wanted, Workbench, opened
-from goldbench.schemas.review_event import Event
+from goldbench.measures.names import parse_measures
+from goldbench.records.review_event import Event
+from goldbench.review.server import Place, bound
+from goldbench.review.team import Team
+from goldbench.workbench.workbench_server import Wanted, Workbench, opened
 from tests.review.conftest import LIMIT_MS, browser, events_of
 from tests.review.test_http import Client
 from tests.workbench.workbench_set import write_workbench_set

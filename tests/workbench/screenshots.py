@@ -8,8 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.workbench.workbench_server import Wanted
+from goldbench.measures.names import parse_measures
+from goldbench.workbench.workbench_server import Wanted
 from tests.benchmarks.card_speed import GOLDBENCH
 from tests.benchmarks.rows import process
 from tests.conftest import ROOT

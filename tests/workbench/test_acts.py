@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.formats.packed_files import Source
-from goldbench.pipeline.formats.runs.trec import read_qrels, write_run
-from goldbench.pipeline.goldset.folder import GoldFolder
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.review.apply import apply_review
-from goldbench.pipeline.review.queue import QueueSettings
-from goldbench.pipeline.review.server import opened as review_opened
-from goldbench.pipeline.review.settled_decisions import settled_decisions
-from goldbench.pipeline.review.state import fold
-from goldbench.pipeline.review.team import team_of
-from goldbench.pipeline.score.runs import load_gold, load_run, score_run
-from goldbench.pipeline.workbench.set_table import SetTable
-from goldbench.pipeline.workbench.workbench_server import Wanted, Workbench, opened
+from goldbench.formats.packed_files import Source
+from goldbench.formats.runs.trec import read_qrels, write_run
+from goldbench.goldset.folder import GoldFolder
+from goldbench.measures.names import parse_measures
+from goldbench.review.apply import apply_review
+from goldbench.review.queue import QueueSettings
+from goldbench.review.server import opened as review_opened
+from goldbench.review.settled_decisions import settled_decisions
+from goldbench.review.state import fold
+from goldbench.review.team import team_of
+from goldbench.score.runs import load_gold, load_run, score_run
+from goldbench.workbench.set_table import SetTable
+from goldbench.workbench.workbench_server import Wanted, Workbench, opened
 from tests.review.test_http import Client
 from tests.workbench import workbench_set
 from tests.workbench.conftest import Site, serving, wanted
@@ -174,7 +174,7 @@ def test_a_judgment_of_a_passage_outside_the_pool_reaches_the_set(site: Site) ->
 
 
 def test_a_judgment_here_counts_in_no_figure_of_agreement(site: Site) -> None:
-    from goldbench.pipeline.review.completion import sampled
+    from goldbench.review.completion import sampled
 
     judged(site.client(), "de1", 0)
     state = fold(site.events())

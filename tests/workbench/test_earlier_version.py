@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.review.apply import apply_review
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.pipeline.workbench.earlier_version import LabelChange, earlier_version
-from goldbench.pipeline.workbench.exported_page import exported
-from goldbench.pipeline.workbench.workbench_server import decided, load_table, reviewable
+from goldbench.errors import InputError
+from goldbench.review.apply import apply_review
+from goldbench.score.runs import load_gold
+from goldbench.workbench.earlier_version import LabelChange, earlier_version
+from goldbench.workbench.exported_page import exported
+from goldbench.workbench.workbench_server import decided, load_table, reviewable
 from tests.workbench.conftest import Site, Visitor, serving, wanted
 from tests.workbench.test_acts import act, judged
 from tests.workbench.workbench_set import GERMAN, GERMAN_TEXT

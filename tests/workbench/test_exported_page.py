@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.review.state import State
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.pipeline.workbench import exported_page
-from goldbench.pipeline.workbench.exported_page import exported
-from goldbench.pipeline.workbench.workbench_server import load_table, reviewable
+from goldbench.review.state import State
+from goldbench.score.runs import load_gold
+from goldbench.workbench import exported_page
+from goldbench.workbench.exported_page import exported
+from goldbench.workbench.workbench_server import load_table, reviewable
 from tests.conftest import Goldbench
 from tests.workbench.conftest import Visitor, wanted
 from tests.workbench.workbench_set import ARABIC, write_workbench_set

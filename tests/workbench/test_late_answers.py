@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.formats.runs.trec import write_run
+from goldbench.formats.runs.trec import write_run
 from tests.review.late_answers import Late
 from tests.workbench.conftest import Site, Visitor, serving
 from tests.workbench.workbench_set import write_workbench_set

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.runs.trec import write_run
-from goldbench.pipeline.report.named_queries import PORT
-from goldbench.pipeline.review.apply import apply_review
-from goldbench.pipeline.review.state import fold
+from goldbench.formats.runs.trec import write_run
+from goldbench.report.named_queries import PORT
+from goldbench.review.apply import apply_review
+from goldbench.review.state import fold
 from tests.conftest import Goldbench
 from tests.workbench.conftest import Site, Visitor, serving
 from tests.workbench.test_acts import act, judged
@@ -101,7 +101,7 @@ def test_an_open_page_follows_its_set_and_keeps_what_is_being_written(site: Site
 
 @pytest.mark.slow
 def test_a_line_of_a_megabyte_is_shown_in_parts(tmp_path: Path, visitor: Visitors) -> None:
-    from goldbench.pipeline.goldset.folder import GoldFolder
+    from goldbench.goldset.folder import GoldFolder
 
     gold = write_workbench_set(tmp_path / "set")
     long = "Ventil " * 150_000

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.review.reviewable_set import Place
-from goldbench.pipeline.review.state import State
-from goldbench.pipeline.score.runs import load_gold
-from goldbench.pipeline.text.matched_words import matched_words
-from goldbench.pipeline.workbench.query_detail import QueryDetail, evidence_spans, in_utf16
-from goldbench.pipeline.workbench.set_table import SetTable
-from goldbench.pipeline.workbench.workbench_server import load_table, reviewable
-from goldbench.schemas.corpus import Evidence, Span
+from goldbench.records.corpus import Evidence, Span
+from goldbench.review.reviewable_set import Place
+from goldbench.review.state import State
+from goldbench.score.runs import load_gold
+from goldbench.text.matched_words import matched_words
+from goldbench.workbench.query_detail import QueryDetail, evidence_spans, in_utf16
+from goldbench.workbench.set_table import SetTable
+from goldbench.workbench.workbench_server import load_table, reviewable
 from tests.workbench.conftest import wanted
 from tests.workbench.workbench_set import JUDGE, QUERIES, REASON, write_workbench_set
 
@@ -156,7 +156,7 @@ def test_a_near_duplicate_above_is_named(tmp_path: Path) -> None:
     folder = write_workbench_set(tmp_path / "set", runs=False)
     copy = " ".join(f"Wort{number}" for number in range(60))
     _replace_texts(folder, {"de1": f"{copy} Ende.", "de3": f"{copy} Schluss."})
-    from goldbench.pipeline.formats.runs.trec import write_run
+    from goldbench.formats.runs.trec import write_run
 
     (folder / "runs").mkdir()
     run = {"q-de": {"de3": 9.0, "zh1": 8.0, "zh2": 7.0, "de1": 1.0}}

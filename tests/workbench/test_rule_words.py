@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.build.attempts import ANSWERED, MOMENT, SELF_CONTAINED
-from goldbench.pipeline.build.drawn_queries import LIMIT
-from goldbench.pipeline.build.level_shares import DIFFICULTY
-from goldbench.pipeline.goldset.projection import NOT_PROJECTED
-from goldbench.pipeline.grade.outcome import JUDGE_CHECK, UNJUDGED
-from goldbench.pipeline.review.decisions import BAD, REJECTED, UNANSWERED
-from goldbench.pipeline.stages.check import ENOUGH
-from goldbench.pipeline.workbench.rule_words import RULES, rule_in_words
+from goldbench.generate.attempts import ANSWERED, MOMENT, SELF_CONTAINED
+from goldbench.generate.drawn_queries import LIMIT
+from goldbench.generate.level_shares import DIFFICULTY
+from goldbench.goldset.projection import NOT_PROJECTED
+from goldbench.grade.outcome import JUDGE_CHECK, UNJUDGED
+from goldbench.review.decisions import BAD, REJECTED, UNANSWERED
+from goldbench.stages.check import ENOUGH
+from goldbench.workbench.rule_words import RULES, rule_in_words
 from tests.conftest import ROOT
 
 NAMED = {DIFFICULTY, ANSWERED, MOMENT, SELF_CONTAINED, NOT_PROJECTED, JUDGE_CHECK, UNJUDGED, ENOUGH}
@@ -24,7 +24,10 @@ NAMED |= {BAD, REJECTED, UNANSWERED, "skipped"}
 def spelled() -> set[str]:
     """The rules that stand as text in a call of Finding or Rejection."""
     found = set()
-    for path in [*(ROOT / "pipeline" / "stages").rglob("*.py"), *(ROOT / "pipeline" / "build").glob("*.py")]:
+    for path in [
+        *(ROOT / "pipeline" / "goldbench" / "stages").rglob("*.py"),
+        *(ROOT / "pipeline" / "goldbench" / "generate").glob("*.py"),
+    ]:
         if path.name == "diagnosis.py":  # its findings are of the configuration
             continue
         found |= set(_rules(path))

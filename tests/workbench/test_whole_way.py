@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import IMPORT_PATH, ROOT, Goldbench
 from tests.workbench.conftest import Visitor
 
 DOCUMENTS = ROOT / "data" / "example" / "documents"
@@ -31,7 +31,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., str]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": IMPORT_PATH},
             stdin=subprocess.DEVNULL,
             cwd=tmp_path,
         )
@@ -123,7 +123,7 @@ def test_a_query_is_opened_by_its_id_and_a_wrong_id_is_told(
         [sys.executable, "-m", "goldbench", "open", str(gold), "--query", "q-as"],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
         stdin=subprocess.DEVNULL,
         check=False,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Route
 
-from goldbench.pipeline.review.state import fold
+from goldbench.review.state import fold
 from tests.workbench.conftest import Site, Visitor, serving, wanted
 from tests.workbench.workbench_set import ARABIC, QUERIES, write_workbench_set
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from goldbench.pipeline.formats.jsonl import RecordFile
-from goldbench.pipeline.formats.runs.trec import write_run
-from goldbench.pipeline.goldset.dataset import GoldContents, Passage, write_gold
-from goldbench.pipeline.goldset.publication import publish, staging
-from goldbench.schemas.corpus import Chunk, Document, Span
-from goldbench.schemas.judgment import Judgment, Origin, Pooled
-from goldbench.schemas.manifest import Manifest
-from goldbench.schemas.query import Candidate, DroppedQuery, Query, QueryKind, Rejection
-from goldbench.schemas.relevance import Relevance
+from goldbench.formats.jsonl import RecordFile
+from goldbench.formats.runs.trec import write_run
+from goldbench.goldset.dataset import GoldContents, Passage, write_gold
+from goldbench.goldset.publication import publish, staging
+from goldbench.records.corpus import Chunk, Document, Span
+from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.manifest import Manifest
+from goldbench.records.query import Candidate, DroppedQuery, Query, QueryKind, Rejection
+from goldbench.records.relevance import Relevance
 
 SCRIPT = "<script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
 ARABIC = "كم يبلغ ضغط الماء في الصمام MV-20؟"

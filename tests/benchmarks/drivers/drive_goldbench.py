@@ -11,12 +11,12 @@ from pathlib import Path
 
 import openai.resources.chat  # noqa: F401  the client loads its parts when first used: these are imports too
 
-import goldbench.pipeline.llm.model_path  # noqa: F401  as above
-import goldbench.pipeline.llm.store  # noqa: F401  as above
-from goldbench.pipeline.build import flow
-from goldbench.pipeline.build.writers import ModelWriter
-from goldbench.pipeline.config import load_config
-from goldbench.pipeline.formats.documents.sources import find_files
+import goldbench.llm.model_path  # noqa: F401  as above
+import goldbench.llm.store  # noqa: F401  as above
+from goldbench.config import load_config
+from goldbench.formats.documents.sources import find_files
+from goldbench.generate import flow
+from goldbench.generate.writers import ModelWriter
 from tests.benchmarks.build_speed import Clock
 
 

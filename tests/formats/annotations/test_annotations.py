@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.annotations import argilla, judgment_table, label_studio, settled_qrels
-from goldbench.pipeline.formats.annotations.exchange import Exchange, Given, objects
-from goldbench.pipeline.text.asked_query import SEVERAL, AskedQuery
+from goldbench.errors import InputError
+from goldbench.formats.annotations import argilla, judgment_table, label_studio, settled_qrels
+from goldbench.formats.annotations.exchange import Exchange, Given, objects
 from goldbench.prompts.rubric import Rubric
-from goldbench.schemas.query import Turn
-from goldbench.schemas.relevance import Relevance
-from goldbench.schemas.review_event import Lane, Review
+from goldbench.records.query import Turn
+from goldbench.records.relevance import Relevance
+from goldbench.records.review_event import Lane, Review
+from goldbench.text.asked_query import SEVERAL, AskedQuery
 
 HOSTILE = [
     "=1+1",

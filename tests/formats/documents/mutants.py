@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goldbench.pipeline.formats.documents.sources import KINDS
+from goldbench.formats.documents.sources import KINDS
 from tests.conftest import ROOT
 
 MOST = 32 * 2**10

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goldbench.pipeline.formats.documents.fields import ReadOptions
-from goldbench.pipeline.formats.documents.reader import read_documents
-from goldbench.pipeline.formats.documents.sources import SourceFile, find_files
-from goldbench.pipeline.formats.documents.task_exchange import Budget
-from goldbench.pipeline.formats.documents.worker import answers
-from goldbench.pipeline.formats.documents.worker_pool import Workers
-from goldbench.schemas.corpus import Document
+from goldbench.formats.documents.fields import ReadOptions
+from goldbench.formats.documents.reader import read_documents
+from goldbench.formats.documents.sources import SourceFile, find_files
+from goldbench.formats.documents.task_exchange import Budget
+from goldbench.formats.documents.worker import answers
+from goldbench.formats.documents.worker_pool import Workers
+from goldbench.records.corpus import Document
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,19 @@ from typing import Any
 
 import pytest
 
-from goldbench.pipeline.cluster.installed_versions import deciding_versions
-from goldbench.pipeline.cluster.losses import Lost
-from goldbench.pipeline.cluster.remote_object import Holder
-from goldbench.pipeline.errors import GoldbenchError, UnreadableDocument
-from goldbench.pipeline.formats.documents import distant_process, node_worker
-from goldbench.pipeline.formats.documents.distant_process import NodeWorkers
-from goldbench.pipeline.formats.documents.fields import ReadOptions
-from goldbench.pipeline.formats.documents.reader import read_documents
-from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.task_exchange import Budget
-from goldbench.pipeline.formats.documents.worker_pool import Workers
-from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
-from goldbench.schemas.corpus import Document
+from goldbench.cluster.installed_versions import deciding_versions
+from goldbench.cluster.losses import Lost
+from goldbench.cluster.remote_object import Holder
+from goldbench.errors import GoldbenchError, UnreadableDocument
+from goldbench.formats.documents import distant_process, node_worker
+from goldbench.formats.documents.distant_process import NodeWorkers
+from goldbench.formats.documents.fields import ReadOptions
+from goldbench.formats.documents.reader import read_documents
+from goldbench.formats.documents.sources import find_files
+from goldbench.formats.documents.task_exchange import Budget
+from goldbench.formats.documents.worker_pool import Workers
+from goldbench.formats.documents.worker_process import WorkerProcess
+from goldbench.records.corpus import Document
 from tests.formats.documents.reading import read
 from tests.formats.documents.test_worker_pool import put_notes
 

@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from goldbench.pipeline.errors import UnreadableDocument
-from goldbench.pipeline.formats.documents.html_text import html_to_text
-from goldbench.pipeline.formats.documents.identity import document_id, row_id, slug
-from goldbench.pipeline.formats.documents.site_lines import LeftOut
-from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.task_exchange import Budget
-from goldbench.pipeline.formats.documents.titles import markdown_title
-from goldbench.schemas.record import Id
+from goldbench.errors import UnreadableDocument
+from goldbench.formats.documents.html_text import html_to_text
+from goldbench.formats.documents.identity import document_id, row_id, slug
+from goldbench.formats.documents.site_lines import LeftOut
+from goldbench.formats.documents.sources import find_files
+from goldbench.formats.documents.task_exchange import Budget
+from goldbench.formats.documents.titles import markdown_title
+from goldbench.records.record import Id
 from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read
 
@@ -209,7 +209,7 @@ def test_what_may_not_be_read_is_a_failure(open_folder: Path) -> None:
     put(open_folder / "closed/b.txt", "text").parent.chmod(0)
     script = (
         "import os, sys; from tests.formats.documents.reading import answer_of\n"
-        "from goldbench.pipeline.formats.documents.sources import find_files\n"
+        "from goldbench.formats.documents.sources import find_files\n"
         "os.geteuid() or os.setuid(65534)\n"  # root may read everything
         "found = find_files(sys.argv[1:])\n"
         "print(*(answer_of(file.path)['problem'] for file in found.files), *found.failures, sep=chr(10))"
@@ -403,7 +403,7 @@ def _peak_memory(tmp_path: Path, rows: int) -> int:
         file.writelines(f'{{"text": "row {number} {"words of some length " * 20}"}}\n' for number in range(rows))
     script = (
         "import sys\n"
-        "from goldbench.pipeline.formats.documents.sources import find_files\n"
+        "from goldbench.formats.documents.sources import find_files\n"
         "from tests.peak_memory import peak_megabytes\n"
         "files = find_files(sys.argv[1:]).files\n"
         "from tests.formats.documents.reading import documents_of\n"

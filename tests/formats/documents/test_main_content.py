@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from goldbench.pipeline.formats.documents.html_text import html_to_text
+from goldbench.formats.documents.html_text import html_to_text
 
 WORDS = "The pump runs until the tank is full, and it stops by itself when nobody has switched it off before that. " * 2
 

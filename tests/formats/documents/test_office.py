@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.documents.archives import check_archive
-from goldbench.pipeline.formats.documents.office import is_in_paper_order
-from goldbench.pipeline.formats.faults import Fault
+from goldbench.formats.documents.archives import check_archive
+from goldbench.formats.documents.office import is_in_paper_order
+from goldbench.formats.faults import Fault
 from tests.formats.documents.reading import answer_of, read
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the parsers' own, which the worker sends nowhere
@@ -267,7 +267,7 @@ def test_nothing_is_printed_by_the_parsers(collections: Path, tmp_path: Path) ->
 
 def test_a_document_reaches_no_network(tmp_path: Path) -> None:
     script = (
-        "import sys; from goldbench.pipeline.formats.documents.worker import _refuse; sys.addaudithook(_refuse)\n"
+        "import sys; from goldbench.formats.documents.worker import _refuse; sys.addaudithook(_refuse)\n"
         "import socket; socket.create_connection(('127.0.0.1', 9))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("lxml", reason="the extra documents")
 
-from goldbench.pipeline.formats.documents.html_text import html_to_text
-from goldbench.pipeline.formats.documents.page_tree import Element
+from goldbench.formats.documents.html_text import html_to_text
+from goldbench.formats.documents.page_tree import Element
 
 WORDS = "The pump runs until the tank is full, and it stops by itself when nobody has switched it off. "
 

@@ -14,8 +14,8 @@ pytest.importorskip("lxml", reason="the extra documents")
 from bs4 import BeautifulSoup, Tag
 from bs4.element import PreformattedString
 
-from goldbench.pipeline.formats.documents.html_text import html_to_text
-from goldbench.pipeline.formats.documents.page_tree import Element, Remark, page_tree
+from goldbench.formats.documents.html_text import html_to_text
+from goldbench.formats.documents.page_tree import Element, Remark, page_tree
 
 NAMES = [
     "html",

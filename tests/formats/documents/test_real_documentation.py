@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.documents.fields import ReadOptions
-from goldbench.pipeline.formats.documents.page_furniture import is_bar
-from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.stages.chunk import chunk_documents
-from goldbench.pipeline.stages.select import Selection, select
-from goldbench.schemas.corpus import Chunk, Document
+from goldbench.formats.documents.fields import ReadOptions
+from goldbench.formats.documents.page_furniture import is_bar
+from goldbench.formats.documents.sources import find_files
+from goldbench.records.corpus import Chunk, Document
+from goldbench.stages.chunk import chunk_documents
+from goldbench.stages.select import Selection, select
 from tests.formats.documents.reading import documents_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(570)]

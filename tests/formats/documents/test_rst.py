@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.documents.html_text import html_to_text
-from goldbench.pipeline.formats.documents.rst_text import rst_to_text
-from goldbench.pipeline.stages.chunk import chunk_documents
+from goldbench.formats.documents.html_text import html_to_text
+from goldbench.formats.documents.rst_text import rst_to_text
+from goldbench.stages.chunk import chunk_documents
 from tests.formats.documents.reading import read
 
 

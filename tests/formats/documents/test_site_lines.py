@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.formats.documents.fields import ReadOptions
-from goldbench.pipeline.formats.documents.site_lines import LeftOut, normal_line, own_title, without_lines
-from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.schemas.corpus import Document
+from goldbench.formats.documents.fields import ReadOptions
+from goldbench.formats.documents.site_lines import LeftOut, normal_line, own_title, without_lines
+from goldbench.formats.documents.sources import find_files
+from goldbench.records.corpus import Document
 from tests.formats.documents.reading import documents_of
 
 FIRST = "<p>The pump number {n} runs until tank {n} is full.</p>"

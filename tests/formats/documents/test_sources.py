@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import InputError, UsageError
-from goldbench.pipeline.formats.documents.globs import Glob
-from goldbench.pipeline.formats.documents.sources import Found, find_files
+from goldbench.errors import InputError, UsageError
+from goldbench.formats.documents.globs import Glob
+from goldbench.formats.documents.sources import Found, find_files
 from tests.conftest import posix
 
 

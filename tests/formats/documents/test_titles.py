@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from goldbench.pipeline.formats.documents.titles import markdown_title
-from goldbench.pipeline.text.headings import headings
+from goldbench.formats.documents.titles import markdown_title
+from goldbench.text.headings import headings
 
 
 @pytest.mark.parametrize(

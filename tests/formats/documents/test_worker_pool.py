@@ -18,17 +18,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from goldbench.pipeline.errors import UnreadableDocument
-from goldbench.pipeline.formats.documents import task_exchange
-from goldbench.pipeline.formats.documents.chunker import Pieces, cut_documents, look_at_chunks
-from goldbench.pipeline.formats.documents.sources import find_files
-from goldbench.pipeline.formats.documents.task_exchange import Budget
-from goldbench.pipeline.formats.documents.worker_pool import Workers
-from goldbench.pipeline.formats.documents.worker_process import WorkerProcess
-from goldbench.pipeline.formats.jsonl import RecordFile, line_of
-from goldbench.pipeline.stages.chunk import chunk_documents
-from goldbench.pipeline.stages.select import Traits, select, traits_of, unseen
-from goldbench.schemas.corpus import Chunk, Document, Span
+from goldbench.errors import UnreadableDocument
+from goldbench.formats.documents import task_exchange
+from goldbench.formats.documents.chunker import Pieces, cut_documents, look_at_chunks
+from goldbench.formats.documents.sources import find_files
+from goldbench.formats.documents.task_exchange import Budget
+from goldbench.formats.documents.worker_pool import Workers
+from goldbench.formats.documents.worker_process import WorkerProcess
+from goldbench.formats.jsonl import RecordFile, line_of
+from goldbench.records.corpus import Chunk, Document, Span
+from goldbench.stages.chunk import chunk_documents
+from goldbench.stages.select import Traits, select, traits_of, unseen
 from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read
 from tests.formats.documents.test_office import pdf
@@ -51,7 +51,7 @@ def children() -> set[psutil.Process]:
 
 def is_reader(child: psutil.Process) -> bool:
     try:
-        return child.cmdline()[-1:] == ["goldbench.pipeline.formats.documents.worker"]
+        return child.cmdline()[-1:] == ["goldbench.formats.documents.worker"]
     except psutil.Error:  # it has ended
         return False
 
@@ -102,7 +102,7 @@ def test_a_parquet_file_of_one_long_string_many_times_is_skipped_and_takes_no_me
     script = (
         "import resource, sys; from tests.formats.documents.reading import read\n"
         "from tests.peak_memory import peak_megabytes\n"
-        "from goldbench.pipeline.formats.documents.worker_process import WorkerProcess\n"
+        "from goldbench.formats.documents.worker_process import WorkerProcess\n"
         "outcome = read(sys.argv[1]); print(outcome.texts, outcome.failures)\n"
         "print(peak_megabytes()); WorkerProcess.stop_resting()\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import InputError, OutputError
-from goldbench.pipeline.formats.runs.history import append_history, read_history
-from goldbench.schemas.scorecard import GoldReference, HistoryEntry, RunCounts, Score
+from goldbench.errors import InputError, OutputError
+from goldbench.formats.runs.history import append_history, read_history
+from goldbench.records.scorecard import GoldReference, HistoryEntry, RunCounts, Score
 from tests.conftest import ROOT
 
 
@@ -85,7 +85,7 @@ def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from goldbench.pipeline.formats.runs.history import append_history
+from goldbench.formats.runs.history import append_history
 from tests.formats.runs.test_history import entry
 print("ready", flush=True)
 for number in range(int(sys.argv[2])):

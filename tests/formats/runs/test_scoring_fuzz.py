@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.pipeline.errors import GoldbenchError
-from goldbench.pipeline.formats.runs import trec_frames
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.measures.ranks.columns import column_of
-from goldbench.pipeline.score import runs
+from goldbench.errors import GoldbenchError
+from goldbench.formats.runs import trec_frames
+from goldbench.measures.names import parse_measures
+from goldbench.measures.ranks.columns import column_of
+from goldbench.score import runs
 from tests.measures.cases import order, plain
 
 Run = dict[str, dict[str, float]]

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.errors import GoldbenchError, InputError
-from goldbench.pipeline.formats.runs import trec_frames
-from goldbench.pipeline.measures.names import parse_measures
-from goldbench.pipeline.measures.result import Result
-from goldbench.pipeline.score import runs
+from goldbench.errors import GoldbenchError, InputError
+from goldbench.formats.runs import trec_frames
+from goldbench.measures.names import parse_measures
+from goldbench.measures.result import Result
+from goldbench.score import runs
 from tests.conftest import posix
 
 QRELS = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1, "d": 0}}
@@ -60,7 +60,7 @@ def score(gold: Path, run: Path, **how) -> Result:
 
 
 def expected() -> Result:
-    from goldbench.pipeline.measures import evaluate
+    from goldbench.measures import evaluate
 
     return evaluate(QRELS, RUN, MEASURES)
 

@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 import pytest
 
-from goldbench.pipeline.errors import InputError
-from goldbench.pipeline.formats.packed_files import Source
-from goldbench.pipeline.formats.runs import trec_frames
+from goldbench.errors import InputError
+from goldbench.formats.packed_files import Source
+from goldbench.formats.runs import trec_frames
 
 
 def test_frames_that_nobody_reads_to_the_end_wait_for_nothing() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, Goldbench, needs, posix
+from tests.conftest import IMPORT_PATH, Goldbench, needs, posix
 
 MODEL = b"GGUF" + bytes(range(256)) * 12_000
 REPOSITORY, FILE = "Qwen/Qwen2.5-0.5B-Instruct-GGUF", "qwen2.5-0.5b-instruct-q4_k_m.gguf"
@@ -92,11 +92,11 @@ def hub() -> Iterator[Hub]:
 
 LISTED = f"""
 import dataclasses
-from goldbench.pipeline.llm import catalogue
+from goldbench.llm import catalogue
 models = {{one.name: one for one in catalogue.CATALOGUE}}
 models["qwen2.5-0.5b"] = dataclasses.replace(models["qwen2.5-0.5b"], sha256="{hashlib.sha256(MODEL).hexdigest()}")
 catalogue.CATALOGUE = tuple(models.values())
-from goldbench.pipeline.__main__ import main
+from goldbench.__main__ import main
 main()
 """
 
@@ -107,7 +107,7 @@ def goldbench(tmp_path: Path) -> Goldbench:
 
     def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", LISTED, *map(str, arguments)]
-        whole = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **environment}
+        whole = {**os.environ, "PYTHONPATH": IMPORT_PATH, "COLUMNS": "200", **environment}
         return subprocess.run(
             command, cwd=tmp_path, env=whole, capture_output=True, text=True, timeout=100, check=False
         )

@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.build.test_build import artifacts, corpus
-from tests.conftest import ROOT, posix
+from tests.conftest import IMPORT_PATH, ROOT, posix
+from tests.generate.test_build import artifacts, corpus
 from tests.llm.local.installed import needs_local_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), posix]  # a busy machine takes its time
@@ -32,7 +32,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     def build(*arguments: object) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "goldbench", "build", *map(str, arguments), "--model", "local"]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": IMPORT_PATH}
         with (tmp_path / "said.txt").open("w", encoding="utf-8") as said:
             started.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=said, text=True))
         return started[-1]

@@ -11,16 +11,16 @@ import psutil
 import pytest
 from pydantic import BaseModel, Field
 
-from goldbench.pipeline.build.writers import with_local_models
-from goldbench.pipeline.config import config_of
-from goldbench.pipeline.errors import CallFailed
-from goldbench.pipeline.llm.dialect import Repeat
-from goldbench.pipeline.llm.local import local_wire
-from goldbench.pipeline.llm.local.machine import Layout
-from goldbench.pipeline.llm.model_path import open_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from goldbench.pipeline.llm.store import AnswerStore
-from goldbench.pipeline.ports import ChatRequest
+from goldbench.config import config_of
+from goldbench.errors import CallFailed
+from goldbench.generate.writers import with_local_models
+from goldbench.llm.dialect import Repeat
+from goldbench.llm.local import local_wire
+from goldbench.llm.local.machine import Layout
+from goldbench.llm.model_path import open_model
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.llm.store import AnswerStore
+from goldbench.ports import ChatRequest
 from tests.llm.local.installed import needs_local_model
 
 

@@ -9,17 +9,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from goldbench.pipeline.build.writers import with_local_models
-from goldbench.pipeline.config import config_of
-from goldbench.pipeline.errors import UsageError
-from goldbench.pipeline.llm.catalogue import CATALOGUE, recommended
-from goldbench.pipeline.llm.local import local_wire, machine
-from goldbench.pipeline.llm.local.machine import ALL_LAYERS, Layout, Machine, layout
-from goldbench.pipeline.llm.local.model_child import start_child
-from goldbench.pipeline.llm.local.model_file import bundled_file, find_model
-from goldbench.pipeline.llm.model_path import open_model
-from goldbench.pipeline.llm.preflight import tell_slow
-from goldbench.pipeline.llm.server_settings import ModelSettings
+from goldbench.config import config_of
+from goldbench.errors import UsageError
+from goldbench.generate.writers import with_local_models
+from goldbench.llm.catalogue import CATALOGUE, recommended
+from goldbench.llm.local import local_wire, machine
+from goldbench.llm.local.machine import ALL_LAYERS, Layout, Machine, layout
+from goldbench.llm.local.model_child import start_child
+from goldbench.llm.local.model_file import bundled_file, find_model
+from goldbench.llm.model_path import open_model
+from goldbench.llm.preflight import tell_slow
+from goldbench.llm.server_settings import ModelSettings
 from tests.conftest import Goldbench
 from tests.llm.conftest import verdict_request
 from tests.llm.local.installed import needs_local_model

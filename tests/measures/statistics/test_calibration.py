@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from goldbench.pipeline.measures.statistics.calibration import Rated, effective_size, expected_gains, inverse_weights
+from goldbench.measures.statistics.calibration import Rated, effective_size, expected_gains, inverse_weights
 
 PAIRS = st.lists(
     st.builds(

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures.statistics.coverage import Words
-from goldbench.pipeline.measures.statistics.query_forms import distributions, form_of, length_band
-from goldbench.pipeline.measures.statistics.salient_terms import joined, salient_terms
-from goldbench.pipeline.measures.statistics.shares import divergence_by_chance, jensen_shannon
+from goldbench.measures.statistics.coverage import Words
+from goldbench.measures.statistics.query_forms import distributions, form_of, length_band
+from goldbench.measures.statistics.salient_terms import joined, salient_terms
+from goldbench.measures.statistics.shares import divergence_by_chance, jensen_shannon
 
 TERMS = st.lists(st.sampled_from("abcdefghij"), max_size=6)
 COUNTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 50), min_size=1)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.detectable import adjusted_difference, detectable_difference, queries_needed
-from goldbench.pipeline.measures.statistics.sign_flip_limit import critical_t, drawn_level
+from goldbench.measures.statistics.detectable import adjusted_difference, detectable_difference, queries_needed
+from goldbench.measures.statistics.sign_flip_limit import critical_t, drawn_level
 
 
 @pytest.mark.parametrize("queries", [8, 25, 147, 5000])

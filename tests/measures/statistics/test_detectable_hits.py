@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.detectable import detectable_difference
-from goldbench.pipeline.measures.statistics.detectable_hits import detectable_hits, hit_shares
-from goldbench.pipeline.measures.statistics.significance import Paired
-from goldbench.schemas.scorecard import Method
+from goldbench.measures.statistics.detectable import detectable_difference
+from goldbench.measures.statistics.detectable_hits import detectable_hits, hit_shares
+from goldbench.measures.statistics.significance import Paired
+from goldbench.records.scorecard import Method
 
 MANY = 100_000_000
 """Random signs as good as all signs, which is what the sign test takes."""

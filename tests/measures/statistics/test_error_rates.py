@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
-from goldbench.pipeline.measures.statistics.significance import Paired, sign_flip_p
+from goldbench.measures.statistics.intervals import bootstrap_intervals
+from goldbench.measures.statistics.significance import Paired, sign_flip_p
 
 SIMULATIONS, TOGETHER = 3000, 30
 """In 3,000 a share of .05 has a standard error of .004; all draws are seeded, so the outcome is always the same.

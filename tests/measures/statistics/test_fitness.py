@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from goldbench.pipeline.measures.statistics.detectable import detectable_difference, queries_needed
-from goldbench.pipeline.measures.statistics.fitness import (
+from goldbench.measures.statistics.detectable import detectable_difference, queries_needed
+from goldbench.measures.statistics.fitness import (
     FEWEST,
     WORTHWHILE,
     Basis,
@@ -20,8 +20,8 @@ from goldbench.pipeline.measures.statistics.fitness import (
     fitness,
     queries_more,
 )
-from goldbench.pipeline.measures.statistics.rank_chance import moments_of
-from goldbench.pipeline.measures.statistics.significance import power
+from goldbench.measures.statistics.rank_chance import moments_of
+from goldbench.measures.statistics.significance import power
 
 PEOPLE = Basis("human", "people")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from goldbench.pipeline.measures.statistics.guardrails import LIMITS, PROBES, guardrails, matched_difference
-from goldbench.schemas.guardrail import Guardrail, GuardrailVerdict
-from goldbench.schemas.judgment import Canary, Judgment
-from goldbench.schemas.relevance import Relevance
+from goldbench.measures.statistics.guardrails import LIMITS, PROBES, guardrails, matched_difference
+from goldbench.records.guardrail import Guardrail, GuardrailVerdict
+from goldbench.records.judgment import Canary, Judgment
+from goldbench.records.relevance import Relevance
 
 
 def _said(kind: Canary, grades: list[int]) -> list[Judgment]:

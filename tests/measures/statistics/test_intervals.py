@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics import resamples
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals, widened_tail
+from goldbench.measures.statistics import resamples
+from goldbench.measures.statistics.intervals import bootstrap_intervals, widened_tail
 from tests.measures.statistics.test_randomization import PAIR, made
 
 

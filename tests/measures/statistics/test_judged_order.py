@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goldbench.pipeline.measures.statistics.detectable import errors_apart
-from goldbench.pipeline.measures.statistics.fitness import missing_of
-from goldbench.pipeline.measures.statistics.joint_calibration import Joint, joint_estimate
-from goldbench.pipeline.measures.statistics.judged_order import ranking_of
-from goldbench.pipeline.measures.statistics.rank_chance import moments_of, order_chance
+from goldbench.measures.statistics.detectable import errors_apart
+from goldbench.measures.statistics.fitness import missing_of
+from goldbench.measures.statistics.joint_calibration import Joint, joint_estimate
+from goldbench.measures.statistics.judged_order import ranking_of
+from goldbench.measures.statistics.rank_chance import moments_of, order_chance
 
 
 def joint(inner: float, outer: float, gap: float = 0.05) -> Joint:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures.statistics.latency import latency, parts_of, percentile
+from goldbench.measures.statistics.latency import latency, parts_of, percentile
 
 SECONDS = st.lists(st.floats(0, 1e3), min_size=1, max_size=50)
 

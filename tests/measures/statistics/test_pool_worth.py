@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goldbench.pipeline.measures.statistics.pool_worth import JudgedPool, PoolWorth, pool_worth, relevance_rates
+from goldbench.measures.statistics.pool_worth import JudgedPool, PoolWorth, pool_worth, relevance_rates
 
 QUERIES, DOCS, SYSTEMS = 40, 12, 6
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.ppi import estimate
+from goldbench.measures.statistics.ppi import estimate
 
 VALUES = st.floats(0, 1, width=32)
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from goldbench.pipeline.measures.statistics.query_worth import query_worth
+from goldbench.measures.statistics.query_worth import query_worth
 
 Floats = npt.NDArray[np.float64]
 SYSTEMS = 8

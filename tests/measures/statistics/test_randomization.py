@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.pipeline.measures.statistics import resamples
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
-from goldbench.pipeline.measures.statistics.significance import sign_flip_p
+from goldbench.measures.statistics import resamples
+from goldbench.measures.statistics.intervals import bootstrap_intervals
+from goldbench.measures.statistics.significance import sign_flip_p
 
 PAIR = [(0, 1)]
 
@@ -101,8 +101,8 @@ def test_the_grid_fits_scores_of_any_size(scale: float) -> None:
 
 CODE = """
 import numpy as np
-from goldbench.pipeline.measures.statistics.intervals import bootstrap_intervals
-from goldbench.pipeline.measures.statistics.significance import sign_flip_p
+from goldbench.measures.statistics.intervals import bootstrap_intervals
+from goldbench.measures.statistics.significance import sign_flip_p
 scores = np.round(np.random.default_rng(1).beta(1.2, 0.9, (300, 3, 2)), 4)
 pairs = [(0, 1), (0, 2), (1, 2)]
 ends = bootstrap_intervals(scores, pairs, resamples=1000, seed=8)

@@ -10,13 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from goldbench.pipeline.measures.statistics.rank_correlation import (
-    kendall_tau_b,
-    split_halves,
-    tau_ap,
-    tau_ap_rows,
-    tau_b_rows,
-)
+from goldbench.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_ap, tau_ap_rows, tau_b_rows
 
 SCORES = st.integers(2, 7).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n).map(lambda x: np.array(x, float))] * 2)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goldbench.pipeline.measures.result import Counts, Result
-from goldbench.pipeline.measures.statistics.regression import Drop, check_drops, check_minimums
-from goldbench.schemas.scorecard import Baseline, GoldReference
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.regression import Drop, check_drops, check_minimums
+from goldbench.records.scorecard import Baseline, GoldReference
 
 FIVE_PERCENT = Drop(0.05, relative=True)
 

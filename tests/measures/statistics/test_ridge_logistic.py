@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from goldbench.pipeline.measures.statistics.ridge_logistic import Expected, probabilities, ridge_logistic
+from goldbench.measures.statistics.ridge_logistic import Expected, probabilities, ridge_logistic
 
 
 def _observed(rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goldbench.pipeline.measures.result import Counts, Result
-from goldbench.pipeline.measures.statistics.comparison import aligned, scorecard
-from goldbench.schemas.scorecard import GoldReference, Method, Scorecard
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.comparison import aligned, scorecard
+from goldbench.records.scorecard import GoldReference, Method, Scorecard
 
 METHOD = Method(missing="zero", scores="float64", permutations=200, resamples=200, seed=0, alpha=0.05, confidence=0.95)
 GOLD = GoldReference(name="g", sha256="0" * 64, queries=4)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.shares import clustered_share, wilson
+from goldbench.measures.statistics.shares import clustered_share, wilson
 
 Counts = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=40)
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.pipeline.measures.result import Counts, Result
-from goldbench.pipeline.measures.statistics.comparison import scorecard
-from goldbench.pipeline.measures.statistics.detectable import detectable_difference
-from goldbench.pipeline.measures.statistics.holm import holm
-from goldbench.pipeline.measures.statistics.significance import compare
-from goldbench.schemas.scorecard import GoldReference, Method, Verdict
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.comparison import scorecard
+from goldbench.measures.statistics.detectable import detectable_difference
+from goldbench.measures.statistics.holm import holm
+from goldbench.measures.statistics.significance import compare
+from goldbench.records.scorecard import GoldReference, Method, Verdict
 from tests.measures.statistics.test_randomization import made
 
 QUICK = Method(missing="zero", scores="float64", permutations=999, resamples=500)

@@ -7,7 +7,7 @@ from time import process_time
 import numpy as np
 import pytest
 
-from goldbench.pipeline.measures.statistics.slices import FEW, MOST_PARTS, slicings
+from goldbench.measures.statistics.slices import FEW, MOST_PARTS, slicings
 
 
 def cut(about: dict[str, dict[str, object]], texts: dict[str, str] | None = None, values: list[float] | None = None):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from goldbench.pipeline.measures.statistics.floats import Floats
-from goldbench.pipeline.measures.statistics.source_agreement import ranking_agreement
+from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.source_agreement import ranking_agreement
 
 SPREAD, NOISE, SHARED = 0.05, 0.2, 0.25
 

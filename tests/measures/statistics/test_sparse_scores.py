@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.guardrails import matched_difference
-from goldbench.pipeline.measures.statistics.intervals import FEW_FOR_UPLIFT, bootstrap_intervals
-from goldbench.pipeline.measures.statistics.sparse_scores import difference_limits, is_sparse, mean_limits
+from goldbench.measures.statistics.guardrails import matched_difference
+from goldbench.measures.statistics.intervals import FEW_FOR_UPLIFT, bootstrap_intervals
+from goldbench.measures.statistics.sparse_scores import difference_limits, is_sparse, mean_limits
 from tests.measures.statistics.test_randomization import PAIR
 
 TAIL = 0.025

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.pipeline.measures.statistics.student import two_sided_p, upper_quantile
+from goldbench.measures.statistics.student import two_sided_p, upper_quantile
 
 
 @given(st.floats(-60, 60), st.integers(1, 100_000))

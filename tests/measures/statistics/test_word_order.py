@@ -6,8 +6,8 @@ from statistics import fmean
 
 import pytest
 
-from goldbench.pipeline.measures.statistics.word_order import KEYWORDS, NO_TEXT, SPACELESS, query_orders
-from goldbench.pipeline.text.language import detect_language
+from goldbench.measures.statistics.word_order import KEYWORDS, NO_TEXT, SPACELESS, query_orders
+from goldbench.text.language import detect_language
 from tests.benchmarks.collections import collections_folder, load
 from tests.measures.statistics.spoken import sentences, shuffled
 

@@ -1,0 +1,82 @@
+"""Values by measure, which are read by every spelling of its name.
+
+A measure without ``rel`` counts the grades that the judgments themselves call relevant. So the names of a set with
+relevant grades from 2 on are ``mrr@10`` and ``r@10``, and another level is spelled out: ``r@10(rel=1)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from goldbench.measures.names import Measure
+
+V = TypeVar("V")
+
+
+class ByMeasure(dict[str, V]):
+    """Values by the short name of a measure; ``[]``, ``in`` and ``get`` take any spelling, and measures."""
+
+    def __init__(self, values: Mapping[str, V], *, level: int) -> None:
+        """Take the values.
+
+        Args:
+            values: The values by short name.
+            level: The smallest relevant grade of a name without one.
+        """
+        super().__init__(values)
+        self._level = level
+
+    def __missing__(self, measure: str | Measure) -> V:
+        name = self._name(measure)
+        if name not in self.keys():
+            raise KeyError(f"{name}: not measured; measured are {', '.join(self)}")
+        return super().__getitem__(name)
+
+    def __contains__(self, measure: object) -> bool:
+        try:
+            return self._name(measure) in self.keys()
+        except KeyError:
+            return False
+
+    def get(self, measure: str, default: Any = None, /) -> Any:  # noqa: ANN401  as of dict
+        """Return the value of a measure, or the default."""
+        try:
+            return self[measure]
+        except KeyError:
+            return default
+
+    def _name(self, measure: object) -> str:
+        from goldbench.errors import UnknownMeasure
+        from goldbench.measures.names import Measure, parse_measure
+
+        try:
+            known = measure if isinstance(measure, Measure) else parse_measure(str(measure), rel=self._level)
+        except UnknownMeasure as error:
+            raise KeyError(str(error)) from None
+        return known.name_at(self._level)
+
+
+class ByQuery(dict[str, V]):
+    """Values by query."""
+
+    def __missing__(self, query_id: object) -> V:
+        raise KeyError(f"{query_id!r}: not a scored query; query_ids lists the {len(self):,} of this evaluation")
+
+
+def short_names(names: Iterable[str], level: int) -> dict[str, str]:
+    """Return the short name of each measure by its full name.
+
+    Args:
+        names: Full names, as files and records of goldbench hold them.
+        level: The smallest relevant grade of a name without one.
+    """
+    from goldbench.measures.names import parse_measure
+
+    return {name: parse_measure(name).name_at(level) for name in names}
+
+
+def relevance(level: int) -> tuple[str, ...]:
+    """Return the line that says which grades are relevant, where it is not every grade from 1."""
+    return () if level == 1 else (f"Relevant: grade {level} or more.",)

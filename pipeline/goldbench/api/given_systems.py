@@ -1,0 +1,309 @@
+"""What a caller gives to be scored: the path of a run, a run in memory, or a retriever; one, or several by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
+from contextlib import contextmanager
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+from goldbench.api.evaluations import Evaluation, Evaluations
+from goldbench.api.keywords import unfit, whole_number
+from goldbench.errors import InputError, UsageError
+from goldbench.text.display import amount
+from goldbench.text.display import queries as queries_of
+
+if TYPE_CHECKING:
+    from goldbench.measures.assessment import Missing
+    from goldbench.measures.names import Measure
+    from goldbench.measures.ranks.judged_ranks import Scores
+    from goldbench.measures.result import Result
+    from goldbench.ports import Progress
+    from goldbench.retrieval.foreign_results import Returns
+    from goldbench.retrieval.guard import Guarded
+    from goldbench.score.runs import Gold, Match, Weight
+    from goldbench.score.runs import Run as RunFile
+    from goldbench.text.asked_query import Conversation
+
+Run = Mapping[str, Mapping[str, float]]
+
+DEPTH = 100
+"""Results asked of a retriever per query; more if a measure looks deeper."""
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """The keywords of ``GoldSet.evaluate``."""
+
+    k: int | None
+    cutoffs: int | Iterable[int]
+    missing: Missing
+    scores: Scores
+    match: Match
+    conversation: Conversation
+    weight: Weight | None
+    timeout: float
+    progress: bool
+
+
+class Scoring(NamedTuple):
+    """How systems are scored.
+
+    Args:
+        measures: The measures to compute.
+        missing: What a judged query that the run lacks counts.
+        scores: How scores are compared.
+        match: Whether retrieved passages are recognised by id or by text.
+        conversation: What a retriever searches with for the last question of a conversation.
+        k: Results asked of a retriever per query.
+        weight: What a query counts in means, or None where every query counts the same.
+        timeout: Seconds that a retriever may take for one query.
+        progress: Shows how many queries are done.
+    """
+
+    measures: Sequence[Measure]
+    missing: Missing
+    scores: Scores
+    match: Match
+    conversation: Conversation
+    k: int
+    weight: Weight | None
+    timeout: float
+    progress: Progress
+
+
+class Scored(NamedTuple):
+    """The scores of one system.
+
+    Args:
+        result: The values of every query.
+        run: What was scored, by ids; nothing that the caller holds can change it.
+        notes: What to know about the answers of a retriever, a line each.
+    """
+
+    result: Result
+    run: Run
+    notes: tuple[str, ...] = ()
+
+
+def systems_in(given: object) -> Mapping[str, object] | None:
+    """Return systems by name; None if ``given`` is one run or one retriever.
+
+    A mapping is one run if it holds the results of queries: lists, or mappings to numbers. ``{}`` may be either: the
+    results of a query that was answered with nothing, or a run without queries.
+
+    Raises:
+        UsageError: A mapping holds both results of queries and systems, or a name is not a string.
+    """
+    if isinstance(given, Evaluation) or not isinstance(given, Mapping):
+        return None
+    results = [_holds_results(value) for value in given.values() if not isinstance(value, Mapping) or value]
+    if all(results):
+        return None
+    if any(results):
+        raise UsageError(
+            "holds results of queries beside systems; give {query: results} or {name: system}", parameter="systems"
+        )
+    for name in given:
+        if not isinstance(name, str) or not name.isprintable() or not name.strip():
+            raise unfit(name, "systems", "names that are printable strings")
+        if isinstance(given[name], Evaluations):
+            raise UsageError(
+                f"{name!r} holds several evaluations; give them by name, as {{**found, 'b': run}}", parameter="systems"
+            )
+    return given
+
+
+def _holds_results(value: object) -> bool:
+    """Return whether a value is what a run has for a query: documents in a list, or with scores."""
+    if isinstance(value, Evaluation):
+        return False
+    if isinstance(value, Mapping):
+        return not any(isinstance(inner, Mapping) or _is_list(inner) for inner in value.values())
+    return _is_list(value)
+
+
+def _is_list(value: object) -> bool:
+    """Return whether a value was meant as a list of documents; what has no order is refused when it is read."""
+    return isinstance(value, list | tuple | Set | ValuesView) or type(value).__name__ == "ndarray"
+
+
+def check_kinds(systems: Mapping[str, object]) -> None:
+    """Check that each system is a run or a retriever, before the first one is asked.
+
+    Raises:
+        InputError: The file of a run does not exist or cannot be read.
+        UsageError: A system is neither a run nor a retriever.
+    """
+    from goldbench.systems.adapters import adapt
+
+    for name, given in systems.items():
+        if isinstance(given, str | PathLike):
+            _file(given)
+        elif not isinstance(given, Mapping) and not _is_frame(given):
+            adapt(given, name=name)
+
+
+def name_of(given: object) -> str:
+    """Return the name of one run or retriever: that of its file or function, or its kind."""
+    if isinstance(given, str | PathLike):
+        from pathlib import Path
+
+        from goldbench.formats.runs.run_tables import name_of_run
+
+        return name_of_run(Path(given)) or "run"
+    if isinstance(given, Mapping) or _is_frame(given):
+        return "run"
+    name = getattr(given, "__name__", None) or type(given).__name__
+    return name if str(name).isidentifier() else "retriever"
+
+
+def deepest(measures: Sequence[Measure], k: int | None) -> int:
+    """Return how many results a retriever is asked for.
+
+    Args:
+        measures: The measures to compute.
+        k: What the caller asked for; None for `DEPTH`, or the deepest cutoff if that is more.
+
+    Raises:
+        UsageError: ``k`` is not a whole number from 1.
+    """
+    if k is None:
+        return max([DEPTH, *(measure.k for measure in measures if measure.k)])
+    return whole_number(k, "k", least=1)
+
+
+def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: ANN401  see the module
+    """Return the scores of a run or a retriever.
+
+    Args:
+        gold: The judgments.
+        given: The run, the retriever, or the evaluation of one, whose run is taken.
+        name: Its name in messages.
+        how: How it is scored.
+
+    Raises:
+        InputError: The run is not valid, does not fit the judgments, or the set has no texts to search.
+        RetrieverFailed: The retriever failed, or its answer is not a ranking.
+        UsageError: It is neither a run nor a retriever.
+    """
+    notes: tuple[str, ...] = ()
+    if isinstance(given, Evaluation):
+        run, notes = given.run, given.notes  # by ids, whatever it was matched by
+    elif isinstance(given, str | PathLike):
+        from goldbench.score.runs import read_results, run_by_text, score_results, texts_in_order
+
+        file = _file(given)
+        if how.match == "id":
+            run = read_results(file)
+            return Scored(score_results(gold, file, run, how.measures, missing=how.missing, scores=how.scores), run)
+        run, name = run_by_text(gold, texts_in_order(file)), file.source.name
+    elif isinstance(given, Mapping) or _is_frame(given):
+        run = _matched(gold, given, name) if how.match == "text" else _held(given, name)
+    else:
+        run, notes = _search(gold, given, name, how)
+    return Scored(_score_held(gold, run, name, how), run, notes)
+
+
+def _is_frame(given: object) -> bool:
+    from goldbench.measures.ranks.frame_kinds import library_of
+
+    return library_of(given) is not None
+
+
+def _file(given: str | PathLike[str]) -> RunFile:
+    from goldbench.score.runs import load_run
+
+    if not str(given):
+        raise unfit(given, "systems", "the path of a run, a run or a retriever")
+    return load_run(str(given))
+
+
+def _held(given: object, name: str) -> Run:
+    from goldbench.measures.evaluation import results_of
+
+    with _called(name):
+        return results_of(given)
+
+
+def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
+    from goldbench.measures.evaluation import evaluate
+    from goldbench.measures.needed_passages import with_all_needed
+    from goldbench.measures.ranks.mapping_ranks import place_mapping
+    from goldbench.score.runs import without_unanswerable
+
+    with _called(name):
+        result = with_all_needed(
+            gold.needed_groups,
+            gold.path,
+            how.measures,
+            lambda asked: evaluate(gold.qrels, run, asked, missing=how.missing, scores=how.scores),
+            lambda qrels: place_mapping(qrels, run, scores=how.scores),
+        )
+        return without_unanswerable(gold, result, run.keys)
+
+
+@contextmanager
+def _called(name: str) -> Iterator[None]:
+    """Name the system in what is wrong with a run.
+
+    Raises:
+        InputError: With the name of the system.
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.path == "run":
+            raise InputError(name, error.problem, line=error.line) from None
+        raise
+
+
+def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
+    from goldbench.score.runs import run_by_text
+
+    listed = isinstance(run, Mapping) and all(
+        isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts) for texts in run.values()
+    )
+    if not listed:
+        raise InputError(name, "has no texts; match='text' needs {query: [text, ...]}")
+    return run_by_text(gold, run)
+
+
+def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple[str, ...]]:  # noqa: ANN401
+    """Return what a retriever finds for every judged query, if only nothing, and what to know about it."""
+    from goldbench.measures.ranks.text_match import TextMatch
+    from goldbench.retrieval.own import Own
+    from goldbench.score.searched_queries import conversations, texts_to_search, told_of_conversations
+    from goldbench.systems.adapters import adapt
+
+    returns: Returns = "texts" if how.match == "text" else "ids"
+    advice = "" if how.match == "text" else "; if it returns texts, give match='text'"
+    texts, corpus = texts_to_search(gold, how.conversation)
+    without = gold.unanswerable()
+    queries = {query_id: text for query_id, text in texts.items() if query_id in gold.qrels or query_id in without}
+    if not queries.keys() & gold.qrels.keys():
+        raise InputError(gold.path, "holds no text of a judged query; use the same ids in judgments and queries")
+    find = TextMatch(gold.qrels, corpus).find
+    retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, own=True, advice=advice, find_text=find)
+    one_by_one = isinstance(retriever.inner, Own)  # a retriever with an index of its own answers all queries at once
+    try:
+        with how.progress.stage(name, len(queries)) as step:
+            retriever.index(corpus)
+            found: dict[str, Mapping[str, float]] = {}
+            for asked in ({query_id: text} for query_id, text in queries.items()) if one_by_one else (queries,):
+                found |= retriever.search(asked, k=how.k)
+                step.advance(len(asked))
+    finally:
+        retriever.close()
+    told = told_of_conversations(len(conversations(gold).keys() & queries.keys()), how.conversation)
+    return found, (*filter(None, [told]), *_notes(retriever, found, how, passages=len(corpus)))
+
+
+def _notes(retriever: Guarded, found: Run, how: Scoring, *, passages: int) -> Iterator[str]:
+    if retriever.rising * 2 > retriever.listed:
+        yield (
+            f"the scores rise down the list for {retriever.rising:,} of {queries_of(retriever.listed)} with 2 results "
+            "or more, and higher is better: if they are distances, return them with a minus."
+        )
+    most, cutoff = max(map(len, found.values())), max((one.k for one in how.measures if one.k), default=0)
+    if 0 < most < min(cutoff, passages):
+        yield f"at most {amount(most, 'result')} per query, measured at {cutoff}."

@@ -1,0 +1,342 @@
+"""The functions that score and compare: by a gold set, or by judgments that a caller holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from numbers import Real
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from goldbench.api.evaluations import Evaluation, Evaluations
+from goldbench.api.given_systems import Scoring, check_kinds, deepest, name_of, score, systems_in
+from goldbench.api.keywords import Measures, choice_of, keywords_named, path_of, unfit, whole_number
+from goldbench.api.shown_progress import progress_for
+from goldbench.errors import InputError, UsageError
+from goldbench.text.display import shown
+
+if TYPE_CHECKING:
+    from goldbench.api.run_comparison import RunComparison
+    from goldbench.measures.assessment import Missing
+    from goldbench.measures.ranks.judged_ranks import Scores
+    from goldbench.measures.result import Result
+    from goldbench.records.scorecard import GoldReference, Method
+    from goldbench.records.set_verdict import SetVerdict
+    from goldbench.score.runs import Gold, Match, Weight
+    from goldbench.text.asked_query import Conversation
+
+_MOST_DRAWS = 10_000_000
+"""Limits permutations and resamples, which take minutes then; a larger number is refused as a mistake."""
+
+
+@keywords_named()
+def evaluate(
+    qrels: object,
+    run: object,
+    measures: Measures | None = None,
+    *,
+    missing: Missing = "zero",
+    scores: Scores = "float64",
+    rel: int | None = None,
+) -> Evaluation:
+    """Return the scores of a run by judgments, as ``goldbench score`` computes them.
+
+    A query of the run without results, as ``{"q1": {}}``, scores 0 and is not missing.
+
+    >>> from goldbench import evaluate
+    >>> evaluate({"q1": {"d1": 1}}, {"q1": {"d1": 0.9, "d2": 0.8}}, ["ndcg@10", "p@2"])["p@2"]
+    0.5
+
+    Args:
+        qrels: The judgments: ``{query: {document: grade}}``, ``{query: [relevant document, ...]}``, a frame of pandas
+            or polars (columns ``query_id``, ``doc_id``, ``grade``), or the path of a file or of a gold set.
+        run: The results: ``{query: {document: score}}``, ``{query: [document, ...]}`` with the best first, a frame
+            (columns ``query_id``, ``doc_id``, ``score``), the path of a file, or an `Evaluation`, whose run is taken.
+        measures: Names such as ``ndcg@10`` (default: as ``goldbench score``).
+        missing: What a judged query that the run lacks counts: ``zero``, nothing (``skip``), or an error.
+        scores: ``float64`` compares scores as trec_eval 10 does, ``float32`` as trec_eval 9 and pytrec_eval do.
+        rel: The smallest relevant grade of measures without one (default: 1, or what a gold set says).
+
+    Raises:
+        InputError: The judgments or the run cannot be used; the message names the reason.
+        UnknownMeasure: A measure cannot be understood.
+        UsageError: A parameter has a value that is not offered.
+    """
+    gold = _gold_of(qrels, rel)
+    asked = scoring(measures, rel=gold.level, missing=missing, scores=scores)
+    return _evaluated(gold, _checked_run(run, "run"), name_of(run), asked)
+
+
+@keywords_named()
+def compare(
+    qrels: object,
+    runs: Mapping[str, object],
+    measures: Measures | None = None,
+    *,
+    missing: Missing = "zero",
+    scores: Scores = "float64",
+    rel: int | None = None,
+    permutations: int = 10_000,
+    resamples: int = 10_000,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> RunComparison:
+    """Return which of several runs is better, and whether chance explains the difference, as ``goldbench compare``.
+
+    >>> from goldbench import compare
+    >>> qrels = {f"q{n}": {f"d{n}": 1} for n in range(20)}
+    >>> runs = {"good": {query: list(judged) for query, judged in qrels.items()}, "bad": {q: ["d0"] for q in qrels}}
+    >>> compare(qrels, runs, "mrr@10")["mrr@10"][0].verdict.value
+    'first'
+
+    Args:
+        qrels: As in `evaluate`.
+        runs: Two runs or more, by name; each as in `evaluate`.
+        measures: Measures that are tested (default: as ``goldbench compare``); the first one ranks.
+        missing: As in `evaluate`.
+        scores: As in `evaluate`.
+        rel: As in `evaluate`.
+        permutations: Draws of the randomization test, 1 or more.
+        resamples: Resamples of the bootstrap, 100 or more.
+        seed: The same seed gives the same figures; 0 or more.
+        alpha: Accepted chance of a false claim, above 0 and below 1 (0.05 = 5 %).
+
+    Raises:
+        UsageError: There are fewer than two runs, or a parameter has a value that is not offered.
+        InputError: The judgments or a run cannot be used.
+        UnknownMeasure: A measure cannot be understood.
+    """
+    from goldbench.records.scorecard import GoldReference
+    from goldbench.score.scorecards import reference
+
+    gold = _gold_of(qrels, rel)
+    asked = scoring(measures, rel=gold.level, missing=missing, scores=scores, compares=True)
+    method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
+    held = not isinstance(qrels, str | PathLike)
+    about = GoldReference(name="qrels", sha256=gold.fingerprint(), queries=len(gold.qrels)) if held else reference(gold)
+    checked = {name: _checked_run(run, name) for name, run in (systems_in(runs) or {}).items()}
+    return compare_all(gold, checked, asked, method, about)
+
+
+def scoring(
+    measures: Measures | None,
+    *,
+    rel: int,
+    k: int | None = None,
+    cutoffs: int | Iterable[int] = (),
+    missing: Missing = "zero",
+    scores: Scores = "float64",
+    match: Match = "id",
+    conversation: Conversation = "last",
+    weight: Weight | None = None,
+    timeout: float = 30.0,
+    progress: bool = False,
+    compares: bool = False,
+) -> Scoring:
+    """Return how systems are scored, every parameter checked.
+
+    Args:
+        measures: The measures; None for the default ones.
+        rel: The smallest relevant grade of measures without one.
+        k: Results asked of a retriever per query, or None.
+        cutoffs: Cutoffs of measures without one.
+        missing: What a judged query that the run lacks counts.
+        scores: How scores are compared.
+        match: How retrieved passages are recognised.
+        conversation: What a retriever searches with for the last question of a conversation.
+        weight: What a query counts in means, or None.
+        timeout: Seconds that a retriever may take for one query.
+        progress: Whether the progress of retrievers is shown.
+        compares: Whether the default measures are those of a comparison.
+
+    Raises:
+        UnknownMeasure: A measure cannot be understood.
+        UsageError: A parameter has a value that is not offered.
+    """
+    from goldbench.measures.assessment import Missing
+    from goldbench.measures.evaluation import measures_of
+    from goldbench.measures.names import default_measures
+    from goldbench.measures.ranks.judged_ranks import Scores
+    from goldbench.score.runs import Match, Weight
+    from goldbench.text.asked_query import Conversation
+
+    if weight is not None:
+        choice_of(weight, "weight", Weight)
+    for name, value, offered in (
+        ("missing", missing, Missing), ("scores", scores, Scores), ("match", match, Match),
+        ("conversation", conversation, Conversation),
+    ):  # fmt: skip
+        choice_of(value, name, offered)
+    if compares and callable(measures):
+        raise UsageError("compare: give the systems by name in one mapping, as {'a': f, 'b': g}")
+    cuts = _cutoffs(cutoffs)
+    if measures is None and compares and not cuts:
+        from goldbench.score.several_runs import DECIDING as DEFAULT
+
+        measures = DEFAULT
+    asked = measures_of(default_measures(cuts) if measures is None else measures, rel, cutoffs=cuts)
+    return Scoring(
+        measures=asked,
+        missing=missing,
+        scores=scores,
+        match=match,
+        conversation=conversation,
+        k=deepest(asked, k),
+        weight=weight,
+        timeout=_seconds(timeout),
+        progress=progress_for(shown=progress),
+    )
+
+
+def _seconds(timeout: object) -> float:
+    try:
+        seconds = math.nan if isinstance(timeout, bool) or not isinstance(timeout, Real) else float(timeout)
+    except OverflowError:
+        seconds = math.inf
+    if not seconds > 0:
+        raise unfit(timeout, "timeout", "a number of seconds above 0")
+    return seconds
+
+
+def _cutoffs(given: Any) -> list[int]:  # noqa: ANN401  whatever a caller gives
+    try:
+        cuts = [given] if isinstance(given, str | bytes) else list(given)
+    except TypeError:
+        cuts = [given]
+    return [whole_number(cut, "cutoffs", least=1) for cut in cuts]
+
+
+def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | None) -> Evaluation | Evaluations:
+    """Return the scores of one system, or of several by name.
+
+    Args:
+        gold: The judgments.
+        systems: A run or a retriever, or several by name.
+        asked: How they are scored.
+        notice: The gold set's warning, or None.
+    """
+    several = systems_in(systems)
+    if several is None:
+        return _evaluated(gold, systems, name_of(systems), asked, notice)
+    for name, value in several.items():
+        if isinstance(value, str) and name in gold.qrels:
+            raise InputError("run", f"query {name!r}: holds a str; give documents with numbers, or a list of documents")
+    check_kinds(several)
+    return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
+
+
+def _verdict(gold: Gold, results: Mapping[str, Result]) -> SetVerdict:
+    from goldbench.score.systems_verdict import verdict_by_card
+
+    return verdict_by_card(results, gold)
+
+
+def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
+    from goldbench.score.runs import weighted
+    from goldbench.score.special_queries import special_by
+
+    scored = score(gold, given, name, asked)
+    return Evaluation(
+        weighted(gold, scored.result, asked.weight),
+        system=name,
+        run=scored.run,
+        level=gold.level,
+        notice=notice,
+        notes=scored.notes,
+        special=lambda result: special_by(gold, scored.run, result),
+        without_answer=len(gold.unanswerable()),
+        content_sha256=gold.content_sha256(),
+        verdict=partial(_verdict, gold),
+    )
+
+
+def compare_all(
+    gold: Gold, systems: object, asked: Scoring, method: Method, about: GoldReference, *, notice: str | None = None
+) -> RunComparison:
+    """Return the comparison of systems.
+
+    Args:
+        gold: The judgments.
+        systems: Runs or retrievers by name.
+        asked: How they are scored.
+        method: How intervals and tests are computed.
+        about: The judgments by name.
+        notice: The gold set's warning, or None.
+
+    Raises:
+        UsageError: There are fewer than two systems.
+    """
+    from goldbench.api.run_comparison import RunComparison
+    from goldbench.score.scorecards import card_by, to_compare, with_verdict
+
+    several = systems_in(systems)
+    if several is None or len(several) < 2:
+        raise UsageError("compare: give at least two systems by name, as {'a': run_a, 'b': run_b}")
+    check_kinds(several)
+    compared, judged = to_compare(asked.measures)
+    both = asked._replace(measures=[*compared, judged])
+    scored = {name: score(gold, given, name, both) for name, given in several.items()}
+    results = {name: one.result for name, one in scored.items()}
+    where = about.name if about.name == "qrels" else str(gold.path)
+    card = card_by(about, results, compared, judged=judged, method=method, where=where)
+    card = with_verdict(card, gold, results)
+    notes = [f"{name}: {note}" for name, one in scored.items() for note in one.notes]
+    return RunComparison(card, level=gold.level, notice=notice, notes=notes)
+
+
+def method_of(asked: Scoring, **given: float) -> Method:
+    """Return how intervals and tests are computed.
+
+    Raises:
+        UsageError: A number is out of its range.
+    """
+    from pydantic import ValidationError
+
+    from goldbench.records.scorecard import Method
+
+    for name, value in given.items():
+        if isinstance(value, bool):
+            raise unfit(value, name, "a number")
+    for name in ("permutations", "resamples"):
+        if isinstance(given[name], int | float) and given[name] > _MOST_DRAWS:
+            raise unfit(given[name], name, f"at most {_MOST_DRAWS:,}")
+    try:
+        return Method.model_validate({"missing": asked.missing, "scores": asked.scores, "confidence": 0.95, **given})
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        name = ".".join(map(str, wrong["loc"]))
+        raise UsageError(f"{name}: not a valid value: {shown(repr(wrong['input']))}; {wrong['msg'].lower()}") from None
+
+
+def _gold_of(qrels: object, rel: int | None) -> Gold:
+    from pathlib import Path
+
+    from goldbench.measures.evaluation import judgments_of
+    from goldbench.score.runs import Gold, load_gold
+
+    if type(qrels).__name__ == "GoldSet":  # whose module imports this one
+        raise UsageError("is a GoldSet; call its own evaluate() or compare()", parameter="qrels")
+    if isinstance(qrels, str | PathLike):
+        gold = load_gold(path_of(qrels, "qrels"))
+    else:
+        gold = Gold(Path("qrels"), judgments_of(qrels), in_memory=True)
+    if not gold.qrels:
+        raise InputError(gold.path, "holds no judgments")
+    return gold if rel is None else replace(gold, level=whole_number(rel, "rel", least=1))
+
+
+def _checked_run(run: object, name: str) -> object:
+    """Return a run; a retriever has no place where there are no texts to search.
+
+    Raises:
+        InputError: It is of another type.
+    """
+    from goldbench.measures.ranks.frame_kinds import library_of
+
+    if isinstance(run, str | PathLike | Mapping) or library_of(run) is not None:
+        return run
+    kind = type(run).__name__
+    where = "; retrievers are scored by GoldSet.evaluate and GoldSet.compare" if callable(run) else ""
+    raise InputError(name, f"is of type {kind}; give a dict, a frame of pandas or polars, or the path of a run{where}")

@@ -1,0 +1,238 @@
+"""A gold set in a test: its figures know their queries, and a run is held against a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goldbench.api.evaluations import Evaluation, Evaluations
+from goldbench.api.gold_set import GoldSet
+from goldbench.errors import GoldbenchError, UsageError
+from goldbench.measures.names import parse_measure
+from goldbench.measures.result import Result
+from goldbench.measures.statistics.regression import Check
+from goldbench.report.text_tables import with_interval
+from goldbench.score.runs import Gold
+from goldbench.text.display import cut, printable, queries
+
+_FEW, _MANY = 3, 10
+"""Queries that a failed comparison shows, and with ``-vv``; pytest cuts explanations of more than 8 lines."""
+_TEXT = 70
+"""Characters of a query that are shown."""
+_LOADED = pytest.StashKey[dict[Path, "GoldUnderTest"]]()
+
+
+def set_at(path: Path, config: pytest.Config) -> GoldUnderTest:
+    """Return the gold set at a path, which is read once in a run of pytest; fail the test if there is none."""
+    loaded = config.stash.setdefault(_LOADED, {})
+    if path not in loaded:
+        found = _read(path)
+        if isinstance(found, str):
+            pytest.fail(found, pytrace=False)
+        found.root, found.writes = config.rootpath, bool(config.getoption("--goldbench-write-baselines"))
+        loaded[path] = found
+    return loaded[path]
+
+
+def _read(path: Path) -> GoldUnderTest | str:
+    """Return the set at a path, or why there is none."""
+    try:
+        found: Any = GoldUnderTest.load(path)
+    except GoldbenchError as error:
+        return f"gold: {error}"
+    assert isinstance(found, GoldUnderTest)
+    return found
+
+
+class GoldUnderTest(GoldSet):
+    """The gold set of the fixture ``gold``. ``root`` is the folder that baselines are named from.
+
+    With ``writes`` baselines are written in place of being checked.
+    """
+
+    root = Path()
+    writes = False
+
+    def evaluate(self, systems: Any, measures: Any = None, **options: Any) -> Any:  # noqa: ANN401  as of GoldSet
+        """Return the scores as `GoldSet.evaluate`, without its progress bar; a failed comparison explains them."""
+        found = super().evaluate(systems, measures, **{"progress": False, **options})
+        if isinstance(found, Evaluations):
+            return Evaluations({name: EvaluationUnderTest(one, self) for name, one in found.items()})
+        return EvaluationUnderTest(found, self)
+
+    def judgments(self) -> Gold:
+        """Return the judgments and where their texts lie."""
+        return self._gold
+
+
+class EvaluationUnderTest(Evaluation):
+    """The scores of a system; each is a `Figure`."""
+
+    def __init__(self, found: Evaluation, gold: GoldUnderTest) -> None:
+        """Take the scores.
+
+        Args:
+            found: The scores.
+            gold: The set that they were measured on.
+        """
+        self.__dict__.update(vars(found))
+        self.gold = gold
+
+    def __getitem__(self, measure: str) -> float:
+        value = super().__getitem__(measure)
+        return Figure.of(value, self, parse_measure(str(measure), rel=self.relevant_from).name_at(self.relevant_from))
+
+    def _in_full(self) -> Result:
+        """Return the values by the full names of the measures, as a baseline holds them."""
+        columns = self.result.values.items()
+        return replace(
+            self.result, values={parse_measure(name, rel=self.relevant_from).name: one for name, one in columns}
+        )
+
+    def assert_no_drop(
+        self,
+        baseline: str | PathLike[str],
+        *,
+        max_drop: str | Sequence[str] = "5%",
+        significant_only: bool = False,
+        common_queries: bool = False,
+    ) -> None:
+        """Fail if a measure of a baseline fell further than allowed, and name the queries that fell most.
+
+        The baseline is one of ``goldbench gate``; pytest's option ``--goldbench-write-baselines`` writes it from the
+        run at hand.
+
+        Args:
+            baseline: The file, from the root folder of the tests.
+            max_drop: The allowed fall, as ``5%``, ``0.02`` or ``ndcg@10=2%``; several in a list.
+            significant_only: Allow a fall that chance can explain.
+            common_queries: Compare the queries that are the same if the set has changed.
+        """
+        __tracebackhide__ = True
+        path = self.gold.root / baseline
+        try:
+            if self.gold.writes:
+                self._write(path)
+                return
+            asked = [max_drop] if isinstance(max_drop, str) else list(max_drop)
+            checks = self._checks(path, asked, significant_only=significant_only, common_queries=common_queries)
+            failure = None if all(check.passed for check in checks) else "\n".join(self._told(checks))
+        except GoldbenchError as error:
+            failure = str(error)
+        if failure is not None:
+            pytest.fail(failure)
+
+    def _checks(self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool) -> list[Check]:
+        from goldbench.score.common_queries import comparable
+        from goldbench.score.demands import Demands, allowed_drops, checks_of
+        from goldbench.score.earlier_scores import read_baseline
+
+        if not path.exists():
+            raise UsageError(f"baseline {path} not found; write it with pytest --goldbench-write-baselines")
+        gold = self.gold.judgments()
+        before = read_baseline(path)
+        drops = allowed_drops(asked, before, [], gold.level)
+        result = self._in_full()
+        absent = [name for name in drops if name not in result.values]
+        if absent:
+            raise UsageError(
+                f"baseline {path} holds {', '.join(absent)}, which evaluate() did not measure; name it there"
+            )
+        demands = Demands(
+            minimums={}, drops=drops, significant_only=significant_only, alpha=0.05, permutations=10_000, seed=0
+        )
+        return checks_of(result, comparable(before, gold, common_queries=common_queries), demands)
+
+    def _write(self, path: Path) -> None:
+        from goldbench.formats.runs.scorecard_files import write_record
+        from goldbench.score.scorecards import baseline_of
+        from goldbench.score.several_runs import DECIDING
+
+        gold, result = self.gold.judgments(), self._in_full()
+        usual = [parse_measure(name, rel=gold.level).name for name in DECIDING]
+        kept = [name for name in usual if name in result.values] or list(result.values)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_record(path, baseline_of(gold, self.system, result, kept))
+
+    def _told(self, checks: Sequence[Check]) -> Iterator[str]:
+        from goldbench.report.gate_text import fallen, line
+
+        texts = self.gold.queries
+        for check in checks:
+            yield line(check)
+            if not check.passed:
+                yield from (f"  {one}" for one in fallen(check, texts))
+        first = next(one.query_id for check in checks for one in check.fallen)
+        yield from _opened(self.gold.judgments(), first)
+
+
+class Figure(float):
+    """A mean that knows the scores it belongs to."""
+
+    found: EvaluationUnderTest
+    measure: str
+
+    @classmethod
+    def of(cls, value: float, found: EvaluationUnderTest, measure: str) -> Figure:
+        """Return a mean.
+
+        Args:
+            value: Its value.
+            found: The scores that it belongs to.
+            measure: The measure, as the scores name it.
+        """
+        made = cls(value)
+        made.found, made.measure = found, measure
+        return made
+
+
+def explained(op: str, left: object, right: object, config: pytest.Config) -> list[str] | None:
+    """Return a failed comparison with a figure in lines, None if neither side is one.
+
+    Args:
+        op: The operator.
+        left: What stands on its left.
+        right: What stands on its right.
+        config: The configuration of pytest, which says how much is shown.
+    """
+    figure = left if isinstance(left, Figure) else right
+    if not isinstance(figure, Figure):
+        return None
+    most = _MANY if config.get_verbosity(pytest.Config.VERBOSITY_ASSERTIONS) > 1 else _FEW
+    sides = [_with_interval(one) if isinstance(one, Figure) else f"{one}" for one in (left, right)]
+    counted = queries(len(figure.found.query_ids))
+    return [f"{sides[0]} {op} {sides[1]}", f"{figure.found.system}, {counted}", *_worst(figure, most)]
+
+
+def _with_interval(figure: Figure) -> str:
+    from goldbench.score.scorecards import means_of
+
+    score = means_of(figure.found.result, [figure.measure])[figure.measure]
+    return f"{figure.measure} {with_interval(score.mean, score.low, score.high)}"
+
+
+def _worst(figure: Figure, most: int) -> Iterator[str]:
+    from goldbench.report.named_queries import lowest_of
+
+    lowest = lowest_of(figure.found.result, figure.measure, most)
+    yield "Lowest queries:" if lowest else "Every query has the same value."
+    texts = figure.found.gold.queries if lowest else {}
+    for query_id, value in lowest:
+        text = printable(" ".join(texts.get(query_id, "")[: 20 * _TEXT].split()))
+        yield f"  {printable(query_id)}  {value:.4f}  {cut(text, _TEXT)}".rstrip()
+    if lowest:
+        yield from _opened(figure.found.gold.judgments(), lowest[0][0])
+
+
+def _opened(gold: Gold, query_id: str) -> Iterator[str]:
+    from goldbench.report.named_queries import command_for
+    from goldbench.score.set_makers import makers_of
+
+    command = command_for(query_id, makers_of(gold).place)
+    if command:
+        yield f"Open a query: {command}"

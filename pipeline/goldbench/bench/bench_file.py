@@ -1,0 +1,271 @@
+"""``bench.toml``: read and checked as a whole; every problem is reported at once."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from goldbench.bench.sweeps import Point, points_of
+from goldbench.config import Config, config_of, read_toml
+from goldbench.errors import ConfigError, Message, UnknownMeasure
+from goldbench.measures.names import Measure, parse_measure, parse_measures
+from goldbench.measures.statistics.published_tables import printed_rows
+from goldbench.records.experiment import PublishedRow
+from goldbench.records.record import ID_PATTERN, Record
+from goldbench.retrieval.system_settings import PRESETS
+from goldbench.score.demands import naming
+from goldbench.systems import resolve
+from goldbench.systems.resolution import SYSTEM
+from goldbench.text.asked_query import Conversation
+from goldbench.text.display import shell_command
+
+DEFAULT_SYSTEMS = ("bm25", "ngrams", "lsi", "hybrid")
+DECIDING_FAMILIES = ("ndcg", "mrr", "r")
+"""Measures that are tested pair by pair by default: few, so that the correction for many tests costs little."""
+DECIDING_CUTOFF = 10
+"""The cutoff of the tested measures, if it is among the measured ones."""
+DEPTH = 100
+"""Results of each query that are kept by default; a measure that looks deeper raises it."""
+
+
+class BenchFile(Record):
+    """The tables of ``bench.toml``, before the systems in it are checked."""
+
+    measures: tuple[str, ...] = Field(default=("hit", "mrr", "r", "ndcg"), min_length=1)
+    cutoffs: tuple[int, ...] = Field(default=(1, 2, 3, 4, 5, 10), min_length=1)
+    compare: tuple[str, ...] | None = Field(default=None, description="Measures that are tested; by default a few.")
+    run: tuple[str, ...] | None = Field(default=None, description="Systems that are measured; by default all.")
+    baseline: str | None = Field(default=None, description="System that every other is tested with.")
+    depth: int | None = Field(default=None, ge=1, description="Results of each query that are kept.")
+    warm_up: int = Field(default=10, ge=0, description="Queries searched before the clock starts.")
+    seed: int = Field(default=0, ge=0, description="Seed of the bootstrap and of permutations.")
+    timeout_seconds: float = Field(default=30, gt=0, description="Seconds that a system may take for one query.")
+    validity: int = Field(
+        default=0, ge=0, description="Simulated queries of each of 2 recipes that check the ranking (0: none)."
+    )
+    match: Literal["id", "text"] = Field(default="id", description="How results are recognised as judged passages.")
+    conversation: Conversation = Field(
+        default="last",
+        description="What is searched for the last question of a conversation: last (as asked), standalone or joined.",
+    )
+    corpus: Path | None = Field(default=None, description="Passages to search instead of the gold set's own.")
+    systems: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    sweep: dict[str, dict[str, Any] | list[dict[str, Any]]] = Field(default_factory=dict)
+    model: dict[str, Any] = Field(default_factory=dict)
+    published: dict[str, Any] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """An experiment that can be run.
+
+    ``points`` are its systems, ``described`` the settings they are built from, by name. ``measures`` are measured,
+    ``compared`` tested; the first compared measure ranks the systems. Relative paths begin in ``folder``.
+    """
+
+    points: tuple[Point, ...]
+    described: Mapping[str, Any]
+    measures: tuple[Measure, ...]
+    compared: tuple[Measure, ...]
+    baseline: str | None
+    depth: int
+    warm_up: int
+    seed: int
+    timeout_s: float
+    validity: int
+    match: Literal["id", "text"]
+    conversation: Conversation
+    corpus: Path | None
+    config: Config
+    published: tuple[PublishedRow, ...]
+    where: Path | str
+    folder: Path
+
+
+class _Problems(list[str]):
+    """The problems found so far."""
+
+    @contextlib.contextmanager
+    def noted(self, place: str = "") -> Iterator[None]:
+        """Note the problems of an error raised inside the block, each behind its place."""
+        try:
+            yield
+        except (ConfigError, UnknownMeasure) as error:
+            self += [Message("{}: {}", place, problem) if place else problem for problem in error.problems]
+
+
+def load_bench(
+    path: Path | None,
+    *,
+    level: int,
+    systems: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    cutoffs: Sequence[int] = (),
+    published: Mapping[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> Bench:
+    """Return the experiment that a file and the command line describe.
+
+    Args:
+        path: A ``bench.toml``, or None for the default experiment.
+        level: The smallest grade that counts as relevant.
+        systems: Measure only these systems; () leaves the file's.
+        measures: Replace the file's measures; () leaves them.
+        cutoffs: Replace the file's cutoffs; () leaves them.
+        published: Replaces the file's table ``published``; None leaves it.
+        given: Values of the command line that replace those of ``[model]``.
+
+    Raises:
+        ConfigError: With every problem found.
+        UnknownMeasure: The command line names unknown measures.
+    """
+    where = path or SYSTEM
+    folder = path.resolve().parent if path else Path.cwd()
+    problems = _Problems()
+    file = _checked(_own_tables(read_toml(path)) if path else {}, problems)
+    printed_at = file.cutoffs
+    if measures:
+        with naming("measure"):
+            parse_measures(measures, cutoffs=cutoffs)
+    instead = {"measures": measures or None, "cutoffs": cutoffs or None, "published": published}
+    file = file.model_copy(update={key: value for key, value in instead.items() if value is not None})
+    config = Config()
+    with problems.noted():
+        config = config_of({"model": file.model}, given or {})
+    described, points = _systems(file, systems or file.run, config, problems)
+    rows, wrong = printed_rows(file.published, cutoffs=printed_at, level=level)
+    problems += wrong
+    asked = _measures(file, level, problems)
+    if file.measures and not asked and not problems:
+        problems.append("measures: judged@k is always counted and does not measure quality; name another measure")
+    compared = _compared(file, asked, level, problems)
+    asked = list(dict.fromkeys([*asked, *compared, *(parse_measure(name) for row in rows for name in row.values)]))
+    problems += _contradictions(file, points, asked, rows)
+    with problems.noted("" if path else SYSTEM):
+        resolve(list(dict.fromkeys([*(point.system for point in points), *described])), described, where=where)
+    if problems:
+        raise ConfigError(path, list(dict.fromkeys(problems)))
+    return Bench(
+        points=tuple(points),
+        described=described,
+        measures=tuple(asked),
+        compared=tuple(compared),
+        baseline=file.baseline,
+        depth=file.depth or max([DEPTH, *(one.k or 0 for one in asked)]),
+        warm_up=file.warm_up,
+        seed=file.seed,
+        timeout_s=file.timeout_seconds,
+        validity=file.validity,
+        match=file.match,
+        conversation=file.conversation,
+        corpus=file.corpus and folder / file.corpus,
+        config=config,
+        published=tuple(rows),
+        where=where,
+        folder=folder,
+    )
+
+
+def _own_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a file without those of a build, which may stand in the same file."""
+    of_builds = Config.model_fields.keys() - {"model"}
+    paths = {"corpus"}  # a path here, a table there
+    return {
+        name: value
+        for name, value in tables.items()
+        if name not in of_builds or (name in paths and not isinstance(value, dict))
+    }
+
+
+def _checked(data: Mapping[str, Any], problems: list[str]) -> BenchFile:
+    """Return the file without the keys that are wrong, which are noted."""
+    try:
+        return BenchFile.model_validate(data)
+    except ValidationError as error:
+        items = error.errors(include_url=False)
+    for item in items:
+        place = ".".join(str(part) for part in item["loc"])
+        known = f" (keys: {', '.join(BenchFile.model_fields)})" if len(item["loc"]) == 1 else ""
+        unknown = item["type"] == "extra_forbidden"
+        problems.append(f"unknown key {place}{known}" if unknown else f"{place}: {item['msg']}")
+    wrong = {item["loc"][0] for item in items}
+    return BenchFile.model_validate({key: value for key, value in data.items() if key not in wrong})
+
+
+def _systems(
+    file: BenchFile, wanted: Sequence[str] | None, config: Config, problems: list[str]
+) -> tuple[dict[str, Any], list[Point]]:
+    """Return the settings by name, those of sweeps too, and the points to measure."""
+    described: dict[str, Any] = dict(file.systems)
+    swept: dict[str, list[Point]] = {}
+    for name, grids in file.sweep.items():
+        table = file.systems.get(name)
+        if table is None and (preset := PRESETS.get(name)) is not None:
+            table = {**preset.model_dump(mode="json", by_alias=True, exclude_defaults=True), "kind": preset.kind}
+        if table is None:
+            problems.append(f"sweep.{name}: no such system: {name}")
+            continue
+        points, wrong = points_of(name, table, grids if isinstance(grids, list) else [grids])
+        problems += wrong
+        described |= {point.system: settings for point, settings in points.items()}
+        swept[name] = list(points)
+    known = {point.name: point for points in swept.values() for point in points}
+    if not wanted and (file.systems or file.sweep):
+        wanted = [*file.systems, *file.sweep]
+    elif not wanted:
+        wanted = [*DEFAULT_SYSTEMS, *(["embedding"] if config.model.embedding else [])]
+    chosen = [one for name in wanted for one in swept.get(name) or [known.get(name) or Point(name, name)]]
+    return described, list(dict.fromkeys(chosen))
+
+
+def _measures(file: BenchFile, level: int, problems: _Problems) -> list[Measure]:
+    wrong = [str(cutoff) for cutoff in file.cutoffs if cutoff < 1]
+    if wrong:
+        problems.append(f"cutoffs: {', '.join(wrong)} is not a rank; give whole numbers from 1")
+    cutoffs = sorted({cutoff for cutoff in file.cutoffs if cutoff >= 1}) or [1]
+    found: tuple[Measure, ...] = ()
+    with problems.noted("measures"):
+        found = tuple(parse_measures(file.measures, cutoffs=cutoffs, rel=level))
+    if any(one.family == "all" for one in found):
+        problems.append(f"measures: all@k is not measured here; score the runs with {shell_command('score')}")
+    return [one for one in found if one.family != "judged"]
+
+
+def _compared(file: BenchFile, asked: Sequence[Measure], level: int, problems: _Problems) -> list[Measure]:
+    """Return the measures that are tested: those of the file, or a few at one cutoff of those that are measured."""
+    if file.compare is not None:
+        named: tuple[Measure, ...] = ()
+        with problems.noted("compare"):
+            named = tuple(parse_measures(file.compare, rel=level))
+        return [one for one in named if one.family != "judged"] or list(asked[:1])
+    cutoffs = [one.k for one in asked if one.k]
+    cutoff = DECIDING_CUTOFF if DECIDING_CUTOFF in cutoffs else max(cutoffs, default=None)
+    found = {one.family: one for one in asked if one.k == cutoff and not one.options}
+    return [found[family] for family in DECIDING_FAMILIES if family in found] or list(asked[-1:])
+
+
+def _contradictions(
+    file: BenchFile, points: Sequence[Point], asked: Sequence[Measure], rows: Sequence[PublishedRow]
+) -> Iterator[str]:
+    names = [point.name for point in points]
+    for name in [*names, *file.systems]:
+        if not (re.match(ID_PATTERN, name) and name.isprintable() and len(name) <= 200):
+            yield f"systems: {name!r} is not a valid name; use letters, digits and marks without white space"
+    deepest = max((one.k for one in asked if one.k), default=0)
+    if file.depth is not None and deepest > file.depth:
+        yield f"depth: {file.depth} results are fewer than the cutoff {deepest} asks for"
+    if file.baseline is not None and file.baseline not in names:
+        yield f"baseline: {file.baseline} is not one of the measured systems: {', '.join(names[:20])}"
+    for row in rows:
+        missing = [name for name in row.beside if name not in names]
+        yield from (f"published.{row.published}.beside: no such system: {name}" for name in missing)
+    if file.corpus is not None and any(point.cut for point in points):
+        yield "corpus: passages of your own cannot be cut anew; leave out chunk_size"
+    if file.match == "text" and any(point.cut for point in points):
+        yield 'match: "text" does not work for other cuts, whose labels are projected; leave out chunk_size'

@@ -1,0 +1,141 @@
+"""Searches with every system and times it: a warm-up first, then one query at a time, a model's time apart.
+
+Reads a gold set's queries and passages. Writes a run for each system and, beside it, what shaped it and its times. A
+system that fails does not stop the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from goldbench.bench.bench_file import Bench
+from goldbench.bench.experiment_files import earlier, write_measured
+from goldbench.bench.fingerprints import digest, fingerprint_of
+from goldbench.bench.query_costs import is_local, usd_per_1000
+from goldbench.bench.searched_texts import Corpus, Texts
+from goldbench.bench.sweeps import Cut, Point
+from goldbench.errors import MissingExtra, RetrieverFailed
+from goldbench.measures.statistics.latency import parts_of
+from goldbench.ports import Progress, Step
+from goldbench.records.experiment import FailedSystem, Measured, Timing
+from goldbench.retrieval.stopwatch import Took
+from goldbench.systems import Systems
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What was done.
+
+    ``measured`` are the finished runs by system, of which ``kept`` were made earlier. ``corpora`` are what was searched
+    by cut, with texts only of the gold set's own. ``empty`` counts the queries a system found nothing for.
+    """
+
+    measured: dict[Point, Measured] = field(default_factory=dict)
+    corpora: dict[Cut | None, Corpus] = field(default_factory=dict)
+    empty: dict[str, int] = field(default_factory=dict)
+    failures: list[FailedSystem] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+def run_all(
+    bench: Bench, systems: Systems, texts: Texts, *, folder: Path, progress: Progress, again: bool = False
+) -> Outcome:
+    """Measure every system whose finished run is not in the folder already.
+
+    Args:
+        bench: The experiment.
+        systems: Its systems.
+        texts: Its queries and passages.
+        folder: Where runs and times are written.
+        progress: Shows each system.
+        again: Whether finished runs are made again.
+
+    Raises:
+        InputError: The documents cannot be cut anew.
+        OutputError: A file cannot be written.
+    """
+    outcome = Outcome()
+    queries = digest(texts.queries)
+    for cut in dict.fromkeys(point.cut for point in bench.points):  # cut by cut, so that each corpus is held once
+        corpus = texts.corpus(cut)
+        outcome.corpora[cut] = corpus.without_texts() if cut else corpus
+        for point in bench.points:
+            if point.cut != cut:
+                continue
+            fingerprint = fingerprint_of(bench, systems.settings, point, queries=queries, corpus=corpus.sha256)
+            known = None if again else earlier(folder, point.name, fingerprint)
+            if known is not None:
+                outcome.measured[point] = known
+                outcome.kept.append(point.name)
+                continue
+            try:
+                with progress.stage(point.name, len(texts.queries)) as step:
+                    run, timing = measure(bench, systems, point.system, texts.queries, corpus, step=step)
+            except (RetrieverFailed, MissingExtra) as error:
+                failed = FailedSystem(system=point.name, problem=_problem(error, point))
+                outcome.failures.append(failed)
+                progress.note(f"failed: system {failed.system}: {failed.problem}")
+                continue
+            draft = Measured(system=point.name, fingerprint=fingerprint, run_sha256="", timing=timing)
+            outcome.measured[point] = write_measured(folder, run, draft)
+    return outcome
+
+
+def measure(
+    bench: Bench, systems: Systems, name: str, queries: Mapping[str, str], corpus: Corpus, *, step: Step
+) -> tuple[dict[str, dict[str, float]], Timing]:
+    """Index, warm up, then search with one query at a time; return the run and the times.
+
+    Args:
+        bench: The experiment.
+        systems: Its systems.
+        name: The system to measure.
+        queries: Texts by id.
+        corpus: The passages to search.
+        step: Shows the progress.
+
+    Raises:
+        RetrieverFailed: The system cannot be built, index or search.
+        MissingExtra: It needs a package that is not installed.
+    """
+    step.tell("indexing")
+    retriever = systems.retriever(name)
+    timer = systems.stopwatch.started()
+    retriever.index(corpus.passages)
+    indexing = timer()
+    systems.forget()
+    step.tell("warming up")
+    warm = list(queries.items())[: bench.warm_up]
+    for query_id, text in warm:
+        retriever.search({query_id: text}, k=bench.depth)
+    run: dict[str, dict[str, float]] = {}
+    took: list[Took] = []
+    step.tell("")
+    before = systems.usage()
+    for query_id, text in queries.items():
+        systems.forget()
+        timer = systems.stopwatch.started()
+        found = retriever.search({query_id: text}, k=bench.depth)
+        took.append(timer())
+        run[query_id] = found.get(query_id, {})
+        step.advance(1)
+    embedding = indexing.parts.get("embed", 0.0)
+    latencies = parts_of([one.total for one in took], [one.parts for one in took])
+    timing = Timing(
+        index_s=round(max(0.0, indexing.total - embedding), 6),
+        index_embed_s=round(embedding, 6),
+        passages=corpus.count,
+        queries=len(queries),
+        warm_up=len(warm),
+        usd_per_1000=usd_per_1000(before, systems.usage(), len(queries), here=is_local(systems, name)),
+        **{part: latency for part, latency in latencies.items() if latency is not None},
+    )
+    return run, timing
+
+
+def _problem(error: RetrieverFailed | MissingExtra, point: Point) -> str:
+    """Return the problem in one line, with the name of the part if a part failed."""
+    own = isinstance(error, RetrieverFailed) and error.system in {point.name, point.system}
+    return " ".join((error.problem if isinstance(error, RetrieverFailed) and own else str(error)).split())

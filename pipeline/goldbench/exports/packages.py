@@ -1,0 +1,32 @@
+"""What is said where the package of a tool is not installed, or cannot be imported."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+from goldbench.errors import MissingPackage
+from goldbench.text.display import shell_command
+
+
+@contextlib.contextmanager
+def package(name: str, advice: str = "use the versions that it asks for") -> Iterator[None]:
+    """Import names of a package in this block, and nothing else.
+
+    Args:
+        name: What pip calls the package.
+        advice: What to do where it is installed and cannot be imported.
+
+    Raises:
+        MissingPackage: The package is not installed, or cannot be imported.
+    """
+    try:
+        yield
+    except ImportError as error:
+        instead = f"or write a file for it with {shell_command('export')}"
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            raise MissingPackage(name, f"is not installed: run pip install {name}, {instead}") from None
+        raise MissingPackage(name, f"{found} cannot be imported ({error}): {advice}, {instead}") from None

@@ -1,0 +1,268 @@
+"""Sets of ragas, deepeval, LangSmith and LlamaIndex: rows of a query, its passages as texts, and a reference answer.
+
+The passages of all rows become the corpus; texts that are the same are one passage. What ``goldbench export`` adds to a
+row (ids, grades, evidence, earlier turns) is read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, listed_rows, topic_of_row
+from goldbench.formats.documents.identity import document_id
+from goldbench.formats.exported_about import About, about_of
+from goldbench.formats.faults import Fault, Place, in_file
+from goldbench.formats.packed_files import Source
+from goldbench.records.query import QueryKind
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.text.display import shown
+
+_KINDS = tuple(kind for kind in QueryKind if kind is not QueryKind.UNANSWERABLE)
+_RELEVANT = [int(grade) for grade in Relevance if grade >= RELEVANT]
+
+
+class Fields(NamedTuple):
+    """What a row holds, not checked: the query, its answer, the texts of its passages, their ids, and what we added."""
+
+    question: object
+    answer: object
+    contexts: object
+    ids: object = None
+    known: object = None
+
+
+class Sample(NamedTuple):
+    """A row that is a query with its passages, text by id. ``known`` is what an export of goldbench added."""
+
+    query_id: str
+    question: str
+    answer: str | None
+    passages: dict[str, str]
+    known: Mapping[str, Any]
+    place: Place
+
+
+Rows = Iterable[tuple[Place, object]]
+
+
+def read_ragas(path: Path) -> Collection:
+    """Return the collection in a ragas data set: JSON Lines, or a JSON list of single-turn samples.
+
+    Raises:
+        InputError: The file is neither.
+    """
+    return _of_file("ragas", path, _of_ragas)
+
+
+def read_deepeval(path: Path) -> Collection:
+    """Return the collection in goldens of deepeval: a JSON list, or JSON Lines.
+
+    Raises:
+        InputError: The file is neither.
+    """
+    return _of_file("deepeval", path, _of_deepeval)
+
+
+def read_langsmith(path: Path) -> Collection:
+    """Return the collection in examples of LangSmith: JSON Lines, or a JSON list.
+
+    Raises:
+        InputError: The file is neither.
+    """
+    return _of_file("langsmith", path, _of_langsmith)
+
+
+def read_rag_examples(path: Path, examples: object) -> Collection:
+    """Return the collection in the examples of LlamaIndex's ``LabelledRagDataset``.
+
+    Args:
+        path: The file that they were read from.
+        examples: The member ``examples`` of that file.
+
+    Raises:
+        InputError: It is not a list.
+    """
+    if not isinstance(examples, list):
+        raise Fault("has examples that are not a list").of(shown(path))
+    rows = [(f"example {number}", row) for number, row in enumerate(examples, 1)]
+    return _collection("llamaindex", path, list(_samples(rows, _of_rag_example)))
+
+
+def _of_file(kind: str, path: Path, read: Callable[[Mapping[str, Any]], Fields]) -> Collection:
+    source = Source(path)
+    with in_file(source.name):
+        return _collection(kind, path, list(_samples(listed_rows(source), read)))
+
+
+def _collection(kind: str, path: Path, samples: list[Sample | Malformed]) -> Collection:
+    name = shown(path)
+    whole = [one for one in samples if isinstance(one, Sample)]
+    about = about_of(whole[0].known) if whole else About()
+    return Collection(
+        kind=kind,
+        documents=lambda: _documents(whole),
+        queries=lambda: map(_topic, whole),
+        judgments=lambda: (qrel for one in samples for qrel in _judged(one)),
+        names=(name, name, name),
+        files=(path,),
+        level=about.level or "model",
+        notes=about.notes,
+    )
+
+
+def _samples(rows: Rows, read: Callable[[Mapping[str, Any]], Fields]) -> Iterator[Sample | Malformed]:
+    for number, (place, row) in enumerate(rows, 1):
+        try:
+            yield _checked(read(_object(row)), f"q{number}", place)
+        except Fault as fault:
+            yield Malformed(f"line {place}" if isinstance(place, int) else place, place, fault.problem)
+
+
+def _object(row: object) -> Mapping[str, Any]:
+    if not isinstance(row, Mapping):
+        raise Fault("is not a JSON object")
+    return row
+
+
+def _checked(fields: Fields, otherwise: str, place: Place) -> Sample:
+    known = fields.known if isinstance(fields.known, Mapping) else {}
+    if not isinstance(fields.question, str):
+        raise Fault("has no query that is a text; conversations of several turns cannot be read")
+    if fields.answer is not None and not isinstance(fields.answer, str):
+        raise Fault("has a reference answer that is not a text")
+    answer = fields.answer if fields.answer and fields.answer.strip() else None
+    query_id = known.get("query_id")
+    named = query_id if isinstance(query_id, str) else otherwise
+    passages = _passages(fields)
+    if not passages and known.get("answerable") is not False:
+        raise Fault("names no passage that answers its query")
+    return Sample(named, fields.question, answer, passages, known, place)
+
+
+def _passages(fields: Fields) -> dict[str, str]:
+    texts = [] if fields.contexts is None else fields.contexts
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Fault("has passages that are not a list of texts")
+    if fields.ids is None:
+        return {document_id("passage", text): text for text in texts}
+    named = isinstance(fields.ids, list) and all(isinstance(one, str | int) for one in fields.ids)
+    if not isinstance(fields.ids, list) or not named or len(fields.ids) != len(texts):
+        raise Fault(f"has {len(texts)} passages, and ids that are not a list of as many")
+    passages: dict[str, str] = {}
+    for doc_id, text in zip(map(str, fields.ids), texts, strict=True):
+        if passages.setdefault(doc_id, text) != text:
+            raise Fault(f"has two passages with the id {shown(doc_id)!r} and different texts")
+    return passages
+
+
+def _documents(samples: Iterable[Sample]) -> Iterator[Entry]:
+    seen: set[tuple[str, str]] = set()
+    for one in samples:
+        for passage in one.passages.items():
+            if passage not in seen:
+                seen.add(passage)
+                yield Entry(passage[0], "", passage[1], one.place)
+
+
+def _judged(one: Sample | Malformed) -> Iterator[Qrel | Malformed]:
+    if isinstance(one, Malformed):
+        yield one
+    else:
+        yield from (Qrel(one.query_id, doc_id, grade, one.place) for doc_id, grade in _grades(one).items())
+
+
+def _grades(one: Sample) -> dict[str, int]:
+    """Return the grades that an export noted; else 3 for a passage that stands alone, and 2 for each of several.
+
+    Passages of a row are relevant, so that grades of another scale than 0 to 3 are not taken.
+    """
+    noted = one.known.get("grades")
+    known = noted if isinstance(noted, Mapping) else {}
+    grades = {doc_id: int(grade) for doc_id in one.passages if (grade := known.get(doc_id)) in _RELEVANT}
+    if len(grades) == len(one.passages):
+        return grades
+    usual = Relevance.ANSWERS if len(one.passages) == 1 else RELEVANT
+    return dict.fromkeys(one.passages, int(usual))
+
+
+def _topic(one: Sample) -> Topic:
+    asked, needs, source = (one.known.get(name) for name in ("asked", "needs", "source"))
+    listed = list(one.passages)  # whatever a row holds can be compared, and not everything can be hashed
+    needed = tuple(needs) if isinstance(needs, list) and all(doc_id in listed for doc_id in needs) else ()
+    apart = isinstance(asked, str)
+    metadata = {
+        "answer": {"text": one.answer},
+        "history": one.known.get("history"),
+        "standalone": one.question if apart else None,
+    }
+    row = {"id": one.query_id, "text": asked if apart else one.question, "metadata": metadata}
+    topic = topic_of_row(one.place, row)
+    if not one.passages:
+        near = source if isinstance(source, str) else None
+        return topic._replace(kind=QueryKind.UNANSWERABLE, near=near)
+    return topic._replace(
+        answers=tuple(quoted(one.known.get("evidence"), one.passages)) if one.answer else (),
+        kind=noted_kind(one.known),
+        needs=needed if len(needed) > 1 else (),
+    )
+
+
+def noted_kind(known: Mapping[str, Any]) -> QueryKind | None:
+    """Return the kind that an export noted of a query that has an answer; None for any other word."""
+    return next((kind for kind in _KINDS if kind == known.get("kind")), None)
+
+
+def cited_ids(cited: object) -> Iterator[str]:
+    """Yield the passages that the quotes of a reference answer stand in; see `quoted`."""
+    for one in cited if isinstance(cited, list) else ():
+        if isinstance(one, Mapping) and isinstance(one.get("chunk_id"), str):
+            yield one["chunk_id"]
+
+
+def quoted(cited: object, passages: Mapping[str, Any]) -> Iterator[tuple[str, int, int, str]]:
+    """Yield the quotes of a reference answer as `Topic.answers` has them, each where its passage holds it.
+
+    Args:
+        cited: A list of objects with ``quote`` and ``chunk_id``, as in ``dataset.json``; anything else has no quotes.
+        passages: The texts by id.
+    """
+    for one in cited if isinstance(cited, list) else ():
+        doc_id, quote = (one.get("chunk_id"), one.get("quote")) if isinstance(one, Mapping) else (None, None)
+        text = passages.get(doc_id) if isinstance(doc_id, str) else None
+        start = text.find(quote) if isinstance(text, str) and isinstance(quote, str) and quote else -1
+        if start >= 0:
+            yield str(doc_id), start, start + len(str(quote)), str(quote)
+
+
+def _of_ragas(row: Mapping[str, Any]) -> Fields:
+    ids = row.get("reference_context_ids")
+    return Fields(row.get("user_input"), row.get("reference"), row.get("reference_contexts"), ids, row.get("goldbench"))
+
+
+def _of_deepeval(row: Mapping[str, Any]) -> Fields:
+    known = row.get("additional_metadata")
+    ids = known.get("context_ids") if isinstance(known, Mapping) else None
+    return Fields(row.get("input"), row.get("expected_output"), row.get("context"), ids, known)
+
+
+def _of_langsmith(row: Mapping[str, Any]) -> Fields:
+    given, said, known = row.get("inputs"), row.get("reference_outputs", row.get("outputs")), row.get("metadata")
+    ids = known.get("context_ids") if isinstance(known, Mapping) else None
+    return Fields(
+        _member(given, ("question", "query", "input")),
+        _member(said, ("answer", "output", "response")),
+        _member(said, ("contexts", "context", "documents")),
+        ids,
+        known,
+    )
+
+
+def _of_rag_example(row: Mapping[str, Any]) -> Fields:
+    return Fields(row.get("query"), row.get("reference_answer"), row.get("reference_contexts"))
+
+
+def _member(found: object, names: tuple[str, ...]) -> object:
+    """Return the first of these members; people call them as they like."""
+    return next((found[name] for name in names if name in found), None) if isinstance(found, Mapping) else None

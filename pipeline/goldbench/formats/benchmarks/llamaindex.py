@@ -1,0 +1,102 @@
+"""LlamaIndex's evaluation sets: one JSON object with ``queries``, ``corpus`` and ``relevant_docs``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from goldbench.formats.benchmarks.answered_rows import quoted, read_rag_examples
+from goldbench.formats.benchmarks.collection import Collection, Entry, Qrel, Topic, topic_of_row
+from goldbench.formats.faults import Fault
+from goldbench.formats.json_maps import read_json
+from goldbench.formats.packed_files import Source
+from goldbench.records.relevance import Relevance
+from goldbench.text.display import shown
+
+_MEMBERS = ("queries", "corpus", "relevant_docs")
+
+
+def read_llamaindex(path: Path) -> Collection:
+    """Return the collection in a JSON file of one of LlamaIndex's classes.
+
+    Its judgments count as a model's unless its metadata say otherwise.
+
+    A document that is listed as relevant answers its query (grade 3), unless ``relevance_scores`` gives its grade.
+
+    Raises:
+        InputError: The file is not such JSON.
+    """
+    name = shown(path)
+    found = read_json(Source(path))
+    if isinstance(found, Mapping) and "queries" not in found and "examples" in found:
+        return read_rag_examples(path, found["examples"])
+    if not isinstance(found, Mapping) or not all(isinstance(found.get(m), Mapping) for m in _MEMBERS):
+        raise Fault(f"is not an object with {', '.join(_MEMBERS)}").of(name)
+    metadata = found.get("metadata")
+    said = dict(metadata) if isinstance(metadata, Mapping) else {}
+    level = said.get("evidence_level")
+    return Collection(
+        kind="llamaindex",
+        documents=lambda: (Entry(key, "", text, f"corpus {key!r}") for key, text in _texts(found, "corpus", name)),
+        queries=lambda: (_topic(key, text, found) for key, text in _texts(found, "queries", name)),
+        judgments=lambda: _judgments(found, name),
+        names=(name, name, name),
+        files=(path,),
+        level=level if isinstance(level, str) else "model",
+        notes={"notice": said["notice"]} if isinstance(said.get("notice"), str) else {},
+        line_of=lambda query_id, doc_id: _line_of(path, query_id, doc_id),
+    )
+
+
+def _topic(query_id: str, text: str, found: Mapping[str, Any]) -> Topic:
+    """Return a query with its reference answer, which only a file of goldbench holds."""
+    answers = found.get("answers")
+    answer = answers.get(query_id) if isinstance(answers, Mapping) else None
+    row = {"id": query_id, "text": text, "metadata": {"answer": answer}}
+    topic = topic_of_row(f"query {query_id!r}", row)
+    cited = answer.get("evidence") if isinstance(answer, Mapping) and topic.answer else None
+    return topic._replace(answers=tuple(quoted(cited, found["corpus"])))
+
+
+def _texts(found: Mapping[str, Any], member: str, name: str) -> Iterator[tuple[str, str]]:
+    for key, text in found[member].items():
+        if not isinstance(text, str):
+            raise Fault("is not a string").at(f"{member} {key[:80]!r}").of(name)
+        yield key, text
+
+
+def _judgments(found: Mapping[str, Any], name: str) -> Iterator[Qrel]:
+    scores = found.get("relevance_scores")
+    for query_id, judged in (found["relevant_docs"] if scores is None else scores).items():
+        place = f"query {query_id[:80]!r}"
+        try:
+            pairs = _pairs(judged)
+        except Fault as fault:
+            raise fault.at(place).of(name) from None
+        for doc_id, grade in pairs:
+            yield Qrel(query_id, doc_id, grade, place)
+
+
+def _pairs(judged: object) -> list[tuple[str, int]]:
+    if isinstance(judged, list) and all(isinstance(doc_id, str) for doc_id in judged):
+        return [(doc_id, int(Relevance.ANSWERS)) for doc_id in judged]
+    if not isinstance(judged, Mapping):
+        raise Fault("neither a list of document ids nor an object of grades")
+    if not all(isinstance(grade, int) and not isinstance(grade, bool) for grade in judged.values()):
+        raise Fault("a grade is not a whole number")
+    return list(judged.items())
+
+
+def _line_of(path: Path, query_id: str, doc_id: str | None) -> int | None:
+    """Return the line of the judgment, as far as a search for its ids can find it."""
+    text = Source(path).read().decode("utf-8", "replace")
+    position = max(text.rfind('"relevant_docs"'), 0)
+    for wanted in filter(None, (query_id, doc_id)):
+        forms = (json.dumps(wanted, ensure_ascii=False), json.dumps(wanted))
+        places = [place for form in forms if (place := text.find(form, position)) >= 0]
+        if not places:
+            return None
+        position = min(places)
+    return text.count("\n", 0, position) + 1

@@ -1,0 +1,216 @@
+"""SQuAD: a paragraph is a passage, a question a query, an answer's span its evidence.
+
+The official JSON (``data``, ``paragraphs``, ``qas``), also that of CMRC 2018, which has a list of paragraphs
+(``context_id``, ``context_text``, ``qas``) with answers that name no place; or a table with ``context``, ``question``
+and ``answers``. An answer that does not stand at its place, as those of CMRC 2018 at -1, is broken.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic
+from goldbench.formats.documents.identity import document_id
+from goldbench.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.formats.json_maps import read_json
+from goldbench.formats.packed_files import Source
+from goldbench.formats.tables import open_table
+from goldbench.records.relevance import Relevance
+from goldbench.text.display import shown
+
+MEGABYTES = 2048
+"""The largest JSON file of a benchmark, in units of 2**20 bytes; JSON cannot be read in pieces."""
+
+MISPLACED = "misplaced-answers"
+"""The reason why an answer is left out of a question that has others."""
+
+_ID = re.compile(r'"(?:query_)?id"\s*:\s*("(?:[^"\\]|\\.)*+")')
+_ANSWERS = int(Relevance.ANSWERS)
+
+Rows = Iterator[tuple[Place, Mapping[str, Any]]]
+
+
+class Asked(NamedTuple):
+    """One question with its paragraph. ``answers`` are pairs of start and words; empty if the paragraph has none."""
+
+    title: str
+    context: str
+    query_id: str
+    question: str
+    answers: tuple[tuple[int, str], ...]
+    place: Place
+
+    @property
+    def doc_id(self) -> str:
+        """The id of the paragraph: the same words under the same title are one passage."""
+        return document_id(self.title.replace("/", "-") or "paragraph", self.context)
+
+    @property
+    def placed(self) -> tuple[tuple[int, str], ...]:
+        """The answers that stand at their place in the paragraph."""
+        return tuple(answer for answer in self.answers if self._holds(*answer))
+
+    @property
+    def misplaced(self) -> tuple[int, ...]:
+        """The places of the other answers, negative where the file gives none."""
+        return tuple(start for start, words in self.answers if not self._holds(start, words))
+
+    def _holds(self, start: int, words: str) -> bool:
+        return start >= 0 and bool(words) and self.context.startswith(words, start)
+
+
+def read_squad(path: Path) -> Collection:
+    """Return the collection in a file of SQuAD's form; questions without an answer have no judgment.
+
+    Raises:
+        InputError: The file is not such JSON or table.
+    """
+    source = Source(path)
+    if source.suffix != ".json":
+        return squad_collection("squad", lambda: _table(path), shown(path), (path,))
+    found = read_json(source)
+    official = isinstance(found, Mapping)
+    if not official and not _is_of_cmrc(found):
+        return squad_collection("squad", lambda: _table(path), shown(path), (path,))
+    rows = (lambda: _official(found)) if official else (lambda: _of_cmrc(found))
+    lines = cache(lambda: _lines_of_ids(source))
+    return squad_collection("squad", rows, shown(path), (path,), lambda query_id, _: lines().get(query_id))
+
+
+def squad_collection(
+    kind: str,
+    rows: Callable[[], Rows],
+    name: str,
+    files: tuple[Path, ...],
+    line_of: Callable[[str, str | None], int | None] | None = None,
+) -> Collection:
+    """Return questions with their paragraphs as a collection.
+
+    Args:
+        kind: The kind of benchmark.
+        rows: Reads the rows.
+        name: The name of the benchmark in messages.
+        files: The files read.
+        line_of: As in `Collection`.
+    """
+
+    def read() -> Iterator[Asked]:
+        with in_file(name):
+            yield from read_rows(rows(), _asked_of_row)
+
+    return Collection(
+        kind=kind,
+        documents=lambda: _documents(read()),
+        queries=lambda: (_topic(one) for one in read() if one.placed or not one.answers),
+        judgments=lambda: (judged for one in read() for judged in _judged(one)),
+        names=(name, name, name),
+        files=files,
+        line_of=line_of,
+    )
+
+
+def _asked_of_row(place: Place, row: Mapping[str, Any]) -> Asked:
+    """Return the question of a row with ``id``, ``title``, ``context``, ``question`` and ``answers``."""
+    title, context, query_id, question = (row.get(key) for key in ("title", "context", "id", "question"))
+    if not all(isinstance(text, str) for text in (context, query_id, question)):
+        raise Fault("has no context, id or question that is a string")
+    answers = row.get("answers")
+    try:
+        if isinstance(answers, Mapping):
+            pairs = list(zip(answers["answer_start"], answers["text"], strict=True))
+        else:
+            pairs = [(answer["answer_start"], answer["text"]) for answer in answers or ()]
+        found = tuple(dict.fromkeys((int(start), str(text)) for start, text in pairs))
+    except (KeyError, TypeError, ValueError):
+        raise Fault("has answers without answer_start and text") from None
+    title = title if isinstance(title, str) else ""
+    return Asked(title, str(context), str(query_id), str(question), found, place)
+
+
+def _table(path: Path) -> Rows:
+    yield from ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).rows())
+
+
+def _official(found: Mapping[str, Any]) -> Rows:
+    articles = found.get("data")
+    if not isinstance(articles, list):
+        raise Fault("is not a SQuAD file: there is no list «data»")
+    for number, article in enumerate(articles, 1):
+        try:
+            for paragraph in article["paragraphs"]:
+                for question in paragraph["qas"]:
+                    row = {**question, "title": article.get("title"), "context": paragraph["context"]}
+                    if question.get("is_impossible"):
+                        row["answers"] = ()
+                    yield f"question {str(question.get('id'))[:80]!r}", row
+        except (KeyError, TypeError, AttributeError):
+            problem = "is not in the form of SQuAD (paragraphs, context, qas)"
+            raise Fault(problem).at(f"article {number}") from None
+
+
+def _is_of_cmrc(found: object) -> bool:
+    return isinstance(found, list) and bool(found) and isinstance(found[0], Mapping) and "context_text" in found[0]
+
+
+def _of_cmrc(paragraphs: list[Any]) -> Rows:
+    """Yield the questions of CMRC 2018; an answer stands where its words stand first."""
+    for number, paragraph in enumerate(paragraphs, 1):
+        try:
+            context = paragraph["context_text"]
+            for question in paragraph["qas"]:
+                query_id, answers = question["query_id"], dict.fromkeys(question["answers"])
+                row = {"id": query_id, "question": question["query_text"], "context": context}
+                row["answers"] = [{"text": words, "answer_start": context.find(words)} for words in answers]
+                yield f"question {str(query_id)[:80]!r}", {**row, "title": paragraph.get("title")}
+        except (KeyError, TypeError, AttributeError):
+            problem = "is not in the form of CMRC 2018 (context_text, qas, query_text, query_id, answers)"
+            raise Fault(problem).at(f"paragraph {number}") from None
+
+
+def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
+    seen: set[str] = set()
+    for one in asked:
+        if one.doc_id not in seen:
+            seen.add(one.doc_id)
+            yield Entry(one.doc_id, one.title, one.context, one.place)
+
+
+def _judged(one: Asked) -> Iterator[Qrel | Malformed]:
+    """Yield the judgment of a question that has an answer in its paragraph, and its broken answers."""
+    if one.answers and not one.placed:
+        problem = _misplaced(one.misplaced[0])
+        if len(one.answers) > 1:
+            problem = f"none of its {len(one.answers)} answers stands at its place in its paragraph"
+        yield Malformed(one.query_id, one.place, problem)
+        return
+    for start in one.misplaced:
+        yield Malformed(one.query_id, one.place, _misplaced(start), part=MISPLACED)
+    if one.placed:
+        yield Qrel(one.query_id, one.doc_id, _ANSWERS, one.place)
+
+
+def _misplaced(start: int) -> str:
+    where = f"at character {start} of" if start >= 0 else "in"
+    return f"its answer does not stand {where} its paragraph"
+
+
+def _topic(one: Asked) -> Topic:
+    spans = tuple((one.doc_id, start, start + len(words), words) for start, words in one.placed)
+    return Topic(one.query_id, one.question, one.place, spans)
+
+
+def _lines_of_ids(source: Source) -> dict[str, int]:
+    """Return the line of a JSON file on which each id stands."""
+    text = source.read().decode("utf-8", "replace")
+    lines: dict[str, int] = {}
+    line, counted = 1, 0
+    for found in _ID.finditer(text):
+        line += text.count("\n", counted, found.start())
+        counted = found.start()
+        lines[json.loads(found[1], strict=False)] = line
+    return lines

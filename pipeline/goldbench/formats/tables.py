@@ -1,0 +1,318 @@
+"""Tables to rows, one at a time: CSV, TSV, JSON Lines, JSON (a list of objects), Parquet.
+
+A malformed table is refused with the number of the bad line. CSV is read strictly: every record has as many fields as
+the header, every quote is closed, and no field holds NUL. The delimiter is the first of ``,``, ``;``, tab and ``|``
+that cuts the first records into the same number of fields. In a TSV, quotes count as quotes only if that changes
+neither the number of records nor that of fields, because the format as first defined has no quotes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+from goldbench.errors import require
+from goldbench.formats.charsets import OTHER, Judgement, decoded, judged_file
+from goldbench.formats.faults import Fault, Place
+from goldbench.formats.lines import MAX_LINE, csv_records
+from goldbench.formats.regular_files import ALWAYS_FINE, MAX_RATIO, open_regular, read_whole
+from goldbench.text.display import amount, shown
+
+if TYPE_CHECKING:
+    import jsonlines
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+_Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
+_MAX_COLUMNS = 10_000
+_PEEK = 100
+_DELIMITERS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row. ``number`` counts rows from 1; ``line`` is where it begins, None in a file that is not read by lines."""
+
+    number: int
+    line: int | None
+    values: Mapping[str, object]
+
+    @property
+    def place(self) -> Place:
+        """The line, or ``row`` and the number of the row; see `Fault.at`."""
+        return f"row {self.number}" if self.line is None else self.line
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that can be read any number of times.
+
+    ``flat`` means that every row has all the columns. ``judgement`` tells the encoding; None if it is not text.
+    """
+
+    columns: tuple[str, ...]
+    rows: Callable[[], Iterator[Row]]
+    flat: bool
+    judgement: Judgement | None = None
+
+
+def open_table(path: Path, *, megabytes: int, encoding: str | None = None) -> Table:
+    """Return the table in a file; only its first rows are read now (all of JSON, which cannot be streamed).
+
+    Args:
+        path: A ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.json`` or ``.parquet`` file.
+        megabytes: The largest size of a JSON file, in units of 2**20 bytes; other tables may have any size.
+        encoding: The encoding that the user gave; None recognises it.
+
+    Raises:
+        Fault: The file is empty, malformed or not text; iterating over the rows raises it, too.
+        MissingExtra: It is Parquet, and the package that reads it is not installed.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return _parquet(path)
+    if suffix == ".json":
+        return _json(path, megabytes, encoding)
+    judgement = judged_file(path, encoding)
+    if suffix in {".jsonl", ".ndjson"}:
+        return _objects(lambda: _json_lines(path, judgement), judgement)
+    return _csv(path, judgement, "\t" if suffix == ".tsv" else None)
+
+
+def _lines(path: Path, judgement: Judgement, newline: str) -> Iterator[str]:
+    number = 0
+    try:
+        with open_regular(path) as raw:
+            raw.seek(judgement.skip)
+            for line in _decoded_lines(raw, judgement, newline):
+                number += 1
+                if len(line) > MAX_LINE:
+                    raise Fault(f"is longer than {MAX_LINE:,} characters", line=number)
+                yield line.lstrip("\ufeff")  # each of several files that were joined may begin with a mark
+    except UnicodeError:
+        place = f"after line {number}" if number else "in its first lines"
+        raise Fault(f"is not valid {judgement.encoding} text {place}: {OTHER}") from None
+    except OSError as error:
+        raise Fault(f"cannot be read: {error.strerror}", line=number) from None
+
+
+def _decoded_lines(raw: BinaryIO, judgement: Judgement, newline: str) -> Iterator[str]:
+    """Yield the lines with their ends, none longer than ``MAX_LINE`` and one; ``newline`` is as in `open`."""
+    if judgement.lines is None:
+        with io.TextIOWrapper(raw, encoding=judgement.encoding, newline=newline) as file:
+            while line := file.readline(MAX_LINE + 1):
+                yield line
+        return
+    while data := raw.readline(MAX_LINE + 1):
+        for part in [data] if newline else data.splitlines(keepends=True):
+            yield judgement.lines.decode(part)
+
+
+def _csv(path: Path, judgement: Judgement, delimiter: str | None) -> Table:
+    def reader(delimiter: str, quoting: _Quoting = csv.QUOTE_MINIMAL) -> Callable[[], Iterator[tuple[int, list[str]]]]:
+        return lambda: _records(path, judgement, delimiter, quoting)
+
+    if delimiter is None:
+        records = reader(_delimiter(reader))
+    else:
+        records, plain = reader(delimiter), reader(delimiter, csv.QUOTE_NONE)
+        # A quote that is only a quote swallows lines up to the next one; so the two must agree on how many there are.
+        if (count := _count(plain)) is not None and count != _count(records):
+            records = plain
+    header = next(records(), None)
+    if header is None:
+        raise Fault("is empty")
+    columns = tuple(name.strip() or f"column {number}" for number, name in enumerate(header[1], start=1))
+    if len(columns) > _MAX_COLUMNS:
+        raise Fault(f"has {len(columns):,} columns, more than {_MAX_COLUMNS:,}", line=1)
+    twice = next((name for index, name in enumerate(columns) if name in columns[:index]), None)
+    if twice is not None:
+        raise Fault(f"has two columns named {shown(twice)}", line=header[0])
+
+    def rows() -> Iterator[Row]:
+        for number, (line, cells) in enumerate(islice(records(), 1, None), start=1):
+            yield Row(number, line, dict(zip(columns, cells, strict=True)))
+
+    return Table(columns, rows, flat=True, judgement=judgement)
+
+
+def _records(path: Path, judgement: Judgement, delimiter: str, quoting: _Quoting) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the line it begins on; all have the first one's number of fields."""
+    lines = _without_nul(_lines(path, judgement, newline=""))
+    width = 0
+    for line, cells in csv_records(lines, delimiter=delimiter, quoting=quoting):
+        width = width or len(cells)
+        if len(cells) != width:
+            raise Fault(f"has {amount(len(cells), 'field')} where the header has {width}", line=line)
+        yield line, cells
+
+
+def _without_nul(lines: Iterator[str]) -> Iterator[str]:
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise Fault("holds a NUL character", line=number)
+        yield line
+
+
+def _delimiter(reader: Callable[[str], Callable[[], Iterator[tuple[int, list[str]]]]]) -> str:
+    """Return the delimiter that cuts the first records into the same number of fields, more than one; else a comma."""
+    for delimiter in _DELIMITERS:
+        try:
+            records = [cells for _, cells in islice(reader(delimiter)(), _PEEK)]
+        except Fault:
+            continue
+        if records and len(records[0]) > 1:
+            return delimiter
+    return ","
+
+
+def _count(records: Callable[[], Iterator[tuple[int, list[str]]]]) -> int | None:
+    """Return how many records there are, None if they are malformed."""
+    try:
+        return sum(1 for _ in records())
+    except Fault:
+        return None
+
+
+def _json_lines(path: Path, judgement: Judgement) -> Iterator[Row]:
+    import jsonlines
+
+    line = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal line
+        for text in _lines(path, judgement, newline="\n"):
+            line += 1  # the reader skips blank lines
+            yield text
+
+    # The standard parser, because faster ones that may be installed refuse other things.
+    objects = jsonlines.Reader(counted(), loads=_parsed).iter(type=dict, skip_empty=True)
+    try:
+        for number, values in enumerate(objects, start=1):
+            yield Row(number, line, values)
+    except jsonlines.InvalidLineError as error:
+        raise Fault(_json_problem(error), line=line) from None
+    except RecursionError:
+        raise Fault("is nested too deeply", line=line) from None
+
+
+def _parsed(text: str | bytes) -> Any:  # noqa: ANN401  any JSON
+    """Return a value of JSON in which a number that is too large for a computer stays text: ``1e400``."""
+    return json.loads(text, parse_float=lambda digits: digits if math.isinf(float(digits)) else float(digits))
+
+
+_TOO_MANY_DIGITS = "holds a number of too many digits for JSON: write it as text"
+
+
+def _json_problem(error: jsonlines.InvalidLineError) -> str:
+    cause = error.__cause__
+    if isinstance(cause, json.JSONDecodeError):
+        return f"is not valid JSON: {cause.msg.removesuffix(' at')} at column {cause.colno}"
+    if isinstance(cause, ValueError):
+        return _TOO_MANY_DIGITS
+    return "is not a JSON object" if cause is None else "is not valid JSON"
+
+
+def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
+    found = decoded(read_whole(path, megabytes=megabytes), encoding)
+    try:
+        values = _parsed(found.text)
+    except json.JSONDecodeError as error:
+        raise Fault(f"is not valid JSON: {error.msg.removesuffix(' at')}", line=error.lineno) from None
+    except RecursionError:
+        raise Fault("is nested too deeply") from None
+    except ValueError:
+        raise Fault(_TOO_MANY_DIGITS) from None
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise Fault("is JSON, but not a list of objects: give JSON Lines, one object per line")
+    if not values:
+        raise Fault("is an empty list: it holds no rows")
+    rows = [Row(number, None, value) for number, value in enumerate(values, start=1)]
+    return _objects(lambda: iter(rows), found.judgement)
+
+
+def _objects(rows: Callable[[], Iterator[Row]], judgement: Judgement) -> Table:
+    """Return a table of objects, whose columns are the keys of the first rows, in order of appearance."""
+    columns: dict[str, None] = {}
+    for row in islice(rows(), _PEEK):
+        columns.update(dict.fromkeys(islice(row.values, _MAX_COLUMNS)))
+    return Table(tuple(columns), rows, flat=False, judgement=judgement)
+
+
+def _parquet(path: Path) -> Table:
+    require("documents", "pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    @contextmanager
+    def opened(*dictionaries: str) -> Iterator[pq.ParquetFile]:
+        try:
+            with open_regular(path) as raw, pq.ParquetFile(raw, read_dictionary=list(dictionaries)) as file:
+                yield file
+        except (pa.ArrowException, ValueError, ArithmeticError, OSError) as error:  # dates beyond the year 9999, too
+            if isinstance(error, MemoryError):
+                raise
+            raise Fault(f"is damaged, or not a Parquet file ({type(error).__name__})") from None
+
+    def rows() -> Iterator[Row]:
+        number = 0
+        with opened(*dictionaries) as file:
+            for batch in file.iter_batches(batch_size=256, use_threads=False):
+                columns = [_values(column) for column in batch.columns]
+                for values in zip(*columns, strict=True):
+                    number += 1
+                    yield Row(number, None, dict(zip(names, values, strict=True)))
+
+    with opened() as file:
+        names: Sequence[str] = file.schema_arrow.names
+        _check_unpacked(file.metadata, path.stat().st_size)
+        dictionaries = _repeating(file)
+    if len(names) > _MAX_COLUMNS or len(set(names)) < len(names):
+        raise Fault(f"has {len(names):,} columns: too many, or two of one name")
+    return Table(tuple(names), rows, flat=True)
+
+
+def _check_unpacked(metadata: pq.FileMetaData, size: int) -> None:
+    """Refuse a file whose values, each distinct one once, take far more bytes than the file."""
+    unpacked = sum(metadata.row_group(index).total_byte_size for index in range(metadata.num_row_groups))
+    if unpacked > max(ALWAYS_FINE, MAX_RATIO * size):
+        raise Fault(f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO} times its {size:,}: not opened")
+
+
+def _repeating(file: pq.ParquetFile) -> list[str]:
+    """Return the columns of text that are read as numbers of values: a file of 3 kB can repeat one value for gigabytes.
+
+    Larger columns are not, because their values would be held all together.
+    """
+    from pyarrow import types
+
+    schema, metadata = file.schema_arrow, file.metadata
+    sizes: Counter[str] = Counter()
+    for index in range(metadata.num_row_groups):
+        group = metadata.row_group(index)
+        for place in range(group.num_columns):
+            column = group.column(place)
+            sizes[column.path_in_schema] = max(sizes[column.path_in_schema], column.total_uncompressed_size)
+    texts = (field for field in schema if types.is_string(field.type) or types.is_large_string(field.type))
+    return [field.name for field in texts if sizes[field.name] <= ALWAYS_FINE]
+
+
+def _values(column: pa.Array) -> list[object]:
+    """Return the values of a column; equal texts of a dictionary are one string."""
+    from pyarrow import types
+
+    if not types.is_dictionary(column.type):
+        values: list[object] = column.to_pylist()
+        return values
+    places = column.indices.to_pylist()
+    texts = {place: column.dictionary[place].as_py() for place in set(places) if place is not None}
+    return [texts.get(place) for place in places]

@@ -1,0 +1,108 @@
+"""Look for an answer to a query that nothing should answer: cheap retrievers find passages, the model judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from goldbench.ports import Retriever, Stored
+from goldbench.records.corpus import Chunk
+from goldbench.records.judgment import Judgment
+from goldbench.stages.pool import language_of, merged
+from goldbench.text.title_path import title_path, titled
+
+if TYPE_CHECKING:
+    from goldbench.stages.judge import ManyJudge, YesNoJudge
+
+RETRIEVERS = ("bm25", "ngrams", "lsi")
+"""The retrievers whose best passages are judged, as in the pool of a grading."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPoolJudge:
+    """Grades passages with the judge of a grading: several in one reply, or one by one by yes or no."""
+
+    judge_many: ManyJudge | YesNoJudge
+
+    async def judge(self, query_id: str, query: str, passages: Mapping[str, str]) -> Sequence[Judgment | None]:
+        """Return the judgment of each passage, None for one that the reply does not grade.
+
+        Args:
+            query_id: Id of the query.
+            query: The query.
+            passages: The texts by chunk id.
+        """
+        from goldbench.stages.judge import Pair
+
+        pairs = [Pair(query_id, chunk_id, query, text) for chunk_id, text in passages.items()]
+        return await self.judge_many.judge_each(pairs)
+
+
+@dataclass(slots=True)
+class AnswerSearch:
+    """Finds the passages that are most likely to answer a query; the collection is indexed with the first query.
+
+    Args:
+        chunks: All chunks.
+        depth: How many passages are wanted for a query.
+        per_call: How many are judged in one call.
+        with_titles: Whether passages are emitted with their titles.
+    """
+
+    chunks: Stored[Chunk]
+    depth: int
+    per_call: int
+    with_titles: bool = True
+    _retrievers: Mapping[str, Retriever] = field(default_factory=dict)
+    _positions: dict[str, int] = field(default_factory=dict)
+
+    def groups(self, query: str, *, first: Iterable[str]) -> list[dict[str, str]]:
+        """Return the texts of the passages by their id, in groups for one call each, the likeliest first.
+
+        Args:
+            query: The query.
+            first: Ids of chunks that are judged whatever is found: what the query was written from.
+
+        Raises:
+            RetrieverFailed: A retriever cannot index or search.
+        """
+        if not self._retrievers:
+            self._index()
+        depth = min(self.depth, len(self._positions))
+        found = [list(one.search({"q": query}, k=depth)["q"]) for one in self._retrievers.values()]
+        ids = merged(found, first=first, count=depth)
+        texts = [(chunk_id, self._text(self.chunks.at(self._positions[chunk_id]))) for chunk_id in ids]
+        return [dict(texts[start : start + self.per_call]) for start in range(0, len(texts), self.per_call)]
+
+    def _index(self) -> None:
+        from goldbench.retrieval.bm25 import BM25
+        from goldbench.retrieval.corpus_words import SharedWords
+        from goldbench.retrieval.lsi import LSI, Space
+        from goldbench.retrieval.ngrams import Ngrams
+        from goldbench.retrieval.stopwatch import Stopwatch
+        from goldbench.retrieval.system_settings import BM25Settings, LSISettings, NgramSettings
+        from goldbench.retrieval.tokens import tokenizer
+
+        language = language_of(self.chunks)
+        bm25, lsi = BM25Settings(language=language), LSISettings(language=language)
+        stopwatch = Stopwatch()
+        tokens, words = tokenizer(bm25.analyzer, language=language), SharedWords(stopwatch)
+        space = Space(lsi, tokens=tokens, words=words, stopwatch=stopwatch)
+        self._retrievers = {
+            "bm25": BM25(bm25, tokens=tokens, words=words),
+            "ngrams": Ngrams(NgramSettings()),
+            "lsi": LSI(lsi, space),
+        }
+        texts = {}
+        for position, chunk in enumerate(self.chunks):
+            self._positions[chunk.chunk_id] = position
+            texts[chunk.chunk_id] = self._text(chunk)
+        for retriever in self._retrievers.values():
+            retriever.index(texts)
+        words.forget()  # it holds all texts, and nothing is indexed again
+        space.forget()
+
+    def _text(self, chunk: Chunk) -> str:
+        """Return a passage as it is emitted."""
+        return titled(title_path(chunk) if self.with_titles else "", chunk.text)

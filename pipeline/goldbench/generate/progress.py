@@ -1,0 +1,102 @@
+"""Show the reading of records and the calls under way; nothing depends on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from goldbench.ports import Progress, Step, Stored, Traffic
+from goldbench.records.corpus import Chunk
+
+LOOK_S = 0.5
+"""Seconds between two updates on the calls under way."""
+WORTH_A_FORECAST = 2
+"""Minutes from which a person is told how long it takes."""
+
+T = TypeVar("T")
+
+
+class Calling(Protocol):
+    """Calls a model; see ``goldbench.ports.Writing``."""
+
+    @property
+    def traffic(self) -> Callable[[], Traffic] | None:
+        """The calls under way, or None if there are none to wait for."""
+
+    @property
+    def patience_s(self) -> float:
+        """After how many seconds a call is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Stored chunks that advance the progress bar when they are read."""
+
+    stored: Stored[Chunk]
+    step: Step
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return counted(self.stored, self.step)
+
+    def at(self, position: int) -> Chunk:
+        """Return the chunk at this position."""
+        return self.stored.at(position)
+
+
+def counted(items: Iterable[T], step: Step) -> Iterator[T]:
+    """Yield the items and advance the progress bar."""
+    for item in items:
+        yield item
+        step.advance(1)
+
+
+@contextlib.asynccontextmanager
+async def calls_shown(
+    writing: Calling, step: Step, progress: Progress, *, calls: int = 0, unit: str = "calls", at_once: int = 1
+) -> AsyncIterator[None]:
+    """Show the calls to the model while the block runs, and name those that take too long.
+
+    Args:
+        writing: Calls the model.
+        step: The step that shows the calls.
+        progress: Takes the names of slow calls, and a forecast once the first call is answered.
+        calls: About how many calls the block makes, 0 for no forecast.
+        unit: What a call gives, in the plural.
+        at_once: How many calls are under way at once.
+    """
+    if writing.traffic is None:
+        yield
+        return
+    watcher = asyncio.create_task(_watch(writing, step, progress, calls, unit, at_once))
+    try:
+        yield
+    finally:
+        watcher.cancel()
+        step.tell("")
+
+
+async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, unit: str, at_once: int) -> None:
+    assert writing.traffic
+    named_at = -writing.patience_s
+    while True:
+        await asyncio.sleep(LOOK_S)
+        traffic = writing.traffic()
+        step.tell(traffic.line())
+        speed = traffic.speed()
+        if calls and speed is not None:
+            seconds = speed.seconds / speed.calls
+            minutes = round(calls * seconds / at_once / 60)
+            if minutes >= WORTH_A_FORECAST:
+                progress.note(f"A call takes {seconds:.0f} s: {calls:,} {unit} take about {minutes:,} min.")
+            calls = 0
+        stall = traffic.stall(writing.patience_s)
+        if stall and time.monotonic() - named_at >= writing.patience_s:
+            named_at = time.monotonic()
+            progress.note(stall)

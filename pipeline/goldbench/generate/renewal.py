@@ -1,0 +1,352 @@
+"""A set whose documents changed: what of the earlier set still holds, and what is asked about next."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.errors import InputError, Message
+from goldbench.formats.packed_files import Source
+from goldbench.formats.runs.trec import read_qrels
+from goldbench.generate.drawn_queries import Drawn, Standing
+from goldbench.goldset.earlier_lines import EarlierLines
+from goldbench.goldset.file_names import CHUNKS, DOCUMENTS, OWN, USERS
+from goldbench.goldset.folder import Draft, GoldFolder, is_graded
+from goldbench.goldset.grading_counts import recounted
+from goldbench.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
+from goldbench.goldset.publication import sha256_of
+from goldbench.goldset.whereabouts import Corpus, Part
+from goldbench.records.corpus import Chunk
+from goldbench.records.manifest import Grading, KindCount, LevelSelection, Manifest, Renewed
+from goldbench.records.query import Query, RetiredQuery
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.text.display import shell_command
+
+OF_USERS = "holds users' queries: give the documents and the log again, with " + shell_command("build", queries_from="")
+RECHUNKED = f"was made by {shell_command('rechunk')}: refresh the set that it came from, and rechunk that again"
+IMPORTED = "was not built from documents here (import or split), so nothing can be read again"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The set whose documents changed, as it was before people's decisions.
+
+    Args:
+        home: Its folder.
+        records: The folder with its queries, pool and judgments.
+        labels: The file of its grades.
+    """
+
+    home: GoldFolder
+    records: GoldFolder
+    labels: Path
+
+    @classmethod
+    def of(cls, home: GoldFolder) -> Base:
+        """Return the set in a folder, without the decisions of people that were applied to it."""
+        if home.is_reviewed() and home.unreviewed.queries.exists():
+            return cls(home, home.unreviewed, home.unreviewed_labels)
+        return cls(home, home, home.labels)
+
+
+def check_renewable(home: GoldFolder) -> Manifest:
+    """Return the manifest of a set that can be made again from its documents.
+
+    Raises:
+        InputError: The folder holds no finished set, or one that was not built from documents.
+    """
+    manifest = home.manifest()
+    if home.relevance.exists():
+        raise InputError(home.path, RECHUNKED)
+    if manifest.generator == USERS:
+        raise InputError(home.path, OF_USERS)
+    if not any(report.stage == "load" for report in manifest.stages) or not home.settings():
+        raise InputError(home.path, IMPORTED)
+    return manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Who wrote the queries of a set, where nobody writes now."""
+
+    name: str
+    evidence_level: str
+
+
+@dataclass(slots=True)
+class Renewal:
+    """What is done with the earlier set while a new one takes its place."""
+
+    base: Base
+    manifest: Manifest
+    keeps_some: bool = False
+    """Whether documents that hold the evidence of no query are refused."""
+    standing: Standing = field(default_factory=Standing)
+    left: Inheritance | None = None
+    unchanged: bool = False
+    """Whether documents and chunks are the earlier ones, byte by byte."""
+    stays: bool = False
+    """Whether the set stays as it is; known once its queries are drawn."""
+    unasked: int = 0
+    """How many new documents no query asks about."""
+    new_passages: int = 0
+    """How many passages have a text that was not there before."""
+
+    @property
+    def retired(self) -> list[RetiredQuery]:
+        """The queries that are retired now, each with its reason."""
+        if self.left is None:
+            return []
+        return [RetiredQuery(query=one.query, reason=one.reason) for one in self.left.retired]
+
+    @property
+    def graded(self) -> bool:
+        """Whether the earlier set holds grades of a judge."""
+        return is_graded(self.manifest)
+
+    def target(self, asked: int) -> int:
+        """Return how many queries the set should have: a graded one as many as it had, since grading leaves some out.
+
+        Args:
+            asked: The number that the settings ask for.
+        """
+        given = self.manifest.target
+        if self.graded and self.left is not None and (given is None or asked <= given):
+            before = (*(one.query for one in self.left.queries), *self.left.unanswerable)
+            return min(asked, sum(query.generator != OWN for query in before))
+        return asked
+
+    def look(self, place: Draft, lines: EarlierLines | None = None) -> None:
+        """Compare the documents with the earlier ones, and find out what of the earlier set holds.
+
+        Args:
+            place: The draft with the documents and chunks of today.
+            lines: What was copied into it of the earlier set.
+
+        Raises:
+            InputError: No query is kept, so these are documents of another set.
+        """
+        self.unchanged = self.has_same_texts(place)
+        before, now = lines.alike() if lines else ({}, {})
+        chunks = place.chunks.read()
+        self.left = inherited(self._estate(before), Corpus(place.documents.read(), chunks, now))
+        kept = self.left.kept
+        if self.keeps_some and self.left.queries and not kept:
+            remedy = Message("name the right ones, or build with {replace=True}")
+            raise InputError(self.base.home.path, Message("the evidence of no query is in these documents; {}", remedy))
+        self.standing = Standing(
+            queries=tuple(one.query for one in kept),
+            positions=tuple(one.positions for one in kept),
+            unanswerable=self.left.unanswerable,
+            judgments=tuple(self.left.judged(self.base.home.unanswerable_judgments.read_any())),
+        )
+        self.unasked = self._unasked(self.left.new_documents)
+        self.new_passages = len(chunks) - len(set(self.left.passages.values()))
+
+    def has_same_texts(self, place: Draft) -> bool:
+        """Return whether documents and chunks are the earlier ones, byte by byte.
+
+        Args:
+            place: As in `look`.
+        """
+        files, now = self.manifest.files, {DOCUMENTS: place.documents.path, CHUNKS: place.chunks.path}
+        return all(files.get(name) == sha256_of(path) for name, path in now.items())
+
+    def is_settled(self, drawn: Drawn) -> bool:
+        """Return whether the set stays as it is: no document changed, and no query is new.
+
+        Args:
+            drawn: The queries of the new set.
+        """
+        self.stays = self.unchanged and self.new(drawn) == 0 and not self.retired
+        return self.stays
+
+    def new(self, drawn: Drawn) -> int:
+        """Return how many queries are not kept ones.
+
+        Args:
+            drawn: The queries of the new set.
+        """
+        return drawn.accepted - len(self.standing.every)
+
+    def earlier_generator(self) -> Named:
+        """Return the name and the level of evidence of who wrote the earlier queries."""
+        return Named(self.manifest.generator, self.manifest.evidence_level)
+
+    def kinds(self) -> dict[str, KindCount]:
+        """Return how many queries of each kind are kept; empty if the kinds have no exact shares."""
+        kept = Counter(query.kind.value for query in self.standing.every if query.kind is not None)
+        return {kind: one.model_copy(update={"kept": kept[kind]}) for kind, one in self.manifest.kinds.items()}
+
+    def selection(self, queries: Iterable[Query]) -> LevelSelection | None:
+        """Return how the earlier queries were selected by difficulty, with those of today counted.
+
+        Args:
+            queries: The queries of the set, measured.
+        """
+        before = self.manifest.difficulty
+        if before is None:
+            return None
+        kept = Counter(one.difficulty.level.value for one in queries if one.difficulty and one.original is None)
+        levels = {level: one.model_copy(update={"kept": kept[level]}) for level, one in before.levels.items()}
+        return before.model_copy(update={"levels": levels})
+
+    def metadata(self, *, judged: bool) -> dict[str, object]:
+        """Return what the metadata of the earlier set tells about its grades.
+
+        Args:
+            judged: Whether these are taken over.
+        """
+        earlier = self.base.home.metadata().get("grading")
+        return {"grading": earlier} if judged and self.graded and earlier is not None else {}
+
+    def entered(self, manifest: Manifest, drawn: Drawn, place: Draft, judged: bool) -> Manifest:
+        """Return the manifest with what was kept.
+
+        Args:
+            manifest: The record of the run.
+            drawn: The queries of the new set.
+            place: Where pool and judgments are written if they are taken over.
+            judged: As in `metadata`.
+        """
+        grading = self.write_judged(place) if judged else None
+        if grading is not None:
+            judging = {name: sha for name, sha in self.manifest.prompts.items() if name.startswith("grade")}
+            manifest = manifest.model_copy(update={"prompts": {**manifest.prompts, **judging}})
+        return manifest.model_copy(update={"renewed": self.record(self.new(drawn)), "grading": grading})
+
+    def _estate(self, alike: Mapping[str, Part]) -> Estate:
+        base = self.base
+        labels = _labels(base.labels)
+        quotes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for judgment in base.records.judgments.read_any():
+            if judgment.canary is None and judgment.relevance >= RELEVANT and judgment.evidence:
+                quotes[judgment.query_id, judgment.chunk_id].append(judgment.evidence)
+        return Estate(
+            corpus=Corpus(base.home.documents.read(), base.home.chunks.read(), alike),
+            queries=list(base.records.queries.read()),
+            unanswerable=list(base.home.unanswerable.read_any()),
+            left_out=[one.query for one in base.home.ungraded.read_any()],
+            waiting=frozenset(one.query_id for one in base.home.unlabelled.read_any()),
+            labels=labels,
+            derived={} if self.graded else _derived(labels),
+            quotes=quotes,
+        )
+
+    def _unasked(self, new: frozenset[str]) -> int:
+        """Return how many of the new documents have no query."""
+        return len(new - {evidence.doc_id for query in self.standing.queries for evidence in query.evidence})
+
+    def order(
+        self, order: npt.NDArray[np.integer[Any]], chunks: Iterable[Chunk], cluster_of: Callable[[int], Sequence[int]]
+    ) -> npt.NDArray[np.integer[Any]]:
+        """Return the positions to ask about: chunks that are new, changed or whose query died first, then the others.
+
+        Chunks with a query that is kept are left out, and their near-duplicates.
+
+        Args:
+            order: The positions of the chunks that may be asked about, in drawing order.
+            chunks: The chunks of today.
+            cluster_of: Names the near-duplicates of a chunk, by positions.
+        """
+        assert self.left is not None
+        needed = {position for positions in self.standing.positions for position in positions}
+        taken = {member for position in needed for member in (position, *cluster_of(position))}
+        same = self.left.passages
+        died = {same[one.query.chunk_id] for one in self.left.retired if one.query.chunk_id in same}
+        as_before = set(same.values()) - died
+        first = {number for number, chunk in enumerate(chunks) if chunk.chunk_id not in as_before}
+        free = [int(position) for position in order if int(position) not in taken]
+        return np.array(sorted(free, key=lambda position: position not in first), dtype=order.dtype)
+
+    def relevance(self, found: Mapping[str, dict[str, Relevance]], *, judged: bool) -> dict[str, dict[str, Relevance]]:
+        """Return the labels of the new set: in a judged one those that are kept, in another one also new copies.
+
+        Args:
+            found: The labels that follow from the evidence, by query.
+            judged: As in `metadata`.
+        """
+        assert self.left is not None
+        labels = dict(found)
+        for one in self.left.kept:
+            own = {chunk_id: grade for chunk_id, grade in one.labels.items() if chunk_id not in one.derived}
+            query_id = one.query.query_id
+            labels[query_id] = dict(one.labels) if judged and self.graded else {**found.get(query_id, {}), **own}
+        return labels
+
+    def record(self, asked: int) -> Renewed:
+        """Return what became of the earlier queries.
+
+        Args:
+            asked: How many queries are new.
+        """
+        assert self.left is not None
+        kept = self.left.kept
+        return Renewed(
+            kept=sum(not one.moved for one in kept) + len(self.left.unanswerable),
+            moved=sum(one.moved for one in kept),
+            asked=asked,
+            retired=len(self.left.retired),
+            unjudged=sum(one.unjudged for one in kept),
+            unasked=self.unasked,
+            new_passages=self.new_passages,
+        )
+
+    def write_retired(self, place: Draft) -> None:
+        """Write the retired queries after those of earlier refreshes, and the queries that came without a label.
+
+        What is pooled for the latter in a set that nobody graded is carried here; `write_judged` carries the rest.
+
+        A query that got its label from a judge or a person waits again if the passage is gone.
+        """
+        before = list(self.base.home.retired.read_any())
+        if self.base.home.unlabelled.exists():
+            place.unlabelled.write(self.base.home.unlabelled.read())
+        if self.left is not None and not self.graded and self.base.records.pool.exists():
+            place.pool.write(self.left.pooled(self.base.records.pool.read()))
+        gone = [one for one in self.left.left_out if isinstance(one, Retired)] if self.left else []
+        dropped = [RetiredQuery(query=one.query, reason=one.reason) for one in gone]
+        if every := [*before, *self.retired, *dropped]:
+            place.retired.write(every)
+
+    def write_judged(self, place: Draft) -> Grading | None:
+        """Write the pool and the judgments that still hold, and return the grading with its counts made anew.
+
+        None stands for a set that was not graded.
+        """
+        assert self.left is not None
+        if not self.graded or self.manifest.grading is None:
+            return None
+        records = self.base.records
+        pool = list(self.left.pooled(records.pool.read_any()))
+        judgments = list(self.left.judged(records.judgments.read_any()))
+        place.pool.write(pool)
+        place.judgments.write(judgments)
+        place.checks.write(self.left.judged(records.checks.read_any()))
+        stay = {one.query.query_id: one.query for one in self.left.left_out if isinstance(one, Kept)}
+        dropped = self.base.home.ungraded.read_any()
+        place.ungraded.write(
+            one.model_copy(update={"query": stay[one.query.query_id]}) for one in dropped if one.query.query_id in stay
+        )
+        return recounted(self.manifest.grading, pool, judgments, [one.query for one in self.left.kept])
+
+
+def _labels(path: Path) -> dict[str, dict[str, Relevance]]:
+    if not path.is_file():
+        raise InputError(path, Message("is missing; build the set again with {replace=True}"))
+    found = read_qrels(Source(path))
+    return {query_id: {one: Relevance(grade) for one, grade in grades.items()} for query_id, grades in found.items()}
+
+
+def _derived(labels: Mapping[str, Mapping[str, Relevance]]) -> dict[str, list[str]]:
+    """Return the labels of a set without judgments that nobody read: evidence gives 3, an equal answer 2."""
+    return {
+        query_id: [chunk_id for chunk_id, grade in grades.items() if grade is Relevance.HELPS]
+        for query_id, grades in labels.items()
+    }

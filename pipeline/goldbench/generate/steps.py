@@ -1,0 +1,381 @@
+"""The stage functions and the state they share; `flow` walks them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.config import Config, PromptStyle
+from goldbench.errors import InputError, Message, UnreadableDocument
+from goldbench.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
+from goldbench.formats.documents.encodings import Encodings
+from goldbench.formats.documents.reader import read_documents
+from goldbench.formats.documents.site_lines import LeftOut
+from goldbench.formats.documents.sources import Found
+from goldbench.formats.documents.worker_pool import memory_note
+from goldbench.formats.jsonl import RecordFile
+from goldbench.generate.answer_search import AnswerSearch
+from goldbench.generate.attempts import FOREIGN, Attempts
+from goldbench.generate.books import Books, Counts, described
+from goldbench.generate.draw import Draw
+from goldbench.generate.drawn_queries import Drawn, Standing
+from goldbench.generate.inputs import brief_for, reading, workers_for
+from goldbench.generate.level_shares import LevelShares, levels_for
+from goldbench.generate.progress import calls_shown, counted
+from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
+from goldbench.generate.rank_meter import MEASURED_UP_TO, RankMeter
+from goldbench.generate.task_source import TaskSource
+from goldbench.goldset.corpus_lines import CorpusLines
+from goldbench.goldset.dataset import GoldContents, passages
+from goldbench.goldset.earlier_lines import EarlierLines
+from goldbench.goldset.folder import Draft
+from goldbench.ports import Author, Progress, QueryGenerator, Writing
+from goldbench.records.corpus import Chunk, Document, TitleUse
+from goldbench.records.manifest import UNREADABLE, Failure, KindCount, LevelSelection
+from goldbench.records.query import Query
+from goldbench.stages.assemble import add_derived, label_needed
+from goldbench.stages.same_answers import same_answers
+from goldbench.stages.select import Selection, Traits, select, unseen
+from goldbench.text.display import amount, shell_command
+
+if TYPE_CHECKING:
+    from goldbench.generate.renewal import Renewal
+
+FAILURES_SHOWN, FAILURES_LISTED = 20, 1000
+"""How many unreadable documents are named on the screen and in the manifest; all are counted."""
+
+UP_TO = 300
+"""How many queries are drawn if no number is asked for: enough to tell systems apart (fewer than 100 are not)."""
+
+WriterFactory: TypeAlias = Callable[[RecordFile[Chunk]], AbstractAsyncContextManager[Writing]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """What the stages of one run pass on; each stage sets what it makes.
+
+    Args:
+        config: The configuration.
+        found: The files to read.
+        draft: Where the set is written.
+        progress: Shows how far the run is.
+        accept: Takes the documents, or refuses those of another corpus.
+        opened: Opens who writes the queries, for a corpus.
+        take_style: Is told in which prompt style the writer is to ask.
+        renewal: What is kept of the set before, None if the set is built from nothing.
+    """
+
+    config: Config
+    found: Found
+    draft: Draft
+    progress: Progress
+    accept: Callable[[RecordFile[Document]], None]
+    opened: WriterFactory
+    take_style: Callable[[PromptStyle], None] = lambda _: None
+    renewal: Renewal | None = None
+    earlier: EarlierLines | None = None
+    """What can be copied of the set in the folder."""
+    grades_stay: bool = False
+    """Whether the grades of a judge are taken over, because no judge grades the new set."""
+    books: Books = field(default_factory=Books)
+
+    documents: RecordFile[Document] = field(init=False)
+    chunks: RecordFile[Chunk] = field(init=False)
+    selection: Selection = field(init=False)
+    generator: Author = field(init=False)
+    looked_at: Traits | None = None
+    """What the selection knows of the chunks from those who cut them."""
+    drawn: Drawn = field(init=False)
+    kinds: dict[str, KindCount] = field(default_factory=dict)
+    levels: LevelShares | None = None
+
+    @property
+    def standing(self) -> Standing:
+        """The queries that are kept of the set before."""
+        return self.renewal.standing if self.renewal else Standing()
+
+    @property
+    def target(self) -> int:
+        """How many queries the set should have."""
+        asked = self.config.generate.queries or UP_TO
+        return self.renewal.target(asked) if self.renewal else asked
+
+    @property
+    def missing(self) -> int:
+        """How many queries are drawn beside those that are kept."""
+        return max(0, self.target - self.standing.written)
+
+    def selected(self) -> LevelSelection | None:
+        """Return how queries were selected by difficulty, None if they were not."""
+        if self.levels is not None:
+            return self.levels.selection(self.drawn.queries)
+        return self.renewal.selection(self.drawn.queries) if self.renewal else None
+
+
+class _Skips:
+    """The documents that one stage cannot use: counted, the first of them named, or the end of the run when strict."""
+
+    def __init__(self, run: Run, stage: str) -> None:
+        self._run, self._stage = run, stage
+        self.failures: list[Failure] = []
+        self.count = 0
+
+    def __call__(self, error: UnreadableDocument) -> None:
+        if self._run.config.documents.strict:
+            raise error
+        self.count += 1
+        if self.count <= FAILURES_LISTED:
+            self.failures.append(Failure(stage=self._stage, item=str(error.path), kind=UNREADABLE, message=str(error)))
+        if self.count <= FAILURES_SHOWN:
+            self._run.progress.note(Message("skipped {}", error.message))
+
+    def tell_others(self) -> None:
+        """Tell how many were not named."""
+        if self.count > FAILURES_SHOWN:
+            self._run.progress.note(f"skipped {self.count - FAILURES_SHOWN:,} more, {self.count:,} in all")
+
+
+async def load(run: Run) -> Counts:
+    """Decode files and rows into the texts that every span refers to.
+
+    A bad one is skipped, counted and named, or ends the run when strict.
+    """
+    skips, shared, read = _Skips(run, "load"), list[LeftOut](), list[Encodings]()
+    for problem in run.found.failures:
+        skips(problem)
+    with run.progress.stage("load", None) as step, workers_for(run.config, cuts_later=True) as workers:
+        if note := memory_note():
+            run.progress.note(note)
+        texts = read_documents(
+            run.found.files,
+            reading(run.config),
+            workers,
+            on_failure=skips,
+            on_left_out=shared.append,
+            on_encodings=read.append,
+        )
+        run.documents = run.draft.documents.write(counted(texts, step))
+    skips.tell_others()
+    left_out, encodings = next(iter(shared), LeftOut(0)), next(iter(read), Encodings())
+    for note in (*left_out.notes(), *encodings.notes()):
+        run.progress.note(note)
+    count = len(run.documents)
+    if not count:
+        raise _nothing_read(skips.failures, skips.count)
+    run.accept(run.documents)
+    run.books.failures.extend(skips.failures)
+    parts = {"shared-lines": left_out.lines, "unseen-characters": left_out.unseen}
+    return Counts(
+        read=count + skips.count,
+        written=count,
+        failed=skips.count,
+        left_out=parts,
+        shared=left_out.shared,
+        encodings=encodings.counts,
+        uncertain=encodings.listed(),
+    )
+
+
+def _nothing_read(failures: list[Failure], failed: int) -> InputError:
+    place = failures[0].item if failures else "documents"
+    first = f", the first: {failures[0].message.removeprefix(f'{place}: ')}" if failures else ""
+    return InputError(place, f"no document could be read, {amount(failed, 'bad document')}{first}")
+
+
+async def chunk(run: Run) -> Counts:
+    """Cut the documents into passages, each an exact span; those without any word give no chunk.
+
+    A document that takes too long is skipped, counted and named, or ends the run when strict.
+    """
+    count, settings, skips = len(run.documents), run.config.chunk, _Skips(run, "chunk")
+    with run.progress.stage("chunk", count) as step, workers_for(run.config) as workers:
+
+        def cut(documents: Iterable[Document]) -> Iterator[Chunk]:
+            sizes = {"size": settings.size, "overlap": settings.overlap_characters}
+            return cut_documents(documents, workers, **sizes, on_failure=skips)
+
+        if run.earlier is None and are_worth_pieces(run.documents, settings.size):
+            seed, ready = run.config.generate.seed, run.config.documents.no_chunk
+            pieces = Pieces(workers, settings.size, settings.overlap_characters, seed, ready)
+            lines = pieces.lines(run.documents, on_failure=skips, advance=step.advance)
+            run.chunks = run.draft.chunks.write(lines)
+            run.looked_at = pieces.traits()
+        elif run.earlier is None:
+            run.chunks = run.draft.chunks.write(cut(counted(run.documents, step)))
+        else:
+            run.chunks = run.draft.chunks.write(run.earlier.cut(run.documents, cut, step.advance))
+    skips.tell_others()
+    run.books.failures.extend(skips.failures)
+    return Counts(read=count, written=count - skips.count, failed=skips.count)
+
+
+async def choose(run: Run) -> Counts:
+    """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
+    seed, ready = run.config.generate.seed, run.config.documents.no_chunk
+    with run.progress.stage("select", len(run.chunks)) as step:
+        known = run.earlier.traits() if run.earlier else run.looked_at
+        if known is None:
+            known = Traits.unknown(len(run.chunks))
+        step.advance(len(run.chunks) - len(unseen(known)))
+        with workers_for(run.config) as workers:
+            look_at_chunks(run.chunks, known, workers, seed=seed, ready=ready, advance=step.advance)
+        run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known)
+    run.draft.traits.write_bytes(run.selection.traits.packed())
+    rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
+    return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
+
+
+async def generate(run: Run) -> Counts:
+    """Propose queries, one prompt per chunk, first chunks first, until there are enough.
+
+    The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
+    """
+    if run.renewal is not None:
+        run.renewal.look(run.draft, run.earlier)
+        if not run.missing:
+            return _nothing_drawn(run, run.renewal)
+    await _draw(run)
+    drawn, eligible = run.drawn, len(run.selection.order)
+    foreign = Counter(item.reason for item in drawn.rejections if item.filter == FOREIGN)
+    if foreign:
+        languages = ", ".join(f"{amount(count, 'passage')}: {reason}" for reason, count in foreign.most_common())
+        run.progress.note(f"Left out, {languages}. {shell_command('models')} lists models that know more languages.")
+    run.draft.candidates.write(drawn.candidates)
+    run.books.failures.extend(drawn.failures)
+    return Counts(
+        read=eligible + drawn.groups_drawn,
+        written=drawn.chunks_with_candidates,
+        rules={"skipped": drawn.chunks_skipped - foreign.total(), FOREIGN: foreign.total()},
+        failed=drawn.chunks_failed,
+        unused=eligible - drawn.chunks_drawn,
+    )
+
+
+def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
+    """Take what is kept as the whole set; nobody who writes is needed."""
+    run.generator = renewal.earlier_generator()
+    run.drawn = renewal.standing.joined(Drawn())
+    run.kinds = renewal.kinds()
+    run.draft.candidates.write(run.drawn.candidates)
+    eligible = len(run.selection.order)
+    return Counts(read=eligible, written=0, unused=eligible)
+
+
+async def _draw(run: Run) -> None:
+    async with run.opened(run.chunks) as writing:
+        with run.progress.stage("generate", None) as step:
+            at_once = min(run.config.model.calls_at_once, max(1, run.missing))
+            async with calls_shown(writing, step, run.progress, calls=run.missing, unit="queries", at_once=at_once):
+                await _write_queries(run, writing, step.advance)
+
+
+async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], None]) -> None:
+    order: npt.NDArray[np.integer[Any]] = run.selection.order
+    if run.renewal is not None:
+        order = run.renewal.order(order, run.chunks, run.selection.cluster_of)
+    source = TaskSource(
+        chunks=run.chunks,
+        order=order,
+        brief=lambda passage: brief_for(run.config, passage),
+        settings=run.config.generate,
+        names=lambda: {document.doc_id: document.source for document in run.documents},
+    )
+    unanswerable = run.config.generate.unanswerable
+    with_titles = run.config.corpus.title is not TitleUse.NONE
+    attempts = Attempts(
+        generator=writing.generator,
+        cluster_of=run.selection.cluster_of,
+        critics=writing.critics,
+        kind_writer=writing.kinds,
+        judge=writing.pool_judge,
+        search=AnswerSearch(run.chunks, unanswerable.depth, unanswerable.passages_per_call, with_titles),
+        advance=advance,
+    )
+    attempts = await _choose_style(run, attempts, source, writing.other_style)
+    settings = run.config.generate
+    run.generator = attempts.generator
+    run.levels = levels_for(settings, lambda: _meter(run), run.progress.note)
+    draw = Draw(
+        source=dataclasses.replace(source, settings=settings),
+        attempts=dataclasses.replace(attempts, levels=run.levels),
+        target=run.target,
+        concurrency=writing.at_once
+        or 2 * run.config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
+        trial=None if writing.at_once or run.standing.every else trial_of(run.config),
+        standing=run.standing,
+        waits=writing.at_once is None,
+        note=run.progress.note,
+    )
+    run.drawn = await draw.draw()
+    run.kinds = draw.kind_counts()
+
+
+async def _choose_style(
+    run: Run, attempts: Attempts, source: TaskSource, other_style: QueryGenerator | None
+) -> Attempts:
+    """Return the attempts in the prompt style that the first passages speak for."""
+    settings = run.config.generate
+    count = min(TRIAL_PASSAGES, math.ceil(run.missing / settings.constraints.per_chunk))
+    style, attempts, figures = await in_better_style(run.config, attempts, other_style, source, count=count)
+    if figures is not None:
+        run.progress.note(figures)
+    if style is not settings.prompt_style:
+        run.config = run.config.in_style(style)
+        run.take_style(style)
+    return attempts
+
+
+async def check(run: Run) -> Counts:
+    """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
+    drawn = run.drawn
+    if run.levels is not None or len(run.chunks) <= MEASURED_UP_TO:
+        held_out = [query for query in drawn.queries if query.masked or query.masked_titles]
+        meter = run.levels.meter if run.levels is not None else _meter(run, held_out)
+        drawn.queries[:] = meter.measured(drawn.queries, drawn.positions)
+    run.draft.queries.write(drawn.queries)
+    if drawn.unanswerable:
+        run.draft.unanswerable_judgments.write(drawn.judgments)
+    run.draft.rejections.write(drawn.rejections)
+    return Counts(
+        read=len(drawn.candidates),
+        written=len(drawn.queries) + len(drawn.unanswerable),
+        rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
+        failed=sum(failure.stage != "generate" for failure in drawn.failures),
+    )
+
+
+def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
+    titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
+    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out)
+
+
+async def assemble(run: Run) -> Counts:
+    """Label the chunks that hold the evidence and write the gold set; its corpus holds every chunk."""
+    queries, chunks = run.drawn.queries, run.chunks
+    relevance = {
+        query.query_id: label_needed(query, needed, chunks=chunks, cluster_of=run.selection.cluster_of)
+        for query, needed in zip(queries, run.drawn.positions, strict=True)
+    }
+    graded = run.renewal is not None and run.grades_stay
+    derived = {} if graded else add_derived(relevance, queries, same_answers(queries, chunks))
+    if run.renewal is not None:
+        relevance = run.renewal.relevance(relevance, judged=graded)
+    titles = run.config.corpus.title
+    corpus = functools.partial(passages, chunks, queries, titles)
+    made = CorpusLines(chunks, queries, titles)
+    lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else made
+    metadata = described(run.config, run.drawn, run.generator, run.selected())
+    if run.renewal is not None:
+        run.renewal.write_retired(run.draft)
+        metadata |= run.renewal.metadata(judged=graded)
+    run.draft.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived, lines))
+    return Counts(read=len(queries), written=len(queries))

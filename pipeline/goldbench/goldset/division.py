@@ -1,0 +1,360 @@
+"""A gold set divided into parts for development and test: queries that know of one another stay on one side.
+
+Every part is a set of its own with the whole corpus. The parts appear together or not at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import re
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from goldbench.errors import InputError, Message, UsageError
+from goldbench.formats.jsonl import write_texts
+from goldbench.formats.packed_files import Source
+from goldbench.formats.runs.trec import read_qrels
+from goldbench.goldset.dataset import GoldContents, passages, title_use
+from goldbench.goldset.file_names import QUERIES, RENAMED
+from goldbench.goldset.folder import Draft, GoldFolder, Records, ReplacePolicy, stamp, with_reports
+from goldbench.goldset.grading_counts import recounted
+from goldbench.goldset.publication import new_folder
+from goldbench.ports import Stored
+from goldbench.records.corpus import Chunk, Evidence
+from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.manifest import KindCount, Manifest, StageReport
+from goldbench.records.query import DroppedQuery, Query, QueryKind
+from goldbench.records.relevance import Relevance
+from goldbench.records.testset import TestSet
+from goldbench.stages.allotment import Group, allot, exact_numbers, linked
+from goldbench.stages.check.set_checks import alike
+from goldbench.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from goldbench.text.display import queries as count_of
+from goldbench.text.display import shown
+from goldbench.text.draws import number_of
+from goldbench.text.similarity import normal
+
+STAGE, ELSEWHERE = "split", "in-another-part"
+By = Literal["query", "source"]
+_R = TypeVar("_R", Pooled, Judgment)
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
+_SHARE = re.compile(r"\d{0,6}\.?\d{1,12}|\d{1,6}/0{0,5}[1-9]\d{0,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One written part: its name, how many queries it should have and has, those without an answer, its labels."""
+
+    name: str
+    folder: Path
+    wanted: int
+    queries: int
+    unanswerable: int
+    labels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A divided set: its parts, how many groups of queries it has and how many queries are in the largest.
+
+    ``shared`` counts the passages that are relevant to queries of several parts.
+    """
+
+    parts: tuple[Part, ...]
+    groups: int
+    largest: int
+    shared: int
+
+
+def parse_shares(text: str) -> dict[str, Fraction]:
+    """Return the shares of ``dev=0.3,test=0.7``, which must add up to 1; ``1/3`` is a share as well.
+
+    Raises:
+        UsageError: It is not a list of names and shares, or they do not add up to 1.
+    """
+    found: dict[str, Fraction] = {}
+    for piece in text.split(","):
+        name, _, share = (one.strip() for one in piece.partition("="))
+        if not _NAME.fullmatch(name) or not _SHARE.fullmatch(share):
+            raise UsageError(f"not a name with its share: {shown(piece)!r}; give dev=0.3,test=0.7", parameter="shares")
+        if name.lower() in map(str.lower, found):
+            raise UsageError(f"{name} is named twice", parameter="shares")
+        found[name] = Fraction(share)
+    total = sum(found.values())
+    if len(found) < 2 or total != 1 or not all(found.values()):
+        raise UsageError(
+            f"needs two shares or more, each above 0, with the sum 1, not {float(total):g}", parameter="shares"
+        )
+    return found
+
+
+def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By, seed: int) -> Division:
+    """Write the parts of a gold set as folders below a new folder.
+
+    Queries stay together that share a passage they were written from or need, or a near-duplicate of one, that have
+    almost the same words, that belong to one conversation, and noisy queries with their originals; by source also all
+    queries on one document.
+
+    Args:
+        folder: The folder of a set.
+        out: The folder of the parts, which must not exist.
+        shares: The name and the share of each part; they add up to 1.
+        by: What is kept on one side besides.
+        seed: The same seed gives the same parts.
+
+    Raises:
+        InputError: The folder is not that of a finished set, or a part would have no query.
+        OutputError: The new folder exists, or cannot be written.
+    """
+    started, home = time.monotonic(), GoldFolder(folder)
+    whole = _Whole.read(home)
+    wanted = exact_numbers(len(whole.queries), list(shares.values()))
+    groups, part_of = _divided(whole, home, list(shares.values()), by=by, seed=seed)
+    here = Counter(part_of[query.query_id] for query in whole.queries)
+    largest = max(group.size for group in groups)
+    empty = next((name for place, name in enumerate(shares) if not here[place]), None)
+    if empty is not None:
+        groups_of = f"the {count_of(len(whole.queries))} form {len(groups)} groups that belong together"
+        problem = f"part {empty} would have no query: {groups_of}, the largest of {largest}"
+        raise InputError(folder, Message("{}; give other shares, or {by='query'}", problem))
+    fingerprint = _digest([whole.manifest.files, list(map(str, shares.items())), by, seed])
+    parts = []
+    with new_folder(out) as place:
+        for number, name in enumerate(shares):
+            noted = {"part": name, "by": by, "seed": seed, "shares": {one: str(share) for one, share in shares.items()}}
+            kept = {query_id for query_id, part in part_of.items() if part == number}
+            parts.append(
+                _write(_Piece(whole, home, name, kept, wanted[number]), place / name, noted, fingerprint, started)
+            )
+    found = tuple(
+        Part(part.name, out / part.name, part.wanted, part.queries, part.unanswerable, part.labels) for part in parts
+    )
+    return Division(found, len(groups), largest, _relevant_in_several(whole.dataset, part_of))
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """The set that is divided."""
+
+    manifest: Manifest
+    dataset: TestSet
+    queries: list[Query]
+    unanswerable: list[Query]
+    dropped: list[DroppedQuery]
+
+    @classmethod
+    def read(cls, home: GoldFolder) -> _Whole:
+        manifest, queries = home.manifest(), list(home.queries.read())
+        if len(queries) < 2:
+            raise InputError(home.path, f"holds {count_of(len(queries))}: two are needed for two parts")
+        dropped = list(home.ungraded.read_any())
+        return cls(manifest, home.dataset(), queries, list(home.unanswerable.read_any()), dropped)
+
+    def every(self) -> list[Query]:
+        """Return all queries: those that count first, then those without an answer, then those that were left out."""
+        return [*self.queries, *self.unanswerable, *(item.query for item in self.dropped)]
+
+
+def _divided(
+    whole: _Whole, home: GoldFolder, shares: Sequence[Fraction], *, by: By, seed: int
+) -> tuple[list[Group], dict[str, int]]:
+    """Return the groups of queries, and the part of every query by its id."""
+    every = whole.every()
+    chunks = home.chunks.read()
+    keys = [set(_own_keys(query)) for query in every]
+    _add_passages(keys, every, chunks, by_source=by == "source")
+    for one, other in alike(query.alone for query in every):
+        keys[other].add(("alike", one))
+        keys[one].add(("alike", one))
+    groups = [Group(tuple(members), 0) for members in linked(keys)]
+    part_of: dict[int, int] = {}
+    first = 0
+    counted: list[Group] = []
+    for many in (len(whole.queries), len(whole.unanswerable), len(whole.dropped)):
+        within = range(first, first + many)
+        first += many
+        placed = Counter(part_of[one] for one in within if one in part_of)
+        rest = [
+            Group(group.members, size)
+            for group in groups
+            if group.members[0] not in part_of and (size := sum(one in within for one in group.members))
+        ]
+        rest.sort(key=lambda group: _order(group, every, seed))
+        numbers = [max(0, number - placed[part]) for part, number in enumerate(exact_numbers(many, shares))]
+        for group, part in zip(rest, allot(rest, numbers), strict=True):
+            part_of |= dict.fromkeys(group.members, part)
+        counted = counted or rest
+    return counted, {query.query_id: part_of[place] for place, query in enumerate(every)}
+
+
+def _order(group: Group, every: Sequence[Query], seed: int) -> tuple[int, str]:
+    """Return a group's place in the seeded order: that of its first query, whatever joins later."""
+    return min((number_of("split", seed, normal(every[one].text)), every[one].query_id) for one in group.members)
+
+
+def _own_keys(query: Query) -> Iterator[Hashable]:
+    """Yield by what a query is linked to others, but for passages and likeness."""
+    yield "id", query.query_id
+    if query.original:
+        yield "id", query.original
+    yield "turn", normal(query.text)
+    for turn in query.history:
+        yield "turn", normal(turn.question)
+
+
+def _add_passages(
+    keys: Sequence[set[Hashable]], every: Sequence[Query], chunks: Stored[Chunk], *, by_source: bool
+) -> None:
+    """Add the passages that each query was written from or needs (as clusters of near-duplicates), and documents."""
+    named: defaultdict[str, list[int]] = defaultdict(list)
+    evidence: defaultdict[str, list[tuple[int, Evidence]]] = defaultdict(list)
+    for place, query in enumerate(every):
+        for chunk_id in {query.chunk_id, *query.needs}:
+            named[chunk_id].append(place)
+        for item in query.evidence:
+            evidence[item.doc_id].append((place, item))
+    sketches = Sketches.empty(len(chunks))
+    holders: list[tuple[int, int]] = []
+    for position, chunk in enumerate(chunks):
+        write_sketch(chunk.text, sketches, position)
+        held = [place for place, item in evidence.get(chunk.span.doc_id, ()) if chunk.span.contains(item)]
+        for place in (*named.get(chunk.chunk_id, ()), *held):
+            holders.append((place, position))
+            if by_source:
+                keys[place].add(("document", chunk.span.doc_id))
+    labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
+    for place, position in holders:
+        keys[place].add(("passage", int(labels[position])))
+
+
+def _relevant_in_several(dataset: TestSet, part_of: Mapping[str, int]) -> int:
+    """Return how many passages are relevant to queries of several parts."""
+    parts: defaultdict[str, set[int]] = defaultdict(set)
+    for query_id, chunk_ids in dataset.relevant_docs.items():
+        for chunk_id in chunk_ids:
+            parts[chunk_id].add(part_of[query_id])
+    return sum(len(found) > 1 for found in parts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part to be written: the ids of its queries, and how many it should have."""
+
+    whole: _Whole
+    home: GoldFolder
+    name: str
+    kept: Collection[str]
+    wanted: int
+
+
+def _write(piece: _Piece, folder: Path, noted: Mapping[str, Any], fingerprint: str, started: float) -> Part:
+    whole, home, kept = piece.whole, piece.home, piece.kept
+    queries = [query for query in whole.queries if query.query_id in kept]
+    unanswerable = [query for query in whole.unanswerable if query.query_id in kept]
+    grades = {one.query_id: _grades(whole.dataset, one.query_id) for one in queries}
+    settings = {**home.settings(), STAGE: dict(noted)}
+    with GoldFolder(folder).replacing(ReplacePolicy(settings, fingerprint)) as place:
+        place.documents.write(home.documents.read())
+        chunks = place.chunks.write(home.chunks.read())
+        place.queries.write(queries)
+        _write_followers(piece, place)
+        metadata = {**whole.dataset.metadata, STAGE: dict(noted)}
+        if isinstance(metadata.get("review"), Mapping):
+            metadata["review"] = _reviewed(metadata["review"], kept)
+        if isinstance(metadata.get("unanswerable"), Mapping):
+            judged = len(list(place.unanswerable_judgments.read_any()))
+            counts = {"queries": len(unanswerable), "judged_pairs": judged}
+            metadata["unanswerable"] = {**metadata["unanswerable"], **counts}
+        corpus = functools.partial(passages, chunks, queries, title_use(metadata))
+        derived = {one: found for one, found in whole.dataset.derived.items() if one in kept}
+        place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
+        place.write_settings(settings)
+        manifest = _manifest(whole, queries, unanswerable, fingerprint, started)
+        if manifest.grading is not None:
+            grading = recounted(manifest.grading, place.pool.read_any(), place.judgments.read_any(), queries)
+            manifest = manifest.model_copy(update={"grading": grading})
+        place.finish(manifest)
+    labels = sum(map(len, grades.values()))
+    return Part(piece.name, folder, piece.wanted, len(queries), len(unanswerable), labels)
+
+
+def _grades(dataset: TestSet, query_id: str) -> dict[str, Relevance]:
+    graded = (dataset.relevance_scores or {}).get(query_id)
+    return dict(graded) if graded is not None else dict.fromkeys(dataset.relevant_docs[query_id], Relevance.ANSWERS)
+
+
+def _write_followers(piece: _Piece, place: Draft) -> None:
+    """Write every other record that belongs to a query of the part."""
+    home, kept = piece.home, piece.kept
+    _write_of(kept, home.unanswerable_judgments, place.unanswerable_judgments)
+    _write_of(kept, home.pool, place.pool)
+    _write_of(kept, home.judgments, place.judgments)
+    _write_of(kept, home.checks, place.checks)
+    if home.relevance.exists():
+        place.relevance.write(one for one in home.relevance.read() if one.query.query_id in kept)
+    if home.ungraded.exists():
+        place.ungraded.write(one for one in piece.whole.dropped if one.query.query_id in kept)
+    if home.given_labels.is_file():
+        given = read_qrels(Source(home.given_labels))
+        rows = ((one, other, grade) for one, found in given.items() if one in kept for other, grade in found.items())
+        place.given_labels.parent.mkdir(parents=True, exist_ok=True)
+        write_texts(place.given_labels, (f"{one} 0 {other} {grade}" for one, other, grade in rows))
+    if home.file(RENAMED).is_file():
+        write_texts(place.file(RENAMED), home.file(RENAMED).read_text(encoding="utf-8").split("\n")[:-1])
+
+
+def _write_of(kept: Collection[str], records: Records[_R], written: Records[_R]) -> None:
+    if records.exists():
+        written.write(one for one in records.read() if one.query_id in kept)
+
+
+def _reviewed(review: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
+    """Return what a part says about people's decisions: the verdicts on its queries; counts are of the whole set."""
+    queries = review.get("queries")
+    notes = queries if isinstance(queries, Mapping) else {}
+    left = {key: value for key, value in review.items() if key not in {"files", "judgments", "dropped"}}
+    of_whole = {key: review[key] for key in ("judgments", "dropped") if key in review}
+    return {**left, "queries": {one: note for one, note in notes.items() if one in kept}, "of_the_whole_set": of_whole}
+
+
+def _manifest(
+    whole: _Whole, every: Sequence[Query], unanswerable: Sequence[Query], fingerprint: str, started: float
+) -> Manifest:
+    report = StageReport(
+        stage=STAGE,
+        reads=QUERIES,
+        writes=QUERIES,
+        read=len(whole.queries),
+        written=len(every),
+        rejected=len(whole.queries) - len(every),
+        rules={ELSEWHERE: len(whole.queries) - len(every)},
+    )
+    kinds = Counter(query.kind for query in (*every, *unanswerable) if query.kind)
+    counts = {kind: kinds[QueryKind(kind)] for kind in whole.manifest.kinds}
+    here = {kind: KindCount(wanted=count, kept=count) for kind, count in counts.items()}
+    return whole.manifest.model_copy(
+        update={
+            **stamp(started),
+            "config_sha256": fingerprint,
+            "queries": len(every),
+            "target": None,
+            "generators": dict(sorted(Counter(query.generator for query in every).items())),
+            "mix": {},
+            "kinds": here,
+            "difficulty": None,
+            "stages": with_reports(whole.manifest.stages, [report]),
+            "usage": {},
+        }
+    )
+
+
+def _digest(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,280 @@
+"""Put the queries of a gold set on another chunking of the same documents; no model is asked."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from goldbench.errors import InputError, Message, UnreadableDocument, UsageError
+from goldbench.formats.documents.chunker import cut_documents
+from goldbench.formats.documents.task_exchange import Budget
+from goldbench.formats.documents.worker_pool import Workers
+from goldbench.goldset.dataset import GoldContents, passages, title_use
+from goldbench.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
+from goldbench.goldset.folder import GoldFolder, ReplacePolicy, stamp
+from goldbench.records.corpus import Chunk, Span
+from goldbench.records.manifest import UNREADABLE, Failure, Manifest, StageReport
+from goldbench.records.query import JudgedPassage, Query, Rejection, TextRelevance
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.stages.chunk import check_sizes
+from goldbench.stages.project import Cuts, Projection, judged_passage, project
+from goldbench.text.title_path import titled
+
+NOT_PROJECTED = "not-projected"
+
+
+@dataclass(frozen=True, slots=True)
+class Rechunked:
+    """A gold set on another chunking, in memory.
+
+    ``corpus`` is the text of each chunk by its id, in reading order; ``qrels`` the grades by query and chunk, ``level``
+    the lowest relevant one; ``lost`` the ids of the queries whose evidence no chunk holds.
+    """
+
+    corpus: dict[str, str]
+    qrels: dict[str, dict[str, int]]
+    level: int
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A written set.
+
+    Attributes:
+        manifest: Its manifest.
+        left_out: Why queries were left out, by query.
+        passages_lost: How many relevant passages got no label.
+        skipped: A line for each document that could not be cut and gives no chunk.
+        set_aside: A line for each folder of results on an earlier set that was renamed.
+    """
+
+    manifest: Manifest
+    left_out: Mapping[str, str]
+    passages_lost: int
+    skipped: tuple[str, ...]
+    set_aside: Sequence[str]
+
+
+def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
+    """Return the gold set of a run folder on another chunking; nothing is written.
+
+    Args:
+        folder: The folder of a build, or of an earlier ``rechunk``.
+        size: Characters per chunk.
+        overlap: Characters that neighbours share, 0 or more.
+
+    Raises:
+        UsageError: The sizes are impossible.
+        InputError: The folder is not that of a finished run, no query of it has evidence, or a document takes too much
+            time or memory to cut.
+    """
+    check_sizes(size, overlap)
+    home = GoldFolder(folder)
+    relevance = read_relevance(home)
+    chunks = list(_cut(home, size, overlap, on_failure=_refuse))
+    cuts = _cuts(chunks, relevance)
+    projected = {one.query.query_id: project(one, cuts) for one in relevance}
+    kept = {name: found for name, found in projected.items() if isinstance(found, Projection)}
+    queries = [one.query for one in relevance if one.query.query_id in kept]
+    cut = passages(chunks, queries, title_use(home.metadata()))
+    return Rechunked(
+        corpus={passage.chunk_id: titled(passage.title, passage.text) for passage in cut},
+        qrels={name: {c: int(g) for c, g in sorted(found.grades.items())} for name, found in kept.items()},
+        level=int(RELEVANT),
+        lost=tuple(sorted(projected.keys() - kept.keys())),
+    )
+
+
+def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace: bool = False) -> Outcome:
+    """Write the gold set of a run folder on another chunking to a folder of its own.
+
+    Args:
+        folder: As in `rechunk`.
+        out: The new run folder.
+        size: As in `rechunk`.
+        overlap: As in `rechunk`.
+        replace: Whether another run in ``out`` may be replaced.
+
+    Raises:
+        UsageError: The sizes are impossible, or ``out`` is ``folder``.
+        InputError: The folder is not that of a finished run, or no query of it can be projected.
+        OutputError: The output folder cannot be written.
+    """
+    check_sizes(size, overlap)
+    if out.resolve() == folder.resolve():
+        raise UsageError(Message("{}: is the run itself; give another {out=}", out))
+    home, started = GoldFolder(folder), time.monotonic()
+    before, relevance = home.manifest(), read_relevance(home)
+    settings = {**home.settings(), "chunk": {"size": size, "overlap": overlap}}
+    fingerprint = _digest([before.files.get(QUERIES), before.files.get(DOCUMENTS), settings])
+    with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=replace)) as place:
+        documents = place.documents.write(home.documents.read())
+        failures: list[Failure] = []
+        chunks = place.chunks.write(
+            _cut(home, size, overlap, on_failure=lambda error: failures.append(_failure(error)))
+        )
+        cuts = _cuts(chunks, relevance)
+        projected = [(one, project(one, cuts)) for one in relevance]
+        left_out = {one.query.query_id: found for one, found in projected if isinstance(found, str)}
+        kept = [(one.query, found) for one, found in projected if isinstance(found, Projection)]
+        if not kept:
+            raise InputError(folder, f"no query can be projected on chunks of {size}: {next(iter(left_out.values()))}")
+        queries = [_moved(query, found) for query, found in kept]
+        place.relevance.write(relevance)
+        place.queries.write(queries)
+        place.rejections.write(_rejections(relevance, left_out))
+        grades = {query.query_id: found.grades for query, found in kept}
+        metadata = home.dataset().metadata | {
+            "chunk": {"size": size, "overlap": overlap},
+            "rechunked": {"queries": len(relevance), "left_out": len(left_out)},
+        }
+        corpus = functools.partial(passages, chunks, queries, title_use(metadata))
+        unanswerable = list(home.unanswerable.read_any())
+        derived = {query.query_id: found.derived for query, found in kept if found.derived}
+        place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
+        place.write_settings(settings)
+        report = StageReport(
+            stage="project",
+            reads=RELEVANCE,
+            writes=DATASET,
+            read=len(relevance),
+            written=len(kept),
+            rejected=len(left_out),
+            rules={NOT_PROJECTED: len(left_out)} if left_out else {},
+        )
+        cut = StageReport(stage="chunk", reads=DOCUMENTS, writes=CHUNKS, read=len(documents), written=len(documents))
+        cut = cut.model_copy(update={"written": cut.read - len(failures), "failed": len(failures)})
+        manifest = before.model_copy(
+            update={
+                **stamp(started),
+                "config_sha256": fingerprint,
+                "queries": len(queries),
+                "target": None,
+                "stages": [cut, report],
+                "failures": [*before.failures, *failures],
+                "usage": {},
+            }
+        )
+        place.finish(manifest)
+    lost, skipped = sum(found.lost for _, found in kept), tuple(failure.message for failure in failures)
+    return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped, place.set_aside)
+
+
+def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
+    """Return what is relevant to each query whatever the chunking; for a rechunked set, also what it came from.
+
+    Raises:
+        InputError: The folder is not that of a finished run, or no query of it has evidence.
+    """
+    folder.manifest()
+    carried = list(folder.relevance.read_any())
+    if folder.relevance.exists() and not folder.judgments.exists():
+        return carried
+    found = _relevance_here(folder)
+    if not any(one.query.evidence for one in found):
+        raise InputError(
+            folder.path, "no query has evidence in a document, so nothing tells which part of a text is relevant"
+        )
+    return _joined(carried, found)
+
+
+def _relevance_here(folder: GoldFolder) -> list[TextRelevance]:
+    dataset = folder.dataset()
+    grades = dataset.relevance_scores or {}
+    queries = list(folder.queries.read())
+    judged = {chunk_id for found in grades.values() for chunk_id in found}
+    chunks = {chunk.chunk_id: chunk for chunk in folder.chunks.read() if chunk.chunk_id in judged}
+    quotes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for judgment in folder.judgments.read_any():
+        if judgment.canary is None and judgment.relevance >= RELEVANT and judgment.evidence:
+            quotes[judgment.query_id, judgment.chunk_id].append(judgment.evidence)
+    return [
+        TextRelevance(
+            query=query,
+            passages=tuple(
+                judged_passage(query, chunks[chunk_id], Relevance(grade), quotes[query.query_id, chunk_id]).model_copy(
+                    update={"derived": chunk_id in dataset.derived.get(query.query_id, ())}
+                )
+                for chunk_id, grade in sorted(grades.get(query.query_id, {}).items())
+            ),
+        )
+        for query in queries
+    ]
+
+
+def _joined(carried: list[TextRelevance], found: list[TextRelevance]) -> list[TextRelevance]:
+    """Return the passages carried from the first chunking, with those judged since on this one.
+
+    Of two labels of the same passage the carried one stays, unless nobody had read the passage then.
+    """
+    if not carried:
+        return found
+    here = {one.query.query_id: one.passages for one in found}
+    return [
+        one.model_copy(update={"passages": _of_both(one.passages, here.get(one.query.query_id, ()))}) for one in carried
+    ]
+
+
+def _of_both(carried: Sequence[JudgedPassage], here: Sequence[JudgedPassage]) -> tuple[JudgedPassage, ...]:
+    unread = [passage for passage in carried if passage.derived]
+    read = [passage for passage in carried if not passage.derived]
+    first = [passage for passage in here if passage.derived]
+    return tuple({p.span: p for p in (*first, *unread, *(p for p in here if not p.derived), *read)}.values())
+
+
+def _problem(error: UnreadableDocument) -> str:
+    return f"cannot be cut into chunks: it {error.problem.partition(': ')[0]}"  # what follows is a setting of a build
+
+
+def _refuse(error: UnreadableDocument) -> None:
+    raise UnreadableDocument(error.path, f"{_problem(error)}; leave this chunk size out")
+
+
+def _failure(error: UnreadableDocument) -> Failure:
+    message = f"{error.path}: {_problem(error)}"
+    return Failure(stage="chunk", item=str(error.path), kind=UNREADABLE, message=message)
+
+
+def _cut(
+    folder: GoldFolder, size: int, overlap: int, *, on_failure: Callable[[UnreadableDocument], None]
+) -> Iterator[Chunk]:
+    documents = folder.documents.read()
+    whole = (document.model_copy(update={"ready": False}) if document.ready else document for document in documents)
+    with Workers(Budget()) as workers:
+        yield from cut_documents(whole, workers, size=size, overlap=overlap, on_failure=on_failure)
+
+
+def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[str, Cuts]:
+    """Return the chunks of every document that a judged passage or its evidence is in."""
+    named = {span.doc_id for one in relevance for passage in one.passages for span in (passage.span, *passage.evidence)}
+    found: dict[str, tuple[list[str], list[Span]]] = {}
+    for chunk in chunks:
+        if chunk.span.doc_id in named:
+            chunk_ids, spans = found.setdefault(chunk.span.doc_id, ([], []))
+            chunk_ids.append(chunk.chunk_id)
+            spans.append(chunk.span)
+    return {doc_id: Cuts(*lists) for doc_id, lists in found.items()}
+
+
+def _moved(query: Query, found: Projection) -> Query:
+    """Return a query about the new passages, without the difficulty, which was measured on the earlier ones."""
+    moved = {"chunk_id": found.source, "evidence": found.evidence, "needs": found.needs}
+    return query.model_copy(update={**moved, "difficulty": None})
+
+
+def _rejections(relevance: Iterable[TextRelevance], left_out: Mapping[str, str]) -> Iterator[Rejection]:
+    for one in relevance:
+        reason = left_out.get(one.query.query_id)
+        if reason is not None:
+            yield Rejection(chunk_id=one.query.chunk_id, filter=NOT_PROJECTED, reason=f"{one.query.query_id}: {reason}")
+
+
+def _digest(parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

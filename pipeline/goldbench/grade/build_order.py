@@ -1,0 +1,262 @@
+"""A build as it is ordered: with or without grading, carried out or only planned."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from goldbench.config import Config
+from goldbench.errors import InputError
+from goldbench.formats.documents.sources import Found
+from goldbench.generate import flow
+from goldbench.generate.steps import UP_TO
+from goldbench.generate.writers import ModelWriter, OfflineWriter, writer_for
+from goldbench.goldset.folder import GoldFolder, ReplacePolicy
+from goldbench.llm.server_settings import Model
+from goldbench.ports import Progress
+from goldbench.report.build_text import passed_over
+from goldbench.systems.destinations import destinations, text_line
+from goldbench.text.display import shell_command
+
+if TYPE_CHECKING:
+    from goldbench.generate.drawn_queries import Drawn
+    from goldbench.generate.renewal import Renewal
+    from goldbench.grade.session import Graded
+    from goldbench.llm.rehearsal import PlannedStage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOrder:
+    """What is to be built, from what, and where.
+
+    Args:
+        config: The configuration.
+        found: The documents.
+        out: The run folder.
+        answers: The store of answers.
+        replace: Whether a set of other documents or with other settings may be replaced.
+        replay: Whether every answer comes from the store.
+        batch: Whether requests are sent in batches.
+        grade: Whether the set is also graded.
+        paths: The paths of the documents as they were given; empty for documents in memory.
+        refresh: Whether the set in the folder is made again.
+        decisions: What puts people's decisions about the set in the folder into the new one, or None.
+    """
+
+    config: Config
+    found: Found
+    out: Path
+    answers: Path
+    replace: bool = False
+    replay: bool = False
+    batch: bool = False
+    grade: bool = False
+    paths: Sequence[str] = ()
+    refresh: bool = False
+    decisions: flow.Finish | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A finished build: its configuration with every value filled in, its result, and its grading, if it was graded."""
+
+    config: Config
+    result: flow.Result
+    graded: Graded | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed, no cap was reached, and the target is met."""
+        return self.result.complete and (self.graded is None or self.graded.complete)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What a build would send: requests by stage, and the chunks drawn; no requests if it needs no model.
+
+    ``announcement`` tells who would write the queries, ``grading`` about what the grading would take, ``renewal`` what
+    would be kept of the set in the folder.
+    """
+
+    config: Config
+    announcement: str
+    stages: Sequence[PlannedStage] = ()
+    drawn: Drawn | None = None
+    grading: str | None = None
+    renewal: Renewal | None = None
+
+
+def renewable_paths(home: GoldFolder, paths: Sequence[str]) -> list[str]:
+    """Return the documents to read again for a set: the given ones, else those of its last build.
+
+    Args:
+        home: The folder of the set.
+        paths: The given ones.
+
+    Raises:
+        InputError: The set cannot be refreshed, or it does not tell its documents.
+    """
+    from goldbench.generate.renewal import check_renewable
+
+    found = list(paths) or check_renewable(home).paths
+    check_renewable(home)
+    if not found:
+        raise InputError(
+            home.path, f"does not tell where its documents lie; name them: {shell_command('refresh', 'DIR', 'PATH')}"
+        )
+    return found
+
+
+def renewed_settings(
+    home: GoldFolder, given: Mapping[str, Any], options: Mapping[str, Any], *, asks: bool
+) -> dict[str, Any]:
+    """Return the tables with which a set is made again: its own, in which those of the model and machines may change.
+
+    Another model takes the place of the recorded one with its digest and server, another server that of the server.
+
+    Args:
+        home: The folder of the set.
+        given: The tables of a ``goldbench.toml``; of all other tables nothing is taken.
+        options: The values of ``[model]`` that stand above both; None stands for one that is not given.
+        asks: Whether a model may be asked.
+
+    Raises:
+        UsageError: The set was written at a server, and neither it nor anybody else names one. The key alone does not
+            make OpenAI the server of a model that was asked elsewhere.
+    """
+    settings = home.settings()
+    recorded = dict(settings.get("model", {}))
+    stated = {key: value for key, value in {**given.get("model", {}), **options}.items() if value is not None}
+    server = stated.get("base_url") or os.environ.get("OPENAI_BASE_URL")
+    if "name" in stated:
+        recorded = {key: value for key, value in recorded.items() if key not in {"name", "digest", "base_url"}}
+    elif server:
+        recorded.pop("base_url", None)
+    elif asks and "name" in recorded and not {"digest", "base_url"} & recorded.keys():
+        Model(name=recorded["name"], api_key_env="").check_server()
+    tables = {"model": recorded, "machines": settings.get("machines", {})}
+    return settings | {name: {**table, **given.get(name, {})} for name, table in tables.items()}
+
+
+def _policy(order: BuildOrder, writer: OfflineWriter | ModelWriter) -> ReplacePolicy:
+    replace = order.replace or order.refresh
+    return flow.replace_policy(writer, replace=replace, graded=order.grade, reviewed=order.decisions is not None)
+
+
+async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
+    """Build the set, grade it if ordered, and put it in place.
+
+    Args:
+        order: What is to be built.
+        progress: Shows how far the work is.
+        say: Takes a line that stays on the screen.
+
+    Raises:
+        InputError: Nothing could be read, or (strict) one document could not.
+        OutputError: The output folder holds something else, or cannot be written.
+        UsageError: No model is named, or no server; or the engine cannot be used here.
+        MissingExtra: The engine is not installed.
+        ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
+    """
+    order.config.machines.check_available()
+    writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
+    GoldFolder(order.out).check_usable(_policy(order, writer))
+    if isinstance(writer, ModelWriter):
+        writer.say = say
+        writer.rubric = GoldFolder(order.out).rubric()
+        writer.batches = say if order.batch else None
+    judging: Config | None = None
+    if order.grade:
+        from goldbench.grade import preparation  # with it comes the path to a model
+
+        judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
+        addresses = preparation.destinations_of_judging(judging, replay=order.replay)
+    else:
+        addresses = destinations(writer.config, chat=isinstance(writer, ModelWriter), replay=order.replay)
+    say(text_line(addresses))
+    say(writer.announcement)
+    for line in passed_over(order.found.ignored, order.found.repeated):
+        say(line)
+    if judging is None:
+        return await _built(order, writer, progress)
+    opened = preparation.finishing(
+        judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
+    )
+    with opened as (finish, graded):
+        built = await _built(order, writer, progress, finish)
+    return dataclasses.replace(built, graded=graded[0])
+
+
+async def _built(
+    order: BuildOrder, writer: OfflineWriter | ModelWriter, progress: Progress, finish: flow.Finish | None = None
+) -> Built:
+    result = await flow.build(
+        writer,
+        order.found,
+        order.out,
+        progress=progress,
+        replace=order.replace,
+        finish=finish,
+        decisions=order.decisions,
+        refresh=order.refresh,
+        paths=order.paths,
+    )
+    return Built(result.config, result)
+
+
+def _earlier(order: BuildOrder) -> dict[str, Any]:
+    """Return the settings of the set in the output folder; empty if it holds none that can be read."""
+    try:
+        return GoldFolder(order.out).settings()
+    except InputError:
+        return {}
+
+
+async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
+    """Return what the build would send; send nothing and leave the folder as it is.
+
+    Args:
+        order: What would be built.
+        progress: Shows how far the reading of the documents is.
+
+    Raises:
+        InputError: Nothing could be read, or (strict) one document could not.
+        OutputError: The output folder holds something else.
+        UsageError: No model is named, or no server; or the engine cannot be used here.
+        MissingExtra: The engine is not installed.
+    """
+    order.config.machines.check_available()
+    writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
+    if order.grade:
+        from goldbench.grade import preparation
+
+        await preparation.judging(writer.config, asks=False)
+    progress.note(text_line(destinations(writer.config)))
+    if isinstance(writer, ModelWriter):
+        progress.note(f"In the run: {text_line(destinations(writer.config, chat=True))}")
+    folder = GoldFolder(order.out)
+    folder.check_usable(_policy(order, writer))
+    kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
+    grading = None
+    if order.grade:
+        grading = preparation.expected(writer.config, writer.config.generate.queries or UP_TO)
+    if isinstance(writer, OfflineWriter) and kept is None:
+        return Planned(writer.config, writer.announcement, grading=grading)
+    with TemporaryDirectory(prefix="goldbench-") as place:
+        steps = functools.partial(
+            flow.plan, writer.config, order.found, Path(place), progress=progress, folder=kept, refresh=order.refresh
+        )
+        if isinstance(writer, OfflineWriter):
+            drawn, renewal = await steps(None)
+            known = drawn if renewal is not None else None
+            return Planned(writer.config, writer.announcement, drawn=known, grading=grading, renewal=renewal)
+        async with writer.rehearse() as (writing, planning):
+            drawn, renewal = await steps(writing)
+            stages = planning.report(batch=order.batch)
+    return Planned(writer.config, writer.announcement, stages, drawn, grading, renewal)

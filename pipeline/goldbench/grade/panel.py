@@ -1,0 +1,225 @@
+"""The judges: the model that grades every pair first, and the judges that check it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from goldbench.config import Config, JudgeMethod, Panel
+from goldbench.errors import UsageError
+from goldbench.generate.writers import open_answers, prompt_of
+from goldbench.llm.budget import Budget
+from goldbench.llm.model_path import ModelPath, open_model
+from goldbench.llm.preflight import tell_unusual
+from goldbench.llm.prices import added, check_price
+from goldbench.llm.rehearsal import PlannedStage, Planning
+from goldbench.llm.server_settings import PATIENCE_S, ModelSettings
+from goldbench.llm.store import read_unchanged
+from goldbench.ports import ChatModel, Traffic
+from goldbench.prompts.loader import Prompt
+from goldbench.prompts.rubric import DEFAULT, Rubric
+from goldbench.records.manifest import StageUsage
+from goldbench.stages.judge import YES_NO, Judge, ManyJudge, Thresholds, YesNoJudge
+
+GRADE, MANY, PARAPHRASES = "grade.v1", "grade-many.v1", ("grade-b.v1", "grade-c.v1")
+
+GRADING, CANARY, CHECK, ESCALATION = "grade", "canary", "source check", "escalate"
+ACCOUNTS = (GRADING, CANARY, CHECK, ESCALATION)
+"""The accounts that calls are counted under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessors:
+    """Every assessor, ready to be asked; ``many`` is set if several passages go into one call.
+
+    ``alternative`` is the first judge asked for yes or no, if these judge in writing.
+    """
+
+    first: Judge | YesNoJudge
+    canary: Judge | YesNoJudge
+    check: Judge | YesNoJudge
+    others: tuple[Judge, ...]
+    many: ManyJudge | None
+    canary_many: ManyJudge | None
+    everybody: bool
+    alternative: YesNoJudge | None = None
+    traffic: Callable[[], Traffic] | None = None
+    patience_s: float = PATIENCE_S
+
+    @property
+    def assessors(self) -> tuple[str, ...]:
+        """The names of the assessors, the first judge first."""
+        first = self.many.assessor if self.many else self.first.assessor
+        return (first, *(judge.assessor for judge in self.others))
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of every prompt in use, by its id."""
+        judges = [self.first, *([self.many] if self.many else []), *self.others]
+        return {judge.prompt.id: judge.prompt.sha256 for judge in judges}
+
+    @property
+    def rubric(self) -> str | None:
+        """The digest of the rubric that the judges in writing read, None if there are none."""
+        return next((judge.rubric.sha for judge in (self.first, *self.others) if isinstance(judge, Judge)), None)
+
+    @property
+    def thresholds(self) -> Thresholds | None:
+        """The thresholds of a judge by yes or no, None for one that grades in writing."""
+        return self.first.thresholds if isinstance(self.first, YesNoJudge) else None
+
+    def by_yes_no(self, thresholds: Thresholds) -> Assessors:
+        """Return the panel with a first judge that is asked for yes or no; other models still grade in writing."""
+        judge = self.alternative or self.first
+        assert isinstance(judge, YesNoJudge)
+        first, canary, check = (
+            replace(judge, stage=stage, thresholds=thresholds) for stage in (GRADING, CANARY, CHECK)
+        )
+        others = tuple(further for further in self.others if further.name != judge.name)
+        return replace(
+            self, first=first, canary=canary, check=check, others=others, many=None, canary_many=None, alternative=None
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """The prompts of a panel."""
+
+    first: Prompt
+    many: Prompt | None
+    yes_no: Prompt
+    others: tuple[tuple[str | None, Prompt], ...]
+    """The model of each further assessor, None for the first one's, and its prompt."""
+    rubric: Rubric
+
+
+def wordings(config: Config, rubric: Rubric) -> Wordings:
+    """Return the prompts that a configuration asks for, with the rubric that they hold.
+
+    Raises:
+        UsageError: A prompt of the user's own is malformed, or a judge is the model itself.
+    """
+    folder, judges = config.generate.prompts, config.grade.judges
+    if config.model.name in judges:
+        raise UsageError(f"grade.judges: {config.model.name} is the first judge already; name other models")
+    first = prompt_of(GRADE, folder)
+    many = prompt_of(MANY, folder) if config.grade.passages_per_call > 1 else None
+    paraphrases: list[tuple[str | None, Prompt]] = [(None, prompt_of(name, folder)) for name in PARAPHRASES]
+    named: list[tuple[str | None, Prompt]] = [(judge, first) for judge in judges]
+    return Wordings(first, many, prompt_of(YES_NO, folder), tuple(named or paraphrases), rubric)
+
+
+def assemble(
+    config: Config, asked: Wordings, models: Mapping[str, ChatModel], *, traffic: Callable[[], Traffic] | None = None
+) -> Assessors:
+    """Return the panel over open models.
+
+    Args:
+        config: The configuration.
+        asked: The prompts.
+        models: The open models, by name.
+        traffic: Returns the calls under way, if they are shown.
+    """
+    name = config.model.name or ""
+    main = models[name]
+
+    def judge(stage: str, prompt: Prompt = asked.first, model: str | None = None) -> Judge:
+        return Judge(model=models[model or name], name=model or name, prompt=prompt, stage=stage, rubric=asked.rubric)
+
+    many = asked.many
+    panel = Assessors(
+        first=judge(GRADING),
+        canary=judge(CANARY),
+        check=judge(CHECK),
+        others=tuple(judge(ESCALATION, prompt, model) for model, prompt in asked.others),
+        many=ManyJudge(model=main, name=name, prompt=many, stage=GRADING, rubric=asked.rubric) if many else None,
+        canary_many=ManyJudge(model=main, name=name, prompt=many, stage=CANARY, rubric=asked.rubric) if many else None,
+        everybody=config.grade.panel is Panel.ALL,
+        alternative=YesNoJudge(model=main, name=name, prompt=asked.yes_no),
+        traffic=traffic,
+        patience_s=config.model.patience_s,
+    )
+    return panel.by_yes_no(Thresholds()) if config.grade.method is JudgeMethod.YES_NO else panel
+
+
+class ModelPanel:
+    """Opens the models of a panel over one store; the caps hold for all of them together."""
+
+    def __init__(
+        self,
+        config: Config,
+        answers: Path,
+        *,
+        replay: bool = False,
+        batches: Callable[[str], None] | None = None,
+        say: Callable[[str], None] = lambda _: None,
+        rubric: Rubric = DEFAULT,
+    ) -> None:
+        self.config, self.answers, self.replay, self.batches = config, answers, replay, batches
+        self._say = say
+        self.asked = wordings(config, rubric)
+        self._settings = {
+            name: ModelSettings.of(config.model, name=name) for name in (config.model.name or "", *config.grade.judges)
+        }
+        if not replay:
+            for settings in self._settings.values():
+                check_price(settings)
+        self._usage: list[Mapping[str, StageUsage]] = []
+
+    @property
+    def settings(self) -> ModelSettings:
+        """The settings of the first judge."""
+        return self._settings[self.config.model.name or ""]
+
+    @contextlib.asynccontextmanager
+    async def open(self, spent: Mapping[str, StageUsage]) -> AsyncIterator[Assessors]:
+        """Open the path to every model.
+
+        Args:
+            spent: What was spent before, on the same caps.
+
+        Raises:
+            UsageError: A replay has no store.
+        """
+        budget = Budget(self.settings, functools.reduce(added, spent.values(), StageUsage()))
+        with open_answers(self.answers, replay=self.replay) as answers:
+            async with contextlib.AsyncExitStack() as stack:
+                paths: dict[str, ModelPath] = {}
+                for name, settings in self._settings.items():
+                    opened = open_model(
+                        settings, answers=answers, replay=self.replay, batch=self.batches, budget=budget
+                    )
+                    paths[name] = await stack.enter_async_context(opened)
+                    tell_unusual(paths[name], settings, self._say)
+                quiet = self.replay or self.batches is not None
+                traffic = None if quiet else paths[self.config.model.name or ""].snapshot
+                try:
+                    yield assemble(self.config, self.asked, paths, traffic=traffic)
+                finally:
+                    self._usage = [path.usage() for path in paths.values()]
+
+    @contextlib.contextmanager
+    def rehearse(self) -> Iterator[tuple[Assessors, Callable[[], Sequence[PlannedStage]]]]:
+        """Open a stand-in that answers from the store, and a report of the requests a grading would send."""
+        items = {MANY: self.config.grade.passages_per_call}
+        with read_unchanged(self.answers) as known:
+            planned = {
+                name: Planning(settings=settings, store=known, items=items) for name, settings in self._settings.items()
+            }
+
+            def report() -> list[PlannedStage]:
+                batch = self.batches is not None
+                return [row for books in planned.values() for row in books.report(batch=batch)]
+
+            yield assemble(self.config, self.asked, planned), report
+
+    def usage(self) -> dict[str, StageUsage]:
+        """Return what the calls of all models cost, by account."""
+        total: dict[str, StageUsage] = {}
+        for usage in self._usage:
+            for stage, spent in usage.items():
+                total[stage] = added(total[stage], spent) if stage in total else spent
+        return total

@@ -1,0 +1,260 @@
+"""Pool the chunks to judge: what retrievers and runs find, and which chunks are near-duplicates of one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from goldbench.errors import InputError, Message, UsageError
+from goldbench.generate.progress import counted
+from goldbench.goldset.folder import is_graded
+from goldbench.grade.gradable_set import GradableSet, Rankings, feedback_of, rankings_of
+from goldbench.ports import Progress, Retriever
+from goldbench.records.judgment import Pooled
+from goldbench.records.manifest import StageUsage
+from goldbench.records.query import Query
+from goldbench.score.runs import Gold, Run, top_documents
+from goldbench.stages.pool import SOUGHT_WITHIN, Reach, language_of, pool_query, reach
+from goldbench.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from goldbench.text.display import shell_command
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The pairs of each query in the order of judging, and which retrievers reach the sources, where they are known."""
+
+    pairs: dict[str, list[Pooled]]
+    reached: dict[str, Reach]
+    retrievers: tuple[str, ...]
+    runs: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """How many pairs there are."""
+        return sum(map(len, self.pairs.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """What a pool is made of.
+
+    Args:
+        names: The built-in retrievers.
+        build: Makes these retrievers for a language (ISO 639-1), or for None if the corpus has no known language.
+        runs: The users' runs, by name.
+        again: Whether the pool of an earlier grading stays as it is, and only the runs are added.
+        depth: How many results of each retriever are taken; None takes the number of the configuration.
+        carried: What users' runs brought into the pool of the set that is replaced.
+        feedback: The chunks that users clicked or voted on, by query; they are judged first.
+        carried_feedback: The same, in the pool of the set that is replaced.
+        usage: Returns what the retrievers themselves cost.
+        note_of_local_searches: As in `Systems`; takes the number of passages.
+    """
+
+    names: tuple[str, ...]
+    build: Callable[[str | None], Mapping[str, Retriever]]
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    again: bool = False
+    depth: int | None = None
+    carried: Rankings = field(default_factory=dict)
+    feedback: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    carried_feedback: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    usage: Callable[[], Mapping[str, StageUsage]] = dict
+    note_of_local_searches: Callable[[int], str | None] = lambda _: None
+
+
+def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) -> Pool:
+    """Return the pool of a set.
+
+    What users' runs and their feedback brought into an earlier pool stays in. The built-in retrievers are not asked
+    again if the earlier pool has the same depth and the same retrievers, except about queries added since.
+
+    Args:
+        gold: The set.
+        pools: What the pool is made of.
+        progress: Shows how far the work is.
+        depth: How many results of each retriever are taken, 1 or more.
+
+    Raises:
+        RetrieverFailed: A retriever cannot index or search.
+        UsageError: A run has the name of another run or retriever.
+        InputError: A run names a chunk that is not in the corpus, or feedback is about another set.
+    """
+    names = tuple(sorted(pools.names))
+    old = rankings_of(gold.earlier.pool)
+    grading = gold.manifest.grading if is_graded(gold.manifest) else None
+    same = grading is not None and (pools.again or (grading.depth == depth and grading.retrievers == [*names]))
+    if grading is not None and pools.again:
+        names = tuple(grading.retrievers)
+    theirs = {name: old[name] for name in (grading.runs if grading else ()) if name in old}
+    theirs |= {name: _still_there(by, gold) for name, by in pools.carried.items()}
+    theirs |= _checked_runs(pools.runs, depth, gold, {*names, *theirs}, theirs)
+    used = _used(gold, pools)
+    cluster_of = near_duplicates(gold, progress)
+    built_in: Rankings = {name: {} for name in names}
+    reached: dict[str, Reach] = {}
+    pooled = {judgment.query_id for judgment in gold.earlier.judgments} if same else set()
+    if same:
+        built_in = {name: old.get(name, {}) for name in names}
+        known = (query for query in gold.queries if query.reached_by is not None)
+        reached = {query.query_id: Reach(query.reached_by or (), bool(query.unreachable)) for query in known}
+    new = [query for query in gold.queries if query.query_id not in pooled]
+    if new and not pools.again:
+        found = _ranked(gold, new, pools, progress, depth=max(depth, SOUGHT_WITHIN))
+        for name in names:
+            built_in[name] |= {key: ids[:depth] for key, ids in found[name].items()}
+        reached |= _reach_of(gold, new, found, cluster_of)
+    rankings = built_in | theirs
+    pairs = {
+        query.query_id: pool_query(
+            query.query_id,
+            rankings={name: by.get(query.query_id, []) for name, by in rankings.items()},
+            sources=gold.sources[query.query_id],
+            cluster_of=cluster_of,
+            feedback=used.get(query.query_id, ()),
+        )
+        for query in gold.queries
+    }
+    return Pool(pairs, reached, names, tuple(sorted(theirs)))
+
+
+def waiting_pool(
+    gold: GradableSet, queries: Sequence[Query], pools: Pools, progress: Progress, *, depth: int
+) -> list[Pooled]:
+    """Return the pool of queries without a label, made by the built-in retrievers alone.
+
+    Args:
+        gold: The set.
+        queries: The queries.
+        pools: What the pool is made of.
+        progress: Shows how far the work is.
+        depth: How many results of each retriever are taken, 1 or more.
+
+    Raises:
+        RetrieverFailed: A retriever cannot index or search.
+    """
+    found = _ranked(gold, queries, pools, progress, depth=depth)
+    cluster_of = near_duplicates(gold, progress)
+    return [
+        row
+        for query in queries
+        for row in pool_query(
+            query.query_id,
+            rankings={name: by.get(query.query_id, []) for name, by in found.items()},
+            sources=(),
+            cluster_of=cluster_of,
+        )
+    ]
+
+
+def _ranked(gold: GradableSet, queries: Sequence[Query], pools: Pools, progress: Progress, *, depth: int) -> Rankings:
+    """Return what the built-in retrievers find for some queries; arguments as in `waiting_pool`."""
+    retrievers = pools.build(language_of(gold.chunks))
+    if (told := pools.note_of_local_searches(len(gold.chunks))) is not None:
+        progress.note(told)
+    return retrieve(gold, retrievers, queries, depth=depth, progress=progress)
+
+
+def _reach_of(
+    gold: GradableSet, queries: Sequence[Query], found: Rankings, cluster_of: Callable[[str], tuple[str, ...]]
+) -> dict[str, Reach]:
+    """Return which retrievers reach the sources of queries; queries without a known source are left out."""
+    reached = {}
+    for query in queries:
+        sources = [near for chunk_id in gold.sources[query.query_id] for near in cluster_of(chunk_id)]
+        if sources:
+            reached[query.query_id] = reach({name: by.get(query.query_id, []) for name, by in found.items()}, sources)
+    return reached
+
+
+def _used(gold: GradableSet, pools: Pools) -> dict[str, list[str]]:
+    """Return the chunks that users clicked or voted on, by query: those of earlier pools, and those given now."""
+    asked = {query.query_id for query in gold.queries}
+    for query_id, chunk_ids in pools.feedback.items():
+        unknown = next((one for one in chunk_ids if one not in gold.positions), None)
+        if query_id not in asked or unknown is not None:
+            what = f"query {query_id!r}" if query_id not in asked else f"passage {unknown!r}"
+            problem = f"{what} is not in this set; make the file again with {shell_command('feedback')}"
+            raise InputError(Message("{feedback}"), problem)
+    found: dict[str, list[str]] = {}
+    for by_query in (feedback_of(gold.earlier.pool), _still_there(pools.carried_feedback, gold), pools.feedback):
+        for query_id, chunk_ids in by_query.items():
+            found.setdefault(query_id, []).extend(chunk_ids)
+    return found
+
+
+def _still_there(by_query: Mapping[str, Sequence[str]], gold: GradableSet) -> dict[str, list[str]]:
+    return {key: [chunk_id for chunk_id in ids if chunk_id in gold.positions] for key, ids in by_query.items()}
+
+
+def _checked_runs(
+    given: Mapping[str, Run], depth: int, gold: GradableSet, taken: set[str], theirs: Rankings
+) -> Rankings:
+    runs: Rankings = {}
+    known: dict[str, dict[str, int]] = {query.query_id: {} for query in gold.queries}
+    for name, run in given.items():
+        top = top_documents(Gold(gold.folder.path, known), run, depth=depth)
+        cut = {query_id: [item.doc_id for item in found] for query_id, found in top.items() if found}
+        if not cut:
+            raise InputError(f"run {name}", "holds no result for a query of this set; check that it belongs to the set")
+        for query_id, ids in cut.items():
+            unknown = next((chunk_id for chunk_id in ids if chunk_id not in gold.positions), None)
+            if unknown is not None:
+                raise InputError(f"run {name}", f"query {query_id!r} finds {unknown!r}, not a chunk of this set")
+        if name in taken and cut != theirs.get(name):
+            raise UsageError(
+                f"the pool already has another system {name}; give the run a new name, NAME=FILE", parameter="run"
+            )
+        runs[name] = cut
+    return runs
+
+
+def retrieve(
+    gold: GradableSet, retrievers: Mapping[str, Retriever], queries: Sequence[Query], *, depth: int, progress: Progress
+) -> Rankings:
+    """Return what each retriever finds for some queries.
+
+    Args:
+        gold: The set.
+        retrievers: The retrievers, by name.
+        queries: The queries.
+        depth: How many results are wanted per query.
+        progress: Shows how far the work is.
+
+    Raises:
+        RetrieverFailed: A retriever cannot index or search.
+    """
+    asked = {query.query_id: query.alone for query in queries}
+    corpus = gold.corpus()
+    found: Rankings = {}
+    with progress.stage("retrieve", len(retrievers)) as step:
+        for name in sorted(retrievers):
+            step.tell(name)
+            retrievers[name].index(corpus)
+            results = retrievers[name].search(asked, k=min(depth, len(corpus)))
+            found[name] = {query_id: list(scores) for query_id, scores in results.items()}
+            step.advance(1)
+        step.tell("")
+    return found
+
+
+def near_duplicates(gold: GradableSet, progress: Progress) -> Callable[[str], tuple[str, ...]]:
+    """Return a function that names the near-duplicates of a chunk and the chunk itself, in the order of the corpus."""
+    chunks = gold.chunks
+    sketches = Sketches.empty(len(chunks))
+    with progress.stage("near-duplicates", len(chunks)) as step:
+        for position, chunk in enumerate(counted(chunks, step)):
+            write_sketch(chunk.text, sketches, position)
+        labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
+    alike = np.flatnonzero(np.bincount(labels, minlength=len(chunks))[labels] > 1)
+    wanted = set(alike.tolist())
+    members: dict[int, list[str]] = {}
+    for chunk_id, position in gold.positions.items():
+        if position in wanted:
+            members.setdefault(int(labels[position]), []).append(chunk_id)
+
+    def cluster_of(chunk_id: str) -> tuple[str, ...]:
+        return tuple(members.get(int(labels[gold.positions[chunk_id]]), (chunk_id,)))
+
+    return cluster_of

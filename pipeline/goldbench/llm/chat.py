@@ -1,0 +1,258 @@
+"""One question to an OpenAI-compatible server: one HTTP exchange and its outcome."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import BaseModel
+
+from goldbench.errors import AnswerRejected, CallFailed, ModelUnavailable
+from goldbench.llm.dialect import Dialect, Lessons, request_body
+from goldbench.llm.exchange_end import (
+    Cause,
+    ExchangeFailed,
+    ParameterRefused,
+    PathUnknown,
+    PromptTooLong,
+    Reply,
+    ReplyRejected,
+    allowance,
+    was_refused,
+)
+from goldbench.llm.prices import PriceList
+from goldbench.llm.reply import Misfit, read_answer, repeats_itself
+from goldbench.llm.reply_body import (
+    context_exceeded,
+    context_named,
+    first_choice,
+    likelihood_of,
+    message_of,
+    run_beside,
+    text_of,
+    thought,
+    value_at,
+    yes_probability,
+)
+from goldbench.llm.server_settings import THINKING, ModelSettings
+from goldbench.llm.token_counts import tokens_at_most
+from goldbench.ports import ChatRequest, Completion, Usage
+
+T = TypeVar("T", bound=BaseModel)
+
+Post: TypeAlias = Callable[[str, Mapping[str, Any]], Awaitable[tuple[dict[str, Any], Mapping[str, str]]]]
+"""Sends a body to a path and returns the JSON of the response and its headers, as ``Client.post`` does."""
+
+_ABSURD = 2**40
+"""A number of tokens that no server counts."""
+_FRAME_CHARACTERS, _TOKEN_CHARACTERS = 4096, 32
+"""The most characters of a reply's text, and more for each token. A token has rarely more than ten."""
+_FILTERED = ("content_filter", "content_policy", "content management policy", "responsible ai", "safety system")
+_MODEL_WORDS = ("model_not_found", "does not exist", "deploymentnotfound", "not found, try pulling", "unknown model")
+CONTENT_FILTER = "the provider's content filter stopped it"
+NO_PROBABILITY = "no-probability"
+"""The kind of failure where a server does not say how likely yes and no are."""
+_MEANING = {
+    NO_PROBABILITY: "the server does not say how likely yes and no are",
+    "refusal": "the model declined to answer",
+    "content-filter": CONTENT_FILTER,
+    "cut-off": "the reply ran on until the limit of {} tokens",
+    "empty": "the reply is empty",
+    "loop": "the reply repeats itself",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Completion[T]):
+    """A completion with the reply that it was read from, as the layers of the path return it."""
+
+    reply: Reply = field(kw_only=True, repr=False)
+
+
+class ChatExchange:
+    """Chat completions of one model on one server.
+
+    A refusal of a parameter changes the dialect of every later call and asks for another attempt at once.
+    """
+
+    def __init__(self, post: Post, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
+        self._post, self._settings, self._prices, self._lessons = post, settings, prices, lessons
+
+    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
+        """Return the model's answer to one exchange; raises as ``Client.post`` does.
+
+        Raises:
+            AnswerRejected: The provider's content filter refuses the request, or the reply cannot be used.
+        """
+        sent = self._lessons.next_dialect()
+        body = request_body(request, dialect=sent, settings=self._settings)
+        try:
+            completion, headers = await self._post("/chat/completions", body)
+        except ParameterRefused as refused:
+            failure = self._after_refusal(sent, refused)
+        except PathUnknown as unknown:
+            named = any(word in str(unknown.error).lower() for word in _MODEL_WORDS)
+            ends = named or not self._lessons.doubt(sent, 404)
+            failure = ModelUnavailable(str(unknown)) if ends else _learnt(refused=True)
+        except (ExchangeFailed, CallFailed) as failed:
+            doubted = self._lessons.doubt(sent, _status(failed.kind))
+            failure = _learnt(refused=was_refused(failed)) if doubted else failed
+        else:
+            return await self._read(request, sent, completion, headers)
+        raise failure
+
+    async def _read(
+        self, request: ChatRequest[T], sent: Dialect, completion: dict[str, Any], headers: Mapping[str, str]
+    ) -> Answered[T]:
+        """Return the answer in a reply; one that was cut off while the model thought teaches to leave it more room."""
+        work = functools.partial(answered, headers=headers, model=self._settings.name, prices=self._prices)
+        outcome: Answered[T] | ReplyRejected
+        try:
+            outcome = await run_beside(work, request, completion, size=len(text_of(completion)))
+        except ReplyRejected as rejected:
+            outcome = rejected
+        self._lessons.compare(outcome.reply.usage, words(request))
+        kind = outcome.kind if isinstance(outcome, ReplyRejected) else ""
+        if kind == "cut-off" and thought(completion) and self._lessons.leave_room(sent):
+            raise _learnt(usage=outcome.reply.usage)
+        await self._lessons.settle(sent, completion)
+        if isinstance(outcome, ReplyRejected):
+            raise outcome
+        return outcome
+
+    def most_tokens(self, request: ChatRequest[T]) -> tuple[int, int]:
+        """Return how many tokens a request may read and write at most, as it would be sent now."""
+        return most_tokens_of(request_body(request, dialect=self._lessons.dialect, settings=self._settings))
+
+    def _after_refusal(self, sent: Dialect, refused: ParameterRefused) -> Exception:
+        if is_filtered(refused.error):
+            return AnswerRejected("content-filter", CONTENT_FILTER)
+        if self._lessons.learn(sent, refused.error):
+            return _learnt(refused=True)
+        return _too_long(refused) if context_exceeded(refused.error) else refused
+
+
+def _learnt(*, usage: Usage | None = None, refused: bool = False) -> ExchangeFailed:
+    return ExchangeFailed(Cause.LEARNED, "parameters", usage=usage, refused=refused)
+
+
+def _status(kind: str) -> int:
+    return int(kind.removeprefix("http-")) if re.fullmatch(r"http-[45]\d\d", kind) else 0
+
+
+def _too_long(refused: ParameterRefused) -> PromptTooLong:
+    tokens = context_named(refused.error)
+    context = f"the context of {tokens:,} tokens" if tokens else "the model's context"
+    return PromptTooLong(
+        refused.status,
+        f"prompt and reply are longer than {context}: make chunks shorter (chunk.size), lower max_answer_tokens, "
+        "or give the model a longer context at the server (num_ctx, --max-model-len, -c)",
+    )
+
+
+def words(request: ChatRequest[T]) -> int:
+    """Return the fewest tokens of a request: one for each word between white space."""
+    return len(request.system.split()) + len(request.user.split())
+
+
+def most_tokens_of(body: dict[str, Any]) -> tuple[int, int]:
+    """Return how many tokens the body of a request may make the model read and write at most."""
+    written = body.get("max_tokens") or body["max_completion_tokens"]
+    return tokens_at_most(json.dumps(body, ensure_ascii=False)), written
+
+
+def answered(
+    request: ChatRequest[T], completion: dict[str, Any], *, headers: Mapping[str, str], model: str, prices: PriceList
+) -> Answered[T]:
+    """Return the answer in the body of a chat completion.
+
+    Args:
+        request: The request.
+        completion: The body.
+        headers: The headers of the response.
+        model: The model's name, where the server does not give one.
+        prices: The prices of the model.
+
+    Raises:
+        ReplyRejected: The reply cannot be used.
+    """
+    reply = _reply(completion, headers, model=model, prices=prices)
+    if request.yes_or_no:
+        return _weighed_answer(request, reply, yes_probability(first_choice(completion)))
+    outcome = _outcome(completion, reply)
+    most = _FRAME_CHARACTERS + _TOKEN_CHARACTERS * (request.max_tokens + THINKING)
+    if len(reply.text) > most:  # the server keeps no limit on tokens
+        reply, outcome = replace(reply, text=reply.text[:most]), outcome or "cut-off"
+    if outcome == "cut-off" and repeats_itself(reply.text):
+        outcome = "loop"
+    if outcome:
+        raise ReplyRejected(outcome, _MEANING[outcome].format(request.max_tokens), reply=reply)
+    try:
+        answer = read_answer(reply.text, request.answer)
+    except Misfit as misfit:
+        problems = misfit.problems
+    else:
+        return Answered(answer=answer, model=reply.model, usage=reply.usage, likelihood=reply.likelihood, reply=reply)
+    if repeats_itself(reply.text):
+        raise ReplyRejected("loop", _MEANING["loop"], reply=reply)
+    message = f"the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
+    raise ReplyRejected("misfit", message, reply=reply, problems=problems)
+
+
+def _weighed_answer(request: ChatRequest[T], reply: Reply, probability: float | None) -> Answered[T]:
+    """Return the probability of yes as the answer; the reply that is stored holds it and not the one token."""
+    if probability is None:
+        raise ReplyRejected(NO_PROBABILITY, _MEANING[NO_PROBABILITY], reply=reply)
+    answer = request.answer.model_validate({"yes": probability})
+    reply = replace(reply, text=answer.model_dump_json())
+    return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
+
+
+def _reply(completion: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:
+    return Reply(
+        text=text_of(completion),
+        model=str(completion.get("model") or model),
+        usage=priced(usage_of(completion), prices),
+        allowance=allowance(headers),
+        likelihood=likelihood_of(first_choice(completion)),
+    )
+
+
+def usage_of(completion: dict[str, Any]) -> Usage:
+    """Return the tokens a response reports; zeros where it reports none."""
+    usage = completion.get("usage")
+    cached = value_at(usage, "prompt_tokens_details", "cached_tokens")
+    values = (value_at(usage, "prompt_tokens"), value_at(usage, "completion_tokens"), cached)
+    counts = [value if isinstance(value, (int, float)) else 0 for value in values]
+    if not all(0 <= count < _ABSURD for count in counts):
+        return Usage()  # none of it is believed, so that the caps count estimates
+    read, written, cached = map(int, counts)
+    return Usage(read, written, cached)
+
+
+def priced(usage: Usage, prices: PriceList) -> Usage:
+    """Return the usage with its price; None where the price is unknown or nothing was counted."""
+    return replace(usage, usd=prices.cost(usage)) if usage.input_tokens or usage.output_tokens else usage
+
+
+def is_filtered(error: Mapping[str, Any]) -> bool:
+    """Whether a refusal is the provider's content filter."""
+    message = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
+    return any(word in message for word in _FILTERED)
+
+
+def _outcome(completion: dict[str, Any], reply: Reply) -> str | None:
+    """Return why a response holds no answer, None where it may hold one."""
+    choice = first_choice(completion)
+    finish = choice.get("finish_reason")
+    if message_of(completion).get("refusal"):
+        return "refusal"
+    if finish == "content_filter":
+        return "content-filter"
+    if finish == "length":
+        return "cut-off"
+    return None if reply.text.strip() else "empty"

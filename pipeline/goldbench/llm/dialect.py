@@ -1,0 +1,335 @@
+"""Which parameters a server takes: learnt from its refusals and remembered in the answer store."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from goldbench.llm.reply_schema import LIMITS, sent_schema, sent_text
+from goldbench.llm.server_settings import ModelSettings
+from goldbench.llm.store import AnswerStore
+from goldbench.ports import ChatRequest, Usage
+
+T = TypeVar("T", bound=BaseModel)
+
+_LONE = re.compile("[\ud800-\udfff]")
+FIXED = "fixed_messages"
+"""How many of the first messages prompts of one kind share: for the processes of this machine, and not sent on."""
+_STREAM = re.compile(r"(?=.*\bstream)(?=.*(?:\bonly|must|requires?|enable|set to true|non-stream))", re.DOTALL)
+"""A refusal of a request that asks for no stream."""
+LISTED_TOKENS = 5
+"""How many of the likeliest first tokens are asked for: yes and no in two spellings; some servers list no more."""
+FORMATS = ("json_schema", "json_object", "text")
+_ERRORS_BORNE = {502: 3, 503: 3, 504: 3, 529: 3}
+"""How many of the same errors of a server that has answered nothing yet teach a simpler dialect; two of another 5xx."""
+_NO_DOUBT = frozenset({0, 401, 402, 403, 408, 409, 413, 425, 429})
+"""HTTP statuses that no other dialect would change."""
+
+_JSON_ONLY = (
+    "\n\nReply with one JSON object and nothing else: no code fence, no words before or after it. "
+    "It must fit this JSON Schema:\n"
+)
+_FORMAT_WORDS = (
+    "response_format", "response format", "json_schema", "json_object", "json schema", "structured output",
+    "structured_output", "guided", "grammar", "json mode",
+)  # fmt: skip
+_LIMIT_WORDS = {
+    "maxLength": ("maxlength", "minlength"), "maxItems": ("maxitems", "minitems"), "enum": ("enum",),
+    "pattern": ("pattern",),
+}  # fmt: skip
+_OTHER_FORMATS = ("json_object", "response_format.type", "'text'", "json mode")
+_SYSTEM_WORDS = (
+    "system role", "role 'system'", 'role "system"', "developer instruction", "system message", "system prompt",
+)  # fmt: skip
+_OTHER_WORDS = (
+    "context length", "context_length", "maximum context", "too long", "too many tokens", "content_filter",
+    "content management", "safety", "moderation", "api key", "api_key", "billing", "quota",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How to put a question to one model of one server; ``limits`` are those it takes in a schema.
+
+    ``stream`` asks for a stream of events, ``counted`` for the tokens at its end; ``room`` is room for thoughts.
+    """
+
+    format: str = "json_schema"
+    length: str = "max_tokens"
+    temperature: bool = True
+    system: bool = True
+    stream: bool = False
+    counted: bool = True
+    room: bool = False
+    likelihoods: bool = True
+    limits: tuple[str, ...] = LIMITS
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the model thinks before it answers, and counts its thoughts as answer."""
+        return self.room or self.length == "max_completion_tokens"
+
+    def dumps(self) -> str:
+        """Return the dialect as JSON, to be remembered."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    def simpler(self, *, fixed_format: bool, limits: tuple[str, ...] = ()) -> Dialect | None:
+        """Return the dialect with fewer limits, else with the next format; None where there is none.
+
+        Args:
+            fixed_format: Whether the user fixed the response format.
+            limits: The limits that are still sent, where any were.
+        """
+        if self.format == "json_schema" and self.limits:
+            return replace(self, limits=limits)
+        if self.format == "text" or fixed_format:
+            return None
+        return replace(self, format=FORMATS[FORMATS.index(self.format) + 1])
+
+    @classmethod
+    def loads(cls, text: str) -> Dialect:
+        """Return the dialect that ``dumps`` wrote; one of another version gives the default."""
+        try:
+            known = cls(**json.loads(text))
+            return replace(known, limits=tuple(name for name in LIMITS if name in known.limits))
+        except (TypeError, ValueError):
+            return cls()
+
+
+def dialect_for(settings: ModelSettings, remembered: str | None, *, cautious: bool = False) -> Dialect:
+    """Return the dialect of the first question: the remembered one, else the one that most servers take.
+
+    Args:
+        settings: The model.
+        remembered: The dialect of an earlier run, None if there is none.
+        cautious: Whether a refusal is dear, so that a server that is not known is sent no limits.
+    """
+    known = Dialect.loads(remembered) if remembered else Dialect(limits=() if cautious else LIMITS)
+    return known if settings.response_format == "auto" else replace(known, format=settings.response_format)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(ChatRequest[T]):
+    """A request repeated with the replies that did not fit and the complaint about each."""
+
+    earlier: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSettings) -> dict[str, Any]:
+    """Return the JSON body of a request, exactly as it is sent.
+
+    Args:
+        request: What is asked.
+        dialect: How it is asked.
+        settings: The model, and the room of a model that thinks before it answers.
+    """
+    system, user = sendable(request.system), sendable(request.user)
+    if dialect.format != "json_schema" and not request.yes_or_no:
+        system += _JSON_ONLY + sent_text(request.answer)
+    if dialect.system and system:
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    else:
+        messages = [{"role": "user", "content": f"{system}\n\n{user}".strip()}]
+    for question, reply in request.examples:  # earlier turns; instructions stay at the very beginning
+        messages[-1:-1] = [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
+    fixed = len(messages) - 1
+    for reply, complaint in request.earlier if isinstance(request, Repeat) else ():
+        messages += [{"role": "assistant", "content": sendable(reply)}, {"role": "user", "content": complaint}]
+    body: dict[str, Any] = {"model": settings.name, "messages": messages}
+    if (request.weighed or request.yes_or_no) and dialect.likelihoods:
+        body |= {"logprobs": True, "top_logprobs": LISTED_TOKENS if request.yes_or_no else 1}
+    body[dialect.length] = request.max_tokens + (settings.reasoning_tokens if dialect.thinks else 0)
+    if request.temperature is not None and dialect.temperature:
+        body["temperature"] = request.temperature
+    if dialect.stream:
+        body |= {"stream": True, **({"stream_options": {"include_usage": True}} if dialect.counted else {})}
+    if settings.file is not None:  # with a seed, the same request has the same reply
+        body |= {"seed": request.variant, FIXED: fixed}
+    return body if request.yes_or_no else body | _answer_format(request, dialect)
+
+
+def _answer_format(request: ChatRequest[T], dialect: Dialect) -> dict[str, Any]:
+    if dialect.format == "json_schema":
+        schema = sent_schema(request.answer, dialect.limits, request.items)
+        named = {"name": request.answer.__name__, "strict": True, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    return {"response_format": {"type": "json_object"}} if dialect.format == "json_object" else {}
+
+
+def sendable(text: str) -> str:
+    """Return the text with lone surrogates, which no encoding can carry, as U+FFFD."""
+    return _LONE.sub("\ufffd", text)
+
+
+def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_format: bool) -> Dialect | None:
+    """Return the dialect to try next after a refusal, None where the refusal is about something else.
+
+    The limits in a schema are given up before the format: those that the refusal names, or all.
+
+    Args:
+        dialect: The dialect that was sent.
+        error: The refusal: ``param``, ``code`` and ``message`` where the server gave them.
+        settled: Whether this dialect has worked before. If not, a refusal without a reason is taken to be about the
+            response format, which servers most often lack.
+        fixed_format: Whether the user fixed the response format.
+    """
+    param = str(error.get("param") or "").lower()
+    message = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
+    simpler = _simpler_parameters(dialect, param, message, settled=settled)
+    if simpler or dialect.format == "text":
+        return simpler
+    refused = [name for name in dialect.limits if any(word in message for word in _LIMIT_WORDS[name])]
+    about_format = bool(refused) or any(word in param or word in message for word in _FORMAT_WORDS)
+    if not about_format and (settled or any(word in message for word in _OTHER_WORDS)):
+        return None
+    if any(word in message for word in _OTHER_FORMATS):
+        dialect = replace(dialect, limits=())
+    limits = tuple(name for name in dialect.limits if refused and name not in refused)
+    return dialect.simpler(fixed_format=fixed_format, limits=limits)
+
+
+def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
+    wants_new_length = dialect.length == "max_tokens" and "max_completion_tokens" in message
+    # Given up for the older name only where it has worked before, or lessons could go round in circles.
+    wants_old_length = settled and dialect.length != "max_tokens" and _is_about("max_completion_tokens", param, message)
+    wants_stream = not dialect.stream and (param == "stream" or bool(_STREAM.match(message)))
+    refuses_counts = dialect.stream and dialect.counted and "stream_options" in f"{param} {message}"
+    changes: list[tuple[bool, dict[str, Any]]] = [
+        (wants_new_length, {"length": "max_completion_tokens"}),
+        (wants_old_length, {"length": "max_tokens"}),
+        (dialect.temperature and _is_about("temperature", param, message), {"temperature": False}),
+        (refuses_counts, {"counted": False}),
+        (wants_stream, {"stream": True}),
+        (dialect.likelihoods and _is_about("logprobs", param, message), {"likelihoods": False}),
+        (dialect.system and any(word in message for word in _SYSTEM_WORDS), {"system": False}),
+    ]
+    return next((replace(dialect, **change) for applies, change in changes if applies), None)
+
+
+def _is_about(name: str, param: str, message: str) -> bool:
+    unsupported = ("unsupported", "not support", "not allowed", "deprecated", "unknown", "unrecognized", "extra")
+    return param == name or (name in message and any(word in message for word in unsupported))
+
+
+class Lessons:
+    """What one run has learnt of a model's dialect. ``settled`` is true once the dialect has worked."""
+
+    def __init__(
+        self, settings: ModelSettings, *, store: AnswerStore | None, remembered: str | None, cautious: bool = False
+    ) -> None:
+        """Begin with the dialect of an earlier run, as the store remembers it."""
+        self._settings, self._store = settings, store
+        self.dialect = dialect_for(settings, remembered, cautious=cautious)
+        self.settled = remembered is not None
+        self._errors: Counter[int] = Counter()
+        self._first, self._stepped, self._doubted, self._unsure = self.dialect, False, False, False
+        self.heard: Mapping[str, Any] | None = None
+        """The first body with a reply, for those who tell what was found."""
+        self.on_settled: Callable[[], None] = lambda: None
+        """Called when a server that was not known has answered for the first time."""
+        self.on_shortened: Callable[[int, int], None] = lambda _read, _words: None
+        """Called once with the tokens read and the words of a prompt of which the server read only a part."""
+        self._shortened = False
+
+    @classmethod
+    async def recall(
+        cls, settings: ModelSettings, store: AnswerStore | None, *, cautious: bool = False, anew: bool = False
+    ) -> Lessons:
+        """Return the lessons of earlier runs, as the store remembers them; of a model on this machine all is known.
+
+        Args:
+            settings: The server, the model and the response format.
+            store: Remembers the dialect that works, None for nowhere.
+            cautious: As in `dialect_for`.
+            anew: Whether to begin with none of them.
+        """
+        if settings.file is not None:
+            return cls(settings, store=None, remembered=Dialect().dumps())
+        remembered = await store.dialect(settings.shown_url(), settings.name) if store and not anew else None
+        return cls(settings, store=store, remembered=remembered, cautious=cautious)
+
+    async def settle(self, sent: Dialect | None, completion: Mapping[str, Any] | None = None) -> None:
+        """Take in that the server answered a request of this dialect.
+
+        Args:
+            sent: The dialect, None where it is not known.
+            completion: The body of the answer.
+        """
+        self.heard = completion if self.heard is None else self.heard
+        if self._stepped and sent == self._first != self.dialect:  # the errors before were about something else
+            self.dialect, self.settled, self._stepped = sent, False, False
+        if self.settled or sent != self.dialect:
+            return
+        self.settled = True
+        self._unsure = self._stepped
+        if self.heard is not None:
+            self.on_settled()
+        if self._store is not None:
+            await self._store.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
+
+    def compare(self, usage: Usage, words: int) -> None:
+        """Take in how many tokens the server read of a prompt; a word is a token at least."""
+        read = usage.input_tokens + usage.cached_tokens  # some servers count those apart
+        if 0 < read < words and not self._shortened:
+            self._shortened = True
+            self.on_shortened(read, words)
+
+    def learn(self, sent: Dialect, error: Mapping[str, Any]) -> bool:
+        """Take in a refusal of a request of this dialect, and return whether another attempt may work."""
+        if self._settings.file is not None:  # what one call teaches would change the replies to those after it
+            return False
+        if sent != self.dialect:  # another call has learnt in the meantime
+            return True
+        fixed = self._settings.response_format != "auto"
+        better = learn(sent, error, settled=self.settled, fixed_format=fixed)
+        if better is not None:
+            self.dialect, self.settled = better, False
+        return better is not None
+
+    def next_dialect(self) -> Dialect:
+        """Return the dialect of the next request.
+
+        Where errors taught a simpler one, one request goes out in the first again, as the errors may have passed.
+        """
+        again, self._unsure = self._unsure, False
+        return self._first if again else self.dialect
+
+    def doubt(self, sent: Dialect, status: int) -> bool:
+        """Take in an error that says nothing of parameters, and return whether another dialect may work.
+
+        Some servers fail over a response format with HTTP 500, 501 or 404. A server that goes on failing without any
+        fails for another reason; it is asked in the first dialect from then on.
+
+        Args:
+            sent: The dialect of the request.
+            status: The HTTP status of the error, 0 where there is none.
+        """
+        if self._settings.file is not None or status in _NO_DOUBT:
+            return False
+        if sent != self.dialect:  # another call has learnt in the meantime
+            return True
+        if self.settled or self._doubted:
+            return False
+        self._errors[status] += 1
+        if not self._stepped:
+            self._first = sent
+        if status >= 500 and self._errors[status] < _ERRORS_BORNE.get(status, 2):
+            return False
+        simpler = self.dialect.simpler(fixed_format=self._settings.response_format != "auto")
+        self._stepped, self._doubted = simpler is not None, simpler is None
+        self.dialect = self._first if simpler is None else simpler
+        return simpler is not None
+
+    def leave_room(self, sent: Dialect) -> bool:
+        """Take in that the model spent the whole limit on thoughts, and return whether more room may help."""
+        if self._settings.file is not None or sent.thinks:
+            return sent != self.dialect
+        if sent == self.dialect:
+            self.dialect, self.settled = replace(sent, room=True), False
+        return True

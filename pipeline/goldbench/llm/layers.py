@@ -1,0 +1,403 @@
+"""The layers between a question and its HTTP exchange, each around the call below it; model_path puts them together."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import json
+import logging
+import random
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import fields, replace
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel
+from tenacity import AsyncRetrying, retry_if_exception
+
+from goldbench.errors import AnswerRejected, CallFailed, Message, ModelUnavailable
+from goldbench.llm.chat import Answered
+from goldbench.llm.dialect import Repeat
+from goldbench.llm.exchange_end import Cause, ExchangeFailed, Reply, ReplyRejected, was_refused
+from goldbench.llm.limits import NOT_JSON, Ending, Gate, Ticket
+from goldbench.llm.prices import PriceList
+from goldbench.llm.reply import Misfit, read_answer
+from goldbench.llm.reply_body import dumped, loaded
+from goldbench.llm.reply_schema import schema_text
+from goldbench.llm.store import KEPT_REJECTIONS, AnswerStore, StoredReply
+from goldbench.ports import ChatRequest, Completion, Usage
+from goldbench.text.display import amount
+from goldbench.text.stage_names import stage_name
+
+T = TypeVar("T", bound=BaseModel)
+A = TypeVar("A")
+B = TypeVar("B")
+
+Call: TypeAlias = Callable[[A], Coroutine[Any, Any, B]]
+"""Takes a request and returns its answer: an exchange, or a layer above it."""
+
+_FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 0.25
+"""Seconds between two looks for an answer that another caller or process has asked for."""
+_SHOWN = 6000
+"""The most characters of a reply that cannot be used which the model is shown again."""
+_COMPLAINT = (
+    "That reply cannot be used, because it is not JSON that fits the schema:\n{problems}\n"
+    "Send the whole answer again, corrected: one JSON object that fits the schema and nothing else."
+)
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+_LESSONS = 12
+"""Give a call up after it has taught as many things about the server's parameters."""
+_MOST_TIMEOUTS = 4
+"""Give a call up after this many time-outs. Each attempt has twice the time of the one before, 120 to 960 s."""
+_MEANING = {
+    "connect": "no connection was made",
+    "connection": "the connection broke",
+    "rate-limit": "the server asked for fewer calls (HTTP 429, see model.requests_per_minute)",
+    "too-long": "the response is longer than any answer",
+    "not-json": "the response is not JSON",
+    "parameters": "the server keeps refusing parameters",
+}
+_log = logging.getLogger(__name__)
+
+
+class Request(Protocol):
+    """A request as far as every layer knows it."""
+
+    @property
+    def stage(self) -> str:
+        """The account that the call is booked to."""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The texts that identify the call."""
+
+
+class HasReply(Protocol):
+    """The result of an exchange with the reply that it was read from."""
+
+    @property
+    def reply(self) -> Reply:
+        """The reply."""
+
+
+Q = TypeVar("Q", bound=Request)
+R = TypeVar("R", bound=HasReply)
+
+
+def request_key(request: ChatRequest[T], *, model: str) -> bytes:
+    """Return the SHA-256 of everything that shapes an answer; the stage does not."""
+    parts: list[object] = [
+        "chat/1", model, request.prompt, request.system, request.user, schema_text(request.answer),
+        request.temperature, request.max_tokens, request.variant, request.examples, request.weighed,
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
+
+
+class AnswerRecord:
+    """Answers from the store where it can; else asks, stores the answer, and only then returns it.
+
+    Rejected replies were paid for too: they are stored and stay rejected until they are pruned.
+    """
+
+    def __init__(self, ask: Call[ChatRequest[Any], Answered[Any]] | None, *, store: AnswerStore, gate: Gate) -> None:
+        """Take the layer below, None for a replay, which answers from the store alone."""
+        self._ask, self._store, self._gate = ask, store, gate
+
+    async def complete(self, request: ChatRequest[T]) -> Completion[T]:
+        """Return the model's answer.
+
+        Raises:
+            ModelUnavailable: This is a replay and the store lacks the answer.
+        """
+        key = request_key(request, model=self._gate.settings.name)
+        pause_s = _FIRST_LOOK_S
+        while True:
+            stored, is_claimed = await self._store.find(key, claim=self._ask is not None)
+            if stored is not None:
+                self._gate.accounts.book(request.stage, replayed=1)
+                return replayed(request, stored)
+            if self._ask is None:
+                raise answer_missing(request.stage, key)
+            if is_claimed:
+                break
+            self._gate.budget.check_deadline()
+            await asyncio.sleep(pause_s)
+            pause_s = min(_LONGEST_LOOK_S, 2 * pause_s)
+        try:
+            return await self._ask_and_store(key, request, self._ask)
+        finally:
+            self._store.release(key)
+
+    async def _ask_and_store(
+        self, key: bytes, request: ChatRequest[T], ask: Call[ChatRequest[T], Answered[T]]
+    ) -> Answered[T]:
+        try:
+            answered = await ask(request)
+        except ReplyRejected as rejected:
+            if rejected.kind in KEPT_REJECTIONS:
+                await self._store.put(key, _stored(request, rejected.reply, rejected.kind, str(rejected)))
+            raise
+        await self._store.put(key, _stored(request, answered.reply, "answer", dumped(answered.likelihood)))
+        return answered
+
+
+def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
+    """Return the answer in a stored reply.
+
+    Raises:
+        AnswerRejected: The reply was rejected when it came, or no longer fits the schema.
+    """
+    if stored.outcome != "answer":
+        raise AnswerRejected(stored.outcome, stored.message)
+    try:
+        answer = read_answer(stored.reply, request.answer)
+    except Misfit as misfit:
+        problem = f"the stored reply does not fit {request.answer.__name__}: {misfit}"
+        raise AnswerRejected("misfit", f"{stage_name(request.stage)}: {problem}") from None
+    likelihood = loaded(stored.message)
+    return Completion(answer, stored.model, stored.usage, replayed=True, likelihood=likelihood)
+
+
+def answer_missing(stage: str, key: bytes) -> ModelUnavailable:
+    """Return the error of a replay whose store lacks the answer of a key."""
+    problem = f"{stage_name(stage)}: the store has no answer {key.hex()[:12]}"
+    return ModelUnavailable(Message("{}; run without {replay=True} to ask the model for it", problem))
+
+
+def _stored(request: ChatRequest[T], reply: Reply, outcome: str, message: str) -> StoredReply:
+    return StoredReply(request.stage, request.prompt, reply.model, outcome, reply.text, message, reply.usage)
+
+
+async def repaired(request: ChatRequest[T], *, ask: Call[ChatRequest[T], Answered[T]]) -> Answered[T]:
+    """Return the answer of the first reply or of a second, which is final; its usage counts both.
+
+    Args:
+        request: What is asked.
+        ask: The layer below.
+    """
+    try:
+        return await ask(request)
+    except ReplyRejected as rejected:
+        if rejected.kind != "misfit":
+            raise
+        first = rejected
+    try:
+        second = await ask(_again(request, first))
+    except ReplyRejected as last:
+        reply = replace(last.reply, usage=_sum(first.reply.usage, last.reply.usage))
+        raise ReplyRejected(last.kind, f"{last} (after one repair)", reply=reply, problems=last.problems) from None
+    usage = _sum(first.reply.usage, second.usage)
+    return replace(second, usage=usage, reply=replace(second.reply, usage=usage))
+
+
+def _again(request: ChatRequest[T], rejected: ReplyRejected) -> Repeat[T]:
+    same: dict[str, Any] = {field.name: getattr(request, field.name) for field in fields(ChatRequest)}
+    complaint = _COMPLAINT.format(problems="\n".join(f"- {problem}" for problem in rejected.problems))
+    return Repeat(**same, earlier=((rejected.reply.text[:_SHOWN] or "(nothing)", complaint),))
+
+
+def _sum(first: Usage, second: Usage) -> Usage:
+    return Usage(
+        first.input_tokens + second.input_tokens,
+        first.output_tokens + second.output_tokens,
+        first.cached_tokens + second.cached_tokens,
+        None if first.usd is None or second.usd is None else first.usd + second.usd,
+    )
+
+
+class LimitedCalls(Generic[Q, R]):
+    """Holds a slot of the gate for as long as one exchange takes, within the caps and the time that a call may take."""
+
+    def __init__(
+        self, exchange: Call[Q, R], *, gate: Gate, prices: PriceList, most_tokens: Callable[[Q], tuple[int, int]]
+    ) -> None:
+        """Take the exchange and its limits.
+
+        Args:
+            exchange: Makes one attempt.
+            gate: The gate of the server, which chat and embeddings share.
+            prices: The prices of the model.
+            most_tokens: Returns how many tokens a request may read and write at most.
+        """
+        self._exchange, self._gate, self._prices, self._most_tokens = exchange, gate, prices, most_tokens
+
+    async def complete(self, request: Q) -> R:
+        """Return the result; raises as the exchange and ``persist`` do, and ``LimitReached``."""
+        attempt = functools.partial(self._attempt, request)
+        return await persist(attempt, label=functools.partial(call_label, request), gate=self._gate)
+
+    async def _attempt(self, request: Q) -> R:
+        label = call_label(request)
+        ticket = await self._enter(label, request)
+        outcome: HasReply | Exception | None = None  # None: cancelled
+        try:
+            outcome = result = await self._in_time(request, ticket.most.output_tokens)
+        except Exception as error:
+            outcome = error
+            self._report(label, error)
+            if isinstance(error, AnswerRejected):
+                error.at(request.stage)
+            raise
+        else:
+            return result
+        finally:
+            cost = self._cost(outcome, ticket.most)
+            self._gate.accounts.book(request.stage, requests=cost is not None, usage=cost)
+            self._gate.leave(ticket, _ending(outcome), cost)
+
+    async def _enter(self, label: str, request: Q) -> Ticket:
+        """Return the ticket of a call whose reservation fits what is sent: a call that waits may have to ask anew."""
+        while True:
+            most = self._prices.at_most(*self._most_tokens(request))
+            ticket = await self._gate.enter(label, most)
+            if not ticket.waited or self._most_tokens(request) == (most.input_tokens, most.output_tokens):
+                return ticket
+            self._gate.leave(ticket, None, None)  # the server's dialect was learnt meanwhile
+
+    async def _in_time(self, request: Q, most_tokens: int) -> R:
+        seconds, left = self._gate.tempo.longest_s(most_tokens), self._gate.budget.remaining_s()
+        if left is not None:  # past the deadline the gate refuses the next attempt
+            seconds = min(seconds, max(0.0, left))
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._exchange(request)
+        except TimeoutError:
+            self._gate.tempo.expired(seconds)
+        raise ExchangeFailed(Cause.OVERLOADED, "timeout", after_s=seconds)
+
+    def _cost(self, outcome: HasReply | Exception | None, most: Usage) -> Usage | None:
+        """Return what an exchange is charged, None if nothing was sent.
+
+        Nothing is charged only where that is certain. Any other call may have been billed, whatever became of its
+        reply: after a time-out, a broken connection, a server's error, or a cancellation (None).
+        """
+        if isinstance(outcome, ExchangeFailed) and outcome.cause is Cause.UNREACHABLE:
+            return None
+        if isinstance(outcome, Exception) and was_refused(outcome):
+            return Usage()
+        reply = getattr(outcome, "reply", None)
+        reported = reply.usage if reply else getattr(outcome, "usage", None)
+        return self._prices.charge(reported or Usage(), most)
+
+    def _report(self, label: str, error: Exception) -> None:
+        """Let the gate know of a failure that may concern every call."""
+        if isinstance(error, ModelUnavailable):
+            self._gate.close(error.message)
+        elif isinstance(error, CallFailed) and not isinstance(error, AnswerRejected):
+            self._gate.report_refusal(label, error.message)
+        elif isinstance(error, ExchangeFailed) and error.kind == "not-json":
+            self._gate.report_refusal(label, f"{self._gate.settings.shown_url()}: {NOT_JSON}")
+
+
+def _ending(outcome: HasReply | Exception | None) -> Ending | None:
+    if outcome is None:
+        return None
+    if isinstance(outcome, ExchangeFailed):
+        return Ending(outcome.cause, outcome.kind, outcome.allowance)
+    if isinstance(outcome, Exception) and not isinstance(outcome, AnswerRejected):
+        return Ending(Cause.REFUSED)
+    reply = getattr(outcome, "reply", None)  # what a provider's filter refuses has none
+    return Ending(allowance=reply.allowance if reply else None)
+
+
+async def persist(exchange: Callable[[], Coroutine[Any, Any, B]], *, label: Callable[[], str], gate: Gate) -> B:
+    """Return the result of an exchange, repeated while another attempt may work.
+
+    Args:
+        exchange: Makes one attempt.
+        label: Returns the name of the call; asked for when an attempt has failed.
+        gate: The gate of the server, with the settings that limit attempts and seconds.
+
+    Raises:
+        CallFailed: The attempts or the seconds are used up.
+    """
+    patience = _Patience(gate)
+
+    def goes_on(error: BaseException) -> bool:
+        if not isinstance(error, ExchangeFailed) or not patience.allows_another(error):
+            return False
+        _log.debug("%s: %s, again", label(), error.kind)
+        return True
+
+    async def attempt() -> B:  # tenacity awaits what is a coroutine function, not what returns a coroutine
+        return await exchange()
+
+    # One predicate decides and sets the pause: tenacity promises no order between its other parts.
+    retrying = AsyncRetrying(retry=retry_if_exception(goes_on), wait=lambda _: patience.pause_s, sleep=asyncio.sleep)
+    try:
+        return await retrying(attempt)
+    except ExchangeFailed as error:
+        failed = error
+    meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
+    if failed.kind == "timeout":
+        gate.report_timeout(failed.after_s)
+        meaning = f"no answer came within {failed.after_s:g} s"
+    if failed.kind == "rate-limit" and failed.retry_after_s and patience.is_too_long:
+        gate.report_long_wait(label(), failed.retry_after_s)
+        meaning = f"the server asks to wait {failed.retry_after_s:,.0f} s (HTTP 429)"
+    attempts = max(1, patience.attempts)
+    raise CallFailed(failed.kind, f"{label()}: {meaning} ({amount(attempts, 'attempt')})", attempts=attempts)
+
+
+class _Patience:
+    """How often one call was tried and how long it waited."""
+
+    def __init__(self, gate: Gate) -> None:
+        self._gate, self._settings = gate, gate.settings
+        self.attempts = self._lessons = self._timeouts = 0
+        self._waited_s = 0.0
+        self.pause_s = 0.0
+        """The seconds before the next attempt."""
+
+    def allows_another(self, failed: ExchangeFailed) -> bool:
+        """Take in the failure of an attempt; return whether another one follows."""
+        self.pause_s = 0.0
+        if failed.cause is Cause.LEARNED:
+            self._lessons += 1
+        elif not self._gate.circuit.is_open:  # else the gate waits, and gives up for every call when it must
+            self.attempts += 1
+            self._timeouts += failed.kind == "timeout"
+            if failed.kind != "timeout":
+                self._wait(failed.retry_after_s)
+        return not (
+            self._lessons >= _LESSONS
+            or self.attempts >= self._settings.max_attempts
+            or self._timeouts >= _MOST_TIMEOUTS
+            or self.is_too_long
+        )
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the waits, the one that is due included, are longer than a call waits in all."""
+        return self._waited_s > self._settings.retry_s
+
+    def _wait(self, asked_s: float | None) -> None:
+        """Set the pause, with jitter, which only spreads calls over time: no output depends on it."""
+        if asked_s is not None:
+            self._waited_s += asked_s  # without the jitter, so that 300 s may be waited for
+            self.pause_s = asked_s + random.uniform(0, min(1.0, 0.1 * asked_s + 0.01))  # noqa: S311
+        else:
+            ceiling = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (self.attempts - 1))
+            self.pause_s = random.uniform(ceiling / 2, ceiling)  # noqa: S311 - as above
+            self._waited_s += self.pause_s
+        left = self._gate.budget.remaining_s()
+        if left is not None:  # past the deadline the gate refuses the next attempt
+            self.pause_s = min(self.pause_s, max(0.0, left))
+
+
+def call_label(request: Request) -> str:
+    """Return a name that tells calls apart and holds none of their content: the stage and a hash of the texts."""
+    digest = hashlib.blake2b(digest_size=4)
+    for text in request.texts:
+        digest.update(text.encode("utf-8", "replace"))
+    return f"{request.stage} {digest.hexdigest()}"
+
+
+async def every(calls: Iterable[Coroutine[Any, Any, B]]) -> list[B]:
+    """Return the results in order once every call has ended; raises the first error only then."""
+    results = []
+    for outcome in await asyncio.gather(*calls, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+        results.append(outcome)
+    return results

@@ -1,0 +1,251 @@
+"""Vectors of texts, and scores of passages as vectors of one number: asked for in portions, stored text by text."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import numpy as np
+
+from goldbench.errors import CallFailed
+from goldbench.llm.chat import Post, priced, usage_of
+from goldbench.llm.dialect import sendable
+from goldbench.llm.exchange_end import Reply, ReplyRejected, allowance
+from goldbench.llm.layers import Call, answer_missing, every
+from goldbench.llm.limits import Gate
+from goldbench.llm.prices import PriceList
+from goldbench.llm.server_settings import OPENAI, Model, ModelSettings
+from goldbench.llm.store import AnswerStore
+from goldbench.llm.token_counts import tokens_at_most
+from goldbench.records.manifest import StageUsage
+
+_LOOK_S = 0.05
+"""Seconds between two looks for vectors that another caller or process has asked for."""
+_MOST_BYTES = 200_000
+"""The most bytes of the texts of one exchange; a longer text goes alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A request for one vector per text: an embedding, or a relevance score where there is a ``query``."""
+
+    stage: str
+    parts: tuple[str, ...]
+    query: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text that is sent."""
+        return self.parts if self.query is None else (self.query, *self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of one exchange, one row per text in order, and what they cost."""
+
+    rows: np.ndarray = field(repr=False)
+    reply: Reply
+
+
+def most_tokens(request: Texts) -> tuple[int, int]:
+    """Return how many tokens a request may read and write at most."""
+    return tokens_at_most(*request.texts), 0
+
+
+def embedding_key(settings: ModelSettings, _: Texts, text: str) -> bytes:
+    """Return the SHA-256 of everything that shapes the embedding of a text."""
+    # Servers call different models by the same name, so that a vector belongs to its server as well.
+    parts = ["embedding/1", (settings.base_url or OPENAI).rstrip("/"), settings.embedding, settings.dimensions, text]
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
+
+
+def embedding_body(settings: ModelSettings, request: Texts) -> dict[str, Any]:
+    """Return the JSON body of a request for embeddings."""
+    body: dict[str, Any] = {"model": settings.embedding, "input": list(map(sendable, request.parts))}
+    return body if settings.dimensions is None else {**body, "dimensions": settings.dimensions}
+
+
+class VectorExchange:
+    """Vectors of one model on one server: one batch of texts is one HTTP exchange."""
+
+    def __init__(self, post: Post, *, path: str, body: Callable[[Texts], dict[str, Any]], prices: PriceList) -> None:
+        self._post, self._path, self._body, self._prices = post, path, body, prices
+
+    async def complete(self, request: Texts) -> Vectors:
+        """Return one vector per text; raises as ``Client.post`` does, and ``ReplyRejected``."""
+        response, headers = await self._post(self._path, self._body(request))
+        usage = priced(usage_of(response), self._prices)
+        reply = Reply("", str(response.get("model") or ""), usage, allowance(headers))
+        rows = _rows(response, len(request.parts))
+        if rows is None:
+            raise ReplyRejected("misfit", "the response is not finite numbers for each text", reply=reply)
+        return Vectors(rows, reply)
+
+
+def _rows(response: dict[str, Any], count: int) -> np.ndarray | None:
+    """Return the vectors in the order of the texts, None where they are not finite numbers for each."""
+    items = response.get("data", response.get("results"))
+    if not isinstance(items, list) or len(items) != count or not all(isinstance(item, dict) for item in items):
+        return None
+    by_index = {item.get("index"): item.get("embedding", item.get("relevance_score")) for item in items}
+    try:
+        with np.errstate(over="ignore"):
+            rows = np.array([by_index[position] for position in range(count)], dtype=np.float32).reshape(count, -1)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    return rows if rows.size and np.isfinite(rows).all() else None
+
+
+class VectorRecord:
+    """An ``Embedder``, or an open path to a reranker.
+
+    Takes vectors from the store where it has them; asks for the rest and stores each before it is used.
+    """
+
+    def __init__(
+        self,
+        ask: Call[Texts, Vectors] | None,
+        *,
+        store: AnswerStore | None,
+        gate: Gate,
+        key: Callable[[Texts, str], bytes],
+        portion: int,
+    ) -> None:
+        """Take the layer below and the store.
+
+        Args:
+            ask: The layer below, None for a replay, which answers from the store alone.
+            store: The store, open; None asks for everything and stores nothing.
+            gate: The gate of the server, with the settings, the accounts and the deadline.
+            key: Returns the key of one text of a request.
+            portion: The most texts of one exchange.
+        """
+        self._ask, self._store, self._gate = ask, store, gate
+        self._key, self._portion = key, portion
+
+    async def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return one float32 row per text, in order."""
+        rows = await self._vectors(Texts("embed", tuple(texts)))
+        if len({len(row) for row in rows}) > 1:
+            raise CallFailed("dimensions", "embed: the server gives vectors of different sizes for one model")
+        return np.vstack(rows).astype(np.float32) if rows else np.empty((0, 0), dtype=np.float32)
+
+    async def rate_all(self, pairs: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
+        """Return for each query and its passages one score per passage, in order; raises as ``ChatModel`` does.
+
+        The scores of the other queries are stored even where a call fails.
+        """
+        requests = [Texts("rerank", tuple(passages), query) for query, passages in pairs]
+        rated = await every(map(self._vectors, requests))
+        return [[float(score[0]) for score in scores] for scores in rated]
+
+    def usage(self) -> dict[str, StageUsage]:
+        """Return what was spent so far, by stage."""
+        return self._gate.accounts.report()
+
+    async def _vectors(self, request: Texts) -> list[np.ndarray]:
+        """Return one float32 vector per text, in order; raises ``ModelUnavailable`` where a replay lacks one."""
+        keys = [self._key(request, text) for text in request.parts]
+        texts = dict(zip(keys, request.parts, strict=True))
+        vectors: dict[bytes, bytes] = {}
+        while missing := [key for key in texts if key not in vectors]:
+            claimed = missing
+            if self._store is not None:
+                known, claimed = await self._store.find_vectors(missing, claim=self._ask is not None)
+                self._gate.accounts.book(request.stage, replayed=len(known))
+                vectors |= known
+            if claimed and self._ask is not None:
+                vectors |= await self._ask_for(request, {key: texts[key] for key in claimed}, self._ask)
+            elif self._ask is None and len(vectors) < len(texts):
+                raise answer_missing(request.stage, next(key for key in texts if key not in vectors))
+            elif len(vectors) < len(texts):
+                self._gate.budget.check_deadline()
+                await asyncio.sleep(_LOOK_S)
+        return [np.frombuffer(vectors[key], dtype="<f4") for key in keys]
+
+    async def _ask_for(self, request: Texts, texts: dict[bytes, str], ask: Call[Texts, Vectors]) -> dict[bytes, bytes]:
+        """Return the vectors of these texts; a portion that fails costs none of the others."""
+
+        async def ask_portion(portion: dict[bytes, str]) -> dict[bytes, bytes]:
+            answer = await ask(replace(request, parts=tuple(portion.values())))
+            vectors = {key: row.astype("<f4").tobytes() for key, row in zip(portion, answer.rows, strict=True)}
+            if self._store is not None:
+                await self._store.put_vectors(self._gate.settings.embedding or self._gate.settings.name, vectors)
+            return vectors
+
+        try:
+            answers = await every(ask_portion(portion) for portion in self._portions(texts))
+        finally:
+            if self._store is not None:
+                self._store.release(*texts)
+        return {key: vector for vectors in answers for key, vector in vectors.items()}
+
+    def _portions(self, texts: dict[bytes, str]) -> Iterator[dict[bytes, str]]:
+        portion: dict[bytes, str] = {}
+        size = 0
+        for key, text in texts.items():
+            length = len(text.encode("utf-8", "replace"))
+            if portion and (len(portion) >= self._portion or size + length > _MOST_BYTES):
+                yield portion
+                portion, size = {}, 0
+            portion[key] = text
+            size += length
+        if portion:
+            yield portion
+
+
+MOST_PASSAGES = 100
+"""The most passages of one exchange; more go in several."""
+_CONCURRENCY = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankSettings:
+    """The URL of the endpoint, the model, and the patience, as in ``ModelSettings``. The key never shows."""
+
+    url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    max_attempts: int = 10
+    never_reached_s: float = 15.0
+
+    def path(self) -> str:
+        """Return the part of the URL after the base address: the last part of the path, with the query."""
+        parts = urlsplit(self.url)
+        last = parts.path.rstrip("/").rpartition("/")[2]
+        return f"/{last}" + (f"?{parts.query}" if parts.query else "")
+
+    def server(self) -> ModelSettings:
+        """Return the settings of the model path to this server.
+
+        Raises:
+            UsageError: A number is out of range or the URL is not valid.
+        """
+        parts = urlsplit(self.url)
+        base = parts.path.rstrip("/").rpartition("/")[0]
+        return ModelSettings.of(
+            Model(name=self.model, concurrency=_CONCURRENCY),
+            base_url=urlunsplit((parts.scheme, parts.netloc, base, "", "")),
+            api_key=self.api_key,
+            max_attempts=self.max_attempts,
+            never_reached_s=self.never_reached_s,
+        )
+
+    def key(self, request: Texts, passage: str) -> bytes:
+        """Return the SHA-256 of everything that shapes the score of a passage for the query of a request."""
+        parts = ["rerank/1", self.url, self.model, request.query, passage]
+        return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
+
+    def body(self, request: Texts) -> dict[str, Any]:
+        """Return the JSON body of a request for scores."""
+        return {
+            "model": self.model,
+            "query": sendable(request.query or ""),
+            "documents": [sendable(text) for text in request.parts],
+            "top_n": len(request.parts),
+        }

@@ -1,0 +1,147 @@
+"""The value of every measure for every query, and counts of how the run met the judgments."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from goldbench.errors import InputError, Message, UsageError
+from goldbench.measures.all_needed import ALL_NEEDED
+from goldbench.measures.family import UNCUT, Ranked
+from goldbench.measures.names import FAMILIES, Measure
+from goldbench.measures.ranks.judged_ranks import Placed, Qrels, in_rank_order
+from goldbench.measures.result import Counts, Result
+
+Missing = Literal["zero", "skip", "error"]
+"""A judged query that the run lacks counts 0, is left out of the mean, or is an error."""
+
+Kernel = Callable[[Ranked], float]
+
+TOP = 10
+"""Results of a query among which those without a judgment are counted, whatever the measures."""
+
+_FEW = 8
+"""Queries with at most this many judgments often look alike to every measure."""
+
+_NOTHING = in_rank_order(0, [])
+
+
+def assess(
+    qrels: Qrels,
+    placed: Mapping[str, Placed],
+    measures: Sequence[Measure],
+    *,
+    extra: int,
+    missing: Missing,
+    names: tuple[str, str] = ("qrels", "run"),
+) -> Result:
+    """Return the scores of one run.
+
+    Args:
+        qrels: The judgments.
+        placed: The ranks of the judged documents, for each judged query that the run has, with results or without.
+        measures: The measures to compute, at least 1.
+        extra: Number of queries in the run that are not judged.
+        missing: What a judged query that the run lacks counts.
+        names: Names of the judgments and of the run in messages.
+
+    Raises:
+        UsageError: A measure is all@k, which judgments do not tell.
+        InputError: No judgment is relevant, the run has no judged query, or it lacks one although ``missing`` is
+            ``error``.
+    """
+    needing = next((measure for measure in measures if measure.family == ALL_NEEDED.name), None)
+    if needing is not None:
+        raise UsageError(f"{needing}: needs the passages that belong together; score a run on the folder of a gold set")
+    level = min((m.rel for m in measures if m.family != "judged"), default=1)
+    if not any(grade >= level for judged in qrels.values() for grade in judged.values()):
+        raise InputError(names[0], f"holds no judgment of grade {level} or more, so every measure would be 0")
+    if not placed and not extra:
+        raise InputError(names[1], "holds no results; give a run with at least one result")
+    if not placed:
+        raise InputError(names[1], f"has none of the query ids of the judgments ({names[0]}); use the same ids in both")
+    absent = sorted(qrels.keys() - placed.keys())
+    if absent and missing == "error":
+        more = f" and {len(absent) - 1:,} more" if len(absent) > 1 else ""
+        lacks = f"lacks the judged query {absent[0]!r}{more}"
+        raise InputError(names[1], Message("{}; add it, or use {missing='zero'} or {missing='skip'}", lacks))
+    query_ids = sorted(placed if missing == "skip" else qrels)
+    kernels = [measure.kernel() for measure in measures]
+    deepest = max(_depth(measure) for measure in measures)
+    known: dict[tuple[object, ...], tuple[list[float], bool, bool]] = {}  # many queries look alike to every measure
+    rows = []
+    no_relevant = tied = holes = top = unjudged = 0
+    for query_id in query_ids:
+        judged = sorted(qrels[query_id].values(), reverse=True)
+        while judged and judged[-1] < 0:
+            judged.pop()
+        no_relevant += not judged or judged[0] < level
+        at = placed.get(query_id, _NOTHING)
+        first = min(TOP, at.retrieved)
+        top += first
+        unjudged += first - bisect_right(at.ranks, TOP)
+        if len(judged) > _FEW:
+            row, hole, depends = _one_query(at, judged, kernels, deepest)
+        else:
+            key = (at.retrieved, len(at.ranks), *at.ranks, *at.grades, *at.above, *at.equal, *judged)
+            seen = known.get(key)
+            if seen is None:
+                seen = known[key] = _one_query(at, judged, kernels, deepest)
+            row, hole, depends = seen
+        rows.append(row)
+        holes += hole
+        tied += depends
+    columns = map(list, zip(*rows, strict=True))
+    values = {measure.name: column for measure, column in zip(measures, columns, strict=True)}
+    counts = Counts(len(query_ids), len(absent), extra, no_relevant, tied, holes)
+    empty = sum(not one.retrieved for one in placed.values())
+    strange = empty < len(placed) and not any(one.ranks for one in placed.values())
+    return Result(query_ids, values, counts, strange=strange, empty=empty, top=top, unjudged=unjudged)
+
+
+def _one_query(
+    at: Placed, judged: list[int], kernels: Sequence[Kernel], deepest: int
+) -> tuple[list[float], bool, bool]:
+    """Return the values of a query, whether an unjudged document ranks above ``deepest``, and whether ties matter."""
+    ranked = Ranked(at.ranks, at.grades, at.retrieved, judged)
+    hole = bisect_right(at.ranks, deepest) < min(deepest, at.retrieved)
+    return [kernel(ranked) for kernel in kernels], hole, _depends_on_ties(at, ranked, kernels, deepest)
+
+
+def _depth(measure: Measure) -> int:
+    """Return the rank below which nothing changes the value."""
+    return measure.k if measure.k is not None and FAMILIES[measure.family].cutoff != "none" else UNCUT
+
+
+def _depends_on_ties(at: Placed, ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
+    """Return whether a value differs between the best and the worst order of equal scores above ``deepest``."""
+    end = bisect_left(at.above, deepest)
+    if max(at.equal[:end], default=1) == 1:
+        return False
+    best, worst = (
+        Ranked(*_reordered(at, end, best_first=best_first), ranked.retrieved, ranked.judged)
+        for best_first in (True, False)
+    )
+    return any(kernel(best) != kernel(worst) for kernel in kernels)
+
+
+def _reordered(at: Placed, end: int, *, best_first: bool) -> tuple[list[int], list[int]]:
+    """Return ranks and grades with the equal scores of the first documents in the best or the worst order.
+
+    Args:
+        at: The judged documents.
+        end: How many of them are reordered.
+        best_first: Whether equal scores stand by grade, unjudged last; or the other way round.
+    """
+    ranks, grades = at.ranks.copy(), at.grades.copy()
+    start = 0
+    while start < end:
+        above, equal = at.above[start], at.equal[start]
+        stop = bisect_right(at.above, above, start) if equal > 1 else start + 1
+        if equal > 1:
+            first = above + 1 if best_first else above + equal - (stop - start) + 1
+            ranks[start:stop] = range(first, first + stop - start)
+            grades[start:stop] = sorted(grades[start:stop], reverse=best_first)
+        start = stop
+    return ranks, grades

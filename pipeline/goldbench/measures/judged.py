@@ -1,0 +1,60 @@
+"""The measure judged at k, and its counterpart over whole systems: the rate of holes, results that nobody judged."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from goldbench.measures.family import Family, Options, Ranked
+
+
+def judged(ranked: Ranked, k: int, _: int, __: Options) -> float:
+    """Return the share of the first k documents that were judged, relevant or not.
+
+    Formula: |judged among the first k| / min(k, retrieved), 0 where nothing was retrieved.
+    Range: 0 to 1.
+    Source: ir_measures ``Judged``.
+    """
+    size = min(k, ranked.retrieved)
+    return bisect_right(ranked.ranks, k) / size if size else 0.0
+
+
+JUDGED = Family("judged", ("judgedrate", "judgmentrate"), "Judged", "optional", judged, has_rel=False)
+
+
+def hole_rate(
+    ranked: Mapping[str, Sequence[str]], known: Mapping[str, Collection[str]], *, depth: int = 10
+) -> float | None:
+    """Return the share of the first ``depth`` results that nobody judged, mean over queries; None without a result.
+
+    A query with fewer results counts by the share of these; a query without results does not count.
+
+    Args:
+        ranked: Document ids by query, best first.
+        known: Judged document ids by query.
+        depth: How many results count, 1 or more.
+    """
+    found = {query_id: doc_ids[:depth] for query_id, doc_ids in ranked.items() if query_id in known}
+    return _mean_share([doc_id not in known[query_id] for doc_id in top] for query_id, top in found.items() if top)
+
+
+def left_out_holes(
+    pool: Iterable[tuple[str, str, Mapping[str, int], bool]], retriever: str, *, depth: int = 10
+) -> float | None:
+    """Return the hole rate that a retriever would have had if it had not brought its results into the pool.
+
+    Args:
+        pool: Query, document, rank at each retriever that brought it, and whether it is in the pool without any.
+        retriever: Name of the retriever to leave out.
+        depth: How many of its results count, 1 or more.
+    """
+    found: dict[str, list[bool]] = {}
+    for query_id, _, ranks, anyway in pool:
+        if ranks.get(retriever, depth + 1) <= depth:
+            found.setdefault(query_id, []).append(not anyway and ranks.keys() == {retriever})
+    return _mean_share(found.values())
+
+
+def _mean_share(queries: Iterable[Sequence[bool]]) -> float | None:
+    shares = [sum(holes) / len(holes) for holes in queries]
+    return sum(shares) / len(shares) if shares else None

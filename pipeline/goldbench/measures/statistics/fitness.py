@@ -1,0 +1,289 @@
+"""What a gold set is good for, decided from the scores of systems and from who wrote and judged its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from math import ceil, fsum, inf, sqrt
+from statistics import median
+
+from goldbench.measures.statistics.agreement_limits import REFUSED
+from goldbench.measures.statistics.detectable import detectable_difference, queries_needed
+from goldbench.measures.statistics.holm import holm
+from goldbench.measures.statistics.rank_chance import Moments, moments_of, order_chance
+from goldbench.measures.statistics.student import two_sided_p, upper_quantile
+
+ENOUGH_CHANCE = 0.95
+"""Least probability of a right order (tau 0.8) at which a set is said to rank; the level of the intervals and tests."""
+
+FEWEST = 10
+"""Fewest queries, and fewest queries judged completely by people, that a ranking may rest on."""
+
+WORTHWHILE = 0.03
+"""The smallest difference of means that more queries are asked for, about a twentieth of usual means.
+
+Source: Sparck Jones, Automatic indexing (Journal of Documentation 30, 1974), who calls a twentieth noticeable.
+"""
+
+COARSE = 0.2
+"""A set that shows only differences above this one finds broken systems and no others: it serves for smoke tests."""
+
+MOST_UNJUDGED, UNJUDGED_GAP = 0.1, 0.05
+"""Most unjudged results of a system, and most by which two systems may differ, for an order to count: shares of the top
+10, where the judgments hold passages that are not relevant. Other judgments list what is relevant and nothing else."""
+
+_ALPHA = 0.05
+
+
+class Level(StrEnum):
+    """What a set is good for, the best first."""
+
+    RANKS = "ranks"
+    SEPARATES = "separates"
+    REGRESSIONS = "regressions"
+    SMOKE = "smoke"
+    UNUSABLE = "unusable"
+
+
+class Reason(StrEnum):
+    """What keeps a set from a better level."""
+
+    NOTHING_JUDGED = "nothing judged"
+    NO_AGREEMENT = "no agreement"
+    SIMULATED = "simulated"
+    FEW_QUERIES = "few queries"
+    COARSE = "coarse"
+    ONE_SYSTEM = "one system"
+    MODEL = "model"
+    SOURCE = "source"
+    UNJUDGED = "unjudged"
+    EQUAL = "equal"
+    CHANCE = "chance"
+    TEST = "test"
+    NO_QUALITY = "no quality"
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Who made a set, and how far it is judged.
+
+    ``written_by`` is its level of evidence: ``smoke`` (simulated, or a tiny model), ``model``, ``users``, ``human``,
+    None if unknown. ``judged_by`` is ``people``, ``model``, ``source`` (the passage that a query was written from is
+    the only label), None if unknown. ``agreement`` is tau between independent query sources on the order of systems,
+    None if it was not measured or says nothing about queries of this kind. ``lists_others`` says that the judgments
+    hold passages that are not relevant.
+    """
+
+    written_by: str | None = None
+    judged_by: str | None = None
+    agreement: float | None = None
+    lists_others: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What queries that people judged completely tell of an order by a model's labels.
+
+    ``chance`` is the probability that the corrected order is right, ``complete`` the number of these queries.
+    ``judged_more`` of these or ``queries_more`` of any would show differences of ``delta``, None if that kind of work
+    alone is not enough; if neither is, both are needed ``together``.
+    """
+
+    chance: float
+    complete: int
+    judged_more: int | None = None
+    queries_more: int | None = None
+    together: bool = False
+    delta: float = WORTHWHILE
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """The decision and the numbers it rests on.
+
+    ``chance`` is the probability of a right order, None for one system. ``separated`` of ``pairs`` differ after Holm.
+    ``detectable`` is the difference of two systems that a test finds with probability 0.8, None if the spread is not
+    known. ``more`` queries would show differences of ``delta`` of all neighbours in the order, 0 if these are enough.
+    ``mean`` is that of one system, and its 95 % interval reaches ``reach`` to either side.
+    """
+
+    level: Level
+    reason: Reason | None
+    queries: int
+    systems: int
+    chance: float | None = None
+    separated: int = 0
+    pairs: int = 0
+    detectable: float | None = None
+    more: int = 0
+    delta: float = WORTHWHILE
+    mean: float | None = None
+    reach: float = 0.0
+
+
+def fitness(
+    columns: Sequence[Sequence[float]],
+    basis: Basis,
+    *,
+    unjudged: Sequence[float] = (),
+    ranking: Ranking | None = None,
+    separated: int | None = None,
+) -> Fitness:
+    """Return what a set is good for.
+
+    Args:
+        columns: Scores by system, finite, over the same queries in the same order; 1 system or more.
+        basis: Who made the set.
+        unjudged: Share of each system's top results that has no judgment, 0 to 1.
+        ranking: What people's complete judgments tell of the order, if a model judged.
+        separated: Pairs that a test separated, if one was made: nothing is ranked by runs that it tells not apart.
+            None to make t tests.
+    """
+    queries, systems = len(columns[0]), len(columns)
+    if not queries:
+        return Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, 0, systems)
+    if basis.agreement is not None and basis.agreement <= REFUSED:
+        return Fitness(Level.UNUSABLE, Reason.NO_AGREEMENT, queries, systems)
+    if systems == 1:
+        return _of_one(columns[0], basis)
+    return _of_several(columns, basis, unjudged, ranking, separated)
+
+
+def _of_one(column: Sequence[float], basis: Basis) -> Fitness:
+    """Return what one system tells; two versions of it are taken to differ as much as its scores do."""
+    queries = len(column)
+    mean = fsum(column) / queries
+    error = sqrt(fsum((value - mean) ** 2 for value in column) / (queries - 1) / queries) if queries > 1 else 0.0
+    deviation = error * sqrt(queries)
+    shown = _shown(deviation, queries)
+    level, reason = _without_order(queries, basis)
+    level, reason = _unless_coarse(level, reason or Reason.ONE_SYSTEM, shown)
+    more = missing_of(queries_needed(deviation, WORTHWHILE) if deviation else 0, queries)
+    reach = upper_quantile(0.025, queries - 1) * error if error else 0.0
+    return Fitness(level, reason, queries, 1, detectable=shown, more=more, mean=mean, reach=reach)
+
+
+def _of_several(
+    columns: Sequence[Sequence[float]],
+    basis: Basis,
+    unjudged: Sequence[float],
+    ranking: Ranking | None,
+    separated: int | None,
+) -> Fitness:
+    queries, systems = len(columns[0]), len(columns)
+    moments = moments_of(columns)
+    pairs = list(_pairs(systems))
+    shown = _shown(median(moments.deviation(one, other, queries) for one, other in pairs), queries)
+    chance = order_chance(moments) if ranking is None else ranking.chance
+    more, delta = queries_more(moments, queries)
+    if ranking is not None:
+        more, delta = ranking.queries_more or ranking.judged_more or 0, ranking.delta
+    refuted = separated == 0 and ranking is None
+    if separated is None:
+        separated = _separated(moments)
+    level, reason = _without_order(queries, basis)
+    if level is Level.REGRESSIONS:
+        reason = _barrier(basis, unjudged, ranking)
+    if level is Level.REGRESSIONS and reason is None:
+        ranks = chance >= ENOUGH_CHANCE
+        level = level if refuted else Level.RANKS if ranks else Level.SEPARATES if separated and not ranking else level
+        reason = None if level is Level.RANKS else Reason.EQUAL if not shown else Reason.CHANCE
+        reason = Reason.TEST if refuted and ranks else reason
+    level, reason = _unless_coarse(level, reason, shown)
+    return Fitness(level, reason, queries, systems, chance, separated, len(pairs), shown, more, delta)
+
+
+def _without_order(queries: int, basis: Basis) -> tuple[Level, Reason | None]:
+    """Return the level before any order is looked at, and what keeps it low."""
+    if basis.written_by == "smoke":
+        return Level.SMOKE, Reason.SIMULATED
+    if queries < FEWEST:
+        return Level.SMOKE, Reason.FEW_QUERIES
+    return Level.REGRESSIONS, None
+
+
+def _unless_coarse(level: Level, reason: Reason | None, shown: float | None) -> tuple[Level, Reason | None]:
+    """Return the level, lower if regressions are all that is left and these queries show large ones only."""
+    if level is Level.REGRESSIONS and shown is not None and shown > COARSE:
+        return Level.SMOKE, Reason.COARSE
+    return level, reason
+
+
+def _barrier(basis: Basis, unjudged: Sequence[float], ranking: Ranking | None) -> Reason | None:
+    """Return what forbids a ranking whatever its chance, if anything."""
+    if basis.judged_by == "source":
+        return Reason.SOURCE
+    if basis.judged_by == "model" and (ranking is None or ranking.complete < FEWEST):
+        return Reason.MODEL
+    return Reason.UNJUDGED if basis.lists_others and has_holes(unjudged) else None
+
+
+def has_holes(unjudged: Sequence[float]) -> bool:
+    """Return whether an order could be owed to results without a judgment.
+
+    Args:
+        unjudged: Share of each system's top results that has no judgment, 0 to 1.
+    """
+    return bool(unjudged) and (max(unjudged) > MOST_UNJUDGED or max(unjudged) - min(unjudged) > UNJUDGED_GAP)
+
+
+def _shown(deviation: float, queries: int) -> float | None:
+    """Return the difference that queries show, None if the spread is not known or they can show none."""
+    found = detectable_difference(deviation, queries) if deviation and queries > 1 else inf
+    return found if found < inf else None
+
+
+def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
+    """Return how many further queries show the differences of all neighbours in the order, and the smallest of these.
+
+    A difference below `WORTHWHILE` counts as that much, because nobody acts on a smaller one; 0 queries if these are
+    enough.
+
+    Args:
+        moments: Of 2 systems or more.
+        queries: Number of queries now.
+    """
+    pairs = len(list(_pairs(len(moments.means))))
+    needed, smallest = 0, WORTHWHILE
+    for delta, one, other in neighbours(moments):
+        count = queries_needed(moments.deviation(one, other, queries), delta, pairs=pairs)
+        if count > needed:
+            needed, smallest = count, delta
+    return missing_of(needed, queries), smallest
+
+
+def neighbours(moments: Moments) -> Iterator[tuple[float, int, int]]:
+    """Yield the difference of each system and the next better one, `WORTHWHILE` or more, and the places of both."""
+    order = sorted(range(len(moments.means)), key=moments.means.__getitem__)
+    for one, other in pairwise(order):
+        yield max(WORTHWHILE, float(moments.means[other] - moments.means[one])), one, other
+
+
+def missing_of(needed: float, queries: int) -> int:
+    """Return the queries that are missing, rounded up to two digits: more digits would be false precision.
+
+    Args:
+        needed: Number of queries that are needed; it counts as `FEWEST` at least.
+        queries: Number of queries now.
+    """
+    missing = max(needed, FEWEST) - queries
+    if missing <= 0:
+        return 0
+    step: int = 10 ** max(0, len(str(ceil(missing))) - 2)
+    return ceil(missing / step) * step
+
+
+def _separated(moments: Moments) -> int:
+    """Return how many pairs of systems differ by the paired t test after Holm."""
+    return sum(p <= _ALPHA for p in holm([_p_value(moments, *pair) for pair in _pairs(len(moments.means))]))
+
+
+def _p_value(moments: Moments, one: int, other: int) -> float:
+    error = moments.spread(one, other)
+    return two_sided_p((moments.means[one] - moments.means[other]) / error, int(moments.freedom)) if error else 1.0
+
+
+def _pairs(systems: int) -> Iterator[tuple[int, int]]:
+    return ((one, other) for one in range(systems) for other in range(one))

@@ -1,0 +1,184 @@
+"""Bootstrap intervals for means and for differences of means, over queries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.resamples import on_grid, parts, resample_sums
+from goldbench.measures.statistics.sparse_scores import replace_sparse
+from goldbench.measures.statistics.student import upper_quantile
+from goldbench.records.scorecard import Score
+
+FEW_FOR_PERCENTILES = 15
+"""Below this number of queries percentiles alone cover less than they should."""
+FEW_FOR_UPLIFT = 10
+"""Below this number of queries for which the second system scores above 0 no uplift is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Lower and upper ends of means, shape (systems, measures), and of differences, shape (pairs, measures).
+
+    ``uplift_low`` and ``uplift_high``, of the shape of differences, are those of the difference as a share of the
+    second system's mean; NaN where the interval of that mean reaches 0 or the queries are few.
+    """
+
+    mean_low: Floats
+    mean_high: Floats
+    difference_low: Floats
+    difference_high: Floats
+    uplift_low: Floats
+    uplift_high: Floats
+
+
+def bootstrap_intervals(
+    scores: Floats, pairs: Sequence[tuple[int, int]], *, resamples: int, seed: int, confidence: float = 0.95
+) -> Intervals:
+    """Return intervals from resamples of the queries, the same resamples for all systems (hence paired).
+
+    Percentile intervals at levels widened as far as Student's t interval is wider than the normal one: plain
+    percentiles are too narrow for few queries. No resample reaches beyond the scores at hand, so below
+    ``FEW_FOR_PERCENTILES`` queries an interval also spans Student's, as far as scores can go; then no uplift is given.
+    Scores of 0 and 1, and scores that are equal for most queries, have the intervals of `sparse_scores`. An uplift's
+    interval reaches 0 where that of the difference does.
+
+    Args:
+        scores: Shape (queries, systems, measures), finite, at least 2 queries.
+        pairs: Positions of the two systems of each pair.
+        resamples: Number of resamples, at least 100; 10,000 settle the third digit.
+        seed: Not negative; the same seed gives the same bits.
+        confidence: In (0, 1).
+
+    Source: Efron and Tibshirani, An introduction to the bootstrap (1993), chapter 13; the widening of Hesterberg,
+        What teachers should know about the bootstrap (The American Statistician, 2015), section 5.3.
+    """
+    grid = on_grid(scores)
+    queries, systems, _ = scores.shape
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    sums = np.concatenate(list(resample_sums(grid.steps, draws=resamples, seed=seed)))
+    below = rank_below(resamples, widened_tail((1 - confidence) / 2, queries))
+    drawn = chain(
+        (sums[:, some] for some in parts(systems, sums[:, 0].size)),
+        (sums[:, first[some]] - sums[:, second[some]] for some in parts(len(pairs), sums[:, 0].size)),
+    )
+    ends = [_between(one, below) for one in drawn]
+    low, high = (np.concatenate(side) * grid.unit / queries for side in zip(*ends, strict=True))
+    if queries < FEW_FOR_PERCENTILES:
+        _widen(low, high, scores, (first, second), confidence)
+    known = low[second] > 0 if queries >= FEW_FOR_PERCENTILES else np.zeros_like(low[second], dtype=bool)
+    if scores.min(initial=0) >= 0 and scores.max(initial=0) <= 1:
+        replace_sparse(low, high, scores, (first, second), (1 - confidence) / 2)
+        known &= (scores[:, second] > 0).sum(axis=0) >= FEW_FOR_UPLIFT
+    uplifts = _uplifts(sums, first, second, known, below)
+    np.minimum(uplifts[0], 0, out=uplifts[0], where=known & (low[systems:] <= 0))
+    np.maximum(uplifts[1], 0, out=uplifts[1], where=known & (high[systems:] >= 0))
+    return Intervals(low[:systems], high[:systems], low[systems:], high[systems:], *uplifts)
+
+
+def _widen(
+    low: Floats, high: Floats, scores: Floats, pairs: tuple[Sequence[int], Sequence[int]], confidence: float
+) -> None:
+    """Widen the ends of means, then of differences, to Student's, within what scores of 0 to 1 can be."""
+    queries, systems, _ = scores.shape
+    least = 0.0 if scores.min(initial=0) >= 0 else -np.inf
+    most = 1.0 if scores.max(initial=0) <= 1 else np.inf
+    means, apart = slice(systems), slice(systems, None)
+    differences = scores[:, pairs[0]] - scores[:, pairs[1]]
+    for rows, table, bottom, top in ((means, scores, least, most), (apart, differences, least - most, most - least)):
+        reach = upper_quantile((1 - confidence) / 2, queries - 1) * table.std(axis=0, ddof=1) / sqrt(queries)
+        low[rows] = np.minimum(low[rows], np.maximum(table.mean(axis=0) - reach, bottom))
+        high[rows] = np.maximum(high[rows], np.minimum(table.mean(axis=0) + reach, top))
+
+
+def _uplifts(
+    sums: Floats, first: Sequence[int], second: Sequence[int], known: npt.NDArray[np.bool_], below: int
+) -> tuple[Floats, Floats]:
+    """Return the ends of the uplifts over the second systems, from the resamples that give the differences.
+
+    NaN for pairs that are not ``known`` to have a baseline above 0.
+    """
+    none = np.empty((0, sums.shape[2]))
+    ends = [(none, none)]
+    for some in parts(len(first), sums[:, 0].size):
+        drawn = sums[:, first[some]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn /= sums[:, second[some]]
+        ends.append(_between(drawn, below))
+    low, high = (np.concatenate(side) for side in zip(*ends, strict=True))
+    return np.where(known, low - 1, np.nan), np.where(known, high - 1, np.nan)
+
+
+def weighted_intervals(
+    scores: Floats, weights: Floats, *, resamples: int, seed: int, confidence: float = 0.95
+) -> Intervals:
+    """Return intervals of weighted means from resamples of the queries, each drawn with its weight.
+
+    A mean is a ratio of two sums that change together, so both are taken in every resample. The intervals are widened
+    as those of `bootstrap_intervals`, for the number of queries of equal weight that would be as precise.
+
+    Args:
+        scores: Shape (queries, systems, measures), finite, at least 2 queries.
+        weights: What each query counts, above 0, in the order of ``scores``.
+        resamples: As in `bootstrap_intervals`.
+        seed: As in `bootstrap_intervals`.
+        confidence: As in `bootstrap_intervals`.
+
+    Source: Efron and Tibshirani (1993), chapter 13, for the bootstrap of a ratio; Kish, Survey sampling (1965), section
+        11.7, for the effective number of queries.
+    """
+    queries, systems, measures = scores.shape
+    share = (weights / weights.mean())[:, None, None]
+    table = np.concatenate([scores * share, np.broadcast_to(share, (queries, systems, 1))], axis=2)
+    grid = on_grid(table)
+    grid.steps[:, :, measures] = np.maximum(grid.steps[:, :, measures], 1.0)  # a weight never rounds to nothing
+    sums = np.concatenate(list(resample_sums(grid.steps, draws=resamples, seed=seed))) * grid.unit
+    below = rank_below(resamples, widened_tail((1 - confidence) / 2, max(2, int(effective_number(weights)))))
+    low, high = _between(sums[:, :, :measures] / sums[:, :, measures:], below)
+    none = np.empty((0, measures))
+    return Intervals(low, high, none, none, none, none)
+
+
+def effective_number(weights: Floats) -> float:
+    """Return how many queries of equal weight give a mean that is as precise (Kish 1965, section 11.7)."""
+    share = weights / weights.max()
+    return float(share.sum() ** 2 / (share**2).sum())
+
+
+def score_of(mean: float, ends: Intervals | None, row: int, column: int) -> Score:
+    """Return a mean with its interval.
+
+    Args:
+        mean: The mean.
+        ends: Intervals of means, or None without any.
+        row: Position of the system in ``ends``.
+        column: Position of the measure in ``ends``.
+    """
+    if ends is None:
+        return Score(mean=mean)
+    return Score(mean=mean, low=float(ends.mean_low[row, column]), high=float(ends.mean_high[row, column]))
+
+
+def _between(drawn: Floats, below: int) -> tuple[Floats, Floats]:
+    """Return the value with ``below`` draws below it, and the value with as many above it."""
+    above = len(drawn) - 1 - below
+    ordered = np.partition(drawn, [below, above], axis=0)
+    return ordered[below].copy(), ordered[above].copy()  # a view would keep all draws in memory
+
+
+def widened_tail(tail: float, queries: int) -> float:
+    """Return the share to cut off on one side so that the interval of normal data is as wide as Student's."""
+    reach = upper_quantile(tail, queries - 1) * sqrt(queries / (queries - 1))
+    return NormalDist().cdf(-reach)
+
+
+def rank_below(resamples: int, tail: float) -> int:
+    """Return the position, from 0, of the resample that bounds the tail from below."""
+    return max(0, int((resamples + 1) * tail) - 1)

@@ -1,0 +1,163 @@
+"""Figures of counts and their shares: the interval of a share, unevenness, the distance of two histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from math import log2, sqrt
+from statistics import NormalDist
+from typing import TypeVar
+
+import numpy as np
+
+from goldbench.measures.statistics.student import upper_quantile
+
+T = TypeVar("T", bound=Hashable)
+
+
+USUAL_LIKENESS = 0.15
+"""Correlation of two pairs of one query where the queries at hand say little: the median of 34 judges and their grades.
+
+``python -m tests.benchmarks.coverage_likeness`` measures it on TREC Deep Learning 2023 and LLMJudge.
+"""
+
+_PRIOR_QUERIES = 5
+"""Number of queries with a success (or a failure) from which on the queries' own design effect counts more.
+
+Half of the judges of ``coverage_likeness`` have a correlation of .12 to .18. A chi-square as certain has 20 degrees
+of freedom; 5 leave room for other judges.
+"""
+_LEAST_SURPLUS = 0.01
+"""Least share of the variance that counts as estimated: t has at most 10,000 times the degrees of freedom."""
+
+
+def wilson(successes: float, trials: float, z: float | None = None) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of the share of successes in independent trials (above 0).
+
+    Args:
+        successes: Number of successes.
+        trials: Number of trials.
+        z: Quantile that replaces the normal one, 1.96.
+
+    Source: Wilson, Probable inference, the law of succession, and statistical inference (JASA, 1927).
+    """
+    z = NormalDist().inv_cdf(0.975) if z is None else z
+    share = successes / trials
+    centre = share + z * z / (2 * trials)
+    reach = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    width = 1 + z * z / trials
+    low = 0.0 if successes == 0 else max(0.0, (centre - reach) / width)
+    high = 1.0 if successes == trials else min(1.0, (centre + reach) / width)
+    return low, high
+
+
+def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % interval of the share of successes if the trials of one query are alike; None for one query.
+
+    Wilson's interval with the number of independent trials that these are worth, and with Student's t. The design
+    effect is the jackknife variance of the share over that of independent trials. The latter is known, so only the
+    surplus is as uncertain as few queries make it (Satterthwaite's degrees of freedom): one trial for each query has
+    Wilson's own interval. Few queries with a success (or a failure), or one that holds most of them, hardly show how
+    alike the trials of a query are. There the design effect is drawn towards that of a correlation of
+    ``USUAL_LIKENESS``, if that is larger, and a share of 0 or 1 has an interval too. What is usual counts as
+    ``_PRIOR_QUERIES`` further queries, in the degrees of freedom as well.
+
+    Args:
+        successes: Successes of each query, not negative.
+        trials: Trials of each query, not below its successes; queries without trials do not count.
+
+    Source: Korn and Graubard, Confidence intervals for proportions with small expected number of positive counts
+        estimated from survey data (Survey Methodology 24(2), 1998), for the effective number with t; Kish, Survey
+        sampling (1965), sections 5.4 and 8.2, for the design effect of clusters; Satterthwaite, An approximate
+        distribution of estimates of variance components (Biometrics Bulletin 2, 1946); Smyth, Linear models and
+        empirical Bayes methods (Statistical Applications in Genetics and Molecular Biology 3(1), 2004), for a variance
+        drawn towards a usual one, whose degrees of freedom add up. The larger of the two is our own.
+    """
+    sizes = [size for size in trials if size]
+    hits = [hit for hit, size in zip(successes, trials, strict=True) if size]
+    queries, total = len(sizes), sum(sizes)
+    if queries < 2:
+        return None
+    share = sum(hits) / total
+    mean_size = sum(size * size for size in sizes) / total
+    usual = 1 + (mean_size - 1) * USUAL_LIKENESS
+    seen = usual
+    if 0 < share < 1:
+        residuals = [(hit - share * size) / (1 - size / total) for hit, size in zip(hits, sizes, strict=True)]
+        variance = (queries - 1) / queries * sum(one * one for one in residuals) / total**2
+        seen = variance * total / (share * (1 - share))
+    misses = [size - hit for hit, size in zip(hits, sizes, strict=True)]
+    informed = min(_effective(hits), _effective(misses))
+    weight = informed / (informed + _PRIOR_QUERIES)
+    effect = max(1.0, weight * seen + (1 - weight) * max(seen, usual))
+    surplus = max(1 - 1 / effect, _LEAST_SURPLUS)
+    freedom = (max(1.0, total / mean_size - 1) + _PRIOR_QUERIES) / surplus**2
+    worth = total / effect
+    return wilson(share * worth, worth, upper_quantile(0.025, freedom))
+
+
+def _effective(counts: Sequence[float]) -> float:
+    """Return how many equal counts are as even as these; 0 if all are 0 (Kish 1965, section 11.7)."""
+    squares = sum(count * count for count in counts)
+    return sum(counts) ** 2 / squares if squares else 0.0
+
+
+def gini(counts: Sequence[float]) -> float | None:
+    """Return Gini's coefficient of counts, 0 if all are equal, near 1 if one has everything; None if all are 0.
+
+    Source: Gini, Variabilità e mutabilità (1912), as half the relative mean absolute difference.
+    """
+    ordered = sorted(counts)
+    total = sum(ordered)
+    if not total:
+        return None
+    weighted = sum(rank * count for rank, count in enumerate(ordered, start=1))
+    return 2 * weighted / (len(ordered) * total) - (len(ordered) + 1) / len(ordered)
+
+
+def jensen_shannon(one: Mapping[T, float], other: Mapping[T, float]) -> float:
+    """Return the Jensen-Shannon divergence of two histograms in bits, 0 (equal) to 1 (nothing in common).
+
+    Args:
+        one: Count by value, not negative.
+        other: As in ``one``.
+
+    Raises:
+        ValueError: A histogram is empty.
+
+    Source: Lin, Divergence measures based on the Shannon entropy (IEEE Trans. Inf. Theory 37(1), 1991), with
+        logarithms to base 2 and equal weights.
+    """
+    first, second = sum(one.values()), sum(other.values())
+    if not first or not second:
+        raise ValueError("an empty histogram has no divergence")
+    total = 0.0
+    for value in sorted(one.keys() | other.keys(), key=repr):
+        p, q = one.get(value, 0) / first, other.get(value, 0) / second
+        middle = (p + q) / 2
+        total += sum(share / 2 * log2(share / middle) for share in (p, q) if share)
+    return min(max(total, 0.0), 1.0)
+
+
+def divergence_by_chance(
+    one: Mapping[str, int], other: Mapping[str, int], *, seed: int, draws: int = 200, quantile: float = 0.95
+) -> float:
+    """Return the divergence that two samples of these sizes reach by chance if both are of one distribution.
+
+    Args:
+        one: Count by class, at least one item in all.
+        other: As in ``one``.
+        seed: Seed of the draws, not negative.
+        draws: How often the pooled items are divided anew.
+        quantile: Quantile of the divergences to return, 0 to 1.
+    """
+    names = sorted(one.keys() | other.keys())
+    pooled = np.array([one.get(name, 0) + other.get(name, 0) for name in names], dtype=np.int64)
+    size = sum(one.values())
+    generator = np.random.default_rng(seed)
+    found = []
+    for _ in range(draws):
+        drawn = generator.multivariate_hypergeometric(pooled, size, method="marginals")
+        ours = dict(zip(names, drawn.tolist(), strict=True))
+        theirs = dict(zip(names, (pooled - drawn).tolist(), strict=True))
+        found.append(jensen_shannon(ours, theirs))
+    return float(np.quantile(found, quantile))

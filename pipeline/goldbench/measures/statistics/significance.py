@@ -1,0 +1,233 @@
+"""Paired comparisons of systems: randomization test, t test, Holm, detectable difference, and power of a query set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import isfinite, sqrt
+
+import numpy as np
+
+from goldbench.measures.result import ROUNDING
+from goldbench.measures.statistics.detectable import detectable_difference
+from goldbench.measures.statistics.detectable_hits import detectable_hits
+from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.holm import holm
+from goldbench.measures.statistics.intervals import Intervals, bootstrap_intervals
+from goldbench.measures.statistics.resamples import on_grid, parts, sign_sums
+from goldbench.measures.statistics.student import two_sided_p
+from goldbench.measures.statistics.win_tie_loss import win_tie_loss
+from goldbench.records.scorecard import Comparison, Method, Verdict
+
+_ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Comparisons of all pairs on all measures, pair by pair, and their intervals."""
+
+    comparisons: Sequence[Comparison]
+    intervals: Intervals
+
+
+def compare(scores: Floats, systems: Sequence[str], measures: Sequence[str], method: Method) -> Compared:
+    """Return every pair of systems on every measure, Holm over all of them.
+
+    Args:
+        scores: Shape (queries, systems, measures), finite; at least 2 queries.
+        systems: Names of the systems, at least 2.
+        measures: Names of the measures, at least 1.
+        method: Numbers of draws, seed and levels; ``alpha`` bounds the probability of any wrong claim.
+
+    Raises:
+        ValueError: Fewer than 2 queries or systems, no measure, or a score that is not finite.
+    """
+    if len(scores) < 2 or len(systems) < 2 or not measures or not np.isfinite(scores).all():
+        raise ValueError("comparing takes at least 2 queries, 2 systems and 1 measure, and finite scores")
+    pairs = list(combinations(range(len(systems)), 2))
+    p = sign_flip_p(scores, pairs, permutations=method.permutations, seed=method.seed)
+    adjusted = np.reshape(holm(p.ravel().tolist()), p.shape)
+    intervals = bootstrap_intervals(
+        scores, pairs, resamples=method.resamples, seed=method.seed, confidence=method.confidence
+    )
+    comparisons = []
+    for row, (first, second) in enumerate(pairs):
+        for column, measure in enumerate(measures):
+            found = Paired.of(scores[:, first, column] - scores[:, second, column])
+            comparisons.append(
+                Comparison(
+                    measure=measure,
+                    first=systems[first],
+                    second=systems[second],
+                    queries=len(scores),
+                    difference=found.mean,
+                    low=float(intervals.difference_low[row, column]),
+                    high=float(intervals.difference_high[row, column]),
+                    p=float(p[row, column]),
+                    p_holm=float(adjusted[row, column]),
+                    p_t=found.t_test(),
+                    wins=found.wins,
+                    ties=found.ties,
+                    losses=found.losses,
+                    effect_size=found.effect_size(),
+                    detectable=found.detectable(method),
+                    detectable_holm=found.detectable(method, pairs=p.size),
+                    **_uplift(found.mean, float(scores[:, second, column].mean()), intervals, row, column),
+                    verdict=_verdict(found, float(adjusted[row, column]), method.alpha),
+                )
+            )
+    return Compared(comparisons, intervals)
+
+
+def _uplift(difference: float, baseline: float, ends: Intervals, row: int, column: int) -> dict[str, float]:
+    """Return the fields of a comparison on the uplift; none of them if the baseline's interval reaches 0."""
+    low, high = float(ends.uplift_low[row, column]), float(ends.uplift_high[row, column])
+    if not (isfinite(low) and isfinite(high)):
+        return {}
+    return {"uplift": difference / baseline, "uplift_low": low, "uplift_high": high}
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Figures of the differences of two systems.
+
+    ``deviation`` is their standard deviation (n - 1), ``hits`` tells whether they are all -1, 0 or 1.
+    """
+
+    queries: int
+    mean: float
+    deviation: float
+    wins: int
+    ties: int
+    losses: int
+    same: bool
+    hits: bool
+
+    @classmethod
+    def of(cls, differences: Floats) -> Paired:
+        """Return the figures of at least 2 differences, one per query."""
+        deviation = float(differences.std(ddof=1))
+        outcome = win_tie_loss(differences)
+        return cls(
+            queries=len(differences),
+            mean=float(differences.mean()),
+            deviation=deviation if deviation > ROUNDING else 0.0,
+            wins=outcome.wins,
+            ties=outcome.ties,
+            losses=outcome.losses,
+            same=bool((np.abs(differences) <= ROUNDING).all()),
+            hits=bool(np.isin(differences, (-1, 0, 1)).all()),
+        )
+
+    def effect_size(self) -> float | None:
+        """Return Cohen's d of the differences, or None if they are all equal.
+
+        Source: Cohen, Statistical power analysis for the behavioral sciences (2nd ed., 1988), section 2.3.5 (d_z).
+        """
+        return self.mean / self.deviation if self.deviation else None
+
+    def detectable(self, method: Method, *, pairs: int = 1) -> float | None:
+        """Return the detectable difference for this deviation and number of queries, or None if they can show none."""
+        shown = (detectable_hits if self.hits else detectable_difference)(
+            self.deviation, self.queries, pairs=pairs, alpha=method.alpha, permutations=method.permutations
+        )
+        return shown if isfinite(shown) else None
+
+    def t_test(self) -> float | None:
+        """Return the two-sided p of the paired t test, in (0, 1], or None if all differences are equal.
+
+        Source: Student, The probable error of a mean (Biometrika, 1908).
+        """
+        if not self.deviation:
+            return None
+        return two_sided_p(self.mean / self.deviation * sqrt(self.queries), self.queries - 1)
+
+
+def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutations: int, seed: int) -> Floats:
+    """Return two-sided p-values in (0, 1], shape (pairs, measures).
+
+    Under the null hypothesis the two systems' labels could be swapped on any query, so every sign of a difference is
+    as likely as the other. ``p = (1 + draws at least as far from 0 as the observed sum) / (1 + permutations)``; sums
+    within rounding of each other count as equal. One matrix of signs serves all pairs and measures, so the value of a
+    pair does not depend on the other systems. On measures of two or three values (hit, r with one
+    relevant document) many sums are equal, and the test rejects less often than its level.
+
+    Args:
+        scores: Shape (queries, systems, measures), finite.
+        pairs: Positions of the two systems of each pair.
+        permutations: Number of sign vectors to draw, at least 1.
+        seed: Not negative; the same seed gives the same bits.
+
+    Source: Smucker, Allan, Carterette, A comparison of statistical significance tests for information retrieval
+        evaluation (CIKM 2007); the +1 of Phipson and Smyth, Permutation p-values should never be zero (2010).
+    """
+    steps = on_grid(scores).steps
+    first, second = (list(side) for side in zip(*pairs, strict=True))
+    total = steps.sum(axis=0)
+    observed = total[first] - total[second]
+    threshold = np.abs(observed) - 2 * len(steps)
+    reached = np.zeros(observed.shape, dtype=np.int64)
+    for sums in sign_sums(steps, draws=permutations, seed=seed):
+        for some in parts(len(first), sums[:, 0].size):
+            flipped = 2 * (sums[:, first[some]] - sums[:, second[some]]) - observed[some]
+            reached[some] += (np.abs(flipped) >= threshold[some]).sum(axis=0)
+    return (reached + 1) / (permutations + 1)
+
+
+def _verdict(found: Paired, p_holm: float, alpha: float) -> Verdict:
+    if found.same:
+        return Verdict.SAME
+    if p_holm > alpha:
+        return Verdict.NOT_SEPARABLE
+    return Verdict.FIRST if found.mean > 0 else Verdict.SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """Numbers of pairs of systems, and how many of them the queries separate.
+
+    ``separated`` of ``pairs`` differ after Holm, ``unadjusted`` before it; ``p_values`` are sorted, ``deviation`` is
+    the median standard deviation of per-query differences. ``detectable`` is the difference that the queries show with
+    probability 0.8 between two systems decided on in advance, ``detectable_holm`` between any one of the pairs after
+    Holm; ``inf`` if they cannot show any.
+    """
+
+    pairs: int
+    separated: int
+    unadjusted: int
+    p_values: tuple[float, ...]
+    deviation: float
+    detectable: float
+    detectable_holm: float
+
+
+def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power:
+    """Return which of these systems the queries tell apart.
+
+    Args:
+        scores: Shape (queries, systems), finite; at least 2 of each.
+        permutations: Number of draws of the paired sign-flip test.
+        seed: Not negative.
+
+    Source: Sakai, Evaluating evaluation metrics based on the bootstrap (SIGIR 2006), for the curve of achieved
+        significance levels.
+    """
+    pairs = list(combinations(range(scores.shape[1]), 2))
+    p = sign_flip_p(scores[:, :, None], pairs, permutations=permutations, seed=seed)[:, 0].tolist()
+    deviations = [float((scores[:, a] - scores[:, b]).std(ddof=1)) for a, b in pairs]
+    deviation = float(np.median(deviations))
+    deviation = deviation if deviation > ROUNDING else 0.0
+    alone, adjusted = (
+        detectable_difference(deviation, len(scores), pairs=count, alpha=_ALPHA, permutations=permutations)
+        for count in (1, len(pairs))
+    )
+    return Power(
+        pairs=len(pairs),
+        separated=sum(value <= _ALPHA for value in holm(p)),
+        unadjusted=sum(value <= _ALPHA for value in p),
+        p_values=tuple(sorted(p)),
+        deviation=deviation,
+        detectable=alone,
+        detectable_holm=adjusted,
+    )

@@ -1,0 +1,272 @@
+"""The recipes: queries made of the words of a sentence, of a similar chunk, or of a sentence that is taken out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from goldbench.offline.analysis import LONGEST_TEXT, Analysis, Token
+from goldbench.offline.constraints_kept import allowed_terms, fitted_sentence, fitted_terms, obeys
+from goldbench.offline.corpus_sample import Neighbourhood, Pool
+from goldbench.offline.stretches import heaviest_piece, pieces
+from goldbench.records.query import Constraints, Recipe
+from goldbench.text.deixis import deixis
+from goldbench.text.draws import Draws
+from goldbench.text.words import query_words
+
+MEAN_WORDS = 7
+"""Mean number of content words of a query; people's questions to the measured collections have five to nine."""
+NEIGHBOURS = 10
+"""Similar chunks that a query may take words from."""
+VARIED = 1.5
+"""Share of words, per unit of the corpus's density, that take any form found in the corpus; at most all.
+
+People who ask for one fact of one text keep its forms (91 % of the words that they share with it on XQuAD in English),
+people who ask for a subject less often (63 to 86 % on six collections of abstracts): ``python -m
+tests.benchmarks.query_overlap``.
+"""
+BORROWED = 0.75
+"""Share of words, per unit of the corpus's density, that come from a similar chunk.
+
+If many texts are about one subject, people ask for the subject, with words from any of them; if few are, they ask for
+one fact of one text, in its words.
+"""
+BORROWED_AGAIN = 0.7
+"""Lowest share of such words, 0 to 1, in a second draw after a query shared too many words with its passage."""
+ASKING = 1
+"""Function words that a query has beyond a text of its length, because people ask with a question word."""
+ANCHORED = 0.5
+"""Share of the words of a held-out query that come from a sentence that stays, 0 to 1."""
+SENTENCE_STEMS = 4
+"""Fewest different content words of a sentence that a query is made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A query, and the characters of the chunk it stands for.
+
+    ``masked`` are to be taken out of the indexed text, ``masked_titles`` out of the titles of the document's passages.
+    """
+
+    text: str
+    recipe: Recipe
+    evidence: tuple[int, int]
+    masked: tuple[int, int] | None = None
+    masked_titles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk's text, its content words, and the number of function words per content word."""
+
+    chunk_id: str
+    text: str
+    tokens: Sequence[Token]
+    function_ratio: float
+
+    @classmethod
+    def of(cls, chunk_id: str, text: str, analysis: Analysis) -> Passage:
+        """Return the passage of a chunk, cut at ``LONGEST_TEXT`` characters.
+
+        Args:
+            chunk_id: Id of the chunk.
+            text: Its text.
+            analysis: Cuts the text into words.
+        """
+        text = text[:LONGEST_TEXT]
+        content, function_words = analysis.sorted_tokens(text)
+        return cls(chunk_id, text, content, len(function_words) / max(1, len(content)))
+
+    def counts(self) -> Counter[str]:
+        """Return how often each stem occurs."""
+        return Counter(token.stem for token in self.tokens)
+
+    def first(self) -> dict[str, Token]:
+        """Return the first token of each stem."""
+        return {token.stem: token for token in reversed(self.tokens)}
+
+    def sentences(self) -> dict[tuple[int, int], Passage]:
+        """Return the sentences with enough content words, by their place in the text."""
+        found: dict[tuple[int, int], Passage] = {}
+        place = 0
+        for start, end in pieces(self.text):
+            inside = []
+            while place < len(self.tokens) and self.tokens[place].start < end:
+                inside.append(self.tokens[place])
+                place += 1
+            if len({token.stem for token in inside}) >= SENTENCE_STEMS:
+                found[start, end] = replace(self, tokens=inside)
+        return found
+
+
+class Recipes:
+    """Makes queries from passages and the words of a corpus.
+
+    Three rules keep a query from favouring one kind of retriever. A word often takes any form that the corpus has, as
+    often as the corpus uses that form, because a user does not know which form the text has. Some words are not from
+    the text, because a user knows the words of the subject, the more texts the more words, and prefers them among the
+    text's own. The language's commonest function words are mixed in, because people's queries hold them and systems
+    treat them differently.
+
+    Args:
+        analysis: Cuts texts into words.
+        pool: The sampled chunks.
+        once: Returns whether the corpus holds a sentence once; None if nothing may be taken out of it.
+        least_borrowed: Lowest share of words from similar chunks, 0 to 1.
+    """
+
+    def __init__(
+        self, *, analysis: Analysis, pool: Pool, once: Callable[[str], bool] | None, least_borrowed: float
+    ) -> None:
+        self._analysis, self._pool, self._once, self._least_borrowed = analysis, pool, once, least_borrowed
+        self._density = pool.density(NEIGHBOURS + 1)
+
+    def terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
+        """Return words of one sentence, with words that the passage lacks from one of the most similar chunks.
+
+        Args:
+            passage: The chunk to write about.
+            draws: The random numbers of this query.
+            constraints: The user's constraints.
+        """
+        sentences = passage.sentences()
+        evidence = _drawn("sentence", passage, sentences, draws)
+        source = passage if evidence is None else sentences[evidence]
+        near = self._pool.neighbourhood(passage.chunk_id, passage.counts(), NEIGHBOURS)
+        share = max(self._least_borrowed, BORROWED * self._density)
+        size, strange = _sizes(constraints, draws, share)
+        subject = {stem: 1 + self._density * near.shared.get(stem, 0) for stem in source.counts()}
+        own = draws.race("own", subject, max(2, size - strange))
+        said = {stem: source.first()[stem] for stem in own}
+        known = set(passage.counts())
+        for other in self._neighbours(passage, near, draws):  # the first has enough words unless it is nearly a copy
+            missing = strange - (len(said) - len(own))
+            if missing <= 0:
+                break
+            weights = {stem: float(count) for stem, count in other.counts().items() if stem not in known}
+            # Placed after the chunk's own words, whatever their place in the neighbour.
+            said |= {stem: _after(other.first()[stem], passage) for stem in draws.race("borrowed", weights, missing)}
+            known |= said.keys()
+        text = self._phrase(said, passage, draws, constraints)
+        kept = {stem: self._pool.idf(stem) for stem in own}
+        evidence = evidence or heaviest_piece(passage.text, passage.tokens, kept)
+        return Draft(text, Recipe.TERMS, evidence) if text else None
+
+    def held_out_sentence(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
+        """Return a sentence of the chunk, word for word, to be taken out of the indexed text.
+
+        Args:
+            passage: As in `terms`.
+            draws: As in `terms`.
+            constraints: As in `terms`.
+        """
+        language = self._analysis.own_language_of(passage.text)
+        fitting: dict[tuple[int, int], str] = {}
+        for start, end in self._removable(passage):
+            text = fitted_sentence(passage.text[start:end], constraints)
+            if text is not None and deixis(text, language) is None:
+                fitting[start, end] = text
+        place = _drawn("held out", passage, fitting, draws)
+        return None if place is None else Draft(fitting[place], Recipe.HELD_OUT, place, place)
+
+    def held_out_terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
+        """Return words of a sentence to be taken out of the indexed text, and of one that stays.
+
+        Args:
+            passage: As in `terms`.
+            draws: As in `terms`.
+            constraints: As in `terms`.
+        """
+        removable, sentences = self._removable(passage), passage.sentences()
+        place = _drawn("held out", passage, removable, draws)
+        if place is None:
+            return None
+        stays = _drawn("stays", passage, {span: part for span, part in sentences.items() if span != place}, draws)
+        size, anchored = _sizes(constraints, draws, ANCHORED)
+        source = removable[place]
+        own = draws.race("own", dict.fromkeys(source.counts(), 1.0), max(2, size - anchored))
+        said = {stem: source.first()[stem] for stem in own}
+        if stays is not None:
+            anchor = sentences[stays]
+            weights = {stem: 1.0 for stem in anchor.counts() if stem not in source.counts()}
+            said |= {stem: anchor.first()[stem] for stem in draws.race("anchor", weights, anchored)}
+        text = self._phrase(said, passage, draws, constraints)
+        return Draft(text, Recipe.HELD_OUT_TERMS, place, place) if text else None
+
+    def _removable(self, passage: Passage) -> dict[tuple[int, int], Passage]:
+        """Return the sentences that the corpus holds once and that have at most half of the passage's stems."""
+        whole, once = len(passage.counts()), self._once
+        return {
+            (start, end): part
+            for (start, end), part in passage.sentences().items()
+            if once is not None and 2 * len(part.counts()) <= whole and once(passage.text[start:end])
+        }
+
+    def _neighbours(self, passage: Passage, near: Neighbourhood, draws: Draws) -> Iterator[Passage]:
+        """Yield the most similar chunks in the language of a passage, in drawn order, each read when it is needed."""
+        language = self._analysis.own_language_of(passage.text)
+        for chunk_id in draws.race("neighbour", near.weights, NEIGHBOURS):
+            text = self._pool.text_of(chunk_id)
+            if self._analysis.own_language_of(text) == language:
+                yield Passage.of(chunk_id, text, self._analysis)
+
+    def _phrase(self, said: Mapping[str, Token], passage: Passage, draws: Draws, constraints: Constraints) -> str:
+        """Return a query of these words, as many as the constraints allow; empty if they are too few."""
+        worded: dict[str, str] = {}
+        for stem, token in said.items():
+            form = token.form
+            if draws.uniform("varied", stem) < VARIED * self._density:
+                form = (draws.race(f"form of {stem}", self._pool.forms_of(stem), 1) or [token.form])[0]
+            parts = allowed_terms([form], constraints)
+            if parts and " ".join(parts) not in worded.values():
+                worded[stem] = " ".join(parts)
+        chosen = fitted_terms([worded[stem] for stem in draws.shuffled("keep", worded)], constraints)
+        if not chosen:
+            return ""
+        ordered = sorted((stem for stem in worded if worded[stem] in chosen), key=lambda stem: said[stem].start)
+        content = [worded[stem] for stem in ordered]
+        language = self._analysis.own_language_of(passage.text)
+        return " ".join(_connected(content, passage.function_ratio, query_words(language), draws, constraints))
+
+
+def _connected(
+    content: list[str], ratio: float, weights: Mapping[str, float], draws: Draws, constraints: Constraints
+) -> list[str]:
+    """Return the words with different function words between them, as many as fit.
+
+    Args:
+        content: The content words of the query.
+        ratio: Number of function words per content word in the text.
+        weights: How common each function word is.
+        draws: The random numbers of this query.
+        constraints: The user's constraints.
+    """
+    words = content
+    for word in draws.race("function word", weights, draws.poisson("function words", ratio * len(content) + ASKING)):
+        place = int(draws.uniform("place", word) * len(words))
+        longer = [*words[:place], *allowed_terms([word], constraints), *words[place:]]
+        if obeys(" ".join(longer), constraints):
+            words = longer
+    return words
+
+
+def _sizes(constraints: Constraints, draws: Draws, share: float) -> tuple[int, int]:
+    """Return the number of content words of a query, and how many of them come from elsewhere."""
+    size = max(3, constraints.min_words, draws.poisson("length", MEAN_WORDS))
+    return size, sum(draws.uniform("elsewhere", str(number)) < share for number in range(size))
+
+
+def _drawn(
+    purpose: str, passage: Passage, spans: Mapping[tuple[int, int], object], draws: Draws
+) -> tuple[int, int] | None:
+    """Return one of the spans, drawn by its words, so that another chunking elsewhere does not change the draw."""
+    by_text: dict[str, tuple[int, int]] = {}
+    for start, end in spans:
+        by_text.setdefault(passage.text[start:end], (start, end))
+    drawn = draws.race(purpose, dict.fromkeys(by_text, 1.0), 1)
+    return by_text[drawn[0]] if drawn else None
+
+
+def _after(token: Token, passage: Passage) -> Token:
+    return token._replace(start=token.start + len(passage.text), end=token.end + len(passage.text))

@@ -1,0 +1,100 @@
+"""Short stretches of a chunk that simulated queries stand for, and which sentences the corpus holds once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import regex
+import xxhash
+
+from goldbench.offline.analysis import Token
+from goldbench.records.corpus import Chunk
+from goldbench.text.boundaries import sentence_spans
+
+LONGEST = 300
+"""Most characters of a stretch; a longer sentence is cut into parts."""
+_BREAK = regex.compile(r"[,;:，、；：،؛]|\s")
+_MARK = regex.compile(r"\p{M}")
+_SLOTS = 2**25
+"""Counters of sentences, one byte each."""
+
+
+def pieces(text: str) -> list[tuple[int, int]]:
+    """Return the sentences of a text as spans, in order, long ones cut after a comma or at a space."""
+    return [part for start, end in sentence_spans(text) for part in _parts(text, start, end)]
+
+
+def heaviest_piece(text: str, tokens: Sequence[Token], weights: Mapping[str, float]) -> tuple[int, int]:
+    """Return the piece with the highest weight of different stems, the first if several have it.
+
+    Args:
+        text: The passage; at least one character is not white space.
+        tokens: Its words, in order.
+        weights: Weight of each stem that counts, 0 or more.
+    """
+    best, most = (0, 0), -1.0
+    place = 0
+    for start, end in pieces(text):
+        inside: set[str] = set()
+        while place < len(tokens) and tokens[place].start < end:
+            inside.add(tokens[place].stem)
+            place += 1
+        # Summed in a fixed order: rounding must not depend on the hash seed.
+        weight = sum(weights[stem] for stem in sorted(inside) if stem in weights)
+        if weight > most:
+            best, most = (start, end), weight
+    return best
+
+
+def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > LONGEST:
+        cut = _cut(text, start)
+        trimmed = text[start:cut].rstrip()
+        if trimmed:
+            yield start, start + len(trimmed)
+        start = cut + len(text[cut:end]) - len(text[cut:end].lstrip())
+    if start < end:
+        yield start, end
+
+
+def _cut(text: str, start: int) -> int:
+    """Return the end of a part: after the last break in its second half, else before the last letter that fits."""
+    breaks = [int(found.end()) for found in _BREAK.finditer(text, start + LONGEST // 2, start + LONGEST)]
+    if breaks:
+        return breaks[-1]
+    cut = start + LONGEST
+    while cut > start + LONGEST // 2 and _MARK.match(text, cut):
+        cut -= 1
+    return cut
+
+
+class SentencesSeen:
+    """Counts sentences by their words, in fixed memory (32 MB).
+
+    Two sentences that share a slot count as one that occurs twice: a unique sentence may be missed, but a repeated one
+    is never taken for unique. A sentence shared by two neighbouring chunks of a document counts once.
+    """
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(_SLOTS, np.uint8)
+        self._doc_id, self._reached = "", 0
+
+    def add(self, chunk: Chunk) -> None:
+        """Count the sentences of the next chunk; those of one document come in the order of its text."""
+        if chunk.span.doc_id != self._doc_id:
+            self._doc_id, self._reached = chunk.span.doc_id, 0
+        for start, end in pieces(chunk.text):
+            if chunk.span.start + start >= self._reached:
+                self._reached = chunk.span.start + end
+                slot = _slot(chunk.text[start:end])
+                self._counts[slot] = min(2, int(self._counts[slot]) + 1)
+
+    def once(self, sentence: str) -> bool:
+        """Return whether the corpus holds the sentence once."""
+        return bool(self._counts[_slot(sentence)] == 1)
+
+
+def _slot(sentence: str) -> int:
+    words = " ".join(sentence.casefold().split())
+    return int(xxhash.xxh64_intdigest(words.encode("utf-8", "surrogatepass"))) % _SLOTS

@@ -1,0 +1,332 @@
+"""The interfaces that the stages call: models, retrievers, generators, critics, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from goldbench.records.corpus import Chunk
+from goldbench.records.judgment import Judgment
+from goldbench.records.query import Assignment, Candidate, Constraints, Level
+
+if TYPE_CHECKING:
+    import numpy as np
+
+T = TypeVar("T", bound=BaseModel)
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Stored(Protocol[R_co]):
+    """Records on disk in a fixed order; they can be read any number of times and are never all held in memory."""
+
+    def __iter__(self) -> Iterator[R_co]:
+        """Yield the records from the first one."""
+
+    def __len__(self) -> int:
+        """Return the number of records."""
+
+    def at(self, position: int) -> R_co:
+        """Return the record at this position, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call cost.
+
+    ``input_tokens`` includes ``cached_tokens``, which the provider took from its cache; ``usd`` is None where the price
+    is not known. ``estimated`` says that the server did not report all of it, and that this is the most it may be.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    usd: float | None = None
+    estimated: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """The tokens that were read and written."""
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest(Generic[T]):
+    """One question to a model.
+
+    ``stage`` names the account that the call is booked to, ``prompt`` the prompt file and version (``generate.v1``),
+    ``answer`` the schema that the reply must fit. ``variant`` tells apart two deliberate repeats of the same words.
+    ``examples`` are earlier turns, each a question and its reply; ``weighed`` asks for the reply's likelihood.
+    ``yes_or_no`` asks for one token and how likely it is to be yes rather than no; ``answer`` is then a `YesNo`.
+    ``items`` is the most items of a list in the answer; a server may be told it, and no reply is refused for it.
+    """
+
+    stage: str
+    prompt: str
+    system: str
+    user: str
+    answer: type[T]
+    temperature: float | None = None
+    max_tokens: int = 1024
+    variant: int = 0
+    examples: tuple[tuple[str, str], ...] = ()
+    weighed: bool = False
+    yes_or_no: bool = False
+    items: int | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that identify the call in messages, as a hash of them."""
+        return self.system, self.user
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How likely a model finds its reply: the natural logarithms of its tokens' likelihoods, mean and least.
+
+    Only the text of the reply counts, not the JSON around it.
+    """
+
+    mean: float
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
+class Completion(Generic[T]):
+    """An answer that fits its schema. ``replayed`` is true where it came from the store and cost nothing now.
+
+    ``likelihood`` is None where it was not asked for, or the server does not give it.
+    """
+
+    answer: T
+    model: str
+    usage: Usage
+    replayed: bool = False
+    likelihood: Likelihood | None = None
+
+
+class ChatModel(Protocol):
+    """A chat model.
+
+    Raises:
+        CallFailed: This call failed for good; others may work.
+        AnswerRejected: The answer cannot be used.
+        ModelUnavailable: No call can work.
+        LimitReached: A cap forbids the call; nothing was sent.
+    """
+
+    async def complete(self, request: ChatRequest[T]) -> Completion[T]:
+        """Return the model's answer."""
+
+
+class Embedder(Protocol):
+    """A text embedding model; raises as ``ChatModel`` does."""
+
+    async def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Return one float32 row per text, in order."""
+
+
+class Retriever(Protocol):
+    """A retrieval system.
+
+    Raises:
+        RetrieverFailed: It cannot index or search; the message names the system and the reason.
+    """
+
+    def index(self, passages: Mapping[str, str]) -> None:
+        """Index the text of each passage by its id, in place of any earlier index."""
+
+    def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
+        """Return for each query id at most ``k`` passages with their scores, best first, equal scores by id descending.
+
+        A query without results has an empty mapping.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """The task of a generator for one chunk."""
+
+    chunk: Chunk
+    assignment: Assignment
+    constraints: Constraints
+    language: str | None
+    """The language to write in (ISO 639-1), None where the chunk's language is not known."""
+    own_words: bool = True
+    """Whether the generator can say a thing in other words; one that is asked in short need not."""
+    titled: bool = True
+    """Whether passages are emitted with their titles."""
+    level: Level | None = None
+    """How hard the query should be for word matching, None where that is left open."""
+    attempt: int = 0
+    """How many proposals about the chunk were rejected before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The candidates for one chunk, or the reason why there are none.
+
+    ``goes_on`` says that the generator can propose others if each of these is rejected. ``is_foreign`` says that the
+    chunk is in a language that the model does not know.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    skip_reason: str | None = None
+    is_foreign: bool = False
+    goes_on: bool = False
+
+
+class Author(Protocol):
+    """Who wrote the queries of a set."""
+
+    @property
+    def name(self) -> str:
+        """The generator's name and version."""
+
+    @property
+    def evidence_level(self) -> str:
+        """``smoke`` for simulated queries, ``model`` for queries of a model, ``users`` for those of a log."""
+
+
+class QueryGenerator(Author, Protocol):
+    """Writes queries about one chunk at a time; raises as ``ChatModel`` does."""
+
+    async def propose(self, brief: Brief) -> Proposal:
+        """Return candidates for one chunk."""
+
+    async def rewrite(self, brief: Brief, candidate: Candidate, complaint: str) -> Candidate | None:
+        """Return another wording that answers the complaint, None where the generator has none.
+
+        Args:
+            brief: As in `propose`.
+            candidate: The rejected query.
+            complaint: Why it was rejected.
+        """
+
+
+class KindWriter(Protocol):
+    """Writes the kinds of queries beyond a single passage; raises as ``ChatModel`` does."""
+
+    async def join(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
+        """Return a query that needs all of the passages, or the reason for none.
+
+        Args:
+            brief: What is asked for, with the first passage.
+            chunks: The passages, the first one first.
+        """
+
+    async def lead_astray(self, brief: Brief, chunks: Sequence[Chunk]) -> Candidate | str:
+        """Return a query that the passages do not answer although it sounds so, or the reason for none.
+
+        Args:
+            brief: What is asked for, with the first passage.
+            chunks: The passages, the source first, then those that are most like it.
+        """
+
+    async def converse(self, brief: Brief) -> Candidate | str:
+        """Return the last question of a conversation with its history, or the reason for none."""
+
+    async def understood(self, query: str) -> bool:
+        """Return whether a question can be understood without earlier ones."""
+
+    async def date(self, brief: Brief, moment: str) -> Candidate | str:
+        """Return a query whose answer depends on a date or a version, or the reason for none.
+
+        Args:
+            brief: What is asked for, with the passage.
+            moment: The date or the version that the passage is about.
+        """
+
+    async def enough(self, query: str, chunk: Chunk) -> bool:
+        """Return whether the query can be answered completely from one passage.
+
+        Args:
+            query: The query.
+            chunk: The passage.
+        """
+
+
+class PoolJudge(Protocol):
+    """Grades passages for a query; raises as ``ChatModel`` does."""
+
+    async def judge(self, query_id: str, query: str, passages: Mapping[str, str]) -> Sequence[Judgment | None]:
+        """Return the judgment of each passage, None for one that the reply does not grade.
+
+        Args:
+            query_id: Id of the query.
+            query: The query.
+            passages: The texts by chunk id, as many as are asked about in one call.
+        """
+
+
+class Critics(Protocol):
+    """Judges candidates that passed the mechanical checks; raises as ``ChatModel`` does."""
+
+    async def judge(self, brief: Brief, candidate: Candidate) -> Mapping[str, int]:
+        """Return a score from 1 to 5 by criterion, empty where this candidate is not judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How many calls were answered, the seconds they took together, and the tokens that they wrote."""
+
+    calls: int
+    seconds: float
+    tokens: int
+
+
+class Traffic(Protocol):
+    """The state of the calls to a model at one moment."""
+
+    def line(self) -> str:
+        """Return the state as one line."""
+
+    def stall(self, after_s: float) -> str | None:
+        """Return a line that names the oldest calls once one has been under way for ``after_s`` seconds, else None."""
+
+    def speed(self) -> Speed | None:
+        """Return how fast calls are answered, None before the first answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """The generator and the critics of one run, open.
+
+    ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
+    state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown. ``kinds``
+    writes the kinds of queries beyond a single passage, None where nobody can; ``pool_judge`` looks for answers to
+    those that nothing should answer. ``other_style`` asks the same model in the other prompt style, None where the
+    style is settled.
+    """
+
+    generator: QueryGenerator
+    other_style: QueryGenerator | None = None
+    critics: Critics | None = None
+    at_once: int | None = None
+    traffic: Callable[[], Traffic] | None = None
+    patience_s: float = 30.0
+    kinds: KindWriter | None = None
+    pool_judge: PoolJudge | None = None
+
+
+class Step(Protocol):
+    """The progress of one stage."""
+
+    def advance(self, count: int) -> None:
+        """Count this many more items as done."""
+
+    def tell(self, line: str) -> None:
+        """Show what is under way; the next line replaces this one."""
+
+
+class Progress(Protocol):
+    """Shows a person the progress of a run; no result depends on it."""
+
+    def stage(self, name: str, total: int | None) -> AbstractContextManager[Step]:
+        """Show a stage until its end; ``total`` is its number of items, None where that is not known."""
+
+    def note(self, line: str) -> None:
+        """Show one line that stays."""

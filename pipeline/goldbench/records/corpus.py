@@ -1,0 +1,99 @@
+"""Documents, the spans that refer to them, and the chunks cut from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from goldbench.records.record import Id, Record
+
+
+class Span(Record):
+    """A stretch of a document: characters (code points) ``start`` to ``end`` of ``Document.text``, end excluded."""
+
+    doc_id: Id
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.end < self.start:
+            raise ValueError(f"span ends at {self.end}, before it starts at {self.start}")
+        return self
+
+    def contains(self, other: Span) -> bool:
+        """Return whether every character of ``other`` lies in this span."""
+        return self.doc_id == other.doc_id and self.start <= other.start and other.end <= self.end
+
+    def meets(self, other: Span) -> bool:
+        """Return whether any character lies in both spans."""
+        return self.doc_id == other.doc_id and self.start < other.end and other.start < self.end
+
+
+class Evidence(Span):
+    """A span with the words it covers: ``quote == Document.text[start:end]``."""
+
+    quote: str
+
+
+class TitlePart(Record):
+    """A document's title or one of its headings, as its chunks hold it."""
+
+    doc_id: Id
+    text: str
+
+
+class TitleUse(StrEnum):
+    """How the title of a passage is emitted: before its text, only as the title of BEIR, or not at all."""
+
+    JOIN = "join"
+    FIELD = "field"
+    NONE = "none"
+
+
+class Document(Record):
+    """One source text as it was read: decoded, line ends as LF, otherwise unchanged.
+
+    ``source`` is the path below the given folder, with ``/``; for a row of a table ``path#row``. ``ready`` marks a row
+    that is a chunk already.
+    """
+
+    doc_id: Id
+    title: str
+    text: str
+    source: str
+    ready: bool = False
+
+
+class Chunk(Record):
+    """A passage: an exact span of its document, with the heading path above it (outermost first)."""
+
+    chunk_id: Id
+    span: Span
+    text: str
+    headings: tuple[str, ...] = ()
+    title: str = ""
+
+    def evidence(self, start: int, end: int) -> Evidence:
+        """Return the characters ``start`` to ``end`` of this chunk's text as evidence in its document."""
+        first, quote = self.span.start, self.text[start:end]
+        return Evidence(doc_id=self.span.doc_id, start=first + start, end=first + end, quote=quote)
+
+    def text_without(self, masks: Iterable[Span]) -> str:
+        """Return the text without the parts that lie in ``masks``, one space in place of each part."""
+        inside = [
+            (max(mask.start, self.span.start) - self.span.start, min(mask.end, self.span.end) - self.span.start)
+            for mask in masks
+            if mask.meets(self.span)
+        ]
+        if not inside:
+            return self.text
+        pieces, position = [], 0
+        for start, end in sorted(inside):
+            pieces.append(self.text[position : max(position, start)])
+            position = max(position, end)
+        pieces.append(self.text[position:])
+        return " ".join(piece.strip() for piece in pieces if piece.strip())

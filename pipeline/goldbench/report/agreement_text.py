@@ -1,0 +1,249 @@
+"""The agreement of two sets of labels in words and tables: as plain text, Markdown and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
+from goldbench.records.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
+from goldbench.report.guardrail_text import guardrail_lines
+from goldbench.report.text_tables import csv_text, markdown_table, with_interval
+from goldbench.text.display import amount, queries
+from goldbench.text.markdown import escaped
+
+LABELS = {
+    "exact": "same grade",
+    "kappa": "Cohen kappa",
+    "kappa_linear": "kappa, linear weights",
+    "kappa_quadratic": "kappa, quadratic weights",
+    "kappa_binary": "kappa, relevant or not",
+    "alpha": "Krippendorff alpha, ordinal",
+    "bias": "bias, judge minus reference",
+}
+_BETWEEN = ("kappa", "kappa_quadratic", "kappa_binary")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table with its title; the first column holds text, the others figures."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+MAIN = ("exact", "kappa_quadratic", "kappa_binary", "bias")
+"""The figures that a terminal shows; the others with ``--wide``."""
+
+
+def sections(found: Agreement, *, whole: bool = True) -> Iterator[Section]:
+    """Yield the tables.
+
+    Args:
+        found: The agreement.
+        whole: Whether every figure is in them, or the few that matter most.
+    """
+    if found.overall is not None:
+        yield _figures(found.overall, f"Agreement of {found.judge} with {found.reference}", found.level, whole=whole)
+        yield _confusion(found)
+        yield _meaning(found)
+    for name, values in found.by.items():
+        yield _by(name, values)
+    for raters in found.raters:
+        yield from _raters(raters)
+    if found.ranking is not None:
+        yield _ranking(found.ranking)
+        yield _systems(found.ranking, found.reference, found.judge)
+
+
+def words(found: Agreement) -> Iterator[str]:
+    """Yield the lines above the tables: what was compared, and what limits the figures."""
+    if found.overall is None and (found.only_reference or found.only_judge):
+        yield (
+            f"No pair was graded by both: {found.reference} graded {amount(found.only_reference, 'pair')}, "
+            f"{found.judge} {amount(found.only_judge, 'other pair')}. Are these ids of the same collection?"
+        )
+    if found.overall is not None:
+        figures = found.overall
+        yield (
+            f"{amount(figures.pairs, 'pair')} of {queries(figures.queries)} graded by both; "
+            f"{found.only_reference:,} only by {found.reference}, {found.only_judge:,} only by {found.judge}."
+        )
+        if figures.pairs == 1:
+            yield "One pair says nothing about agreement."
+        if figures.weighted:
+            yield (
+                "Pairs were drawn with known probabilities and are weighted by the inverse; "
+                f"this is equivalent to {figures.effective_pairs:,.0f} equally weighted pairs."
+            )
+    if found.ranking is not None and len(found.ranking.systems) < FEW_SYSTEMS:
+        yield (
+            f"{amount(len(found.ranking.systems), 'system')} are too few for a meaningful tau; "
+            f"compare at least {FEW_SYSTEMS}."
+        )
+    yield from guardrail_lines(found.guardrails)
+    yield from found.remarks
+
+
+def verdict(found: Agreement) -> str | None:
+    """Return how far the labels agree in one sentence, None if no pair was graded by both or it says nothing."""
+    figures = found.overall
+    kappa = None if figures is None else figures.kappa_binary
+    if figures is None or kappa is None or kappa.value is None:
+        return None
+    alike = f"relevant or not, kappa is {with_interval(kappa.value, kappa.low, kappa.high, places=3)}"
+    exact = "" if figures.exact.value is None else f"; {figures.exact.value:.0%} of the grades are the same"
+    return f"Verdict: {alike} ({_strength(kappa.value)}){exact}."
+
+
+def _strength(kappa: float) -> str:
+    """Return the usual word for a kappa (Landis and Koch, Biometrics 33, 1977)."""
+    words = ((0.8, "almost perfect"), (0.6, "substantial"), (0.4, "moderate"), (0.2, "fair"), (0.0, "slight"))
+    return next((word for least, word in words if kappa > least), "no more than chance")
+
+
+def markdown(found: Agreement) -> str:
+    """Return everything in Markdown."""
+    parts = [line for sentence in words(found) for line in (escaped(sentence), "")]
+    for section in sections(found):
+        parts += [f"**{escaped(section.title)}**", "", markdown_table([section.head, *section.rows]), ""]
+    return "\n".join([*parts, escaped(method(found)), ""])
+
+
+def comma_separated(found: Agreement) -> str:
+    """Return the figures as CSV, one in each line: of what, name, value, ends of the interval, reason of absence."""
+    rows = [["of", "figure", "value", "low", "high", "reason"]]
+    if found.overall is not None:
+        rows += _lines("all", found.overall)
+    for name, values in found.by.items():
+        for value, figures in values.items():
+            rows += _lines(f"{name}={value}", figures)
+    for raters in found.raters:
+        rows.append([f"assessors of {raters.name}", "alpha", *_cells(raters.alpha)])
+        for pair in raters.between:
+            for figure in _BETWEEN:
+                rows.append([f"{pair.first} and {pair.second}", figure, *_cells(getattr(pair, figure))])
+    if found.ranking is not None:
+        for figure in ("tau", "tau_ap", "tau_top", "ceiling", "ceiling_ap"):
+            of = f"systems by {found.ranking.measure}"
+            rows.append([of, figure, *_cells(getattr(found.ranking, figure))])
+    return csv_text(rows)
+
+
+def method(found: Agreement) -> str:
+    """Return the method of the figures, one line."""
+    if found.overall is None and not found.raters:
+        if found.ranking is None:
+            return f"Relevant: grade {found.level} or higher."
+        return f"Intervals: 95 %, over queries; ceiling: middle 95 % of the draws; seed {found.seed}."
+    return (
+        f"Intervals: {found.confidence:.0%}, over queries ({found.resamples:,} resamples, seed {found.seed}; shares by "
+        f"grade: Wilson with the design effect of queries). Relevant: grade {found.level} or higher. "
+        "Several assessors count as their rounded mean."
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _row(name: str, found: Estimate) -> list[str]:
+    if found.value is None:
+        return [name, "absent", "", "", found.reason or ""]
+    return [name, _number(found.value), _number(found.low), _number(found.high), ""]
+
+
+def _figures(figures: PairFigures, title: str, level: int, *, whole: bool) -> Section:
+    labels = LABELS | {"kappa_binary": f"{LABELS['kappa_binary']} (grade >= {level})"}
+    rows = [_row(label, getattr(figures, name)) for name, label in labels.items() if whole or name in MAIN]
+    if not whole:
+        return Section(title, ["", "value", "low", "high", ""], rows)
+    for label, value in (
+        ("mean grade, reference", figures.mean_reference),
+        ("mean grade, judge", figures.mean_judge),
+        (f"share of grade >= {level}, reference", figures.prevalence_reference),
+        (f"share of grade >= {level}, judge", figures.prevalence_judge),
+    ):
+        rows.append([label, _number(value), "", "", ""])
+    return Section(title, ["", "value", "low", "high", ""], rows)
+
+
+def _confusion(found: Agreement) -> Section:
+    assert found.overall is not None
+    head = [f"{found.reference} \\ {found.judge}", *map(str, found.grades), "all"]
+    rows = [
+        [str(grade), *(f"{cell:,}" for cell in row), f"{sum(row):,}"]
+        for grade, row in zip(found.grades, found.overall.confusion, strict=True)
+    ]
+    columns = [f"{sum(column):,}" for column in zip(*found.overall.confusion, strict=True)]
+    rows.append(["all", *columns, f"{found.overall.pairs:,}"])
+    return Section("Pairs by grade (rows: reference, columns: judge)", head, rows)
+
+
+def _meaning(found: Agreement) -> Section:
+    assert found.overall is not None
+    rows = []
+    for item in found.overall.relevant_by_grade:
+        share = item.share
+        cells = [_number(share.value), _number(share.low), _number(share.high)] if share.value is not None else [""] * 3
+        rows.append([str(item.grade), f"{item.pairs:,}", f"{item.relevant:,}", *cells])
+    title = f"Share of pairs that the reference grades {found.level} or higher, by the judge's grade"
+    return Section(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
+
+
+def _by(name: str, values: dict[str, PairFigures]) -> Section:
+    shown = ("exact", "kappa", "kappa_quadratic", "kappa_binary", "bias")
+    rows = [
+        [value, f"{figures.pairs:,}", *(_short(getattr(figures, one)) for one in shown)]
+        for value, figures in values.items()
+    ]
+    return Section(f"By {name}", [name, "pairs", "same", "kappa", "quadratic", "binary", "bias"], rows)
+
+
+def _short(found: Estimate) -> str:
+    return "absent" if found.value is None else with_interval(found.value, found.low, found.high, places=3)
+
+
+def _raters(raters: Raters) -> Iterator[Section]:
+    row = ["Krippendorff alpha, ordinal", f"{raters.pairs:,}", *_row("", raters.alpha)[1:]]
+    title = f"{len(raters.assessors)} assessors of {raters.name}, pairs graded by at least two"
+    yield Section(title, ["", "pairs", "value", "low", "high", ""], [row])
+    rows = [
+        [f"{one.first} and {one.second}", f"{one.pairs:,}", *(_short(getattr(one, name)) for name in _BETWEEN)]
+        for one in raters.between
+    ]
+    yield Section(f"Each two assessors of {raters.name}", ["", "pairs", "kappa", "quadratic", "binary"], rows)
+
+
+def _ranking(ranking: Ranking) -> Section:
+    counts = f"{ranking.queries_reference:,} and {ranking.queries_judge:,} queries, {ranking.queries_shared:,} in both"
+    scope = counts if ranking.queries_reference else "means as given"
+    sizes = sorted({ranking.queries_reference, ranking.queries_judge})
+    sets = f"two sets of {' and '.join(f'{size:,}' for size in sizes)} of the reference's queries, drawn anew"
+    rows = [
+        _row("Kendall tau-b", ranking.tau),
+        _row("tau_AP", ranking.tau_ap),
+        _row(f"tau-b of the first {ranking.top} by the reference", ranking.tau_top),
+        _row(f"ceiling, tau-b of {sets}", ranking.ceiling),
+        _row("ceiling, tau_AP of these sets", ranking.ceiling_ap),
+    ]
+    title = f"Order of {len(ranking.systems)} systems by {ranking.measure} ({scope})"
+    return Section(title, ["", "value", "low", "high", ""], rows)
+
+
+def _systems(ranking: Ranking, reference: str, judge: str) -> Section:
+    rows = [[one.system, f"{one.reference:.4f}", f"{one.judge:.4f}"] for one in ranking.systems]
+    return Section("Systems, best first by the reference", ["system", reference, judge], rows)
+
+
+def _lines(of: str, figures: PairFigures) -> Iterator[list[str]]:
+    for name in LABELS:
+        yield [of, name, *_cells(getattr(figures, name))]
+    for item in figures.relevant_by_grade:
+        yield [of, f"relevant_given_{item.grade}", *_cells(item.share)]
+    yield [of, "pairs", str(figures.pairs), "", "", ""]
+
+
+def _cells(found: Estimate) -> list[str]:
+    return ["" if v is None else repr(v) for v in (found.value, found.low, found.high)] + [found.reason or ""]

@@ -1,0 +1,265 @@
+"""A build in a terminal: its funnel, cost and shortfall, and the plan of a dry run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from goldbench.errors import Message
+from goldbench.goldset.file_names import MANIFEST
+from goldbench.records.manifest import Asked, Failure, Manifest, StageReport, StageUsage
+from goldbench.stages.difficulty import SOUGHT
+from goldbench.stages.select import READY, Limits
+from goldbench.text.display import amount, dollars, printable, queries
+from goldbench.text.stage_names import stage_name
+
+if TYPE_CHECKING:
+    from goldbench.config import Config
+    from goldbench.generate.drawn_queries import Drawn
+    from goldbench.generate.users_queries import UsersQueries
+    from goldbench.llm.rehearsal import PlannedStage
+
+MOST_MESSAGES = 10
+"""Different failure messages that are listed; the others are only counted."""
+
+
+def funnel(manifest: Manifest) -> list[tuple[str, str, str]]:
+    """Return what each stage kept, and which rules rejected the rest: a row with its name, count and reasons each."""
+    load, select, generate, check = (_stage(manifest, name) for name in ("load", "select", "generate", "check"))
+    return counted(
+        ("documents", load.written, f"− unreadable {load.failed:,}" if load.failed else ""),
+        ("chunks", select.read, ""),
+        ("eligible", select.written, _reasons(select)),
+        ("drawn", generate.read - generate.unused, f"{generate.unused:,} more in reserve"),
+        ("candidates", check.read, _reasons(generate)),
+        ("queries", check.written, _reasons(check)),
+    )
+
+
+def counted(*rows: tuple[str, int, str]) -> list[tuple[str, str, str]]:
+    """Return rows of a name, a count and prose with the counts aligned right."""
+    width = max(len(f"{count:,}") for _, count, _ in rows)
+    return [(name, f"{count:>{width},}", prose) for name, count, prose in rows]
+
+
+def _stage(manifest: Manifest, name: str) -> StageReport:
+    return next(report for report in manifest.stages if report.stage == name)
+
+
+def _reasons(report: StageReport) -> str:
+    ranked = sorted(report.rules.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [f"{rule} {count:,}" for rule, count in ranked]
+    if report.failed:
+        reasons.append(f"failed {report.failed:,}")
+    return "− " + ", ".join(reasons) if reasons else ""
+
+
+def spending(usage: Mapping[str, StageUsage]) -> Iterator[str]:
+    """Yield a line for each account of the model: requests, stored answers, tokens and cost."""
+    for stage, spent in usage.items():
+        cost = "price unknown" if spent.usd is None else dollars(spent.usd)
+        if not spent.requests:
+            cost = "no cost"
+        if spent.estimated_requests:
+            cost += f", of which {estimated([spent])}"
+        yield (
+            f"{stage_name(stage)}: {amount(spent.requests, 'request')}, "
+            f"{amount(spent.replayed, 'answer')} from the store, "
+            f"{spent.input_tokens:,} input tokens, {spent.output_tokens:,} output tokens, {cost}"
+        )
+
+
+def estimated(usage: Sequence[StageUsage]) -> str:
+    """Return how much of a cost is an estimate, and why."""
+    calls = amount(sum(spent.estimated_requests for spent in usage), "call")
+    usd = sum(spent.estimated_usd for spent in usage)
+    part = dollars(usd) if usd else "a part"
+    return f"{part} estimated (the server reported no usage for {calls})"
+
+
+def mixture(mix: Mapping[str, Mapping[str, Asked]]) -> Iterator[str]:
+    """Yield a line for the types and one for the styles of queries: how many were accepted and requested of each."""
+    for name, rows in mix.items():
+        counts = ", ".join(f"{value} {row.kept}/{row.asked}" for value, row in rows.items())
+        yield f"{name}, accepted/requested: {counts}"
+
+
+def passed_over(ignored: Mapping[str, int], repeated: Sequence[str]) -> Iterator[str]:
+    """Yield a line for files that are not read, and one for files that are listed twice.
+
+    Args:
+        ignored: Number of files not read, by kind.
+        repeated: Names of files that are reached twice.
+    """
+    if ignored:
+        kinds = ", ".join(f"{count:,} {printable(kind)}" for kind, count in sorted(ignored.items()))
+        yield f"Not read: {kinds}."
+    if repeated:
+        names = ", ".join(printable(name) for name in repeated[:3]) + (" …" if len(repeated) > 3 else "")
+        yield f"Listed twice, read once: {names}."
+
+
+FEWEST_FOR_REACH = 10
+"""Fewest queries of which the share is told that word matching does not find."""
+MORE = Message("Add documents, or ask for smaller chunks ({chunk_size=}) or more queries per chunk ({per_chunk=}).")
+
+
+def shortfall(manifest: Manifest, failures: Sequence[Failure], *, limit: str | None, target_met: bool) -> Iterator[str]:
+    """Yield a line for each reason why the set is smaller than asked for.
+
+    Args:
+        manifest: The record of the build.
+        failures: Those of its failures that were not told before.
+        limit: The cap that stopped the build, or None.
+        target_met: Whether the set has as many queries as asked for.
+    """
+    if limit is not None:
+        yield stopped(limit)
+    select = _stage(manifest, "select")
+    if 2 * select.rules.get("too-short", 0) > select.read:
+        yield Message(
+            "Most chunks are too short to write a query for (under {} words). If rows or files are complete passages, "
+            "use {no_chunk=True}, which accepts {} words or more.",
+            *(Limits().min_words, READY.min_words),
+        )
+    if not target_met and limit is not None:
+        yield f"So far {_reached(manifest)}."
+    elif not target_met:
+        generate = _stage(manifest, "generate")
+        rules = Counter(select.rules) + Counter(generate.rules) + Counter(_stage(manifest, "check").rules)
+        fell = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
+        lost = generate.failed + _stage(manifest, "check").failed
+        failed = f" {amount(lost, 'model call')} failed, listed below." if lost else ""
+        reserve = "some chunks were not drawn" if generate.unused else "every eligible chunk was drawn"
+        reserve = reserve if select.written else "no chunk is eligible"
+        advice = f"Rejected by rule: {fell}; docs/reference/queries.md explains the rules." if fell else MORE
+        yield Message("{}: {}. {}{}", _reached(manifest), reserve, advice, failed)
+    if not target_met and (short := [kind for kind, count in manifest.kinds.items() if count.kept < count.wanted]):
+        counts = ", ".join(f"{kind} {manifest.kinds[kind].kept:,} of {manifest.kinds[kind].wanted:,}" for kind in short)
+        advice = "name a smaller share under [generate.kinds], or give more documents"
+        if limit is not None:
+            advice = "the cap stopped the run before they were written"
+        yield f"Too few of a kind: {counts}; {advice}."
+    yield from _levels(manifest, limit)
+    if failures:
+        yield f"{amount(len(failures), 'failure')}, listed in {MANIFEST}:"
+        yield from messages(failures)
+
+
+def unreached(count: int, total: int) -> Iterator[str]:
+    """Yield a line if word matching finds the passages of fewer than half of the queries.
+
+    Args:
+        count: The queries of which no needed passage was found.
+        total: All queries.
+    """
+    if total >= FEWEST_FOR_REACH and 2 * count > total:
+        yield (
+            f"{count:,} of {queries(total)} have no passage among the first {SOUGHT} results of BM25: the passages may "
+            "be too much alike to be told apart. Read some of the queries before you use the set."
+        )
+
+
+def _levels(manifest: Manifest, limit: str | None) -> Iterator[str]:
+    """Yield a line if a share of difficulty is not met: what is there and what was wanted of each level."""
+    levels = manifest.difficulty.levels if manifest.difficulty else {}
+    if not any(count.kept < count.wanted for count in levels.values()):
+        return
+    counts = ", ".join(f"{level} {count.kept:,} of {count.wanted:,}" for level, count in levels.items())
+    reasons = [f"{level}: {count.given_up}" for level, count in levels.items() if count.given_up]
+    if limit is not None:
+        reasons = ["the cap stopped the run"]
+    why = "; ".join(reasons) or "these documents and this generator give no more"
+    yield f"Difficulty is not as asked for: {counts} ({why}). The others fill the set."
+
+
+def _reached(manifest: Manifest) -> str:
+    """Return how many queries there are, and of how many if a number was asked for."""
+    apart = manifest.kinds.get("unanswerable")
+    there = manifest.queries + (apart.kept if apart else 0)
+    return f"{there:,} of {queries(manifest.target)}" if manifest.target else queries(there)
+
+
+def stopped(limit: str) -> str:
+    """Return the line about a cap that ended a run."""
+    return f"Stopped by a cap: {limit}."
+
+
+def messages(failures: Iterable[Failure]) -> Iterator[str]:
+    """Yield the most frequent messages of failures, with their counts."""
+    found = Counter(printable(failure.message) for failure in failures)
+    for message, count in found.most_common(MOST_MESSAGES):
+        yield f"  {message}" + (f" ({count:,} times)" if count > 1 else "")
+    if len(found) > MOST_MESSAGES:
+        yield f"  and {amount(len(found) - MOST_MESSAGES, 'other message')}"
+
+
+def plan_rows(stages: Sequence[PlannedStage]) -> list[tuple[str, ...]]:
+    """Return the headings, then a row for every planned stage, and the total."""
+    rows: list[tuple[str, ...]] = [("stage", "requests", "stored", "input tokens", "output tokens", "cost")]
+    for row in stages:
+        rows.append(_planned(stage_name(row.stage), [row]))
+        if row.stage == "generate" and not any(stage.stage == "rewrite" for stage in stages):
+            rows.append(("rewrite", "0", "0", "0", "0", "-"))
+    return [*rows, _planned("total", stages)]
+
+
+def _planned(name: str, rows: Sequence[PlannedStage]) -> tuple[str, str, str, str, str, str]:
+    known = [row.usd for row in rows if row.usd is not None]
+    return (
+        name,
+        f"{sum(row.requests for row in rows):,}",
+        f"{sum(row.replayed for row in rows):,}",
+        f"{sum(row.input_tokens for row in rows):,}",
+        f"{sum(row.output_tokens for row in rows):,}",
+        dollars(sum(known)) if len(known) == len(rows) else "unknown",
+    )
+
+
+def plan_notes(stages: Sequence[PlannedStage], drawn: Drawn, config: Config) -> Iterator[str]:
+    """Yield the assumptions behind a plan, and what would stop the build early.
+
+    Args:
+        stages: The planned stages.
+        drawn: The chunks that the plan draws.
+        config: The configuration of the build.
+    """
+    yield "Nothing was sent or written. Request counts are exact if every new reply is valid and its query accepted;"
+    yield "a rejected query costs a rewrite, or another chunk. Token counts are estimates, corrected by stored answers."
+    if any(row.usd is None for row in stages):
+        yield (
+            f"The price of {config.model.name} is unknown: set usd_per_million_input and usd_per_million_output "
+            "under [model]."
+        )
+    if config.critics.use:
+        yield "The critics' requests assume queries of average length; a share of queries goes to them at random."
+    target = config.generate.queries
+    if target is not None and drawn.accepted < target:
+        yield f"These documents and answers yield {drawn.accepted:,} of {queries(target)}."
+    requests, cap = sum(row.requests for row in stages), config.model.max_requests
+    if cap is not None and requests > cap:
+        yield f"max_requests = {cap:,} stops the run before it is complete."
+
+
+def users_queries_lines(found: UsersQueries) -> Iterator[str]:
+    """Yield a line on the log, on the queries left out for personal data, and on the sample; no query is shown."""
+    skipped = ", ".join(f"{reason} {count:,}" for reason, count in found.skipped.items())
+    yield (
+        f"log: {amount(found.searches, 'search', 'searches')}, {queries(found.distinct)}"
+        + (f"; skipped: {skipped}" if skipped else "")
+    )
+    if found.personal:
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in found.personal.items())
+        yield (
+            f"personal data: {queries(sum(found.personal.values()))} left out by rule ({rules}), asked "
+            f"{amount(found.personal_searches, 'time')}; rules are no guarantee: look through the queries before you "
+            "give the set away"
+        )
+    searches = sum(band.searches for band in found.bands.values())
+    parts = (
+        f"{name} {band.drawn:,} of {queries(band.queries)} ({band.searches / searches:.0%} of the searches)"
+        for name, band in found.bands.items()
+        if band.queries
+    )
+    yield f"drawn: {', '.join(parts)}"

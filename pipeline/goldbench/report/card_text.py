@@ -1,0 +1,149 @@
+"""The card of a gold set in Markdown, as plain text and in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from goldbench.records.set_card import Card, Figure, State, Value, title
+from goldbench.report.named_queries import NAMED, line_of
+from goldbench.report.scorecard_text import SMOKE
+from goldbench.report.verdict_text import verdict_lines, verdict_markdown
+from goldbench.text.display import amount, printable, queries
+from goldbench.text.markdown import escaped, markdown_row
+
+_NO_QUERIES = {"model families", "hole@10 of runs"}
+"""The figures whose items are no queries."""
+
+
+def heading(card: Card) -> str:
+    """Return one line about the gold set: its size, who wrote the queries, whether a pool was judged."""
+    kind = written_by(card.evidence_level)
+    labels = "pooled and graded" if card.graded else "no pool was judged"
+    return f"{card.name}: {queries(card.queries)}, {amount(card.passages, 'passage')}; {kind}; {labels}"
+
+
+def written_by(evidence_level: str | None) -> str:
+    """Return in words who wrote the queries of a set."""
+    known = {
+        SMOKE: "queries simulated or of a tiny model (smoke)",
+        "model": "queries written by a model",
+        "users": "queries that users asked",
+        "human": "queries written by people",
+    }
+    return known.get(evidence_level or "", f"evidence level {evidence_level or 'not named'}")
+
+
+def verdict(card: Card) -> str:
+    """Return the number of figures in each state, one line."""
+    counts = {state: card.count(state) for state in State}
+    failed = f", {counts[State.FAIL]} failed" if counts[State.FAIL] else ""
+    return (
+        f"{amount(len(card.figures), 'figure')}: {counts[State.OK]} ok, "
+        f"{amount(counts[State.WARN], 'warning')}{failed}, "
+        f"{counts[State.INFO]} without a threshold, {counts[State.ABSENT]} absent."
+    )
+
+
+def remarks(card: Card) -> Iterator[str]:
+    """Yield the warnings that go with the card: about simulated queries, and about figures on rankings."""
+    if card.notice:
+        yield card.notice
+    if card.evidence_level == SMOKE:
+        yield "This set names no winner: do not use it to choose a retriever."
+    if card.baselines:
+        yield (f"Figures on rankings compare goldbench's baselines ({', '.join(card.baselines)}), not your systems.")
+
+
+def doubtful(card: Card) -> list[Figure]:
+    """Return the figures that limit what the set is good for, the failed ones first."""
+    return [one for state in (State.FAIL, State.WARN) for one in card.figures if one.state is state]
+
+
+def named_queries(card: Card, place: str) -> list[str]:
+    """Return a line with the queries behind the first doubtful figure that names some, else behind any; or no line.
+
+    Args:
+        card: The card.
+        place: The folder of the set as a shell takes it.
+    """
+    for one in [*doubtful(card), *card.figures]:
+        if one.items and one.name not in _NO_QUERIES:
+            return line_of(f"Behind {title(one.name)}", one.items[:NAMED], place)
+    return []
+
+
+def figure_rows(figures: Sequence[Figure], *, meanings: bool = True) -> list[tuple[str, str, str]]:
+    """Return a row for each figure: its state, its name with its value, and what it means.
+
+    Args:
+        figures: The figures.
+        meanings: Whether the last cell says what the figure means; if not, it is empty.
+    """
+    rows = []
+    for one in figures:
+        state = "" if one.state is State.INFO else one.state.value
+        value = said(one)
+        named = title(one.name) + (f": {value}" if value else "")
+        rows.append((state, named, one.meaning if meanings or one.state is State.ABSENT else ""))
+    return rows
+
+
+def plain(card: Card) -> str:
+    """Return the card as plain text, for a pipe: one line for each figure."""
+    lines = [*verdict_lines(card.verdict), printable(heading(card))]
+    for one in card.figures:
+        state = "" if one.state is State.INFO else one.state.value
+        value = said(one) if one.state is not State.ABSENT else "absent"
+        lines.append(printable(f"{state if value != 'absent' else '':<5} {title(one.name)}: {value}. {one.meaning}"))
+    return "\n".join([*lines, printable(verdict(card)), ""])
+
+
+def markdown(card: Card) -> str:
+    """Return the card in Markdown: a table for each section, with the numbers behind its figures below."""
+    parts = [f"# Card of {escaped(card.name)}", ""]
+    if card.verdict is not None:
+        parts += [verdict_markdown(card.verdict), ""]
+    parts += [escaped(heading(card)), "", escaped(verdict(card)), ""]
+    for remark in remarks(card):
+        parts += [f"> {escaped(remark)}", ""]
+    for section, figures in groupby(card.figures, key=lambda one: one.section):
+        rows = list(figures)
+        parts += [f"## {escaped(title(section).capitalize())}", "", "| figure | value | good | state | meaning |"]
+        parts.append("| --- | ---: | --- | --- | --- |")
+        for one in rows:
+            cells = (title(one.name), said(one), one.threshold or "", one.state.value, one.meaning)
+            parts.append(markdown_row(cells))
+        parts.append("")
+        for one in rows:
+            parts += list(_details(one))
+    parts += [f"goldbench {escaped(card.goldbench)}, seed {card.seed}.", ""]
+    return "\n".join(parts)
+
+
+def _details(one: Figure) -> Iterator[str]:
+    if one.values:
+        made = "; ".join(f"{escaped(title(key))} {escaped(shown(value))}" for key, value in one.values.items())
+        yield f"*{escaped(title(one.name))}*: {made}."
+        yield ""
+    if one.items:
+        yield f"*{escaped(title(one.name))}*, listed: {', '.join(map(escaped, one.items))}."
+        yield ""
+
+
+def said(one: Figure) -> str:
+    """Return a figure's value with its unit; a share in percent, as ``90.0% of the first 10``."""
+    if one.value is None:
+        return ""
+    if one.unit.startswith("share ") and isinstance(one.value, int | float):
+        return f"{one.value:.1%} {one.unit.removeprefix('share ')}"
+    return f"{shown(one.value)} {one.unit}".rstrip()
+
+
+def shown(value: Value) -> str:
+    """Return a value as text: whole numbers with separators, others with up to three decimals."""
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) < 1000 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else value

@@ -1,0 +1,183 @@
+"""The state of a review as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from goldbench.records.agreement_report import Estimate, PairFigures, RaterPair
+from goldbench.records.review_report import Between, LikelyErrors, ReviewReport
+from goldbench.report.text_tables import aligned, with_interval
+from goldbench.text.display import amount, cut, printable, queries, shell_command
+
+LANES = {"A": "random sample", "B": "likely judge errors", "C": "queries judged completely"}
+"""The names of the lanes for people."""
+OUTSIDE = "outside the samples"
+"""Where judgments stand that belong to no lane, as those made in the workbench."""
+
+_FIGURES = {
+    "exact": "same grade",
+    "kappa": "Cohen kappa",
+    "kappa_quadratic": "kappa, quadratic weights",
+    "kappa_binary": "kappa, relevant or not",
+    "alpha": "Krippendorff alpha, ordinal",
+    "bias": "bias, model minus people",
+}
+_FIRST, _SHOWN = 10, 80
+"""Decisions that are shown, and characters of a text, when they no longer apply."""
+_KAPPAS = ("pairs", "kappa", "quadratic", "relevant or not")
+
+
+def lines(found: ReviewReport) -> Iterator[str]:
+    """Yield the report, line by line."""
+    lanes = {LANES.get(lane, OUTSIDE): count for lane, count in found.by_lane.items()}
+    yield (
+        f"{found.judged:,} of {amount(found.pairs, 'pair')} judged, {amount(found.judgments, 'judgment')}"
+        + _listed(lanes)
+    )
+    yield (
+        f"{amount(found.adjudicated, 'disagreement')} settled, {found.disputed:,} open; "
+        f"{amount(found.cannot, 'pair')} that people cannot judge; "
+        f"{queries(found.complete_queries)} judged completely"
+    )
+    for name, counts in (("decisions on queries", found.verdicts), ("bad queries", found.bad_queries)):
+        if counts:
+            yield name + _listed(counts)
+    yield from _rubrics(found)
+    if found.sample is not None:
+        weighted = f", equivalent to {found.sample.effective_pairs:,.0f} drawn with equal probability"
+        yield from _agreement(
+            found.sample, f"People and model on the random sample: {amount(found.sample.pairs, 'pair')}{weighted}"
+        )
+    if found.complete is not None:
+        yield from _agreement(
+            found.complete, f"People and model on queries judged completely: {amount(found.complete.pairs, 'pair')}"
+        )
+    for slice_, groups in found.by.items():
+        rows = [[name, f"{one.pairs:,}", *_kappas(one)] for name, one in groups.items()]
+        yield from _table(f"By {slice_}", ["", *_KAPPAS], rows)
+    if found.between is not None:
+        yield from _between(found.between)
+    yield from _people(found)
+    yield ""
+    yield "When to stop"
+    for rule in found.stop:
+        word = {True: " (done)", False: " (not done)", None: ""}[rule.holds]
+        yield f"  {rule.rule}: {rule.found}{word}"
+    if found.likely_errors is not None:
+        yield _order(found.likely_errors)
+    yield from _not_applied(found)
+    for remark in found.remarks:
+        yield f"Note: {printable(remark)}"
+    yield f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}"
+
+
+def _rubrics(found: ReviewReport) -> Iterator[str]:
+    for name, counts in found.rubrics.items():
+        uses = ", ".join(f"{sha} ({amount(count, 'judgment')})" for sha, count in counts.items())
+        yield f"Rubric of {'the model' if name == 'model' else name}: {uses}"
+    change = found.rubric_change
+    if change is not None:
+        yield (
+            f"Rubric {change.before} edited to {change.after}: people and model agree whether a passage is relevant on "
+            f"{change.agreed_after:,} of {amount(change.compared, 'pair')}, before on {change.agreed_before:,}; "
+            f"{change.asked:,} asked again. Pairs with agreement were not, so judge new pairs to confirm it"
+        )
+
+
+def _order(found: LikelyErrors) -> str:
+    if not found.pairs:
+        return "Likely judge errors: ordered by fixed weights until 60 pairs of the random sample are judged"
+    rates = ", ".join(f"grade {one.grade} wrong in {one.wrong:,} of {one.pairs:,}" for one in found.rates)
+    return (
+        f"Likely judge errors: ordered by the error rates of {amount(found.pairs, 'judged pair')} of the random sample"
+        + (f" ({rates})" if rates else "")
+    )
+
+
+def _agreement(figures: PairFigures, title: str) -> Iterator[str]:
+    rows = [[name, _long(getattr(figures, key))] for key, name in _FIGURES.items()]
+    shares = (figures.prevalence_reference, figures.prevalence_judge)
+    relevant = ", ".join("-" if share is None else f"{share:.0%}" for share in shares)
+    yield from _table(title, ["", ""], [*rows, ["relevant to people, to the model", relevant]])
+    grades = range(len(figures.confusion))
+    yield from _table(
+        "Pairs by grade (rows: people, columns: model)",
+        ["", *(str(grade) for grade in grades)],
+        [[str(grade), *(f"{cell:,}" for cell in figures.confusion[grade])] for grade in grades],
+    )
+    yield from _table(
+        "Share of pairs that people find relevant, by the model's grade",
+        ["grade", "pairs", "relevant to people"],
+        [[str(one.grade), f"{one.pairs:,}", _long(one.share)] for one in figures.relevant_by_grade],
+    )
+
+
+def _between(found: Between) -> Iterator[str]:
+    rows = [[_FIGURES[key], _long(getattr(found, key))] for key in _FIGURES if key != "bias"]
+    title = f"Agreement between people, the ceiling for a model: {amount(found.pairs, 'pair')} judged twice"
+    yield from _table(title, ["", ""], rows)
+    rows = [[f"{one.first} / {one.second}", f"{one.pairs:,}", *_kappas(one)] for one in found.two_by_two]
+    yield from _table("Each two people", ["", *_KAPPAS], rows)
+
+
+def no_longer_applies(count: int) -> str:
+    """Return the line on decisions of people that do not apply to a set any more."""
+    command = shell_command("review report")
+    return f"No longer applies: {amount(count, 'decision')} of people; {command} lists them with their texts"
+
+
+def _not_applied(found: ReviewReport) -> Iterator[str]:
+    """Yield how many decisions on earlier sets apply and do not apply, and the first of those that do not."""
+    if found.carried:
+        yield f"Note: {amount(found.carried, 'decision')} on an earlier set, carried to the same texts or evidence"
+    count = len(found.not_applied)
+    if not count:
+        return
+    yield ""
+    command = shell_command("review export")
+    yield f"No longer applies: {amount(count, 'decision')}; {command} writes all, with their texts"
+    for one in found.not_applied[:_FIRST]:
+        said = one.kind if one.grade is None else f"{one.kind} {one.grade}"
+        passage = "" if one.passage is None else f" | {_short(one.passage)}"
+        query = "query of unknown text" if one.query is None else _short(one.query)
+        yield f"  {printable(one.annotator)}, {said}: {query}{passage} ({one.reason})"
+    if count > _FIRST:
+        yield f"  and {count - _FIRST:,} more"
+
+
+def _short(text: str) -> str:
+    return cut(printable(" ".join(text.split())), _SHOWN)
+
+
+def _people(found: ReviewReport) -> Iterator[str]:
+    rows = [
+        [
+            one.name,
+            f"{one.judgments:,}",
+            "-" if one.median_ms is None else f"{one.median_ms / 1000:.1f} s",
+            f"{one.too_fast:,}",
+            f"{one.same:,} of {one.repeated:,}" if one.repeated else "-",
+        ]
+        for one in found.annotators
+    ]
+    yield from _table("Annotators", ["", "judgments", "median time", "too fast", "same grade again"], rows)
+
+
+def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    if rows:
+        yield ""
+        yield printable(title)
+        yield from aligned([head, *rows] if any(head) else rows, indent="  ")
+
+
+def _kappas(found: PairFigures | RaterPair) -> list[str]:
+    values = (one.value for one in (found.kappa, found.kappa_quadratic, found.kappa_binary))
+    return ["-" if value is None else f"{value:.2f}" for value in values]
+
+
+def _long(found: Estimate) -> str:
+    return f"- ({found.reason})" if found.value is None else with_interval(found.value, found.low, found.high, places=2)
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ": " + ", ".join(f"{printable(key)} {count:,}" for key, count in counts.items()) if counts else ""

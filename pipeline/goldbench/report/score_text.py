@@ -1,0 +1,216 @@
+"""The scores of runs: a table as text, Markdown, LaTeX or CSV, JSON, and the values of every query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from math import isnan
+from typing import Any
+
+from goldbench.measures.names import parse_measure
+from goldbench.measures.result import Result
+from goldbench.report.text_tables import csv_text, markdown_table
+from goldbench.text.display import printable, queries
+
+MAIN = ("hit", "r", "mrr", "ndcg", "judged")
+"""The families of measures that a terminal shows where none is named; the others are printed with ``--wide``."""
+
+COUNTS = ("queries", "missing", "extra", "no_relevant", "tied", "holes")
+
+
+def shown_rows(results: Mapping[str, Result], measures: Sequence[str], *, whole: bool) -> list[list[str]]:
+    """Return the headings, then a row for each run as a terminal shows it: means, and the number of queries.
+
+    Args:
+        results: The results by the name of the run.
+        measures: The measures to show.
+        whole: Whether every measure and every count is shown.
+    """
+    if whole:
+        return table_rows(results)
+    rows = [["run", *measures, "queries"]]
+    for name, result in results.items():
+        rows.append([name, *(f"{result.mean(m):.4f}" for m in measures), f"{result.counts.queries:,}"])
+    return rows
+
+
+def main_measures(measures: Sequence[str]) -> list[str]:
+    """Return the measures that a terminal shows of those that nobody named: of the few families that matter most."""
+    return [name for name in measures if parse_measure(name).family in MAIN] or list(measures)
+
+
+def markdown(results: Mapping[str, Result]) -> str:
+    """Return the table in Markdown."""
+    return markdown_table(table_rows(results)) + "\n"
+
+
+def latex(results: Mapping[str, Result]) -> str:
+    """Return the means in LaTeX, for the package booktabs."""
+    measures = _measures(results)
+    rows = [" & ".join(["run", *map(_escaped, measures)]) + " \\\\", "\\midrule"]
+    for name, result in results.items():
+        rows.append(" & ".join([_escaped(printable(name)), *(f"{result.mean(m):.4f}" for m in measures)]) + " \\\\")
+    body = "\n".join(["\\toprule", *rows, "\\bottomrule"])
+    return f"\\begin{{tabular}}{{l{'r' * len(measures)}}}\n{body}\n\\end{{tabular}}\n"
+
+
+def comma_separated(results: Mapping[str, Result]) -> str:
+    """Return the table as CSV, with all digits of the means."""
+    measures = _measures(results)
+    rows: list[Sequence[object]] = [["run", *measures, *COUNTS]]
+    for name, result in results.items():
+        counts = asdict(result.counts)
+        rows.append([name, *(repr(result.mean(m)) for m in measures), *(counts[count] for count in COUNTS)])
+    return csv_text(rows)
+
+
+def as_json(
+    results: Mapping[str, Result],
+    more: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    verdict: Mapping[str, Any] | None = None,
+    **method: str,
+) -> str:
+    """Return means, counts and the settings they were computed with as JSON.
+
+    Args:
+        results: Results by the name of the run.
+        more: Further members of a run, by its name.
+        verdict: What the set is good for, or None.
+        method: The settings.
+    """
+    runs = {
+        name: {
+            "means": {m: result.mean(m) for m in result.values},
+            **({"over": over} if (over := _over(result)) else {}),
+            "counts": asdict(result.counts),
+            **(more or {}).get(name, {}),
+        }
+        for name, result in results.items()
+    }
+    told = {} if verdict is None else {"verdict": verdict}
+    found = {**told, **method, "measures": _measures(results), "runs": runs}
+    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+
+
+def per_query(results: Mapping[str, Result], suffix: str) -> str:
+    """Return the value of every measure for every query: JSON for ``.json``, JSON Lines for ``.jsonl``, else CSV."""
+    if suffix == ".json":
+        nested = {name: dict(_stated(result)) for name, result in results.items()}
+        return json.dumps(nested, ensure_ascii=False, indent=1) + "\n"
+    if suffix == ".jsonl":
+        records = ({"run": n, "query_id": q, **v} for n, result in results.items() for q, v in _stated(result))
+        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    rows: list[Sequence[object]] = [["run", "query_id", *_measures(results)]]
+    rows += [
+        [n, q, *("" if value is None else repr(value) for value in v.values())]
+        for n, result in results.items()
+        for q, v in _stated(result)
+    ]
+    return csv_text(rows)
+
+
+def remarks(name: str, result: Result) -> Iterator[str]:
+    """Yield a sentence for each thing that a reader of a run's scores must know."""
+    for _, _, sentence in _remarks(result):
+        yield f"{printable(name)}: {sentence}"
+
+
+def doubts(results: Mapping[str, Result]) -> Iterator[str]:
+    """Yield one line for each thing that a reader of the scores must know, whatever the number of runs.
+
+    It is about the run with the largest number of such queries, and gives the numbers of the others.
+    """
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for name, result in results.items():
+        for kind, count, sentence in _remarks(result):
+            found.setdefault(kind, []).append((count, printable(name), sentence))
+    for several in found.values():
+        count, name, sentence = max(several, key=lambda one: one[0])
+        others = ", ".join(f"{one} {number:,}" for number, one, _ in several if one != name)
+        yield f"{name}: {sentence.removesuffix('.')}" + (f" (also {others})." if others else ".")
+
+
+def _remarks(result: Result) -> Iterator[tuple[str, int, str]]:
+    """Yield the kind, the number of queries and the sentence of each remark."""
+    counts = result.counts
+    if result.weighted_by is not None:
+        yield "weights", counts.queries, said_of_weights(result)
+    if result.strange:
+        told = "no retrieved document is judged, so every score is 0; use the same ids in run and judgments."
+        yield "strange", counts.queries, told
+    if result.empty:
+        yield "empty", result.empty, f"{queries(result.empty)} answered with no results; scored 0."
+    if counts.missing:
+        yield "missing", counts.missing, f"{queries(counts.missing)} judged but missing from the run."
+    if counts.extra:
+        yield "extra", counts.extra, f"{queries(counts.extra)} in the run but not judged; ignored."
+    if counts.no_relevant:
+        yield "no relevant", counts.no_relevant, f"{queries(counts.no_relevant)} without a relevant document; scored 0."
+    for measure, count in _over(result).items():
+        told = f"{measure} is over {count:,} of {queries(counts.queries)}: those that need several passages."
+        yield f"over {measure}", count, told
+    if counts.tied:
+        told = f"{queries(counts.tied)}: tied scores change the result (ties are broken by id, descending)."
+        yield "tied", counts.tied, told
+    if counts.holes:
+        have = "has" if counts.holes == 1 else "have"
+        of = f"{counts.holes:,} of {queries(counts.queries)} {have} unjudged results{_top(result)}"
+        yield "holes", counts.holes, f"{of}; they count as not relevant."
+
+
+WEIGHTS = {
+    "frequency": "by frequency, how often users asked each query",
+    "traffic": "by traffic, the searches of the log that each query stands for",
+}
+
+
+def said_of_weights(result: Result) -> str:
+    """Return what weighs the means of a result, and what does not."""
+    by = WEIGHTS[result.weighted_by or ""]
+    return f"means are weighted {by}; figures on kinds of queries and values by query are not."
+
+
+def _over(result: Result) -> dict[str, int]:
+    """Return the number of queries of each measure that is not defined for all of them."""
+    defined = {measure: result.defined(measure) for measure in result.values}
+    return {measure: count for measure, count in defined.items() if count < len(result.query_ids)}
+
+
+def _stated(result: Result) -> Iterator[tuple[str, dict[str, float | None]]]:
+    """Yield each query with its values, None where a measure is not defined."""
+    for query_id, values in by_query(result):
+        yield query_id, {measure: None if isnan(value) else value for measure, value in values.items()}
+
+
+def _top(result: Result) -> str:
+    cutoffs = [parse_measure(name).k for name in result.values]
+    known = [k for k in cutoffs if k]
+    return f" in the top {max(known)}" if known and len(known) == len(cutoffs) else ""
+
+
+def table_rows(results: Mapping[str, Result]) -> list[list[str]]:
+    """Return the headings, then a row for each run: its means and its counts of queries."""
+    rows = [["run", *_measures(results), *(count.replace("_", " ") for count in COUNTS)]]
+    for name, result in results.items():
+        counts = asdict(result.counts)
+        means = (f"{result.mean(m):.4f}" for m in result.values)
+        rows.append([name, *means, *(f"{counts[count]:,}" for count in COUNTS)])
+    return rows
+
+
+def _measures(results: Mapping[str, Result]) -> list[str]:
+    return list(next(iter(results.values())).values)
+
+
+def by_query(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each query with its value of every measure."""
+    columns = list(result.values.items())
+    for row, query_id in enumerate(result.query_ids):
+        yield query_id, {measure: values[row] for measure, values in columns}
+
+
+def _escaped(text: str) -> str:
+    marks = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+    return "".join(marks.get(c, f"\\{c}" if c in "#$%&_{}" else c) for c in text)

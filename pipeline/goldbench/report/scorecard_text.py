@@ -1,0 +1,208 @@
+"""A scorecard in words and tables, for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from goldbench.records.scorecard import Comparison, Score, Scorecard, Verdict
+from goldbench.report.text_tables import markdown_table, p_value, with_interval
+from goldbench.report.verdict_text import verdict_markdown
+from goldbench.text.display import queries
+from goldbench.text.markdown import escaped
+
+SMOKE = "smoke"
+"""The evidence level of queries of simulation or a tiny model, from which nothing follows about systems."""
+
+PAIR_HEADINGS = (
+    "measure",
+    "first",
+    "second",
+    "difference",
+    "interval",
+    "uplift",
+    "p",
+    "p Holm",
+    "p t",
+    "win/tie/loss",
+    "effect",
+    "detectable (Holm)",
+)
+
+
+_CLAIMS_NOTHING = {"unusable"}
+"""The levels of a verdict at which nothing follows about systems."""
+
+_RESULTS = {
+    Verdict.FIRST: "first",
+    Verdict.SECOND: "second",
+    Verdict.NOT_SEPARABLE: "not separable",
+    Verdict.SAME: "same",
+}
+"""The result of a comparison in the table: which of the two runs scores higher."""
+
+
+def leaderboard_rows(card: Scorecard, measures: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the headings, then a row for each system: measures (else all) with intervals, and the judged share."""
+    measures = measures or card.measures
+    judged = sorted({name for system in card.systems for name in system.judged})
+    yield ("system", *measures, *judged, "queries")
+    for system in card.systems:
+        yield (
+            system.system,
+            *(score_text(system.scores[measure]) for measure in measures),
+            *(f"{system.judged[name]:.4f}" for name in judged),
+            f"{system.counts.queries:,}",
+        )
+
+
+def score_text(score: Score) -> str:
+    """Return a mean with its interval, if it has one."""
+    return with_interval(score.mean, score.low, score.high)
+
+
+def pair_row(found: Comparison) -> tuple[str, ...]:
+    """Return the cells of one comparison, in the order of ``PAIR_HEADINGS``."""
+    return (
+        found.measure,
+        found.first,
+        found.second,
+        f"{found.difference:+.4f}",
+        f"[{found.low:+.4f}, {found.high:+.4f}]",
+        "-" if found.uplift is None else f"{found.uplift:+.1%}",
+        p_value(found.p),
+        p_value(found.p_holm),
+        "-" if found.p_t is None else p_value(found.p_t),
+        f"{found.wins}/{found.ties}/{found.losses}",
+        "-" if found.effect_size is None else f"{found.effect_size:+.2f}",
+        _detectable(found),
+    )
+
+
+def _detectable(found: Comparison) -> str:
+    """Return the detectable difference of this comparison alone and, in brackets, after Holm over all of them."""
+    alone, adjusted = (f"{one:.4f}" if one else "-" for one in (found.detectable, found.detectable_holm))
+    return alone if alone == "-" else f"{alone} ({adjusted})"
+
+
+def method_line(card: Scorecard) -> str:
+    """Return the method of the intervals and tests, one line."""
+    method, count = card.method, len(card.comparisons)
+    parts = [f"judged queries: {card.gold.queries:,}", f"missing queries: {method.missing}"]
+    if card.gold.content_sha256:
+        parts.insert(0, f"content {card.gold.content_sha256[:12]} of the set")
+    if any(score.low is not None for system in card.systems for score in system.scores.values()):
+        parts.append(f"{method.confidence:.0%} paired bootstrap intervals ({method.resamples:,} resamples)")
+    if count:
+        family = f"Holm over {count:,} comparisons" if count > 1 else "one comparison"
+        parts.append(f"sign-flip test ({method.permutations:,} permutations), {family}, level {method.alpha:g}")
+    return f"Method: {'; '.join(parts)}; seed {method.seed}."
+
+
+def main_pair_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
+    """Return the headings, then for each comparison what decides it: difference, interval, p, and the result."""
+    return [
+        ("measure", "runs", "difference", "interval", "p Holm", "result"),
+        *(
+            (
+                one.measure,
+                f"{one.first} - {one.second}",
+                f"{one.difference:+.4f}",
+                f"[{one.low:+.4f}, {one.high:+.4f}]",
+                p_value(one.p_holm),
+                _RESULTS[one.verdict],
+            )
+            for one in comparisons
+        ),
+    ]
+
+
+def markdown(card: Scorecard) -> str:
+    """Return the card as Markdown."""
+    parts = [markdown_table(list(leaderboard_rows(card)))]
+    if card.comparisons:
+        parts.append(markdown_table([PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3))
+    if card.verdict is not None:
+        parts.append(verdict_markdown(card.verdict))
+    told = [*words(card), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
+    parts.append("\n".join(f"- {escaped(line)}" for line in told))
+    return "\n\n".join(parts) + "\n"
+
+
+def words(card: Scorecard) -> Iterator[str]:
+    """Yield a sentence for each comparison, then one about the best systems."""
+    yield from sentences(card)
+    top = best(card)
+    if top:
+        yield top
+
+
+def sentences(card: Scorecard) -> Iterator[str]:
+    """Yield one sentence for each comparison."""
+    claims = claims_nothing(card) is None
+    for comparison in card.comparisons:
+        yield sentence(comparison, alpha=card.method.alpha, claims=claims)
+
+
+def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
+    """Return the result of one comparison.
+
+    Args:
+        found: The comparison.
+        alpha: Level of the test, 0 to 1.
+        claims: Whether the set allows a statement about the systems; see `claims_nothing`.
+    """
+    figures = (
+        f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}{_uplift(found)}, "
+        f"p {p_value(found.p_holm)} after Holm"
+    )
+    if found.verdict is Verdict.SAME:
+        return f"{found.first} and {found.second} have the same {found.measure} on every query."
+    if found.verdict is Verdict.NOT_SEPARABLE:
+        return f"{found.first} and {found.second} are not separable by {found.measure} ({figures}); {_shows(found)}."
+    better, worse = found.first, found.second
+    if found.verdict is Verdict.SECOND:
+        better, worse = worse, better
+    if not claims:
+        nothing = "on these queries, which show nothing about the systems"
+        return f"{better} scores higher than {worse} by {found.measure} {nothing} ({figures})."
+    return f"{better} is better than {worse} by {found.measure} ({figures}, level {alpha:g})."
+
+
+def _uplift(found: Comparison) -> str:
+    """Return the difference in percent of the second system's mean, with its interval; empty if it has none."""
+    if found.uplift is None or found.uplift_low is None or found.uplift_high is None:
+        return ""
+    return f", {found.uplift:+.1%} of {found.second}'s mean ({found.uplift_low:+.1%} to {found.uplift_high:+.1%})"
+
+
+def _shows(found: Comparison) -> str:
+    """Return which differences the queries can show after Holm over all comparisons."""
+    if found.detectable_holm is None:
+        return f"{queries(found.queries)}: too few to show any difference in this many comparisons"
+    return f"{queries(found.queries)} can show differences of about {found.detectable_holm:.4f} or more"
+
+
+def best(card: Scorecard) -> str | None:
+    """Return which systems may be the best by the first measure, or None if `unbeaten` names none."""
+    measure, top = card.measures[0], unbeaten(card)
+    if len(top) == 1:
+        return f"By {measure}, {top[0]} is the best of {len(card.systems)}."
+    return f"By {measure}, these are not separable from the best: {', '.join(top)}." if top else None
+
+
+def claims_nothing(card: Scorecard) -> str | None:
+    """Return why nothing about the systems follows from the figures, None if something does."""
+    if card.gold.evidence_level == SMOKE:
+        return "simulated queries or those of a tiny model"
+    return card.verdict.sentence if card.verdict is not None and card.verdict.level in _CLAIMS_NOTHING else None
+
+
+def unbeaten(card: Scorecard) -> list[str]:
+    """Return the systems that no other beats by the first measure; none if `claims_nothing`, or without comparisons."""
+    if not card.comparisons or claims_nothing(card):
+        return []
+    beaten = set()
+    for found in card.comparisons:
+        if found.measure == card.measures[0]:
+            beaten |= {Verdict.FIRST: {found.second}, Verdict.SECOND: {found.first}}.get(found.verdict, set())
+    return [system.system for system in card.systems if system.system not in beaten]

@@ -1,0 +1,208 @@
+"""Tables as aligned text, as text that fits a width, Markdown or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from unicodedata import combining, east_asian_width
+
+from goldbench.text.display import printable
+from goldbench.text.markdown import markdown_row
+
+Rows = Sequence[Sequence[str]]
+"""The headings, then a row of cells for each line."""
+
+_GAP, _TIGHT = 3, 2
+"""Columns of a terminal between two columns of a table, and the fewest, before the table is folded."""
+_COMMAND, _JOINT = re.compile(r"\(?goldbench [a-z]+(?: [^\s()`]+)*\)?"), "\0"
+"""A command in a text, and what stands between its words while the text is folded."""
+_MARKS = "-_/.:,+"
+"""Characters behind which a word is cut rather than elsewhere."""
+_LEAST = 24
+"""Columns of a terminal that prose and names get at least, however narrow the terminal is."""
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes: two for each wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False) -> list[str]:
+    """Return a text as lines that fit; a longer word stays whole, unless it has letters beyond ASCII.
+
+    A command to type (``goldbench …``, up to a bracket, a backtick or the end) stays on one line if it fits on one. At
+    the start of the text, behind a colon or ", or" it is there to be copied, and stays on one line in any case.
+
+    Args:
+        text: The text, one line of printable characters.
+        width: Columns of the terminal, or None for one line.
+        indent: What every line but the first begins with.
+        cuts: Whether every word that is longer than a line goes on in the next one.
+    """
+    if width is None or columns_of(text) <= width:
+        return [text]
+    lines: list[str] = []
+    for word in _words(_joined(text, width), max(1, width - len(indent)), cuts=cuts):
+        if lines and (lines[-1].isspace() or columns_of(lines[-1]) + columns_of(word.rstrip()) <= width):
+            lines[-1] += word
+        else:
+            lines.append((indent if lines else "") + word)
+    return [line.rstrip().replace(_JOINT, " ") for line in lines]
+
+
+def _joined(text: str, width: int) -> str:
+    """Return the text with the words of its commands joined, of those to be copied and of those that fit on a line."""
+
+    def joined(found: re.Match[str]) -> str:
+        before = text[: found.start()].strip()
+        whole = not before or before.endswith((":", ", or")) or columns_of(found[0]) < width
+        return found[0].replace(" ", _JOINT) if whole else found[0]
+
+    return _COMMAND.sub(joined, text)
+
+
+def _words(text: str, width: int, *, cuts: bool) -> Iterator[str]:
+    """Yield the words with the white space behind them, those that are cut in parts that fit."""
+    for word in re.findall(r"\S+\s*|^\s+", text):
+        rest = word
+        while columns_of(rest.rstrip()) > width and _JOINT not in word and (cuts or not word.isascii()):
+            most = next((end for end in range(len(rest) - 1, 1, -1) if columns_of(rest[:end]) <= width), 1)
+            mark = max(rest.rfind(one, 0, most) for one in _MARKS) + 1
+            cut = mark if 2 * mark > most else most
+            yield rest[:cut]
+            rest = rest[cut:]
+        yield rest
+
+
+def aligned(rows: Rows, *, indent: str = "", words: int = 1, gap: int = _GAP) -> Iterator[str]:
+    """Yield rows as plain lines.
+
+    Args:
+        rows: The headings, then the cells of each line.
+        indent: What each line begins with.
+        words: How many columns from the left are aligned left; the others are aligned right.
+        gap: Blanks between two columns.
+    """
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = _widths(cells)
+    for row in cells:
+        sides = enumerate(zip(row, widths, strict=True))
+        padded = (_padded(cell, width, left=place < words) for place, (cell, width) in sides)
+        yield (indent + (" " * gap).join(padded)).rstrip()
+
+
+def _widths(cells: Rows) -> list[int]:
+    return [max(map(columns_of, column)) for column in zip(*cells, strict=True)]
+
+
+def _padded(cell: str, width: int, *, left: bool) -> str:
+    blanks = " " * (width - columns_of(cell))
+    return cell + blanks if left else blanks + cell
+
+
+def fitted(rows: Rows, width: int | None, *, words: int = 1, indent: str = "") -> Iterator[str]:
+    """Yield rows as lines of at most ``width`` columns in which no cell is cut or left out.
+
+    Where they do not fit, the columns of figures that are too many follow in further blocks, each with the names of
+    its rows; a name that takes more than half of a line goes on in the next one.
+
+    Args:
+        rows: The headings, then the cells of each line.
+        width: Columns of the terminal; None to leave lines as long as they are.
+        words: How many columns from the left are aligned left, and name the row.
+        indent: What each line begins with.
+    """
+    cells = [[printable(cell) for cell in row] for row in rows]
+    for gap in (_GAP, _TIGHT):
+        if width is None or len(indent) + sum(_widths(cells)) + gap * (len(cells[0]) - 1) <= width:
+            yield from aligned(cells, indent=indent, words=words, gap=gap)
+            return
+    assert width is not None
+    room = width - len(indent)
+    cells = list(_with_folded_names(cells, words, max(_LEAST, room // 2)))
+    for number, block in enumerate(_blocks(_widths(cells), words, room)):
+        if number:
+            yield ""
+        places = [*range(words), *block]
+        yield from aligned([[row[place] for place in places] for row in cells], indent=indent, words=words, gap=_TIGHT)
+
+
+def _blocks(widths: Sequence[int], words: int, room: int) -> Iterator[list[int]]:
+    """Yield the places of the figures that stand side by side, 1 or more in each block."""
+    names = sum(widths[:words]) + _TIGHT * (words - 1)
+    block: list[int] = []
+    taken = names
+    for place in range(words, len(widths)):
+        if block and taken + _TIGHT + widths[place] > room:
+            yield block
+            block, taken = [], names
+        block.append(place)
+        taken += _TIGHT + widths[place]
+    yield block
+
+
+def _with_folded_names(cells: Rows, words: int, room: int) -> Iterator[list[str]]:
+    """Yield the rows, those with a long name as several: the figures stand beside its first line."""
+    most = max(_LEAST // words, (room - _TIGHT * (words - 1)) // words)
+    for row in cells:
+        parts = [folded(cell, most, cuts=True) for cell in row[:words]]
+        for line in range(max(map(len, parts))):
+            names = [part[line] if line < len(part) else "" for part in parts]
+            yield [*names, *(row[words:] if line == 0 else [""] * (len(row) - words))]
+
+
+def described(rows: Rows, width: int | None, *, indent: str = "") -> Iterator[str]:
+    """Yield rows whose last column is prose, which is folded beside the others or, in a narrow terminal, below them.
+
+    Args:
+        rows: The cells of each line, the last one prose; no headings.
+        width: Columns of the terminal; None for one line each.
+        indent: What each line begins with.
+    """
+    cells = [[printable(cell) for cell in row] for row in rows]
+    heads = list(aligned([row[:-1] for row in cells], indent=indent, words=len(cells[0])))
+    start = max(map(columns_of, heads)) + _TIGHT
+    below = width is not None and start + _LEAST > width
+    for head, row in zip(heads, cells, strict=True):
+        if below:
+            yield from folded(head, width, indent=f"{indent}  ")
+            told = folded(row[-1], max(_LEAST, (width or 0) - len(indent) - 4)) if row[-1] else ()
+            yield from (f"{indent}    {line}" for line in told)
+            continue
+        line = f"{_padded(head, start, left=True)}{row[-1]}".rstrip()
+        yield from folded(line, width, indent=" " * start)
+
+
+def markdown_table(rows: Rows, *, words: int = 1) -> str:
+    """Return rows as a Markdown table without a line end; the first ``words`` columns are aligned left."""
+    rule = "| " + " | ".join("---" if place < words else "---:" for place in range(len(rows[0]))) + " |"
+    return "\n".join([markdown_row(rows[0]), rule, *map(markdown_row, rows[1:])])
+
+
+def csv_text(rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as CSV."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def with_interval(value: float, low: float | None, high: float | None, *, places: int = 4) -> str:
+    """Return a figure with its interval, where it has one: ``0.61 [0.52, 0.70]``.
+
+    Args:
+        value: The figure.
+        low: The lower end, or None.
+        high: The upper end, or None.
+        places: Decimal places of all three.
+    """
+    ends = "" if low is None or high is None else f" [{low:.{places}f}, {high:.{places}f}]"
+    return f"{value:.{places}f}{ends}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with four decimals, smaller ones in scientific notation; never 0."""
+    return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"

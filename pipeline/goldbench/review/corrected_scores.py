@@ -1,0 +1,210 @@
+"""Scores corrected by people's judgments: by expected gains, and by the queries that people judged completely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from goldbench.errors import InputError
+from goldbench.measures.statistics.calibration import Curve, expected_gains
+from goldbench.measures.statistics.ppi import FEW, LEAST
+from goldbench.records.agreement_report import Estimate
+from goldbench.records.calibrated import CalibratedDifference, CalibratedScore, Calibration, CorrectedRanking, Resting
+from goldbench.review.completion import ENOUGH
+from goldbench.review.corrections import corrections
+from goldbench.review.people import Grades, Reviewed, complete_queries, load_reviewed, sample_of, sources_of, stratum_of
+from goldbench.score.runs import Gold, Match, Run, score_run, top_documents
+from goldbench.text.display import amount, queries, shell_command
+
+if TYPE_CHECKING:
+    from goldbench.measures.names import Measure
+    from goldbench.measures.ranks.judged_ranks import Scores
+
+DEPTH = 10
+"""Top results of a system that are counted by who judged them."""
+
+_STEPS = 1_000_000
+"""Steps in a gain of 1: measures take whole grades, so expected gains are passed as multiples of a millionth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The settings of ``goldbench.score.runs.score_run``. Judged queries that a run lacks count 0."""
+
+    scores: Scores = "float64"
+    match: Match = "id"
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """One system on one measure: its values by query under the model's grades, and with people's where complete."""
+
+    raw: Mapping[str, float]
+    mixed: Mapping[str, float]
+    gains: Estimate
+
+
+def calibrate(
+    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, ledger: str | None, reading: Reading
+) -> Calibration:
+    """Return the scores of the runs before and after correction by people's judgments.
+
+    Args:
+        gold: The gold set, from a build.
+        runs: The systems by name.
+        measures: The measures; judged@k and all@k are ignored, because people's judgments do not correct them.
+        ledger: The address of the ledger, or None for the file in the gold set's folder.
+        reading: How runs are read.
+
+    Raises:
+        InputError: The gold set is not a build, has no ledger, or a run cannot be read.
+    """
+    reviewed = load_reviewed(Path(gold.path), ledger)
+    measured = [measure for measure in measures if measure.family not in {"judged", "all"}]
+    judge = {query_id: reviewed.judge.get(query_id, {}) for query_id in gold.qrels}
+    if not any(judge.values()):
+        raise InputError(str(gold.path), "has no grades of a model that people could correct")
+    people = {query_id: reviewed.people.get(query_id, {}) for query_id in gold.qrels}
+    complete = [query_id for query_id in complete_queries(reviewed) if query_id in gold.qrels]
+    curve = expected_gains(sample_of(reviewed))
+    mixed = judge | {query_id: people[query_id] for query_id in complete}
+    expected = _expected(reviewed, judge, people, curve)
+    figures = {
+        name: _figures(gold, run, measured, (judge, mixed), expected=expected, reading=reading)
+        for name, run in runs.items()
+    }
+    corrected = {
+        m.name: corrections(
+            {name: found[m.name].raw for name, found in figures.items()},
+            {name: found[m.name].mixed for name, found in figures.items()},
+            complete,
+            highest=_highest(m),
+        )
+        for m in measured
+    }
+    by_people = sum(len(grades) for grades in people.values())
+    return Calibration(
+        queries=len(gold.qrels),
+        complete=len(complete),
+        people=by_people,
+        model=sum(len(judge[query_id].keys() - people[query_id].keys()) for query_id in judge),
+        sample=curve.pairs,
+        effective=curve.effective,
+        expected_gains=dict(curve.pooled),
+        scores=[
+            CalibratedScore(system=name, measure=m.name, gains=found[m.name].gains, **corrected[m.name].scores[name])
+            for name, found in figures.items()
+            for m in measured
+        ],
+        differences=[
+            CalibratedDifference(first=one, second=other, measure=m.name, **corrected[m.name].differences[one, other])
+            for one, other in combinations(figures, 2)
+            for m in measured
+        ],
+        shared={name: found.shared for name, found in corrected.items() if found.shared is not None},
+        ranking={
+            name: CorrectedRanking(**asdict(found.ranking))
+            for name, found in corrected.items()
+            if found.ranking is not None
+        },
+        resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
+        remarks=list(_remarks(reviewed, people, complete, level=gold.level, sample=curve.pairs)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """Expected gains in steps, by pair, or the reason why there are none."""
+
+    gains: Grades
+    reason: str | None = None
+
+
+def _expected(reviewed: Reviewed, judge: Grades, people: Grades, curve: Curve) -> _Expected:
+    if not curve.pairs:
+        return _Expected({}, "nobody has judged a pair of the random sample")
+    sources = sources_of(reviewed.material)
+    found: Grades = {}
+    for query_id, graded in judge.items():
+        gains = {chunk_id: grade * _STEPS for chunk_id, grade in people[query_id].items()}
+        for chunk_id, grade in graded.items():
+            gain = curve.gain(grade, stratum_of((query_id, chunk_id), sources))
+            if gain is None:
+                return _Expected({}, f"nobody has judged a pair of the random sample that the model graded {grade}")
+            gains.setdefault(chunk_id, round(gain * _STEPS))
+        found[query_id] = gains
+    return _Expected(found)
+
+
+def _figures(
+    gold: Gold,
+    run: Run,
+    measures: Sequence[Measure],
+    qrels: tuple[Grades, Grades],
+    *,
+    expected: _Expected,
+    reading: Reading,
+) -> dict[str, _Figures]:
+    """Return the figures of one system by measure."""
+    raw, mixed = (
+        score_run(replace(gold, qrels=one), run, measures, scores=reading.scores, match=reading.match) for one in qrels
+    )
+    linear = [measure for measure in measures if _takes_gains(measure)]
+    gains: dict[str, float] = {}
+    if linear and expected.reason is None:
+        found = score_run(replace(gold, qrels=expected.gains), run, linear, scores=reading.scores, match=reading.match)
+        gains = {m.name: found.mean(m.name) / (1 if m.family == "ndcg" else _STEPS) for m in linear}
+    return {
+        measure.name: _Figures(
+            dict(zip(raw.query_ids, raw.values[measure.name], strict=True)),
+            dict(zip(mixed.query_ids, mixed.values[measure.name], strict=True)),
+            Estimate(value=gains[measure.name])
+            if measure.name in gains
+            else Estimate(reason=expected.reason or f"{measure.name} is defined on whole grades"),
+        )
+        for measure in measures
+    }
+
+
+def _takes_gains(measure: Measure) -> bool:
+    """Return whether a measure is a sum of gains, which may be fractions."""
+    return measure.family in {"ndcg", "dcg", "idcg"} and ("gain", "exp") not in measure.options
+
+
+def _highest(measure: Measure) -> float:
+    return inf if measure.family in {"dcg", "idcg"} else 1.0
+
+
+def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) -> Resting:
+    top = top_documents(gold, run, depth=DEPTH, scores=reading.scores, match=reading.match)
+    found = [(one.doc_id in people[query_id], one.grade is not None) for query_id in top for one in top[query_id]]
+    by_people = sum(mine for mine, _ in found)
+    by_model = sum(graded and not mine for mine, graded in found)
+    return Resting(
+        system=name, depth=DEPTH, people=by_people, model=by_model, unjudged=len(found) - by_people - by_model
+    )
+
+
+def _remarks(reviewed: Reviewed, people: Grades, complete: Sequence[str], *, level: int, sample: int) -> Iterator[str]:
+    if LEAST <= len(complete) < FEW:
+        yield (
+            f"only {queries(len(complete))} judged completely: below {FEW} the normal approximation of the intervals "
+            "is unreliable"
+        )
+    if 0 < sample < ENOUGH:
+        yield f"expected gains rest on {amount(sample, 'pair')} of the random sample: judge at least {ENOUGH}"
+    if not reviewed.material.judgments:
+        yield (
+            "no model graded this set: the model's grades here are the labels that the set came with; pairs without "
+            "a label are unjudged and count 0"
+        )
+    barren = sum(max(people[query_id].values(), default=0) < level for query_id in complete)
+    if barren:
+        yield (
+            f"people found no relevant passage for {queries(barren)} judged completely, scored 0; "
+            f"{shell_command('review apply')} leaves such queries out"
+        )

@@ -1,0 +1,234 @@
+"""What people settled: their grades, the queries whose whole pool is judged, the random sample."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goldbench.errors import InputError
+from goldbench.formats.packed_files import Source
+from goldbench.formats.runs.trec import read_qrels
+from goldbench.goldset.file_names import DATASET
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.gold_path import folder_of
+from goldbench.measures.statistics.calibration import Rated
+from goldbench.records.judgment import Origin, Pooled
+from goldbench.records.relevance import settled
+from goldbench.records.review_event import Event, Lane, Review
+from goldbench.review.ledger import ledger_url, open_ledger
+from goldbench.review.meanings import Meanings, SetMeanings
+from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
+from goldbench.review.state import State, fold
+from goldbench.review.translation import Stray
+
+Grades = dict[str, dict[str, int]]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """A gold set with the grades of people and of the model, by the present ids of its queries.
+
+    ``events`` are those that apply to the set, by its ids; ``strays`` are the decisions that do not, ``carried`` the
+    number of events that were about another set. ``book`` holds the ledger as it is.
+    """
+
+    material: ReviewableSet
+    events: tuple[Event, ...]
+    state: State
+    people: Grades
+    judge: Grades
+    book: Book
+    strays: tuple[Stray, ...] = ()
+    carried: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """All events of a ledger, whatever set they are about, and what their ids mean."""
+
+    events: tuple[Event, ...]
+    meanings: Meanings
+
+
+def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Reviewed:
+    """Return a gold set with the decisions of its ledger.
+
+    Args:
+        path: The folder of a build, its ``dataset.json``, or judgments below it.
+        ledger: The address of the ledger; None for the file in the folder.
+        create: Whether an empty ledger is made if there is none.
+
+    Raises:
+        InputError: There is no data set or no ledger.
+    """
+    folder = reviewed_folder(path)
+    material = load_reviewable(folder)
+    own = SetMeanings(material)
+    address = ledger_url(folder, ledger)
+    with open_ledger(address, data_sha=material.data_sha, meanings=own, create=create) as opened:
+        book = Book(tuple(opened.events()), opened.meanings())
+        found = opened.translated(book.events)
+    state = fold(found.events)
+    people = people_of(
+        state, material.queries, corpus=material.corpus, pool=material.pool, earlier=lineage(material.metadata)
+    )
+    return Reviewed(
+        material, found.events, state, people, judge_of(material), book, strays=found.strays, carried=found.carried
+    )
+
+
+def grades_of_people(folder: Path, ledger: str | None = None) -> Grades:
+    """Return the grade that people settled for each pair of the set in a folder.
+
+    Raises:
+        InputError: There is no data set or no ledger, or nobody has judged a pair.
+    """
+    people = load_reviewed(folder, ledger).people
+    if not people:
+        raise InputError(folder, "nobody has judged a pair yet; open its review page first")
+    return people
+
+
+def reviewed_folder(path: Path) -> Path:
+    """Return the folder of the data set that a path belongs to.
+
+    Raises:
+        InputError: There is none.
+    """
+    folder = folder_of(path)
+    if folder is None:
+        raise InputError(path, f"holds no {DATASET}, so it has no reviews; give the folder of a gold set")
+    return folder
+
+
+def judge_of(material: ReviewableSet) -> Grades:
+    """Return the model's grade of each pair, by query; for a set without a judge, the grades before people's."""
+    grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for (query_id, chunk_id), said in sorted(material.judged.items()):
+        if query_id in material.queries:
+            grades[query_id][chunk_id] = int(settled([one.relevance for one in said]))
+    return dict(grades) if grades else _before_people(material)
+
+
+def _before_people(material: ReviewableSet) -> Grades:
+    home = GoldFolder(material.folder)
+    kept = home.unreviewed_labels
+    file = kept if kept.is_file() else home.labels
+    earlier = lineage(material.metadata)
+    found = read_qrels(Source(file)) if file.is_file() else {}
+    return {
+        query_id: dict(found[name])
+        for query_id in material.queries
+        for name in [earlier.get(query_id, [query_id])[-1] if kept.is_file() else query_id]
+        if name in found
+    }
+
+
+def lineage(metadata: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the earlier ids of every query that was edited, the latest first."""
+    said = metadata.get("review")
+    queries = said.get("queries") if isinstance(said, Mapping) else None
+    found = {}
+    for query_id, note in (queries if isinstance(queries, Mapping) else {}).items():
+        earlier = note.get("earlier") if isinstance(note, Mapping) else None
+        if isinstance(earlier, list) and earlier:
+            found[query_id] = [str(one) for one in earlier]
+    return found
+
+
+def people_of(
+    state: State,
+    query_ids: Iterable[str],
+    *,
+    corpus: Collection[str],
+    pool: Iterable[Pooled],
+    earlier: Mapping[str, Sequence[str]],
+) -> Grades:
+    """Return the grade people settled for each pair: the adjudicated, else the lower median, else the only one.
+
+    A grade given to an earlier wording of a query holds until somebody judges the pair anew; near-duplicates share the
+    grade of the chunk that is judged in their place.
+
+    Args:
+        state: What people decided.
+        query_ids: The present ids of the queries.
+        corpus: The ids of the chunks in the corpus.
+        pool: The pool of these queries.
+        earlier: The earlier ids of each query, the latest first.
+    """
+    settled_now = state.gold()
+    found: Grades = {}
+    for query_id in query_ids:
+        grades: dict[str, int] = {}
+        for name in [*reversed(earlier.get(query_id, ())), query_id]:
+            grades |= {chunk_id: int(grade) for chunk_id, grade in settled_now.get(name, {}).items()}
+        grades = {chunk_id: grade for chunk_id, grade in grades.items() if chunk_id in corpus}
+        if grades:
+            found[query_id] = grades
+    for one in pool:
+        grades = found.get(one.query_id, {})
+        if one.shared_from in grades:
+            grades.setdefault(one.chunk_id, grades[one.shared_from])
+    return {query_id: dict(sorted(found[query_id].items())) for query_id in sorted(found)}
+
+
+def current_ids(material: ReviewableSet) -> dict[str, str]:
+    """Return the present id of a query by each id it ever had."""
+    now = {query_id: query_id for query_id in material.queries}
+    for query_id, earlier in lineage(material.metadata).items():
+        now |= dict.fromkeys(earlier, query_id)
+    return now
+
+
+def complete_queries(reviewed: Reviewed) -> list[str]:
+    """Return the sorted queries of lane C whose every pool pair is graded by people; all queries if all are.
+
+    Only lane C is drawn at random as whole queries: a query of another lane that happens to be fully judged tells
+    nothing about the others. If all queries are fully judged, there are no others.
+    """
+    now = current_ids(reviewed.material)
+    drawn = {now.get(review.query_id) for review in reviewed.state.reviews() if review.lane is Lane.COMPLETE}
+    pools: defaultdict[str, set[str]] = defaultdict(set)
+    for one in reviewed.material.pool:
+        pools[one.query_id].add(one.chunk_id)
+    whole = {query_id for query_id, pool in pools.items() if pool <= reviewed.people.get(query_id, {}).keys()}
+    return sorted(whole if whole == pools.keys() else whole & drawn)
+
+
+def blind(reviews: Iterable[Review], *lanes: Lane) -> list[Review]:
+    """Return the judgments of these lanes; only random lanes show how far people and the model agree."""
+    return [review for review in reviews if review.lane in lanes]
+
+
+def sample_of(reviewed: Reviewed) -> list[Rated]:
+    """Return the random sample that people judged blindly: every pair once, with the mean of their first grades."""
+    now, sources = current_ids(reviewed.material), sources_of(reviewed.material)
+    by_pair: defaultdict[Pair, list[Review]] = defaultdict(list)
+    for review in blind(reviewed.state.reviews(), Lane.CALIBRATION):
+        query_id = now.get(review.query_id)
+        known = query_id is not None and review.chunk_id in reviewed.judge.get(query_id, {})
+        if known and query_id is not None and review.inclusion is not None:
+            by_pair[query_id, review.chunk_id].append(review)
+    return [
+        Rated(
+            judge=reviewed.judge[pair[0]][pair[1]],
+            human=sum(int(review.first_grade) for review in said) / len(said),
+            inclusion=said[0].inclusion or 1.0,  # never None here
+            stratum=stratum_of(pair, sources),
+        )
+        for pair, said in sorted(by_pair.items())
+    ]
+
+
+def sources_of(material: ReviewableSet) -> set[Pair]:
+    """Return the pairs of a query and the chunk it was written from."""
+    return {pair for pair, one in material.pairs.items() if one.origin is Origin.SOURCE}
+
+
+def stratum_of(pair: Pair, sources: set[Pair]) -> str:
+    """Return the stratum of a pair: models grade the source of a query unlike other passages."""
+    return "source" if pair in sources else "pool"

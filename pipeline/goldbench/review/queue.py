@@ -1,0 +1,274 @@
+"""The queue: what people judge and in which order, three lanes interleaved and grouped by query, drawn with a seed.
+
+Lane A is a random sample within strata of the judge's grade; every pair carries the probability of its drawing. Lane C
+holds all pairs of random queries. Lane B holds all other pairs, the likeliest error first: by fixed weights, later by
+the error rates in the pairs of lane A that people have judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.relevance import RELEVANT, Relevance
+from goldbench.records.review_event import Lane
+from goldbench.review.likely_errors import Checked, Runs, settled_grades, suspects
+from goldbench.review.state import Pair
+
+SHARES = {"2-3": 0.4, "1": 0.3, "0": 0.3}
+"""The shares of the judge's grades in lane A."""
+
+UNGRADED = "ungraded"
+BAND = 30
+"""Consecutive pairs of lane B that are grouped by query; grouping more would delay likely errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSettings:
+    """The settings of a queue.
+
+    ``calibration`` is the size of lane A, ``first`` how much of it comes before anything else, ``complete`` the number
+    of queries of lane C, ``overlap`` the share of pairs that two people judge.
+    """
+
+    calibration: int = 200
+    first: int = 60
+    complete: int = 20
+    overlap: float = 0.2
+    seed: int = 0
+    lanes: frozenset[Lane] = field(default_factory=lambda: frozenset(Lane))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A pair in the queue. ``wanted`` people judge it; only pairs of lane A have a ``stratum`` and an ``inclusion``."""
+
+    query_id: str
+    chunk_id: str
+    lane: Lane
+    inclusion: float | None = None
+    stratum: str | None = None
+    wanted: int = 1
+
+    @property
+    def pair(self) -> Pair:
+        """The ids of the query and the chunk."""
+        return self.query_id, self.chunk_id
+
+
+class Queue:
+    """All pairs in the order of judging. What people judged of the random sample can renew the order of lane B."""
+
+    def __init__(
+        self,
+        pool: Iterable[Pooled],
+        judgments: Iterable[Judgment],
+        *,
+        settings: QueueSettings,
+        covers: Mapping[Pair, float] | None = None,
+        runs: Runs | None = None,
+    ) -> None:
+        """Draw the lanes.
+
+        Args:
+            pool: The pairs to judge, each once; a near-duplicate that shares another's grade is left out.
+            judgments: The judge's judgments; those of planted pairs are left out.
+            settings: The settings of the queue.
+            covers: The share of a query's terms that a passage holds, 0 to 1, by pair.
+            runs: Further rankings, besides those of the pool.
+        """
+        judged = (one for one in pool if one.shared_from is None)
+        pooled = sorted(judged, key=lambda one: (one.query_id, one.chunk_id))
+        said = _by_pair(judgments)
+        self._settings, seed, lanes = settings, settings.seed, settings.lanes
+        size = settings.calibration if Lane.CALIBRATION in lanes else 0
+        self._sampled = calibration(pooled, said, size=size, seed=seed)
+        self._chosen = complete_sample(pooled, count=settings.complete if Lane.COMPLETE in lanes else 0, seed=seed)
+        whole = set(self._chosen)
+        rest = [one for one in pooled if _pair(one) not in self._sampled]
+        self._complete = [one for one in rest if one.query_id in whole]
+        self._likely = [one for one in rest if one.query_id not in whole] if Lane.ERRORS in lanes else []
+        self._suspects = suspects(pooled, said, covers=covers, runs=runs)
+        first = _overlapping(self._ordered(self._suspects.by_fixed_weights()), settings.overlap)
+        self.items: tuple[Item, ...] = tuple(first)
+        self._wanted = {item.pair: item.wanted for item in self.items}
+
+    def renewed(self, sample: Sequence[Checked]) -> tuple[Item, ...]:
+        """Return the same items, lane B in the order of the error rates in a sample, its likeliest error first.
+
+        Lanes A and C keep their pairs, their order and their probabilities, and every pair its number of people.
+
+        Args:
+            sample: Judged pairs of lane A; without any the items are in their first order.
+        """
+        if not sample:
+            return self.items
+        ordered = self._ordered(self._suspects.by_error_rates(sample))
+        return tuple(replace(item, wanted=self._wanted[item.pair]) for item in ordered)
+
+    def _ordered(self, scores: Mapping[Pair, float]) -> list[Item]:
+        seed = self._settings.seed
+        sample = _groups(list(self._sampled.values()), order=_shuffled(seed, "queries"), seed=seed)
+        first, later = _split(sample, self._settings.first)
+        others = _alternating(
+            list(_bands(self._likely, scores, seed=seed)),
+            [[each] for each in _groups(_items(self._complete, Lane.COMPLETE), order=self._chosen.index, seed=seed)],
+        )
+        return [*first, *_woven(later, others)]
+
+
+def stratum_of(grade: Relevance | None) -> str:
+    """Return the stratum of lane A for a judge's grade."""
+    if grade is None:
+        return UNGRADED
+    return "2-3" if grade >= RELEVANT else str(int(grade))
+
+
+def calibration(
+    pooled: Sequence[Pooled], said: Mapping[Pair, Sequence[Judgment]], *, size: int, seed: int
+) -> dict[Pair, Item]:
+    """Return lane A: within each stratum every pair with the same probability, spread over the queries.
+
+    The sample is systematic with a random start, along the queries in random order: the probability of every pair is
+    exactly its stratum's share, and few queries occur twice before many occur once.
+    Source: W. G. Cochran, Sampling Techniques, 3rd ed., chapter 8.
+
+    Args:
+        pooled: The pairs to judge.
+        said: The judge's judgments of each pair.
+        size: Number of pairs to draw.
+        seed: Seed of the sample.
+    """
+    grades = settled_grades(said)
+    strata: defaultdict[str, list[Pair]] = defaultdict(list)
+    rank = _shuffled(seed, "sample queries")
+    within = _shuffled(seed, "sample pairs")
+    for one in sorted(pooled, key=lambda one: (rank(one.query_id), within(_name(_pair(one))))):
+        strata[stratum_of(grades.get(_pair(one)))].append(_pair(one))
+    found = {}
+    for stratum, number in _allotted({name: len(pairs) for name, pairs in strata.items()}, size).items():
+        pairs = strata[stratum]
+        start = random.Random(f"{seed} start {stratum}").random()  # noqa: S311  a sample, not a secret
+        for i in range(number):
+            pair = pairs[min(math.floor((i + start) * len(pairs) / number), len(pairs) - 1)]
+            found[pair] = Item(*pair, Lane.CALIBRATION, inclusion=number / len(pairs), stratum=stratum)
+    return found
+
+
+def complete_sample(pooled: Sequence[Pooled], *, count: int, seed: int) -> tuple[str, ...]:
+    """Return the queries of lane C, in the order in which they are shown.
+
+    Args:
+        pooled: As in `calibration`.
+        count: Number of queries.
+        seed: As in `calibration`.
+    """
+    return tuple(sorted({one.query_id for one in pooled}, key=_shuffled(seed, "complete"))[:count])
+
+
+def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:
+    """Return the number to draw from each stratum by its share; what a stratum lacks goes to the others."""
+    pool = sum(sizes.values())
+    ungraded = sizes.get(UNGRADED, 0) / pool if pool else 0.0
+    shares = {name: (1 - ungraded) * SHARES[name] if name in SHARES else ungraded for name in sorted(sizes)}
+    given = dict.fromkeys(shares, 0)
+    left = min(total, pool)
+    while left:
+        open_ = {name: share for name, share in shares.items() if given[name] < sizes[name]}
+        whole = sum(open_.values())
+        exact = {name: left * share / whole for name, share in open_.items()}
+        step = {name: min(int(exact[name]), sizes[name] - given[name]) for name in open_}
+        if not any(step.values()):
+            step = {max(exact, key=lambda name: (exact[name], name)): 1}
+        for name, number in step.items():
+            given[name] += number
+        left -= sum(step.values())
+    return {name: number for name, number in given.items() if number}
+
+
+def _groups(items: Sequence[Item], *, order: Callable[[str], Any], seed: int) -> list[list[Item]]:
+    """Return items grouped by query, the queries in the given order, their passages shuffled."""
+    found: defaultdict[str, list[Item]] = defaultdict(list)
+    within = _shuffled(seed, "passages")
+    for item in sorted(items, key=lambda item: within(_name(item.pair))):
+        found[item.query_id].append(item)
+    return [found[query_id] for query_id in sorted(found, key=order)]
+
+
+def _bands(rest: Sequence[Pooled], scores: Mapping[Pair, float], *, seed: int) -> Iterator[list[list[Item]]]:
+    """Yield lane B in bands of descending score, each grouped by query, the group with the highest score first."""
+    tie = _shuffled(seed, "ties")
+    ordered = sorted(_items(rest, Lane.ERRORS), key=lambda item: (-scores[item.pair], tie(_name(item.pair))))
+    for start in range(0, len(ordered), BAND):
+        band = ordered[start : start + BAND]
+        yield _groups(band, order=[item.query_id for item in band].index, seed=seed)
+
+
+def _alternating(one: Sequence[list[list[Item]]], other: Sequence[list[list[Item]]]) -> list[list[Item]]:
+    """Return the groups of two lanes, one batch of each in turn."""
+    found: list[list[Item]] = []
+    for i in range(max(len(one), len(other))):
+        for batches in (one, other):
+            found += batches[i] if i < len(batches) else []
+    return found
+
+
+def _split(groups: Sequence[list[Item]], first: int) -> tuple[list[Item], list[list[Item]]]:
+    """Return the items of whole groups until there are ``first`` or more, and the remaining groups."""
+    head: list[Item] = []
+    for i, group in enumerate(groups):
+        if len(head) >= first:
+            return head, list(groups[i:])
+        head += group
+    return head, []
+
+
+def _woven(sampled: Sequence[list[Item]], others: Sequence[list[Item]]) -> Iterator[Item]:
+    """Yield items, one in three of lane A as long as there are any, without splitting a group."""
+    mine, theirs = 0, 0
+    waiting, rest = list(reversed(sampled)), list(reversed(others))
+    while waiting or rest:
+        turn = bool(waiting) and (not rest or 2 * mine <= theirs)
+        group = (waiting if turn else rest).pop()
+        mine, theirs = (mine + len(group), theirs) if turn else (mine, theirs + len(group))
+        yield from group
+
+
+def _overlapping(items: Sequence[Item], share: float) -> Iterator[Item]:
+    """Yield the items, exactly this share of them for two people, evenly along the queue."""
+    exact = Fraction(str(share))
+    for i, item in enumerate(items):
+        twice = math.floor((i + 1) * exact) > math.floor(i * exact)
+        yield replace(item, wanted=2 if twice else 1)
+
+
+def _items(pooled: Iterable[Pooled], lane: Lane) -> list[Item]:
+    return [Item(one.query_id, one.chunk_id, lane) for one in pooled]
+
+
+def _by_pair(judgments: Iterable[Judgment]) -> dict[Pair, list[Judgment]]:
+    found: defaultdict[Pair, list[Judgment]] = defaultdict(list)
+    for one in judgments:
+        if one.canary is None:
+            found[one.query_id, one.chunk_id].append(one)
+    return dict(found)
+
+
+def _pair(one: Pooled) -> Pair:
+    return one.query_id, one.chunk_id
+
+
+def _name(pair: Pair) -> str:
+    return f"{pair[0]} {pair[1]}"
+
+
+def _shuffled(seed: int, purpose: str) -> Callable[[str], str]:
+    """Return a key function that orders names at random, depending only on seed and purpose."""
+    return lambda name: hashlib.sha256(f"{seed} {purpose} {name}".encode()).hexdigest()

@@ -1,0 +1,277 @@
+"""Events about earlier sets, said about the set that is open: one pure function, which every reader of a ledger uses.
+
+A query is known by its text, a passage by its text and where it stood. A decision about a passage whose text changed
+goes to the one passage that holds the evidence for it, if people found the passage relevant. Any other decision does
+not apply: it stays in the ledger, and is listed with its texts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from goldbench.records.relevance import RELEVANT
+from goldbench.records.review_event import Event, EventKind
+from goldbench.review.evidence_places import EvidencePlaces
+from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, next_version
+from goldbench.review.state import Pair, Stack, State, fold
+from goldbench.stages.lineage import Passage, successors
+from goldbench.text.similarity import wording_digest
+
+_MARKS = {EventKind.UNDO, EventKind.REDO}
+_GRADES = {EventKind.JUDGE, EventKind.ADJUDICATE}
+_VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY}
+_DECISIONS = _GRADES | _VERDICTS | {EventKind.CANNOT, EventKind.BAD_QUERY}
+
+NO_TEXT = "the ledger does not know its text"
+NO_QUERY = "no query has this text"
+SEVERAL_QUERIES = "several queries have this text"
+NO_PASSAGE = "no passage has this text, and its evidence does not stand in exactly one"
+NOT_RELEVANT = "no passage has this text"
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A decision that does not apply to the open set, with its texts as far as the ledger knows them."""
+
+    event: Event
+    query: str | None
+    passage: PassageMeaning | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The events that apply, by the ids of the open set, and the decisions that do not.
+
+    ``carried`` counts the events that apply and were about another set.
+    """
+
+    events: tuple[Event, ...]
+    strays: tuple[Stray, ...] = ()
+    carried: int = 0
+
+
+def translate(events: Sequence[Event], known: Meanings, own: SetMeanings) -> Translation:
+    """Return the events of a ledger as they apply to the open set.
+
+    Events about the set itself stay as they are. Undone events stay undone: an undo or redo is left out together with
+    its event, and if it never changed anything.
+
+    Args:
+        events: All events of the ledger, in the order of their numbers.
+        known: What their ids mean.
+        own: The open set.
+    """
+    if is_about(events, own.data_sha):
+        return Translation(tuple(events))
+    return _Translator(events, known, own).result()
+
+
+def is_about(events: Iterable[Event], data_sha: str) -> bool:
+    """Return whether all events are about the data set of this digest."""
+    return all(event.data_sha == data_sha for event in events)
+
+
+class _Translator:
+    def __init__(self, events: Sequence[Event], known: Meanings, own: SetMeanings) -> None:
+        self.events, self.known, self.own = events, known, own
+        self.raw = fold(map(self._by_text, events))
+        self.passages = self._same_passages()
+        self.queries = _Wordings(own, self._foreign_edits(), self.raw)
+        self.moved = self._moved_by_evidence()
+
+    def result(self) -> Translation:
+        stacks: defaultdict[str, Stack] = defaultdict(Stack)
+        kept: dict[str, Event] = {}
+        strays: list[Stray] = []
+        for event in self.events:
+            effective = event.kind is EventKind.NOTE or stacks[event.annotator].add(event)
+            if event.kind in _MARKS:
+                about = kept.get(event.undoes or "")
+                if effective and about is not None:
+                    ids = {"query_id": about.query_id, "chunk_id": about.chunk_id}
+                    kept[event.client_id] = event.model_copy(update=ids)
+                continue
+            found = self._placed(event)
+            if isinstance(found, Event):
+                kept[event.client_id] = found
+            elif self._is_current(event):
+                strays.append(Stray(event, self._query_text(event), self._passage(event), found))
+        carried = sum(one.data_sha != self.own.data_sha and one.kind not in _MARKS for one in kept.values())
+        return Translation(tuple(kept.values()), tuple(strays), carried)
+
+    def _placed(self, event: Event) -> Event | str:
+        """Return an event with the ids of the open set, or why it does not apply."""
+        if event.data_sha == self.own.data_sha:
+            return event
+        asked = self._query(event)
+        if asked is None or (event.chunk_id is not None and self._passage(event) is None):
+            return NO_TEXT
+        query_id = self.queries.of(event.query_id, asked)
+        if query_id is None:
+            return SEVERAL_QUERIES if self.queries.several(asked) else NO_QUERY
+        return self._placed_passage(event, query_id)
+
+    def _placed_passage(self, event: Event, query_id: str) -> Event | str:
+        if event.chunk_id is None:
+            return event.model_copy(update={"query_id": query_id})
+        chunk_id = self.passages.get((event.data_sha, event.chunk_id)) or self.moved.get(self._key(event))
+        if chunk_id is None:
+            return NO_PASSAGE if event.grade is not None and event.grade >= RELEVANT else NOT_RELEVANT
+        return event.model_copy(update={"query_id": query_id, "chunk_id": chunk_id})
+
+    def _is_current(self, event: Event) -> bool:
+        """Return whether an event is a decision that holds: not undone, and not replaced by a later one."""
+        if event.kind not in _DECISIONS or not self.raw.stands(event) or event.repeat:
+            return False
+        pair = self._pair(event)
+        if event.kind is EventKind.ADJUDICATE:
+            last = self.raw.adjudication(pair)
+        elif event.chunk_id is not None and event.kind is not EventKind.BAD_QUERY:
+            last = self.raw.says(event.annotator, pair)
+        else:
+            return True
+        return last is not None and last.client_id == event.client_id
+
+    def _by_text(self, event: Event) -> Event:
+        """Return an event whose ids tell the texts, so that decisions on one text in several sets meet."""
+        query_id, chunk_id = self._pair(event)
+        return event.model_copy(update={"query_id": query_id, "chunk_id": chunk_id if event.chunk_id else None})
+
+    def _pair(self, event: Event) -> Pair:
+        asked, judged = self._query(event), self._passage(event)
+        query_id = asked.digest.hex() if asked else f"{event.data_sha} {event.query_id}"
+        return query_id, judged.digest.hex() if judged else f"{event.data_sha} {event.chunk_id}"
+
+    def _query(self, event: Event) -> QueryMeaning | None:
+        found = self.known.queries.get((event.data_sha, event.query_id))
+        return found or (self.own.query(event.query_id) if event.data_sha == self.own.data_sha else None)
+
+    def _query_text(self, event: Event) -> str | None:
+        asked = self._query(event)
+        return asked.text if asked else None
+
+    def _passage(self, event: Event) -> PassageMeaning | None:
+        if event.chunk_id is None:
+            return None
+        found = self.known.passages.get((event.data_sha, event.chunk_id))
+        return found or (self.own.passage(event.chunk_id) if event.data_sha == self.own.data_sha else None)
+
+    def _foreign_edits(self) -> Iterator[tuple[Event, QueryMeaning]]:
+        for event in self.events:
+            if event.kind is EventKind.EDIT_QUERY and (asked := self._query(event)) is not None:
+                yield event, asked
+
+    def _same_passages(self) -> dict[tuple[str, str], str]:
+        """Return the passage of today with the same text, by earlier set and id."""
+        foreign = {(event.data_sha, event.chunk_id) for event in self.events if event.data_sha != self.own.data_sha}
+        wanted = {pair: meaning for pair, meaning in self.known.passages.items() if pair in foreign}
+        digests = {meaning.digest for meaning in wanted.values()}
+        if not digests:
+            return {}
+        later = [_recognised(chunk_id, one) for chunk_id, one in self.own.passages().items() if one.digest in digests]
+        found: dict[tuple[str, str], str] = {}
+        for data_sha in {data_sha for data_sha, _ in wanted}:
+            of_set = [(chunk_id, one) for (sha, chunk_id), one in wanted.items() if sha == data_sha]
+            earlier = [_recognised(*one) for one in sorted(of_set, key=lambda one: (one[1].source, one[1].start))]
+            found |= {(data_sha, before): now for before, now in successors(earlier, later).items()}
+        return found
+
+    def _moved_by_evidence(self) -> dict[tuple[str, str, str, bool], str]:
+        """Return the passage of today that holds the evidence, by person, query and earlier passage.
+
+        The last part of the key tells adjudications from the person's own judgments.
+        """
+        lost: dict[Pair, list[Event]] = defaultdict(list)
+        for event in self.events:
+            if self._has_lost_its_passage(event):
+                lost[self._pair(event)].append(event)
+        gold = self.raw.gold() if lost else {}
+        sought = {pair: said for pair, said in lost.items() if gold.get(pair[0], {}).get(pair[1], 0) >= RELEVANT}
+        if not sought:
+            return {}
+        places = EvidencePlaces(self.own.passages())
+        found: dict[tuple[str, str, str, bool], str] = {}
+        for pair, said in sought.items():
+            found |= self._moved_pair(pair, said, places)
+        return found
+
+    def _has_lost_its_passage(self, event: Event) -> bool:
+        if event.data_sha == self.own.data_sha or self._passage(event) is None:
+            return False
+        return (event.data_sha, event.chunk_id) not in self.passages
+
+    def _moved_pair(
+        self, pair: Pair, said: Sequence[Event], places: EvidencePlaces
+    ) -> dict[tuple[str, str, str, bool], str]:
+        passage, asked = self._passage(said[-1]), self._query(said[-1])
+        if passage is None or asked is None:
+            return {}
+        found: dict[tuple[str, str, str, bool], str] = {}
+        for name in sorted({event.annotator for event in said}):
+            review = self.raw.review(name, pair)
+            if review is not None and review.grade >= RELEVANT:
+                place = places.of(passage, asked, review.evidence)
+                if place is not None:
+                    found[name, *pair, False] = place
+        decided = self.raw.adjudication(pair)
+        if decided is not None:
+            place = places.of(passage, asked, decided.evidence or "") or next(iter(found.values()), None)
+            if place is None or any(one != place for one in found.values()):
+                return {}
+            found |= {(name, *pair, True): place for name in {event.annotator for event in said}}
+        return found
+
+    def _key(self, event: Event) -> tuple[str, str, str, bool]:
+        return event.annotator, *self._pair(event), event.kind is EventKind.ADJUDICATE
+
+
+class _Wordings:
+    """The queries of a set by their text.
+
+    Among them are those that it had before people changed them, and those that edits which hold make of them.
+    """
+
+    def __init__(self, own: SetMeanings, edits: Iterable[tuple[Event, QueryMeaning]], raw: State) -> None:
+        self._present = set(own.material.queries)
+        self._ids: defaultdict[bytes, list[str]] = defaultdict(list)
+        for query_id, text in own.wordings.items():
+            self._ids[wording_digest(text)].append(query_id)
+        self._taken = set(own.wordings)
+        waiting = [one for one in edits if raw.stands(one[0])]
+        self._edit(waiting, own.data_sha)
+
+    def _edit(self, edits: Sequence[tuple[Event, QueryMeaning]], data_sha: str) -> None:
+        """Add what the last edit that holds makes of each query, then what edits make of that."""
+        while True:
+            last = {}
+            for event, asked in edits:
+                name = event.query_id if event.data_sha == data_sha else self.of(event.query_id, asked)
+                if name is not None:
+                    last[name] = event
+            new = {next_version(name): event for name, event in last.items() if next_version(name) not in self._taken}
+            if not new:
+                return
+            for name, event in new.items():
+                self._taken.add(name)
+                self._ids[wording_digest(event.text or "")].append(name)
+
+    def of(self, query_id: str, asked: QueryMeaning) -> str | None:
+        """Return the id of the query with the same text, the same id first, None if there is none or several."""
+        found = self._ids.get(asked.digest, [])
+        if query_id in found:
+            return query_id
+        present = [one for one in found if one in self._present]
+        if len(present) == 1:
+            return present[0]
+        return found[0] if len(found) == 1 else None
+
+    def several(self, asked: QueryMeaning) -> bool:
+        """Return whether several queries have this text."""
+        return len(self._ids.get(asked.digest, [])) > 1
+
+
+def _recognised(chunk_id: str, meaning: PassageMeaning) -> Passage:
+    return Passage(chunk_id, meaning.doc_id, meaning.source, meaning.digest)

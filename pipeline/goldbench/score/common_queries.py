@@ -1,0 +1,126 @@
+"""Which queries of a baseline are still in a set: by their text, their labels, and the texts of their passages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from goldbench.errors import InputError, Message, UsageError
+from goldbench.formats.json_maps import read_json
+from goldbench.formats.packed_files import Source
+from goldbench.goldset.file_names import DATASET, MANIFEST
+from goldbench.goldset.gold_path import document_ids, folder_of
+from goldbench.text.display import amount, printable, queries
+
+if TYPE_CHECKING:
+    from goldbench.records.scorecard import Baseline
+    from goldbench.score.runs import Gold
+
+
+def outdated_lines(gold: Gold, retrieved: Iterable[tuple[str, set[str]]]) -> Iterator[str]:
+    """Yield a line for each run of which some passages, but not all, are not in a set made from documents.
+
+    Documents change, and a run from before then scores lower than its retriever. The passages of an imported set stay
+    as they are, and there may be millions of them: nothing is read then.
+
+    Args:
+        gold: The set.
+        retrieved: The name of each run and the ids that it retrieved.
+    """
+    if not _is_of_documents(gold):
+        return
+    for name, passages in retrieved:
+        missing = len(passages.difference(document_ids(gold.path)))
+        if 0 < missing < len(passages):
+            are = "is" if missing == 1 else "are"
+            yield (
+                f"{printable(name)}: {missing:,} of {amount(len(passages), 'passage')} in the run {are} not in the "
+                "set; if its documents have changed since, search again and score the new run."
+            )
+
+
+def query_digests(gold: Gold) -> dict[str, str]:
+    """Return a digest of each query's text and labels; empty if the judgments are of no set.
+
+    Raises:
+        InputError: The set is damaged.
+    """
+    folder = None if gold.in_memory else folder_of(gold.path)
+    if gold.content_sha256() is None or folder is None:
+        return {}
+    from goldbench.goldset.content_digest import read_content
+
+    digests = read_content(folder / DATASET).queries
+    return {query_id: digest for query_id, digest in digests.items() if query_id in gold.qrels}
+
+
+def comparable(baseline: Baseline, gold: Gold, *, common_queries: bool) -> Baseline:
+    """Return a baseline as far as it can be compared with judgments: if the set has changed, the common queries alone.
+
+    Args:
+        baseline: The baseline.
+        gold: The judgments.
+        common_queries: Whether the common queries are to be compared if the set has changed.
+
+    Raises:
+        UsageError: The set has changed since, and ``common_queries`` is false.
+        InputError: It does not tell its queries, or has none in common with the judgments.
+    """
+    digest = gold.content_sha256()
+    measured = baseline.gold.content_sha256
+    if digest == measured or (measured is None and baseline.gold.sha256 == gold.fingerprint()):
+        return baseline
+    again = Message("write a new baseline with {init=True}")
+    if digest is None or measured is None:
+        which = "the judgments given belong to no set" if digest is None else "it does not say which set it measured"
+        raise InputError(Message("{baseline}"), Message("cannot be compared: {}; {}", which, again))
+    if not common_queries:
+        problem = f"measured the set when its content was {measured[:12]}; now it is {digest[:12]}"
+        remedy = Message("give {common_queries=True} to compare the queries that are the same, or {}", again)
+        raise UsageError(Message("{}; {}", problem, remedy), parameter="baseline")
+    return _common(baseline, query_digests(gold), Message("has no query as it is now; {}", again))
+
+
+def coverage_line(baseline: Baseline, gold: Gold) -> str:
+    """Return in words how many queries are compared with the baseline.
+
+    Args:
+        baseline: The baseline as far as it is compared.
+        gold: The judgments.
+    """
+    common, every = len(baseline.query_ids), len(gold.qrels)
+    return (
+        f"{common:,} of {queries(every)} are as in the baseline, which had {baseline.gold.queries:,}; "
+        "only they are compared with it"
+    )
+
+
+def _common(baseline: Baseline, digests: Mapping[str, str], nothing: str) -> Baseline:
+    """Return the baseline of the queries with equal digests, under the ids that these have now."""
+    before = list(zip(baseline.query_ids, baseline.query_sha256, strict=False))
+    unchanged = {query_id for query_id, digest in before if digests.get(query_id) == digest}
+    renamed: dict[str, list[str]] = {}
+    for query_id, digest in digests.items():
+        if query_id not in unchanged:
+            renamed.setdefault(digest, []).append(query_id)
+    rows = list[int]()
+    query_ids = list[str]()
+    for row, (query_id, digest) in enumerate(before):
+        candidates = renamed.get(digest, [])
+        if query_id in unchanged or candidates:
+            rows.append(row)
+            query_ids.append(query_id if query_id in unchanged else candidates.pop(0))
+    if not rows:
+        raise InputError(Message("{baseline}"), nothing)
+    values = {name: [column[row] for row in rows] for name, column in baseline.values.items()}
+    query_sha256 = [baseline.query_sha256[row] for row in rows]
+    return baseline.model_copy(update={"query_ids": query_ids, "query_sha256": query_sha256, "values": values})
+
+
+def _is_of_documents(gold: Gold) -> bool:
+    """Whether the judgments are of a set that was made from files, which may have changed since."""
+    folder = None if gold.in_memory else folder_of(gold.path)
+    if folder is None or not (folder / MANIFEST).is_file():
+        return False
+    manifest: Any = read_json(Source(folder / MANIFEST))
+    return isinstance(manifest, dict) and bool(manifest.get("paths"))

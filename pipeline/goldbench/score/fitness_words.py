@@ -1,0 +1,273 @@
+"""The verdict on a gold set in words: what it is good for, and what would change that most, the cheapest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+from goldbench.measures.statistics.fitness import (
+    COARSE,
+    ENOUGH_CHANCE,
+    FEWEST,
+    Fitness,
+    Level,
+    Ranking,
+    Reason,
+    has_holes,
+    missing_of,
+)
+from goldbench.records.set_verdict import SetVerdict
+from goldbench.score.set_makers import Makers
+from goldbench.text.display import amount, cut, one_line, queries, shell_command
+
+USUAL = 100
+"""A first number of real queries to ask for: with it the card calls a set large enough."""
+
+_OF_USERS = ": " + shell_command("build", "DOCUMENTS", queries_from="FILE", out="NEW")
+
+_MOST_NAMES, _LONGEST = 3, 40
+"""Limits the systems that an improvement names, and the characters of a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a verdict is about.
+
+    ``systems`` are what people read for the systems, with ``{n}`` for their number in the plural. ``unjudged`` is the
+    number of unjudged top results of each system, ``top`` of how many; ``strange`` are the systems without any judged
+    result. ``has_runs`` says that the user has the results of the systems in files, and can have them judged.
+    ``unread`` is why people's judgments could not be read, empty if they could; ``counted`` says that those in the
+    set's ledger were looked at.
+    """
+
+    measure: str
+    makers: Makers
+    systems: str = "these {n} systems"
+    unjudged: Mapping[str, int] | None = None
+    top: Mapping[str, int] | None = None
+    ranking: Ranking | None = None
+    strange: Sequence[str] = ()
+    has_runs: bool = True
+    unread: str = ""
+    counted: bool = False
+
+    @property
+    def holes(self) -> list[float]:
+        """The share of each system's top results that has no judgment."""
+        unjudged, top = self.unjudged or {}, self.top or {}
+        return [count / top[name] for name, count in unjudged.items() if top.get(name)]
+
+    @property
+    def leaves_people_out(self) -> bool:
+        """Whether the set has a ledger of people's judgments that nobody looked at."""
+        return self.makers.reviewed and self.ranking is None and not self.counted
+
+
+def verdict_in_words(found: Fitness, case: Case) -> SetVerdict:
+    """Return the verdict.
+
+    Args:
+        found: What was decided.
+        case: What it is about.
+    """
+    number, means = _number(found)
+    return SetVerdict(
+        level=found.level.value,
+        sentence=_sentence(found, case),
+        number=number,
+        means=means,
+        improvements=tuple(text for _, text in sorted(_improvements(found, case), key=lambda one: one[0])),
+    )
+
+
+def _number(found: Fitness) -> tuple[float | None, str]:
+    if found.reason in {Reason.FEW_QUERIES, Reason.NOTHING_JUDGED, Reason.NO_AGREEMENT, Reason.SIMULATED}:
+        return float(found.queries), "queries"
+    if found.level in {Level.RANKS, Level.SEPARATES} or found.reason is Reason.CHANCE:
+        return found.chance, "probability that the order of the systems is right (tau 0.8 or more)"
+    return found.detectable, "smallest difference that a test finds with probability 0.8"
+
+
+def _sentence(found: Fitness, case: Case) -> str:
+    systems = case.systems.format(n=f"{found.systems:,}")
+    if found.level is Level.UNUSABLE:
+        return f"unusable: {_fault(found, case)}"
+    if found.level is Level.SMOKE:
+        return f"good for smoke tests of one system only: {_weakness(found, case)}"
+    if found.level is Level.RANKS:
+        share, asked = _percent(found.chance or 0.0), queries(found.queries)
+        condition = "" if case.makers.basis.judged_by else ", if people made its judgments: who did is not recorded"
+        nearly = " but for 1 pair of 10" if found.systems > 4 else ""
+        by = f"corrected {case.measure}" if case.ranking is not None else case.measure
+        return f"ranks {systems} by {by}: the chance that their order is right{nearly} is {share} ({asked}){condition}"
+    if found.level is Level.SEPARATES:
+        pairs = f"{found.separated:,} of {amount(found.pairs, 'pair')} of {systems}"
+        return f"tells apart {pairs} by {case.measure}, but does not rank them: {_doubt(found)}"
+    if found.detectable is None:
+        return f"good for regressions of one system; {_against(found, case, systems)}"
+    difference = f"it shows differences of {found.detectable:.3f} or more in {case.measure}"
+    if found.mean is not None:
+        ends = f"{found.mean - found.reach:.3f} to {found.mean + found.reach:.3f}"
+        difference = f"{difference} (its mean is {found.mean:.3f}, 95% interval {ends})"
+    return f"good for regressions of one system: {difference}{_against(found, case, systems)}"
+
+
+def _fault(found: Fitness, case: Case) -> str:
+    if found.reason is Reason.NO_AGREEMENT:
+        tau = case.makers.basis.agreement
+        return f"freshly simulated queries order the built-in retrievers differently (tau {tau:.2f})"
+    if case.strange:
+        return f"no result of {_listed(case.strange)} is judged; use the same ids in runs and judgments"
+    return "no query is left to score"
+
+
+def _weakness(found: Fitness, case: Case) -> str:
+    if found.reason is Reason.SIMULATED:
+        return _simulated(found.queries, case.makers.by_people)
+    if found.reason is Reason.FEW_QUERIES:
+        return f"it has {queries(found.queries)}, and anything more needs {FEWEST}"
+    return f"differences of {case.measure} below {found.detectable or 0.0:.2f} are noise ({queries(found.queries)})"
+
+
+def _simulated(count: int, by_people: int) -> str:
+    """Return how many of the queries neither people nor a large model wrote; one such query keeps the level."""
+    made = count - by_people
+    if not 0 < made < count:
+        return f"its {queries(count)} {_are(count)} simulated or written by a tiny model"
+    return f"{made:,} of its {queries(count)} {_are(made)} simulated or written by a tiny model"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _against(found: Fitness, case: Case, systems: str) -> str:
+    """Return why a set that shows regressions does not rank."""
+    if found.reason is Reason.ONE_SYSTEM:
+        known = found.detectable is not None
+        return ", if its versions differ as two systems do" if known else f"every query has the same {case.measure}"
+    if found.reason is Reason.EQUAL:
+        return f"{systems} have the same {case.measure} on every query"
+    why = {
+        Reason.MODEL: f"a model judged, and {_by_people(case)}",
+        Reason.SOURCE: "the only label of a query is the passage that it was written from",
+        Reason.UNJUDGED: f"up to {_percent(max(case.holes, default=0.0))} of their top results are unjudged",
+        Reason.CHANCE: _doubt(found),
+        Reason.TEST: "the test tells none of them apart",
+        Reason.NO_QUALITY: f"{case.measure} does not measure quality",
+    }
+    start = "; " if found.detectable is not None else ""
+    return f"{start}does not rank {systems.removesuffix(',')}: {why[found.reason or Reason.CHANCE]}"
+
+
+def _by_people(case: Case) -> str:
+    if case.unread:
+        return f"people's judgments cannot be read ({case.unread})"
+    if case.leaves_people_out:
+        return "people's judgments in its ledger are not counted here"
+    return f"people judged fewer than {queries(FEWEST)} completely"
+
+
+def _doubt(found: Fitness) -> str:
+    least, chance = _percent(ENOUGH_CHANCE), f"the chance that their order is right is {_percent(found.chance or 0.0)}"
+    chance = f"{chance}, and {least} is needed"
+    if found.more or found.systems < 2:
+        return chance
+    return f"{chance}; those not told apart differ by less than {found.delta:.2f}"
+
+
+def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
+    """Yield what would change the verdict, each with its cost in judgments."""
+    makers = case.makers
+    if found.level is Level.RANKS or found.reason in {Reason.NOTHING_JUDGED, Reason.NO_QUALITY}:
+        return
+    if case.has_runs and makers.basis.lists_others and has_holes(case.holes):
+        yield _judge_the_rest(case)
+    if found.reason is Reason.SOURCE:
+        yield 0.0, f"judge a pool of passages for every query{_command(makers, 'grade')}"
+    if found.reason in {Reason.MODEL, Reason.CHANCE, Reason.TEST} and makers.basis.judged_by == "model":
+        yield from _ask_people(found, case)
+    if found.reason in {Reason.SIMULATED, Reason.NO_AGREEMENT}:
+        yield from _ask_users(found, case)
+    elif found.reason in {Reason.FEW_QUERIES, Reason.COARSE}:
+        yield _add(_first_queries(found), case)
+    elif case.ranking is None and found.more:
+        yield _add(found.more, case, found.delta)
+    elif case.ranking is not None and case.ranking.queries_more and not case.ranking.together:
+        yield _add(case.ranking.queries_more, case, case.ranking.delta)
+
+
+def _first_queries(found: Fitness) -> int:
+    """Return the queries that a set for smoke tests lacks to be good for more."""
+    wanted = found.queries * ((found.detectable or COARSE) / COARSE) ** 2
+    return missing_of(max(wanted, USUAL), found.queries)
+
+
+def _add(count: int, case: Case, delta: float | None = None) -> tuple[float, str]:
+    aim = "" if delta is None else f", for differences of {delta:.2f}"
+    return count * case.makers.per_query, f"add {queries(count)}{aim}{_command(case.makers, 'add', 'FILE')}"
+
+
+def _ask_users(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
+    """Yield what real queries would do in place of these, whose spread stands for theirs.
+
+    The command builds another set: queries that are added leave the simulated ones in this set, and its level.
+    """
+    command = "" if case.makers.place is None else _OF_USERS
+    if found.detectable:
+        shown = found.detectable * sqrt(found.queries / USUAL)
+        text = (
+            f"replace the queries with {queries(USUAL)} of users or people, which show differences of about {shown:.2f}"
+        )
+    else:
+        text = f"replace the queries with {queries(USUAL)} of users or people"
+    yield USUAL * case.makers.per_query, f"{text}{command}"
+    wanted = found.queries + found.more
+    if found.systems > 1 and wanted > USUAL:
+        text = f"replace the queries with {queries(wanted)} to rank at a difference of {found.delta:.2f}"
+        yield wanted * case.makers.per_query, f"{text}{command}"
+
+
+def _judge_the_rest(case: Case) -> tuple[float, str]:
+    unjudged = {name: count for name, count in (case.unjudged or {}).items() if count}
+    count = sum(unjudged.values())
+    text = f"judge {amount(count, 'unjudged result')} of {_listed(list(unjudged))}"
+    command = "topup" if case.makers.basis.judged_by == "model" else "grade"
+    return count, text + _command(case.makers, command, run="NAME=FILE")
+
+
+def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
+    makers, ranking = case.makers, case.ranking
+    if case.leaves_people_out:
+        command = _command(makers, "score", calibrated="", run="NAME=FILE")
+        yield 0.0, f"use the judgments of people so far{command}"
+    done = ranking.complete if ranking is not None else 0
+    wanted = FEWEST - done if ranking is None or done < FEWEST else ranking.judged_more or 0
+    besides = ranking.queries_more or 0 if ranking is not None and ranking.together else 0
+    wanted = min(wanted, found.queries + besides - done)
+    if wanted > 0:
+        pairs = max(1, round(wanted * makers.per_query))
+        more = "more " if done else ""
+        text = f"let people judge {amount(wanted, f'{more}query', f'{more}queries')} completely"
+        text = f"{text} (about {amount(pairs, 'pair')})" + (f" and add {queries(besides)}" if besides else "")
+        yield float(pairs), f"{text}{_command(makers, 'review')}"
+
+
+def _command(makers: Makers, name: str, *files: str, **options: str) -> str:
+    if makers.temporary:
+        return f": keep the set with out='DIR', then {shell_command(name, 'DIR', *files, **options)}"
+    return "" if makers.place is None else f": {shell_command(name, makers.place, *files, **options)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first names, printable and short, and how many there are besides."""
+    shown = [cut(one_line(one), _LONGEST) for one in names[:_MOST_NAMES]]
+    rest = len(names) - len(shown)
+    listed = [*shown, f"{rest:,} more"] if rest else shown
+    return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
+
+
+def _percent(share: float) -> str:
+    """Return a share as a percentage that never claims certainty."""
+    return f"{share:.0%}" if 0.005 <= share <= 0.995 else ("> 99%" if share > 0.5 else "< 1%")

@@ -1,0 +1,97 @@
+"""What a retriever is given to search with: the text of each query, of a conversation in the form that is chosen."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from goldbench.errors import InputError
+from goldbench.formats.faults import explain
+from goldbench.goldset.gold_path import holds_no_query
+from goldbench.records.query import Turn
+from goldbench.score.runs import Gold
+from goldbench.text.asked_query import AskedQuery, Conversation
+from goldbench.text.display import amount
+
+_WAYS: dict[Conversation, str] = {
+    "last": "the last turn alone, as it was asked",
+    "standalone": "the stand-alone form of the last turn",
+    "joined": "all turns",
+}
+
+
+def conversations(gold: Gold) -> dict[str, AskedQuery]:
+    """Return the queries that are the last turn of a conversation, with the turns before it.
+
+    Raises:
+        InputError: A turn is not an object with a question.
+    """
+    members = gold.members()
+    turns, alone = members.get("history", {}), members.get("standalone", {})
+    if not turns and not alone:
+        return {}
+    texts = {**gold.queries(), **members.get("unanswerable", {})}
+    found = {}
+    for query_id in (one for one in texts if one in turns or one in alone):
+        try:
+            history = tuple(Turn.model_validate(turn) for turn in turns.get(query_id, ()))
+        except (ValidationError, TypeError) as error:
+            problem = explain(error) if isinstance(error, ValidationError) else "is not a list"
+            raise InputError(gold.path, f"history of query {query_id!r}: {problem}") from None
+        found[query_id] = AskedQuery(texts[query_id], history, alone.get(query_id))
+    return found
+
+
+def searched_queries(gold: Gold, conversation: Conversation = "last") -> dict[str, str]:
+    """Return the text that a retriever searches with for each query; queries without an answer come last.
+
+    Args:
+        gold: The gold set.
+        conversation: What it is for the last question of a conversation.
+
+    Raises:
+        InputError: A conversation has no stand-alone form, which was asked for.
+    """
+    texts = {**gold.queries(), **gold.unanswerable()}
+    for query_id, asked in (conversations(gold) if conversation != "last" else {}).items():
+        text = asked.searched(conversation)
+        if text is None:
+            problem = f"query {query_id!r} has earlier turns but no stand-alone form; search with last or joined"
+            raise InputError(gold.path, problem)
+        texts[query_id] = text
+    return texts
+
+
+def texts_to_search(gold: Gold, conversation: Conversation = "last") -> tuple[dict[str, str], dict[str, str]]:
+    """Return the texts of queries and passages, which a retriever needs; queries without an answer come last.
+
+    Args:
+        gold: The gold set.
+        conversation: As in `searched_queries`.
+
+    Raises:
+        InputError: There are none, or a conversation has no stand-alone form, which was asked for.
+    """
+    queries, corpus = gold.queries(), gold.corpus()
+    if not queries and not gold.qrels:
+        raise InputError(str(gold.path), f"{holds_no_query(gold.path)}: there is nothing to retrieve for")
+    if not queries and not corpus:
+        raise InputError(
+            gold.path, "holds no texts of queries and passages to retrieve from; name the folder of a build"
+        )
+    if not queries:
+        raise InputError(gold.path, "holds no texts of queries; name the folder of a build")
+    if not corpus:
+        raise InputError(gold.path, "holds no texts of passages to retrieve from; name the folder of a build")
+    return searched_queries(gold, conversation), corpus
+
+
+def told_of_conversations(count: int, conversation: Conversation) -> str:
+    """Return the line that says what was searched for conversations; empty if there are none.
+
+    Args:
+        count: The number of conversations.
+        conversation: What was searched for.
+    """
+    if not count:
+        return ""
+    return f"{amount(count, 'conversation')} searched by {_WAYS[conversation]} (conversation = {conversation})."

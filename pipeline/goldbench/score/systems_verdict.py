@@ -1,0 +1,114 @@
+"""The verdict on a gold set for the systems that were scored on it; imports nothing that takes time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import isnan
+from typing import TYPE_CHECKING
+
+from goldbench.measures.statistics.fitness import Fitness, Level, Ranking, Reason, fitness
+from goldbench.score.card_beside import finding_of
+from goldbench.score.fitness_words import Case, verdict_in_words
+from goldbench.score.set_makers import makers_of
+
+if TYPE_CHECKING:
+    from goldbench.measures.result import Result
+    from goldbench.records.set_verdict import SetVerdict
+    from goldbench.score.runs import Gold
+    from goldbench.score.set_makers import Makers
+
+_ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
+"""Levels whose sentence tells something about the order of systems."""
+
+
+def deciding(measures: Sequence[str]) -> str:
+    """Return the measure that a verdict is about: the first nDCG, else the first that measures quality.
+
+    Args:
+        measures: Canonical names, at least 1.
+    """
+    quality = [name for name in measures if not name.startswith(("judged", "all"))] or list(measures)
+    return next((name for name in quality if name.startswith("ndcg")), quality[0])
+
+
+def verdict_by_card(
+    results: Mapping[str, Result],
+    gold: Gold,
+    *,
+    measure: str | None = None,
+    separated: int | None = None,
+    ranking: Ranking | None = None,
+    counted: bool = False,
+) -> SetVerdict:
+    """Return what a set is good for, for these systems, by its files and by the card in its folder.
+
+    Args:
+        results: As in `verdict_on`.
+        gold: The judgments.
+        measure: As in `verdict_on`.
+        separated: As in `verdict_on`.
+        ranking: As in `verdict_on`.
+        counted: As in `verdict_on`.
+    """
+    found = finding_of(gold)
+    makers = makers_of(gold, agreement=found.agreement)
+    told = verdict_on(results, makers, measure=measure, separated=separated, ranking=ranking, counted=counted)
+    return replace(told, doubt=found.doubt)
+
+
+def verdict_on(
+    results: Mapping[str, Result],
+    makers: Makers,
+    *,
+    measure: str | None = None,
+    separated: int | None = None,
+    ranking: Ranking | None = None,
+    counted: bool = False,
+) -> SetVerdict:
+    """Return what the set is good for, for these systems.
+
+    Args:
+        results: The results by system, at least 1, over the same measures.
+        makers: Who made the set.
+        measure: The measure that the order of systems is by; None for the one of `deciding`.
+        separated: Pairs that a test separated, if one was made.
+        ranking: What people's complete judgments tell of the order, if a model judged.
+        counted: Whether people's judgments in the set's ledger were looked at; a few tell nothing of the order.
+    """
+    measure = measure or deciding(list(next(iter(results.values())).values))
+    case = Case(
+        measure,
+        makers,
+        unjudged={name: one.unjudged for name, one in results.items()},
+        top={name: one.top for name, one in results.items()},
+        ranking=ranking,
+        strange=[name for name, one in results.items() if one.strange],
+        counted=counted,
+    )
+    return decided(columns_of(results, measure), case, separated=separated)
+
+
+def decided(columns: Sequence[Sequence[float]], case: Case, *, separated: int | None = None) -> SetVerdict:
+    """Return what a set is good for: every command and the card decide by this function.
+
+    Args:
+        columns: Scores by system, finite, over the same queries in the same order; 1 system or more.
+        case: What the verdict is about.
+        separated: As in `verdict_on`.
+    """
+    if case.strange or not columns[0]:
+        return verdict_in_words(Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(columns)), case)
+    found = fitness(columns, case.makers.basis, unjudged=case.holes, ranking=case.ranking, separated=separated)
+    if case.measure.startswith("judged") and found.level in _ORDERED and found.systems > 1:
+        found = replace(found, level=Level.REGRESSIONS, reason=Reason.NO_QUALITY)
+    return verdict_in_words(found, case)
+
+
+def columns_of(results: Mapping[str, Result], measure: str) -> list[list[float]]:
+    """Return the scores by system of the queries that all systems have and the measure is defined for."""
+    tables = [dict(zip(one.query_ids, one.values[measure], strict=True)) for one in results.values()]
+    common = [
+        query_id for query_id in tables[0] if all(query_id in table and not isnan(table[query_id]) for table in tables)
+    ]
+    return [[float(table[query_id]) for query_id in common] for table in tables]

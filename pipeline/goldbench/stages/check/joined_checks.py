@@ -1,0 +1,68 @@
+"""The rules for a query that needs several passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from goldbench.ports import Brief
+from goldbench.records.corpus import Chunk
+from goldbench.records.query import Candidate
+from goldbench.stages.check.single_checks import check_candidate
+from goldbench.stages.check.ties import foreign_answer, no_cause, no_subject, off_topic
+from goldbench.stages.check.verdict import CheckContext, Finding
+from goldbench.text.title_path import title_path, titled
+
+ENOUGH = "one-passage-enough"
+"""The rule that a query breaks if one of its passages answers it."""
+
+_OF_ALL_PASSAGES = frozenset({"overlap", "answer-tie", "off-topic", "no-subject", "no-cause"})
+"""Rules that the passages keep together: each alone may lack a part of the query and of its answer."""
+
+
+def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) -> Finding | None:
+    """Return the first rule that a candidate breaks, None if it breaks none; no rewrite is asked for.
+
+    Each passage must hold evidence of its own, and none may hold the evidence of all. Every word of such a query may
+    stand in the passages together, but no run of them in one.
+
+    Args:
+        candidate: The candidate.
+        chunks: The passages that it needs.
+        brief: What was asked for.
+    """
+    for number, chunk in enumerate(chunks, 1):
+        own = tuple(item for item in candidate.evidence if chunk.span.contains(item))
+        if not own:
+            return Finding("evidence", f"the quotation given as evidence is not in passage {number}")
+        part = candidate.model_copy(update={"evidence": own})
+        finding = check_candidate(part, CheckContext.of(chunk, part, brief), without=_OF_ALL_PASSAGES)
+        if finding is not None:
+            return finding
+    together = joined_context(chunks, brief)
+    for rule in (foreign_answer, off_topic, no_subject, no_cause):
+        finding = rule(candidate, together)
+        if finding is not None:
+            return finding
+    if any(all(item.quote in chunk.text for item in candidate.evidence) for chunk in chunks):
+        return Finding(ENOUGH, "one passage holds the evidence of all")
+    return None
+
+
+def joined_context(chunks: Sequence[Chunk], brief: Brief) -> CheckContext:
+    """Return the context in which a candidate is compared with the set: the text of all its passages.
+
+    Args:
+        chunks: The passages that it needs.
+        brief: What was asked for.
+    """
+    language = brief.constraints.language or brief.language
+    text = "\n\n".join(titled(title_path(chunk) if brief.titled else "", chunk.text) for chunk in chunks)
+    return CheckContext(
+        chunk=chunks[0],
+        constraints=brief.constraints,
+        language=language,
+        indexed_text=text,
+        own_words=False,
+        title="\n".join(title_path(chunk) for chunk in chunks),
+        passage_language=brief.language,
+    )

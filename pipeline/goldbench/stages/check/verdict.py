@@ -1,0 +1,86 @@
+"""The context of a check, and its result."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+
+import regex
+
+from goldbench.ports import Brief
+from goldbench.records.corpus import Chunk
+from goldbench.records.query import Candidate, Constraints
+from goldbench.text.display import cut
+from goldbench.text.title_path import text_below, title_path, titled
+
+_HIDDEN = regex.compile(r"[\p{C}\p{Zl}\p{Zp}]")
+_LONGEST_WORDING = 60
+"""Most characters of a query that a message quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that a candidate breaks.
+
+    ``filter`` names the rule, ``reason`` says on one line how it was broken and quotes no text but the query's own.
+    ``score`` is the number that was compared, if any. ``rewrite`` says that other words could satisfy the rule.
+    """
+
+    filter: str
+    reason: str
+    score: float | None = None
+    rewrite: bool = False
+
+    @property
+    def complaint(self) -> str:
+        """The reason as a sentence for the prompt that asks for another wording."""
+        sentence = self.reason[:1].upper() + self.reason[1:]
+        return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
+
+
+@dataclass(frozen=True, slots=True)
+class CheckContext:
+    """What a candidate is checked against.
+
+    ``language`` is the requested language of the query (ISO 639-1), None if it is not known. ``indexed_text`` is the
+    passage as retrievers will see it: its title and its text without the words that are held out. ``own_words`` is
+    false where the generator cannot say a thing in other words than the chunk's. ``title`` is the title and the
+    headings alone, ``passage_language`` the language of the passage (ISO 639-1), None if it is not known.
+    """
+
+    chunk: Chunk
+    constraints: Constraints
+    language: str | None
+    indexed_text: str
+    own_words: bool = True
+    title: str = ""
+    passage_language: str | None = None
+
+    @classmethod
+    def of(cls, chunk: Chunk, candidate: Candidate, brief: Brief) -> CheckContext:
+        """Return the context of a candidate.
+
+        Args:
+            chunk: The chunk it was written from.
+            candidate: The candidate.
+            brief: What was asked for.
+        """
+        language = brief.constraints.language or brief.language
+        held_out = {part.text for part in candidate.masked_titles}
+        title = title_path(chunk, held_out) if brief.titled else ""
+        indexed = titled(title, text_below(chunk, candidate.masked, held_out))
+        return cls(
+            chunk=chunk,
+            constraints=brief.constraints,
+            language=language,
+            indexed_text=indexed,
+            own_words=brief.own_words,
+            title=title_path(chunk, held_out),
+            passage_language=brief.language,
+        )
+
+
+def quoted(wording: str) -> str:
+    """Return words of a query for a one-line message: without invisible characters, at most 60 characters."""
+    plain = " ".join(_HIDDEN.sub(" ", unicodedata.normalize("NFC", wording)).split())
+    return f"«{cut(plain, _LONGEST_WORDING)}»"

@@ -1,0 +1,234 @@
+"""Noisy forms of accepted queries: typing errors, dropped words, mixed case, another script. No model is asked.
+
+Reads: an accepted query. Writes: a candidate that asks the same with an error in it, linked to the query.
+Fails: never; a query without a place for any noise has no noisy form.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+import regex
+
+from goldbench.records.query import Candidate, Query, QueryKind
+from goldbench.text import table
+from goldbench.text.draws import Draws
+from goldbench.text.keyboards import neighbours
+from goldbench.text.scripts import is_spaceless
+from goldbench.text.transliteration import in_latin
+
+GENERATOR = "noise"
+"""The generator of noisy queries."""
+
+
+class Noise(StrEnum):
+    """What happens to a query on its way through a keyboard."""
+
+    TYPING = "typing"
+    DROPPED_WORDS = "dropped-words"
+    MIXED_CASE = "mixed-case"
+    TRANSLITERATION = "transliteration"
+
+
+MOST = {Noise.TYPING: 0.1, Noise.DROPPED_WORDS: 0.34, Noise.MIXED_CASE: 0.34}
+"""The largest share that a noise changes: of the letters, of the words, of the letters (0.1 = 10 %).
+
+Transliteration writes every word in Latin letters that may be changed.
+"""
+_MOST_TYPED = 3
+"""Most typing errors in one query, however long it is."""
+_SHORTEST = 4
+"""Words with fewer letters get no typing error."""
+
+_WORD = regex.compile(r"\S+")
+_WHOLE = regex.compile(r"[\p{L}\p{M}]+")
+_MARKS = regex.compile(r"""[.,;:!?…()\[\]"'“”„‘’‚«»¿¡。，、；：？！（）؟،।-]*""")
+"""What may stand around a word that is changed; any other sign may belong to an identifier."""
+_EDGES = regex.compile(r"^([^\p{L}\p{M}]*)(.*?)([^\p{L}\p{M}]*)$", regex.DOTALL)
+_OPENS = regex.compile('[`"“„«「]')
+_CLOSES = {"`": "`", '"': '"', "“": "”", "„": "“”", "«": "»", "「": "」"}
+
+
+def noisy_forms(
+    query: Query, *, seed: int = 0, noises: Sequence[Noise] = tuple(Noise), most: int = 1
+) -> tuple[Candidate, ...]:
+    """Return noisy forms of an accepted query, each with another noise; fewer if it has no place for more.
+
+    A form keeps everything that its labels rest on (chunk, evidence, answer, needed passages, held-out words), has the
+    kind ``noisy``, and names its ``original`` and its ``noise``. Both forms of
+    a conversation's question get the noise. It is the same for the same id and seed. Numbers,
+    identifiers, abbreviations, words with a capital letter, which may be names, quoted words, and words of scripts
+    without spaces, which a lost character makes another word, are never changed; only words that ``empty_words.toml``
+    lists for the language are dropped.
+
+    Args:
+        query: The query, which must not be noisy itself.
+        seed: Seed of the run.
+        noises: The noises to try, in an order drawn for the query.
+        most: Most forms, 1 or more.
+    """
+    if query.original is not None or query.kind is QueryKind.NOISY:
+        return ()
+    draws = Draws("noise", seed, query.query_id)
+    found: list[Candidate] = []
+    for name in draws.shuffled("order", [noise.value for noise in noises]):
+        text, alone = (
+            said and noisy_text(said, Noise(name), draws, language=query.language)
+            for said in (query.text, query.standalone)
+        )
+        if text and (alone or not query.standalone) and len(found) < most:
+            found.append(_candidate(query, text, alone, Noise(name)))
+    return tuple(found)
+
+
+def _candidate(query: Query, text: str, standalone: str | None, noise: Noise) -> Candidate:
+    kept = {name: getattr(query, name) for name in Candidate.model_fields}
+    changed: dict[str, object] = {"first_text": None, "recipe": None, "asked": None, "scores": {}}
+    noisy = {"text": text, "standalone": standalone, "generator": GENERATOR, "kind": QueryKind.NOISY}
+    return Candidate(**{**kept, **changed, **noisy, "original": query.query_id, "noise": noise.value})
+
+
+def noisy_text(text: str, noise: Noise, draws: Draws, *, language: str | None) -> str | None:
+    """Return a text with a noise, or None if it has no place for it; never the text itself.
+
+    Args:
+        text: The text.
+        noise: The noise.
+        draws: The random numbers.
+        language: ISO 639-1 code, which tells the keyboard and the words that may be dropped; None if it is not known.
+    """
+    make: dict[Noise, Callable[[list[str], Draws, str | None], list[str]]] = {
+        Noise.TYPING: _mistyped,
+        Noise.DROPPED_WORDS: _shortened,
+        Noise.MIXED_CASE: _mixed,
+        Noise.TRANSLITERATION: _transliterated,
+    }
+    parts = _parts(text)
+    found = "".join(make[noise](parts, draws, (language or "").split("-")[0] or None)).strip()
+    return None if found in {"", text.strip()} else found
+
+
+def _parts(text: str) -> list[str]:
+    """Return words and what stands between them, in turn; the words have odd places."""
+    parts, end = [], 0
+    for word in _WORD.finditer(text):
+        parts += [text[end : word.start()], word.group()]
+        end = word.end()
+    return [*parts, text[end:]]
+
+
+def _changeable(parts: Sequence[str]) -> list[int]:
+    """Return the places of the words that may be changed: none that carries a number, a name or a quotation."""
+    quoted = _quoted("".join(parts))
+    found, start = [], 0
+    for place, part in enumerate(parts):
+        end = start + len(part)
+        if place % 2 and _is_word(part) and not any(first < end and start < last for first, last in quoted):
+            found.append(place)
+        start = end
+    return found
+
+
+def _quoted(text: str) -> list[tuple[int, int]]:
+    """Return start and end of everything between quotation marks or backticks, the marks included."""
+    found: list[tuple[int, int]] = []
+    unclosed: set[str] = set()
+    mark = _OPENS.search(text)
+    while mark:
+        closing, end = _CLOSES[mark[0]], mark.end()
+        if mark[0] not in unclosed:
+            ends = [place for sign in closing if (place := text.find(sign, end)) >= 0]
+            if ends:
+                end = min(ends) + 1
+                found.append((mark.start(), end))
+            else:
+                unclosed.add(mark[0])
+        mark = _OPENS.search(text, end)
+    return found
+
+
+def _is_word(part: str) -> bool:
+    """Whether a word has small letters alone, with marks around it, in a script with spaces between words."""
+    before, core, after = _core(part)
+    plain = _WHOLE.fullmatch(core) and _MARKS.fullmatch(before) and _MARKS.fullmatch(after)
+    return bool(plain) and core == core.lower() and not any(map(is_spaceless, core))
+
+
+def _core(part: str) -> tuple[str, str, str]:
+    """Return what stands before the letters of a word, the letters, and what stands after them."""
+    found = _EDGES.match(part)
+    return (found[1], found[2], found[3]) if found else ("", part, "")
+
+
+def _letters(parts: Sequence[str]) -> int:
+    return sum(len(_core(part)[1]) for part in parts[1::2])
+
+
+def _mistyped(parts: list[str], draws: Draws, language: str | None) -> list[str]:
+    """Hit a key beside the right one, leave one out, or swap two, at most once in a word."""
+    places = [place for place in _changeable(parts) if len(_core(parts[place])[1]) >= _SHORTEST]
+    most = min(_MOST_TYPED, int(MOST[Noise.TYPING] * _letters(parts)), len(places))
+    if most < 1:
+        return parts
+    chosen = draws.shuffled("words", map(str, places))[: 1 + int(draws.uniform("errors") * most)]
+    made = list(parts)
+    for place in map(int, chosen):
+        before, core, after = _core(parts[place])
+        made[place] = before + _with_error(list(core), draws, str(place), language) + after
+    return made
+
+
+def _with_error(letters: list[str], draws: Draws, name: str, language: str | None) -> str:
+    at = 1 + int(draws.uniform("place", name) * (len(letters) - 2))  # neither the first letter nor the last
+    beside = neighbours(letters[at], language)
+    swapped = [*letters[:at], letters[at + 1], letters[at], *letters[at + 2 :]]
+    ways = ["left out", *(["beside"] if beside else []), *(["swapped"] if swapped != letters else [])]
+    way = draws.shuffled(f"way {name}", ways)[0]
+    if way == "swapped":
+        return "".join(swapped)
+    hit = beside[int(draws.uniform("key", name) * len(beside))] if way == "beside" else ""
+    return "".join([*letters[:at], hit, *letters[at + 1 :]])
+
+
+def _shortened(parts: list[str], draws: Draws, language: str | None) -> list[str]:
+    """Leave out words that the query means the same without, with the space after each."""
+    known = frozenset(table("empty_words").get(language or "", "").split())
+    droppable = [place for place in _changeable(parts) if parts[place].casefold() in known]
+    most = min(int(MOST[Noise.DROPPED_WORDS] * (len(parts) // 2)), len(droppable))
+    if most < 1:
+        return parts
+    dropped = set(map(int, draws.shuffled("dropped", map(str, droppable))[: 1 + int(draws.uniform("count") * most)]))
+    kept = [place for place in range(1, len(parts), 2) if place not in dropped]
+    return [parts[0], *(piece for place in kept for piece in (parts[place], parts[place + 1]))] if kept else parts
+
+
+def _mixed(parts: list[str], draws: Draws, language: str | None) -> list[str]:
+    """Change the case of some letters."""
+    unsafe = "iıIİ" if language in {"tr", "az"} else ""
+    cased = [
+        (place, at)
+        for place in _changeable(parts)
+        for at, letter in enumerate(parts[place])
+        if len(letter.swapcase()) == 1 and letter.swapcase().swapcase() == letter != letter.swapcase()
+        and letter not in unsafe
+    ]  # fmt: skip
+    most = min(int(MOST[Noise.MIXED_CASE] * _letters(parts)), len(cased))
+    if most < 1:
+        return parts
+    made = [list(part) for part in parts]
+    names = {f"{place} {at}": (place, at) for place, at in cased}
+    for name in draws.shuffled("case", names)[: 1 + int(draws.uniform("flips") * most)]:
+        place, at = names[name]
+        made[place][at] = made[place][at].swapcase()
+    return ["".join(part) for part in made]
+
+
+def _transliterated(parts: list[str], _: Draws, language: str | None) -> list[str]:
+    """Write words in plain Latin letters, as people without the right keyboard do."""
+    changeable = set(_changeable(parts))
+    return [
+        in_latin(unicodedata.normalize("NFC", part), language) if place in changeable else part
+        for place, part in enumerate(parts)
+    ]

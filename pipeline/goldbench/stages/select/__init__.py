@@ -1,0 +1,217 @@
+"""Selection: the chunks that are fit for a query, and the order in which they are drawn.
+
+Reads: chunks (near-duplicates twice). Writes: a ``Selection`` of positions. Fails: never by itself.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from goldbench.ports import Stored
+from goldbench.records.corpus import Chunk
+from goldbench.stages.select.eligibility import READY, RULES, Limits, fault
+from goldbench.stages.select.near_duplicates import Clusters, write_sketches
+from goldbench.stages.select.page_kinds import PAGE_RULES, page_fault
+from goldbench.stages.select.traits import UNKNOWN, Traits
+from goldbench.text.draws import number_of
+
+__all__ = ["READY", "Limits", "Selection", "Traits", "chunk_fault", "draw_of", "fault", "select", "traits_of", "unseen"]
+
+
+OPENING = 80
+"""Characters of a chunk, with single spaces for all white space, that say how it begins."""
+_BY_ID = 2**20 - 1
+_AT_ONCE, _CHARACTERS_AT_ONCE = 64, 256 * 2**10
+"""Most chunks that are sketched together, which is quicker, and characters from which there are no more of them."""
+_NAMES = (*(name for name, _ in RULES), *PAGE_RULES)
+"""The rules in the order of their numbers, which begin at 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The chunks that queries may be written about.
+
+    ``order`` holds the positions of the chunks to draw, in drawing order; the first N are a fair sample for every N.
+    ``ineligible`` counts the chunks that each rule rejected first, ``near_duplicates`` the eligible chunks represented
+    by another of their cluster: ``chunks == len(order) + near_duplicates + sum(ineligible.values())``.
+    """
+
+    order: npt.NDArray[np.int32]
+    ineligible: Counter[str]
+    near_duplicates: int
+    clusters: Clusters
+    traits: Traits
+    """What is known of each chunk, for a later selection among chunks of which most are the same."""
+
+    @property
+    def eligible(self) -> int:
+        """Number of chunks that passed the rules."""
+        return len(self.order) + self.near_duplicates
+
+    def cluster_of(self, position: int) -> tuple[int, ...]:
+        """Return the positions of a chunk's near-duplicates, eligible or not, its own included, ascending."""
+        return self.clusters.of(position)
+
+
+def select(
+    chunks: Stored[Chunk],
+    *,
+    seed: int,
+    ready: bool = False,
+    limits: Limits | None = None,
+    advance: Callable[[int], None] | None = None,
+    tell: Callable[[str], None] | None = None,
+    known: Traits | None = None,
+) -> Selection:
+    """Return the eligible chunks, one per cluster of near-duplicates, in drawing order.
+
+    The choice depends on the chunks, the seed and the limits, not on the order of the chunks.
+
+    Args:
+        chunks: All chunks; each is read once, near-duplicates a few times more.
+        seed: Any whole number; another seed draws other chunks.
+        ready: Whether the chunks are rows of a table, for which shorter texts are allowed.
+        limits: Thresholds of the rules; by default `READY` or `Limits()`, depending on ``ready``.
+        advance: Called with the number of chunks that were looked at, of those that are not known.
+        tell: Takes a line on how far the comparison of near-duplicates is.
+        known: What is known of some chunks from `traits_of` with the same seed, ``ready`` and limits; it is completed.
+    """
+    traits = known if known is not None else Traits.unknown(len(chunks))
+    new = unseen(traits)
+    every = enumerate(chunks) if len(new) == len(chunks) else ((position, chunks.at(position)) for position in new)
+    _look(every, traits, seed=seed, ready=ready, limits=limits, advance=advance)
+    draws, faults = traits.draws, traits.faults
+    clusters = Clusters(
+        traits.sketches, text_at=lambda position: chunks.at(position).text, among=faults == 0, tell=tell
+    )
+    eligible = np.flatnonzero(faults == 0).astype(np.int32)
+    chosen = _firsts(draws, clusters.labels, eligible)
+    counts = np.bincount(faults, minlength=len(_NAMES) + 1).tolist()
+    return Selection(
+        order=_drawing_order(draws, traits.sources, chosen),
+        ineligible=Counter({name: n for name, n in zip(_NAMES, counts[1:], strict=True) if n}),
+        near_duplicates=len(eligible) - len(chosen),
+        clusters=clusters,
+        traits=traits,
+    )
+
+
+def traits_of(chunks: Sequence[Chunk], *, seed: int, ready: bool, limits: Limits | None = None) -> Traits:
+    """Return what the selection knows of each of some chunks, which depends on no other chunk.
+
+    Args:
+        chunks: The chunks.
+        seed: As in `select`.
+        ready: As in `select`.
+        limits: As in `select`.
+    """
+    traits = Traits.unknown(len(chunks))
+    _look(enumerate(chunks), traits, seed=seed, ready=ready, limits=limits)
+    return traits
+
+
+def unseen(traits: Traits) -> list[int]:
+    """Return the positions of the chunks that were not looked at yet, of all if a fault has the number of no rule."""
+    if not traits.holds_rules(len(_NAMES)):
+        traits.faults[:] = UNKNOWN
+    return np.flatnonzero(traits.faults == UNKNOWN).tolist()
+
+
+def _look(
+    chunks: Iterable[tuple[int, Chunk]],
+    into: Traits,
+    *,
+    seed: int,
+    ready: bool,
+    limits: Limits | None,
+    advance: Callable[[int], None] | None = None,
+) -> None:
+    limits = limits or (READY if ready else Limits())
+    for batch in _batches(chunks):
+        for position, chunk in batch:
+            found = chunk_fault(chunk, limits, ready=ready)
+            into.faults[position] = _NAMES.index(found) + 1 if found else 0
+            into.draws[position] = draw_of(chunk, seed=seed)
+            into.sources[position] = number_of(chunk.span.doc_id)
+            if advance:
+                advance(1)
+        write_sketches([chunk.text for _, chunk in batch], into.sketches, [position for position, _ in batch])
+
+
+def _batches(chunks: Iterable[tuple[int, Chunk]]) -> Iterator[list[tuple[int, Chunk]]]:
+    """Yield a few chunks at a time, of long ones fewer."""
+    batch, size = list[tuple[int, Chunk]](), 0
+    for position, chunk in chunks:
+        batch.append((position, chunk))
+        size += len(chunk.text)
+        if len(batch) == _AT_ONCE or size >= _CHARACTERS_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def chunk_fault(chunk: Chunk, limits: Limits, *, ready: bool) -> str | None:
+    """Return the name of the first rule that rejects a chunk, None for an eligible one.
+
+    Args:
+        chunk: The chunk.
+        limits: Thresholds of the rules.
+        ready: Whether the chunk is a row of a table, which stands on no page.
+    """
+    return fault(chunk.text, limits) or (None if ready else page_fault(chunk))
+
+
+def draw_of(chunk: Chunk, *, seed: int) -> int:
+    """Return the 64 bits that place a chunk among those of its document, then among all.
+
+    They depend on the document's id and on how the chunk begins, so that a change further on in its text does not
+    place it anew; where several begin alike, the last 20 bits, which depend on the chunk's id, tell them apart.
+
+    Args:
+        chunk: The chunk; one that is a whole document is known by its id alone.
+        seed: Seed of the run.
+    """
+    own = number_of(seed, chunk.chunk_id)
+    if chunk.chunk_id == chunk.span.doc_id:
+        return own
+    opening = " ".join(unicodedata.normalize("NFC", chunk.text[: 2 * OPENING]).split())[:OPENING]
+    return number_of(seed, chunk.span.doc_id, opening) & ~_BY_ID | own & _BY_ID
+
+
+def _drawing_order(
+    draws: npt.NDArray[np.uint64], sources: npt.NDArray[np.uint64], positions: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """Return the positions in the order in which they are drawn.
+
+    Within its document a chunk is ranked by its hash; all are then sorted by rank, and by hash within a rank. So the
+    first n chunks give every document one before any gets two, and two before any gets three; only documents without
+    further chunks fall behind. No other way of drawing n chunks gives a smaller largest share, so no document exceeds
+    5 % (or any share) if the others have enough chunks. A new document takes places of its own and moves the others
+    back, but never changes their order.
+
+    Args:
+        draws: The 64 bits of `draw_of` for every chunk.
+        sources: A 64-bit hash of the id of every chunk's document.
+        positions: The chunks that may be drawn.
+    """
+    by_source = positions[np.lexsort((draws[positions], sources[positions]))]
+    source = sources[by_source]
+    begins = np.flatnonzero(np.diff(source, prepend=source[:1] ^ np.uint64(1)))
+    rank = np.arange(len(source)) - np.repeat(begins, np.diff(begins, append=len(source)))
+    return by_source[np.lexsort((draws[by_source], rank))]
+
+
+def _firsts(
+    draws: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], positions: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]:
+    """Return the position of each cluster that is drawn first, whatever the order of the chunks."""
+    ordered = positions[np.lexsort((draws[positions], labels[positions]))]
+    label = labels[ordered]
+    return ordered[np.concatenate(([True], label[1:] != label[:-1]))] if len(ordered) else ordered

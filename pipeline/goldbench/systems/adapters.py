@@ -1,0 +1,76 @@
+"""Retrievers of other libraries, and any function of a query, as retrievers of goldbench."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from goldbench.errors import UsageError
+from goldbench.retrieval.deadline import Ask, IndexInThread, InThread
+from goldbench.retrieval.foreign_results import ID_KEYS, Returns, kind_of
+from goldbench.retrieval.guard import Guarded
+from goldbench.retrieval.own import FindText, Own
+
+
+def adapt(
+    thing: Any,  # noqa: ANN401  recognised by its methods
+    *,
+    name: str = "retriever",
+    returns: Returns = "ids",
+    id_keys: Sequence[str] = ID_KEYS,
+    timeout_s: float = 30.0,
+    own: bool = False,
+    advice: str = "",
+    find_text: FindText | None = None,
+) -> Guarded:
+    """Return a retriever for one of another library; every answer of it is checked.
+
+    Args:
+        thing: A LangChain retriever (``invoke``), a LlamaIndex retriever (``retrieve``), an object with ``index`` and
+            ``search``, or any function of a query and k; functions may be asynchronous.
+        name: The name of the system in messages.
+        returns: Whether a plain string that it returns is an id or a text.
+        id_keys: Keys of a document's metadata that may hold the id of its passage; a document without them is
+            recognised by its own id or its text.
+        timeout_s: Seconds that one query may take.
+        own: Whether it is the user's own in this process: what it prints goes to standard output, its errors are told
+            with their messages and chained, and one with ``index`` and ``search`` has a time limit, too.
+        advice: What to do if it answers ids that are not passages.
+        find_text: As in `Own`.
+
+    Raises:
+        UsageError: It is none of these, or a function of something else.
+    """
+    if isinstance(thing, type):
+        raise UsageError(f"system {name}: {thing.__name__} is a class; give an object of it, as {thing.__name__}()")
+    if callable(getattr(thing, "index", None)) and callable(getattr(thing, "search", None)):
+        _check_signature(thing.index, name, "index(passages)", {})
+        _check_signature(thing.search, name, "search(queries, k=k)", {}, k=1)
+        return Guarded(IndexInThread(thing, timeout_s=timeout_s, own=True) if own else thing, name=name, advice=advice)
+    ask = _ask(thing, name)
+    answering = InThread(ask, timeout_s=timeout_s, returns=returns, id_keys=id_keys, own=own)
+    return Guarded(Own(answering, name=name, find_text=find_text), name=name, advice=advice)
+
+
+def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
+    method = next((one for key in ("invoke", "retrieve") if callable(one := getattr(thing, key, None))), None)
+    if method is not None:  # libraries set how many results they return, and may return more than k
+        return lambda query, k: found[:k] if isinstance(found := method(query), list | tuple) else found
+    if callable(thing):
+        _check_signature(thing, name, "a function of a query and k", "query", 1)
+        ask: Ask = thing
+        return ask
+    what = "neither a run nor a function of a query and k nor an object with invoke, retrieve, or index and search"
+    raise UsageError(f"system {name}: {kind_of(thing) if thing is not None else thing} is {what}")
+
+
+def _check_signature(function: Callable[..., Any], name: str, what: str, *given: object, **named: object) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of some functions written in C nothing is known
+        return
+    try:
+        signature.bind(*given, **named)
+    except TypeError as error:
+        raise UsageError(f"system {name}: not {what}: {error}") from None
