@@ -65,7 +65,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 into = source / target / (Path(name).name if target.endswith("/") or target == "./" else "")
                 into.parent.mkdir(parents=True, exist_ok=True)
                 if (ROOT / name).is_dir():
-                    shutil.copytree(ROOT / name, into, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+                    shutil.copytree(ROOT / name, into, ignore=shutil.ignore_patterns("__pycache__"))
                 else:
                     shutil.copy(ROOT / name, into)
         if word == "RUN":

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.packaging.journey import FOLDERS, walk
+from tests.packaging.journey import walk
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -44,12 +44,15 @@ def wheel(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build("wheel", unpacked, tmp_path_factory.mktemp("wheel"))
 
 
-def package_files() -> set[str]:
-    """Every file of the package that git knows, by its name inside the wheel."""
-    own = ("goldbench/*.py", "goldbench/py.typed")
-    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS, *own]
+def package_files() -> dict[str, str]:
+    """The name in the checkout of every file of the package that git knows, by its name inside the wheel."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "pipeline", "prompts"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout.split("\n")
-    return {f"goldbench/{name.removeprefix('goldbench/')}" for name in listed if (ROOT / name).is_file()}
+    return {
+        name.removeprefix("pipeline/") if name.startswith("pipeline/") else f"goldbench/{name}": name
+        for name in listed
+        if (ROOT / name).is_file()
+    }
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
@@ -58,9 +61,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path) -> None:
-    found = contents(wheel)
-    assert found.keys() == package_files()
-    assert all(content == (ROOT / name).read_bytes() for name, content in found.items())
+    assert contents(wheel) == {name: (ROOT / place).read_bytes() for name, place in package_files().items()}
 
 
 def test_the_wheel_of_a_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: Path) -> None:
@@ -68,13 +69,12 @@ def test_the_wheel_of_a_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: Pat
 
 
 def test_the_sdist_holds_each_file_once_and_no_links(sdist: Path) -> None:
-    """Links cannot be unpacked everywhere, so the sdist holds the files in their place."""
     with tarfile.open(sdist) as archive:
         assert [member.name for member in archive if not (member.isfile() or member.isdir())] == []
         names = {member.name.partition("/")[2] for member in archive}
-    assert package_files() <= names
+    assert set(package_files().values()) <= names
     texts = {"CHANGELOG.md", "CONTRIBUTING.md", "README.md", "LICENSE"}
-    tops = {"goldbench", "docs", "data", *texts, "pyproject.toml", "PKG-INFO"}
+    tops = {"pipeline", "prompts", "schemas", "docs", "data", *texts, "pyproject.toml", "PKG-INFO"}
     assert {name.split("/")[0] for name in names} - {".gitignore"} == tops
 
 
