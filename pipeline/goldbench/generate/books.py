@@ -139,14 +139,7 @@ def warning(config: Config) -> str:
 def described(
     config: Config, drawn: Drawn, generator: Author, difficulty: LevelSelection | None = None
 ) -> dict[str, object]:
-    """Return the gold set's metadata: how it was made, and how far it can be trusted.
-
-    Args:
-        config: As in `Books.manifest`.
-        drawn: As in `Books.manifest`.
-        generator: As in `Books.manifest`.
-        difficulty: As in `Books.manifest`.
-    """
+    """Return the gold set's metadata: how it was made, and how far it can be trusted."""
     metadata = describe_shaping(generator.name, generator.evidence_level, config)
     if config.generate.generator is Generator.MODEL:
         metadata["model"] = config.model.name

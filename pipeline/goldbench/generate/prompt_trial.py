@@ -45,16 +45,18 @@ async def in_better_style(
         return style, attempts, None
     other_config = config.in_style(style.opposite)
     tasks = [replace(task, brief=brief_for(other_config, task.chunks[0])) for task in tasks]
-    other = replace(attempts, generator=other_style)
-    other_yields, other_count = await count_fruitful(other, tasks, needed=needed, limit=2 * config.model.calls_at_once)
+    in_other_style = replace(attempts, generator=other_style)
+    other_yields, asked_about = await count_fruitful(
+        in_other_style, tasks, needed=needed, limit=2 * config.model.calls_at_once
+    )
     chosen = style.opposite if other_yields >= needed else style
     if not yields and not other_yields:
         chosen = PromptStyle.SHORT  # it costs less until the model is given up
     figures = Message(
         "If the model is asked {}, {} of {} passages yield a query, {} {} of {}: it is asked {}.",
-        style.words, yields, len(tasks), style.opposite.words, other_yields, other_count, chosen.words,
+        style.words, yields, len(tasks), style.opposite.words, other_yields, asked_about, chosen.words,
     )  # fmt: skip
-    return chosen, attempts if chosen is style else other, figures
+    return chosen, attempts if chosen is style else in_other_style, figures
 
 
 def trial_of(config: Config) -> Trial | None:

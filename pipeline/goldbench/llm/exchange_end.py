@@ -38,13 +38,13 @@ def retry_after_s(headers: Mapping[str, str], *, now: datetime | None = None) ->
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
-    given = headers.get("retry-after")
-    seconds = _number(given)
-    if seconds is not None or given is None:
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or value is None:
         return seconds
-    until = _date(given)
+    until = _date(value)
     if until is None:
-        return duration_s(given)
+        return duration_s(value)
     start = _date(headers.get("date", "")) or now or datetime.now(UTC)
     return max(0.0, (until - start).total_seconds())
 

@@ -544,7 +544,7 @@ class Circuit:
         """Return for how long the server has been gone once that is too long to go on, else None.
 
         Args:
-            now: As in `hear`.
+            now: The seconds of a monotonic clock.
             at_most_s: The seconds that it may be gone, None for the limit of the settings.
         """
         if not self.is_open or self._down_since is None:

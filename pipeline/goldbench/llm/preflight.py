@@ -166,8 +166,8 @@ def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None)
 def _of_reply(reply: Mapping[str, Any], dialect: Dialect) -> list[Trait]:
     usage, traits = usage_of(dict(reply)), []
     if not message_of(reply).get("content"):
-        place = "among the thoughts" if text_of(reply) == thoughts_of(reply) else "in a tool call"
-        traits.append(Trait("place of the answer", f"{place} instead of the content; it is read there"))
+        where = "among the thoughts" if text_of(reply) == thoughts_of(reply) else "in a tool call"
+        traits.append(Trait("place of the answer", f"{where} instead of the content; it is read there"))
     if thought(reply) or dialect.thinks:
         thinks = "the model thinks before it answers, which costs tokens"
         traits.append(Trait("thoughts", thinks, "model.max_answer_tokens"))

@@ -50,7 +50,7 @@ _PASSING = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN",
 """SQLite's errors about the disk, the rights or another process; the file itself is not damaged."""
 _DAMAGED = "the answer store is damaged: move it away, or repair it with sqlite3's .recover"
 _NO_STORE = "no answer store here; give the file answers.sqlite beside a gold set"
-_FOREIGN = "not an answer store, or a damaged one: move it away or name another file"
+_NOT_A_STORE = "not an answer store, or a damaged one: move it away or name another file"
 
 
 def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
@@ -134,7 +134,7 @@ def _version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) ->
         with contextlib.suppress(sqlite3.Error):  # an error of the disk has ended the transaction, and tells more
             connection.execute("ROLLBACK")
     if application != APPLICATION_ID and (application or tables or not may_be_new):
-        raise InputError(path, _FOREIGN)
+        raise InputError(path, _NOT_A_STORE)
     if version > VERSION:
         raise InputError(
             path, f"the answer store has version {version}, this goldbench reads up to {VERSION}: update it"
@@ -174,7 +174,7 @@ def store_problem(path: Path, error: sqlite3.Error) -> InputError | OutputError:
     name = getattr(error, "sqlite_errorname", "").removeprefix("SQLITE_").partition("_")[0]
     if name in _PASSING:
         return OutputError(f"{path}: the answer store cannot be used ({error}): {_MAKE_ROOM}")
-    return InputError(path, _FOREIGN if name == "NOTADB" else _DAMAGED)
+    return InputError(path, _NOT_A_STORE if name == "NOTADB" else _DAMAGED)
 
 
 R = TypeVar("R")
