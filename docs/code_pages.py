@@ -12,7 +12,7 @@ from goldbench.goldset import file_names
 from goldbench.measures.names import DEFAULT, FAMILIES, Measure
 from goldbench.records.published import PUBLISHED
 
-MADE = "`make reference` writes this page from the declarations in the code; change them, not the page.\n"
+MADE = "`make generated` writes this page from the declarations in the code; change them, not the page.\n"
 
 _MEASURES = """\
 # Measures

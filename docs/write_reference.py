@@ -51,7 +51,7 @@ text leaves this machine, and to which host.
 _EXAMPLE_HEAD = """\
 # The settings of `make dataset` and, commented out, every other key with its default,
 # or with an example value if it has none.
-# `make reference` writes the comments; the values that are not commented out are kept.
+# `make generated` writes the comments; the values that are not commented out are kept.
 # Command-line options override this file. All wrong keys are reported at once.
 """
 _BENCH = """\

@@ -141,9 +141,9 @@ def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
     from docs.write_reference import EXAMPLE, REFERENCE, example, reference
 
     shown = EXAMPLE.read_text(encoding="utf-8")
-    assert shown == example(tomllib.loads(shown)), "run make reference"
+    assert shown == example(tomllib.loads(shown)), "run make generated"
     for name, page in reference().items():
-        assert (REFERENCE / name).read_text(encoding="utf-8") == page, f"{name}: run make reference"
+        assert (REFERENCE / name).read_text(encoding="utf-8") == page, f"{name}: run make generated"
 
 
 def test_the_reference_explains_every_rule_of_a_build() -> None:

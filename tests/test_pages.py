@@ -154,7 +154,7 @@ def printed_again(name: str) -> str:
 
 @pytest.mark.slow
 def test_the_tutorial_shows_what_its_commands_print() -> None:
-    assert printed_again("docs/tutorial.md") == PAGES["docs/tutorial.md"], "run make outputs"
+    assert printed_again("docs/tutorial.md") == PAGES["docs/tutorial.md"], "run make generated"
 
 
 CHOSEN = re.compile(r"^(drawn|candidates|queries|generate|bm25|Worst|To improve|of about|\(goldbench|[\d,]+ results)")
@@ -187,7 +187,7 @@ def test_the_readme_shows_what_its_commands_print() -> None:
     """Processors round differently, so the local model may choose a little otherwise on this one."""
     needs_local_model()
     page = printed_again("README.md")
-    assert sure(page) == sure(PAGES["README.md"]), "run make outputs"
+    assert sure(page) == sure(PAGES["README.md"]), "run make generated"
     assert scores(page) == pytest.approx(scores(PAGES["README.md"]), abs=0.15)
 
 

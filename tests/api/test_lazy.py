@@ -108,7 +108,7 @@ def test_the_functions_that_people_call_have_examples() -> None:
 
 
 def test_type_checkers_find_the_types() -> None:
-    """What they find is asserted in ``typed_calls``, which ``make types`` checks."""
+    """What they find is asserted in ``typed_calls``, which ``make lint`` checks."""
     assert (ROOT / "pipeline" / "goldbench" / "py.typed").is_file()
     assert "tests.api.typed_calls" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 

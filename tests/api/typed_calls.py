@@ -1,4 +1,4 @@
-"""What a type checker knows of the public interface; ``make types`` checks this file, and nothing runs it."""
+"""What a type checker knows of the public interface; ``make lint`` checks this file, and nothing runs it."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_each_declared_lowest_version_is_the_one_that_is_tested() -> None:
         lowest = [Version(part.version) for part in requirement.specifier if part.operator == ">="]
         if lowest != [tested.get(canonicalize_name(requirement.name))]:
             wrong[str(requirement)] = tested.get(canonicalize_name(requirement.name))
-    assert wrong == {}, "run `make lock`, and declare the version that it finds"
+    assert wrong == {}, "run `.ci/lock`, and declare the version that it finds"
 
 
 @pytest.mark.parametrize("lock", sorted(CI.glob("*.lock")), ids=lambda lock: lock.name)

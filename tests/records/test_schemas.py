@@ -31,7 +31,7 @@ def goldbench(goldbench_inside: Goldbench) -> Goldbench:
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_schema_is_that_of_its_record(name: str) -> None:
     assert (ROOT / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8") == schema_text(name), (
-        "run: make schemas"
+        "run: make generated"
     )
 
 

@@ -1,4 +1,4 @@
-"""``make screenshots``: the pages as people see them, light, dark and on a telephone, for the README.
+"""``python -m tests.review.screenshots``: the pages as people see them, light, dark and on a telephone, for the README.
 
 Run as ``python -m tests.review.screenshots [FOLDER]``; FOLDER is data/screenshots where none is named. The review page
 shows chunks of the sample documents and a question that a person wrote, the pages of scores and of an experiment the
