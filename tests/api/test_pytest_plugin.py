@@ -158,4 +158,4 @@ def test_at_the_start_of_pytest_only_the_plugin_is_imported() -> None:
         "print(*sorted(set(sys.modules) - known))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == ["goldbench", "goldbench", "goldbench.api", "goldbench.api.pytest_plugin"]
+    assert done.stdout.split() == ["goldbench", "goldbench.api", "goldbench.api.pytest_plugin"]
