@@ -32,8 +32,7 @@ ATTEMPTS = 2
 """How many such choices a passage gets before it is given up."""
 
 BESIDE = 1
-"""How many sentences before and after one that it may ask for the model reads."""
-
+"""How many sentences before and after one that may be asked for the model reads."""
 MANY_TERMS = 14
 """Content terms from which a sentence says enough to be asked for."""
 
@@ -133,20 +132,16 @@ def short_prompt(
         style=STYLES[style],
         notes=notes,
         title=title_path(brief.chunk) or "none",
-        sentences="\n".join(_numbered(sentences, targets)),
+        sentences="\n".join(f"[{position + 1}] {sentences[position].text}" for position in _around(targets, len(sentences))),
         language=language_name(brief.language) if brief.language else "that of the passage",
         number=" or ".join(str(target + 1) for target in sorted(targets)),
         persona=f"Who asks: {persona}\n" if persona else "",
     )
 
 
-def _numbered(sentences: Sequence[Sentence], targets: Sequence[int]) -> list[str]:
-    """Return the sentences at the targets and beside them, each with its number; the others say little about them."""
-    return [
-        f"[{position + 1}] {sentence.text}"
-        for position, sentence in enumerate(sentences)
-        if any(abs(position - target) <= BESIDE for target in targets)
-    ]
+def _around(targets: Sequence[int], count: int) -> list[int]:
+    """Return the positions of the targets and of the sentences beside them; a whole passage costs more and helps little."""
+    return [position for position in range(count) if any(abs(position - target) <= BESIDE for target in targets)]
 
 
 def first_short_prompt(prompt: Prompt, brief: Brief, *, notes: str) -> tuple[str, str]:
