@@ -31,8 +31,6 @@ CHOICE = 3
 ATTEMPTS = 2
 """How many such choices a passage gets before it is given up."""
 
-BESIDE = 1
-"""How many sentences before and after one that may be asked for the model reads."""
 MANY_TERMS = 14
 """Content terms from which a sentence says enough to be asked for."""
 
@@ -132,16 +130,11 @@ def short_prompt(
         style=STYLES[style],
         notes=notes,
         title=title_path(brief.chunk) or "none",
-        sentences="\n".join(f"[{position + 1}] {sentences[position].text}" for position in _around(targets, len(sentences))),
+        sentences="\n".join(f"[{number}] {sentence.text}" for number, sentence in enumerate(sentences, 1)),
         language=language_name(brief.language) if brief.language else "that of the passage",
         number=" or ".join(str(target + 1) for target in sorted(targets)),
         persona=f"Who asks: {persona}\n" if persona else "",
     )
-
-
-def _around(targets: Sequence[int], count: int) -> list[int]:
-    """Return the positions of the targets and of the sentences beside them; a whole passage costs more and helps little."""
-    return [position for position in range(count) if any(abs(position - target) <= BESIDE for target in targets)]
 
 
 def first_short_prompt(prompt: Prompt, brief: Brief, *, notes: str) -> tuple[str, str]:
