@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -51,14 +50,14 @@ def test_a_published_table_stands_beside_ours(
     assert abs(hits["cjk-bigram"][0] - 0.8037) * QUERIES < 2.05
     assert hits["cjk-bigram"][4] == pytest.approx(0.9595, abs=2.05 / QUERIES)
     printed = published(golden)
-    rows = list(csv.DictReader((tmp_path / "out" / "published.csv").read_text(encoding="utf-8").splitlines()))
-    beside = {(row["system"], row["measure"]): row for row in rows if row["published"] == "bm25"}
+    rows = found.differences
+    beside = {(row.system, row.measure): row for row in rows if row.published == "bm25"}
     for k in range(1, 6):
         row = beside["ik", f"hit@{k}"]
-        assert float(row["value"]) == printed["bm25"]["hit_rate"][k - 1]
-        assert float(row["queries"]) == pytest.approx((hits["ik"][k - 1] - float(row["value"])) * QUERIES)
+        assert row.value == printed["bm25"]["hit_rate"][k - 1]
+        assert row.queries == pytest.approx((hits["ik"][k - 1] - row.value) * QUERIES)
         assert f"({float(row['queries']):+.1f})" in done.stdout
-    assert {row["system"] for row in rows} == {"ik", "standard", "cjk-bigram", "rewritten", "lsi", "ik+lsi"}
+    assert {row.system for row in rows} == {"ik", "standard", "cjk-bigram", "rewritten", "lsi", "ik+lsi"}
     assert "not public" in done.stdout + done.stderr
     assert "defined ties" in done.stdout + done.stderr
 

@@ -6,7 +6,7 @@ Each has values of systems by query under people's judgments and under several j
 - LLMJudge: 25 queries of TREC Deep Learning 2023, judged by people and by 33 models of seven teams. The runs are made:
   each ranks the judged passages by grades of models of other teams than the judge's, with noise.
 - Cranfield, CISI, NPL: nDCG@10 of the lexical systems by people, and by judges whose errors are drawn for each pair as
-  `pool_worth_validity` measured them.
+  eight judges made them.
 """
 
 from __future__ import annotations
@@ -22,18 +22,35 @@ import numpy.typing as npt
 
 from goldbench.records.relevance import RELEVANT
 from tests.benchmarks.collections import Collection, collections_folder, load, read_rows
-from tests.benchmarks.pool_worth_validity import confusions
-from tests.benchmarks.queue_validity import grades
+from tests.benchmarks.queue_validity import GPT_DL23, NIST_DL23, grades
 from tests.benchmarks.systems import Analyzers, Corpus, ndcg
 
 Floats = npt.NDArray[np.float64]
 Gains = Sequence[dict[int, float]]
+JUDGES = ("h2oloo-zeroshot2", "h2oloo-fewself", "Olz-multiprompt", "TREMA-nuggets", "TREMA-4prompts", "TREMA-rubric0")
+FEW_ERRORS = np.array([[0.75, 0.2, 0.03, 0.02], [0.2, 0.18, 0.3, 0.32]])
 DRAWN = ("cranfield", "cisi", "npl")
 AUTHOR, OTHERS = "REW", ("REW_colleagues", "postdoc", "JBW")
 RUNS, MOST_MODELS = 24, 3
 """Made runs for each judge, and the most models whose grades one of them ranks by."""
 LEAST_NOISE, MOST_NOISE = 0.4, 1.6
 """Standard deviation of the noise in the scores of a made run, in grades."""
+
+
+def confusions(folder: Path) -> dict[str, Floats]:
+    """Return the shares of the grades 0 to 3 that each judge gives to what is not relevant, and to what is; (2, 4)."""
+    dl23 = folder / "dl23_gpt4"
+    llmjudge = folder / "llmjudge"
+    people = grades(llmjudge / "llmjudge_test_qrel_idx.txt")
+    measured = {"GPT-4, DL 2023": (grades(dl23 / NIST_DL23), grades(dl23 / GPT_DL23))}
+    measured |= {name: (people, grades(llmjudge / "submissions" / f"{name}.txt")) for name in JUDGES}
+    shares = {"few errors": FEW_ERRORS}
+    for name, (truth, judge) in measured.items():
+        counts = np.zeros((2, 4))
+        for pair in truth.keys() & judge.keys():
+            counts[int(truth[pair] >= RELEVANT), judge[pair]] += 1
+        shares[name] = counts / counts.sum(axis=1, keepdims=True)
+    return shares
 
 
 @dataclass(frozen=True, slots=True)

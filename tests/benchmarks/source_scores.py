@@ -15,9 +15,8 @@ from typing import cast
 
 import numpy as np
 
-from goldbench.card.baselines import described, ranked_by_all
-from goldbench.card.fresh_rankings import QUERIES as FRESH
-from goldbench.card.fresh_rankings import fresh_scores
+from goldbench.card.baselines import FRESH_QUERIES as FRESH
+from goldbench.card.baselines import described, fresh_scores, ranked_by_all
 from goldbench.measures.statistics.floats import Floats
 from goldbench.offline.fresh_queries import fresh_queries
 from goldbench.offline.generator import RecipeName

@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from goldbench.card import validity
-from goldbench.card.baselines import Baselines, run_baselines
+from goldbench.card.baselines import Baselines, fresh_scores, run_baselines
 from goldbench.card.described_set import DescribedSet, read_described
-from goldbench.card.fresh_rankings import fresh_scores
-from goldbench.card.stability import ordering_figures
-from goldbench.card.validity import other_recipe, state_of, validity_figures
-from goldbench.records.judgment import Judgment
-from goldbench.records.relevance import Relevance
-from goldbench.records.set_card import Figure, State
+from goldbench.card.ranking_figures import other_recipe, query_sources, ranking_figures, state_of
+from goldbench.records.set_card import State
 from tests.card.sets import write_dataset
 from tests.measures.statistics.spoken import sentences
 
@@ -37,15 +32,6 @@ def baselines(material: DescribedSet) -> Baselines:
     return run_baselines(material)
 
 
-@pytest.fixture
-def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validity, "fresh_scores", lambda *_, **__: [])
-
-
-def figures(material: DescribedSet, baselines: Baselines) -> dict[str, Figure]:
-    return {one.name: one for one in validity_figures(material, baselines, seed=0)}
-
-
 def noted(material: DescribedSet, **notes: str) -> DescribedSet:
     return replace(material, notes={query_id: dict(notes) for query_id in material.queries})
 
@@ -53,11 +39,10 @@ def noted(material: DescribedSet, **notes: str) -> DescribedSet:
 def test_agreement_is_scipys_tau_of_the_two_rankings_of_the_baselines(
     material: DescribedSet, baselines: Baselines
 ) -> None:
-    found, own = figures(material, baselines)["agreement of query sources"], baselines
-    fresh = fresh_scores(material.corpus, "held-out", language=material.main_language(), seed=0)
-    means = own.scores.mean(axis=0), np.concatenate([one.scores for one in fresh]).mean(axis=0)
+    found = query_sources(material, baselines, seed=0)
+    fresh = fresh_scores(material.corpus, "held-out", language=material.main_language, seed=0)
+    means = baselines.scores.mean(axis=0), np.concatenate([one.scores for one in fresh]).mean(axis=0)
     assert found.value == pytest.approx(kendalltau(*(one.round(9) for one in means)).statistic, abs=1e-4)
-    assert found.section == "validity"
     assert found.values["2.5 %"] <= found.value <= found.values["97.5 %"]
     assert found.values["lowest of single draws"] <= found.values["highest of single draws"]
 
@@ -81,33 +66,11 @@ def test_few_queries_and_a_corpus_without_words_leave_the_figure_out(
     material: DescribedSet, baselines: Baselines
 ) -> None:
     few = replace(baselines, query_ids=baselines.query_ids[:5], scores=baselines.scores[:5])
-    found = figures(material, few)["agreement of query sources"]
+    found = query_sources(material, few, seed=0)
     assert found.state is State.ABSENT
     assert found.meaning.startswith("5 queries: too few")
     numbers = replace(material, corpus=dict.fromkeys(material.corpus, "12 34"))
-    assert figures(numbers, baselines)["agreement of query sources"].meaning.startswith("fewer than 10 queries")
-
-
-@pytest.mark.usefixtures("no_search")
-def test_two_generators_of_one_set_are_compared(material: DescribedSet, baselines: Baselines) -> None:
-    assert figures(material, baselines)["agreement of generators"].state is State.ABSENT
-    notes = {query_id: {"generator": f"g{int(query_id[1:]) % 2}"} for query_id in material.queries}
-    found = figures(replace(material, notes=notes), baselines)["agreement of generators"]
-    assert found.state is State.INFO
-    assert (found.values["queries of g0"], found.values["queries of g1"]) == (30, 30)
-
-
-@pytest.mark.usefixtures("no_search")
-def test_two_judges_of_the_same_pairs_are_compared(material: DescribedSet, baselines: Baselines) -> None:
-    def judged(by: str, doc_id: str, query_id: str, grade: int) -> Judgment:
-        return Judgment(query_id=query_id, chunk_id=doc_id, relevance=Relevance(grade), assessor=by)
-
-    sources = [(query_id, f"d{query_id[1:]}") for query_id in material.queries]
-    alike = [judged(by, doc_id, query_id, 3) for by in ("a", "b") for query_id, doc_id in sources]
-    found = figures(replace(material, judgments=alike), baselines)["agreement of judges on the ranking"]
-    assert (found.value, found.values["queries of a"]) == (1, 60)
-    one_judge = replace(material, judgments=[one for one in alike if one.assessor == "a"])
-    assert figures(one_judge, baselines)["agreement of judges on the ranking"].state is State.ABSENT
+    assert query_sources(numbers, baselines, seed=0).meaning.startswith("fewer than 10 queries")
 
 
 def test_settled_halves_of_simulated_queries_are_not_called_good(material: DescribedSet, baselines: Baselines) -> None:
@@ -116,6 +79,6 @@ def test_settled_halves_of_simulated_queries_are_not_called_good(material: Descr
     settled = replace(baselines, scores=scores)
     for level, state in (("smoke", State.INFO), ("human", State.OK)):
         described = replace(material, metadata={"evidence_level": level})
-        found = next(one for one in ordering_figures(described, settled, {}, seed=0) if one.name == "split-half tau")
+        found = next(one for one in ranking_figures(described, settled, seed=0) if one.name == "split-half tau")
         assert (found.value, found.state) == (1, state)
         assert ("how much is chance" in found.meaning) == (level == "smoke")

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
-from goldbench.report.text_tables import columns_of, described, fitted, folded
+from goldbench.report.text_tables import described, fitted, folded
 from tests.cli.sample_set import LONG, WIDE, write_sample
 from tests.conftest import IMPORT_PATH, Goldbench, posix
 
@@ -104,7 +105,7 @@ def test_what_is_printed_is_the_golden_file_and_holds_every_number(
     assert "…" not in printed
     assert "\x1b" not in done.stdout
     if FORMS[form]:
-        assert max(map(columns_of, done.stdout.splitlines())) <= int(form)
+        assert max(map(cell_len, done.stdout.splitlines())) <= int(form)
     found = json.loads(goldbench_inside(*COMMANDS[command], "--json").stdout)
     words = set(re.sub(r"[\[\],;:()]", " ", printed.replace("bench-", "")).split())
     assert [one for one in numbers(command, found) if one not in words] == []
@@ -179,7 +180,7 @@ class TestLayout:
     def test_no_cell_is_lost_and_no_line_is_too_wide(self, width: int | None) -> None:
         lines = list(fitted(self.rows, width))
         if width is not None:
-            assert max(map(columns_of, lines)) <= width
+            assert max(map(cell_len, lines)) <= width
         told = re.sub(r"\s", "", "".join(lines))
         for row in self.rows:
             assert all(cell in told for cell in row[1:])
@@ -187,7 +188,7 @@ class TestLayout:
 
     def test_wide_characters_count_two_columns(self) -> None:
         lines = list(fitted(self.rows, None))
-        ends = {columns_of(line) for line in lines}
+        ends = {cell_len(line) for line in lines}
         assert len(ends) == 1
 
     def test_prose_stands_beside_its_figure_or_below_it(self) -> None:
@@ -214,4 +215,4 @@ class TestLayout:
     def test_a_sentence_in_chinese_is_folded_between_characters(self) -> None:
         lines = folded("电源灯红闪表示水箱缺水请加水后再试一次", 20)
         assert "".join(lines) == "电源灯红闪表示水箱缺水请加水后再试一次"
-        assert max(map(columns_of, lines)) <= 20
+        assert max(map(cell_len, lines)) <= 20

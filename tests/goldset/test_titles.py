@@ -7,14 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import goldbench
 from goldbench.bench.searched_texts import read_passages
-from goldbench.card.baselines import Baselines
-from goldbench.card.described_set import read_described
-from goldbench.card.labels import label_figures
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.projection import rechunk
@@ -95,21 +91,6 @@ def test_the_whole_example_keeps_the_same_rules(tmp_path: Path, recipe: str) -> 
 def test_built_in_systems_search_what_is_emitted(made: Path) -> None:
     assert load_gold(made).corpus() == emitted(made) == goldbench.GoldSet.load(made).corpus
     assert read_passages(made / "beir" / "corpus.jsonl") == emitted(made)
-
-
-def test_the_card_counts_queries_whose_words_are_held_out_apart(made: Path) -> None:
-    queries = lines(made / "3-queries.jsonl")
-    held_out = {query["query_id"] for query in queries if query.get("masked") or query.get("masked_titles")}
-    ids = sorted(query["query_id"] for query in queries)
-    first = {query["query_id"]: [query["chunk_id"]] for query in queries if query["query_id"] in ids[::3]}
-    baselines = Baselines(ids, {"words": first}, np.arange(len(ids), dtype=np.float64)[:, None] / 100)
-    figure = next(one for one in label_figures(read_described(made), baselines) if one.name == "held-out queries")
-    assert (figure.value, figure.values["others"]) == (len(held_out), len(ids) - len(held_out))
-    for part, inside in (("held out", True), ("others", False)):
-        rows = [row for row, one in enumerate(ids) if (one in held_out) is inside]
-        hits = sum(ids[row] in first for row in rows)
-        assert figure.values[f"{part}: words: nDCG@10"] == pytest.approx(sum(rows) / len(rows) / 100, abs=1e-4)
-        assert figure.values[f"{part}: words: hit@1"] == pytest.approx(hits / len(rows), abs=1e-4)
 
 
 def test_another_chunking_has_titles_too_and_holds_the_same_out(made: Path) -> None:

@@ -10,22 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from goldbench.measures.judged import hole_rate, left_out_holes
-from goldbench.measures.statistics.shares import gini, jensen_shannon
+from goldbench.measures.judged import hole_rate
+from goldbench.measures.statistics.shares import jensen_shannon
 from goldbench.measures.statistics.significance import power
-
-
-@settings(max_examples=30)
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=20).filter(any))
-def test_gini_is_half_the_relative_mean_difference(counts: list[int]) -> None:
-    array = np.array(counts, float)
-    expected = np.abs(array[:, None] - array).mean() / (2 * array.mean())
-    assert gini(counts) == pytest.approx(expected, abs=1e-12)
-
-
-def test_gini_of_nothing_is_unknown() -> None:
-    assert gini([0, 0]) is None
-    assert gini([]) is None
 
 
 @settings(max_examples=30)
@@ -47,19 +34,6 @@ def test_holes_are_what_nobody_judged_among_the_first() -> None:
     judged = {"q1": {"a", "d"}, "q2": {"y"}, "q3": {"a"}}
     assert hole_rate(ranked, judged, depth=2) == pytest.approx((1 / 2 + 1) / 2)
     assert hole_rate({}, judged) is None
-
-
-def test_a_retriever_that_is_left_out_leaves_holes_where_only_it_looked() -> None:
-    pool = [
-        ("q", "a", {"one": 1, "two": 3}, False),
-        ("q", "b", {"one": 2}, False),
-        ("q", "c", {"one": 3}, True),
-        ("q", "d", {"one": 11}, False),
-        ("q", "e", {"two": 1}, False),
-    ]
-    assert left_out_holes(pool, "one") == pytest.approx(1 / 3)
-    assert left_out_holes(pool, "two") == pytest.approx(1 / 2)
-    assert left_out_holes(pool, "three") is None
 
 
 def test_power_separates_what_differs_and_nothing_else() -> None:

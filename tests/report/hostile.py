@@ -1,20 +1,30 @@
-"""A scorecard and its details whose every text is hostile."""
+"""A scorecard, an experiment and a history whose every text is hostile."""
 
 from __future__ import annotations
 
-from goldbench.measures.ranks.failure_causes import Cause
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.comparison import scorecard
 from goldbench.measures.statistics.slices import Part, Slicing
-from goldbench.records.scorecard import GoldReference, Method, Score, Scorecard
+from goldbench.records.experiment import (
+    Difference,
+    Experiment,
+    FailedSystem,
+    Latency,
+    Measurable,
+    PublishedRow,
+    Timing,
+    Timings,
+)
+from goldbench.records.scorecard import GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
+from goldbench.records.set_card import Card, Figure, State
 from goldbench.report.charts import Points
-from goldbench.report.failure_browser import Behind, Found, Reason
-from goldbench.report.scorecard_page import Details
+from goldbench.report.pages import Details, Trust
 
 SCRIPT = "<script>window.broken=1</script>"
 IMAGE = "<img src=x onerror='window.broken=1'>"
 ENDINGS = "</script></style></textarea>--><!-- ]]> \u2028 {{ 7*7 }} ${7*7} &lt;b&gt;"
 SYSTEMS = (f"A <b>bold</b> &amp; {SCRIPT}", f"B {IMAGE} | `x`")
+ARABIC_SYSTEM = "نظام BM25 (النسخة 2)!"
 QUERIES = [f"q{number:02}{SCRIPT if number == 3 else ''}" for number in range(30)]
 
 
@@ -35,34 +45,73 @@ def hostile_card() -> Scorecard:
 
 
 def hostile_details() -> Details:
-    texts = [SCRIPT, IMAGE, ENDINGS, "\x00\x1b[31m \ud800", "word " * 500]
     scores = {name: Score(mean=0.5, low=0.4, high=0.6) for name in SYSTEMS}
-    documents = {f"d{number}{SCRIPT if number == 2 else ''}": texts[number] for number in range(5)}
-    found = [Found(doc_id, None if number % 2 else number % 4) for number, doc_id in enumerate(documents)]
+    figures = [
+        Figure(section="judge", name="canaries", value=0.3, state=State.FAIL, threshold="<= 0.1", meaning=SCRIPT),
+        Figure(section="labels", name="hole@10", state=State.ABSENT, meaning="no system has a result"),
+    ]
+    card = Card(goldbench="0", name=SCRIPT, judgments_sha256="0", queries=2, passages=3, figures=figures)
     return Details(
-        behind=Behind(
-            query_ids=QUERIES,
-            values={
-                "ndcg@10": {
-                    SYSTEMS[0]: [0.9 * (n % 7) / 6 for n in range(30)],
-                    SYSTEMS[1]: [0.5 * (n % 7) / 6 for n in range(30)],
-                }
-            },
-            retrieved={name: dict.fromkeys(QUERIES, found) for name in SYSTEMS},
-            relevant={query: {next(iter(documents)): 3} for query in QUERIES},
-            ranks={SYSTEMS[0]: [1, None, 12] * 10, SYSTEMS[1]: [1, 2, None] * 10},
-            causes={SYSTEMS[0]: {QUERIES[1]: (Cause.NEVER_FOUND,), QUERIES[2]: (Cause.JUST_BELOW,)}},
-            quotes={QUERIES[0]: "script>window"},
-            texts={query: texts[number % len(texts)] for number, query in enumerate(QUERIES)},
-            passages=documents,
-            kinds={query: f"kind {IMAGE}" if number % 2 else "fact" for number, query in enumerate(QUERIES)},
-            words={query: [["word"], ["window", "script"], []] for query in QUERIES},
-            reasons={QUERIES[0]: {"d0": [Reason(0, f"judge {IMAGE}", f"because {SCRIPT}")]}},
-            pooled={QUERIES[0]: {"d1"}},
-            parts={f"type {SCRIPT}": [f"fact {IMAGE}", "reason", None] * 10},
-            home=f"set {SCRIPT}",
-        ),
         curves={"hit": [Points(name, (1, 5, 10), (0.1, 0.5, 0.7), (0, 0.4, 0.6), (0.2, 0.6, 0.8)) for name in SYSTEMS]},
         slicings=[Slicing(f"type {SCRIPT}", [Part(f"fact {IMAGE}", 12, scores), Part("reason", 18, scores)])],
         notice=f"Beware {SCRIPT}",
+        trust=Trust(card=card, remarks=[ENDINGS]),
+        special=[(SCRIPT, [["run", "kind"], [IMAGE, ENDINGS]])],
+        unanswerable=["\x00\x1b[31m \ud800"],
+        command=f"goldbench open {SCRIPT}",
     )
+
+
+def hostile_experiment() -> tuple[Experiment, Timings]:
+    card = hostile_card()
+    names = [system.system for system in card.systems]
+    measure = card.measures[0]
+    timing = Timing(
+        index_s=1,
+        index_embed_s=2,
+        passages=30,
+        queries=30,
+        warm_up=3,
+        whole=Latency(p50_ms=1.5, p95_ms=2),
+        search=Latency(p50_ms=0.5, p95_ms=1),
+        embed=Latency(p50_ms=1, p95_ms=1),
+    )
+    difference = Difference(
+        published=SCRIPT, system=names[0], measure=measure, value=0.5, ours=0.6, difference=0.1, queries=3
+    )
+    experiment = Experiment(
+        compared=(measure,),
+        depth=100,
+        card=card,
+        systems=[
+            Measurable(system=name, settings={name: {"kind": SCRIPT}}, passages=30, run="runs/x.trec", run_sha256="0")
+            for name in names
+        ],
+        failures=[FailedSystem(system=SCRIPT, problem=SCRIPT)],
+        published=[PublishedRow(published=SCRIPT, beside=(names[0],), values={measure: 0.5})],
+        differences=[difference],
+        notes=[SCRIPT],
+        notice=SCRIPT,
+    )
+    slower = timing.model_copy(update={"whole": Latency(p50_ms=2, p95_ms=4)})
+    return experiment, Timings(timings={names[0]: timing, names[1]: slower})
+
+
+def hostile_history() -> list[HistoryEntry]:
+    counts = RunCounts(queries=6, missing=0, extra=0, no_relevant=0, tied=0, holes=0)
+    return [
+        HistoryEntry(
+            at=f"2026-01-0{day}T00:00:00+00:00",
+            goldbench="0",
+            gold=GoldReference(name=f"مجموعة {SCRIPT}", sha256="0" * 64, queries=6),
+            system=system,
+            label=SCRIPT,
+            run="runs/first.trec",
+            page=["scores.html", None, "javascript:alert(1)"][day - 1],
+            means={"ndcg@10": Score(mean=0.1 * day, low=0.05, high=0.5)},
+            counts=counts,
+            alerts=[f"{system}: ndcg@10 0.1000 is below 0.2000"],
+        )
+        for day in (1, 2, 3)
+        for system in (*SYSTEMS, ARABIC_SYSTEM)
+    ]

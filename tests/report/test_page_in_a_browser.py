@@ -1,105 +1,153 @@
-"""The page of a scorecard in a real browser, from the disk, without a network."""
+"""Every page of a report: self-contained, hostile texts stay text, and no barrier in a real browser."""
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import html
+from plotly.offline import get_plotlyjs
 
-from goldbench.report.scorecard_page import page
+from goldbench.agreement import agree
+from goldbench.agreement.judgment_files import Labels
+from goldbench.report.experiment_text import figures_markdown, leaderboard
+from goldbench.report.pages import Details, Trust, experiment_page, history_page, scorecard_page
 from goldbench.report.scorecard_text import leaderboard_rows
-from tests.report.hostile import SCRIPT, SYSTEMS, hostile_card, hostile_details
+from tests.report.hostile import (
+    ARABIC_SYSTEM,
+    SCRIPT,
+    SYSTEMS,
+    hostile_card,
+    hostile_details,
+    hostile_experiment,
+    hostile_history,
+)
 
 BROWSER = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
+NAMES = ("scores", "experiment", "history")
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(page(hostile_card(), hostile_details()), encoding="utf-8")
-    return path
+def pages() -> dict[str, str]:
+    experiment, timings = hostile_experiment()
+    return {
+        "scores": scorecard_page(hostile_card(), hostile_details()),
+        "experiment": experiment_page(experiment, timings, command=f"goldbench open {SCRIPT}"),
+        "history": history_page(hostile_history(), base="../<b>"),
+    }
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def shown(request: pytest.FixtureRequest, file: Path) -> Iterator[Any]:
-    """The page as it is after its scripts, with what it asked for and complained about."""
+def tables(page: str) -> list[list[list[str]]]:
+    found = html.fromstring(page).iter("table")
+    return [[[cell.text_content() for cell in row] for row in table.iter("tr")] for table in found]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_hostile_text_becomes_an_element_and_no_address_is_asked_for(pages: dict[str, str], name: str) -> None:
+    tree = html.fromstring(pages[name])
+    assert pages[name].count(SCRIPT) == 0
+    assert SCRIPT in tree.text_content()
+    assert tree.xpath("//img | //textarea | //script/@src | //iframe | //object | //link[@rel='stylesheet']") == []
+    assert len(tree.xpath("//style")) == 1
+    assert tree.xpath("//link/@href") == ["data:,"]
+    assert "default-src 'none'" in tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    assert all(address.startswith("./") for address in tree.xpath("//a/@href"))
+
+
+def test_equal_input_gives_equal_bytes(pages: dict[str, str]) -> None:
+    assert scorecard_page(hostile_card(), hostile_details()) == pages["scores"]
+    assert experiment_page(*hostile_experiment(), command=f"goldbench open {SCRIPT}") == pages["experiment"]
+
+
+def test_leaderboards_are_those_of_the_records(pages: dict[str, str]) -> None:
+    assert tables(pages["scores"])[0] == [list(row) for row in leaderboard_rows(hostile_card())]
+    assert tables(pages["experiment"])[0] == [list(row) for row in leaderboard(hostile_experiment()[0])]
+
+
+def test_the_library_is_there_once_packed_and_whole(pages: dict[str, str]) -> None:
+    (packed,) = html.fromstring(pages["scores"]).xpath("//script[@id='plotly']")
+    assert zlib.decompress(base64.b64decode(packed.text)).decode() == get_plotlyjs()
+
+
+def test_a_page_needs_nothing_but_a_scorecard() -> None:
+    assert "Leaderboard" in scorecard_page(hostile_card(), Details())
+
+
+def test_simulated_queries_name_no_best_system(pages: dict[str, str]) -> None:
+    assert "is the best of 2" in pages["scores"]
+    card = hostile_card()
+    smoke = card.model_copy(update={"gold": card.gold.model_copy(update={"evidence_level": "smoke"})})
+    assert "is the best of 2" not in scorecard_page(smoke, hostile_details())
+
+
+def test_the_page_shows_the_card_and_the_judge_against_people(pages: dict[str, str], tmp_path: Path) -> None:
+    card = next(table for table in tables(pages["scores"]) if table[0][0] == "figure")
+    assert card[1][1:] == ["fail", "0.3", "<= 0.1", SCRIPT]
+    assert card[2][2] == "absent"
+    people = Labels("people", tmp_path, {"p": {"q": {"a": 3, "b": 0}, "r": {"b": 1}}})
+    agreement = agree(people, Labels("judge", tmp_path, {"m": {"q": {"a": 3, "b": 2}, "r": {"b": 1}}}), resamples=100)
+    page = scorecard_page(hostile_card(), Details(trust=Trust(agreement=agreement)))
+    confusion = next(table for table in tables(page) if table[0][0] == "people \\ judge")
+    assert confusion[1] == ["0", "0", "0", "1", "0", "1"]
+
+
+def test_a_history_links_to_pages_and_runs_beside_it(pages: dict[str, str]) -> None:
+    addresses = set(html.fromstring(pages["history"]).xpath("//a/@href"))
+    assert addresses == {
+        "./../%3Cb%3E/scores.html",
+        "./../%3Cb%3E/javascript%3Aalert%281%29",
+        "./../%3Cb%3E/runs/first.trec",
+    }
+
+
+def test_markdown_shows_hostile_names_as_they_are() -> None:
+    assert SCRIPT not in figures_markdown(hostile_experiment()[0])
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
     if BROWSER is None and not os.environ.get("REQUIRE_BROWSER"):
         pytest.skip("no Chromium here; CHROMIUM_PATH says where one is")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(
             executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
         )
-        opened = browser.new_page(color_scheme=request.param, viewport={"width": 1000, "height": 900})
-        opened.asked, opened.said = [], []
-        opened.on("request", lambda one: opened.asked.append(one.url))
-        opened.on("console", lambda one: opened.said.append(one.text))
-        opened.on("pageerror", lambda one: opened.said.append(str(one)))
-        opened.goto(file.as_uri())
-        opened.wait_for_selector("body[data-drawn]")
-        opened.wait_for_selector("#scatter .main-svg")
-        opened.loaded = ([*opened.asked], [*opened.said])
-        yield opened
+        yield browser
         browser.close()
 
 
-def test_it_asks_for_nothing_and_complains_of_nothing(shown: Any, file: Path) -> None:
-    assert shown.loaded == ([file.as_uri()], [])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1100), ("dark", 360)])
+def test_every_page_is_drawn_fits_asks_for_nothing_and_has_no_barrier(
+    driver: Any, pages: dict[str, str], tmp_path: Path, name: str, scheme: str, width: int
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
 
-
-def test_no_planted_script_runs(shown: Any) -> None:
-    for number in range(6):
-        shown.locator("#list > details > summary").nth(number).click()
-    assert shown.evaluate("window.broken") is None
-    assert shown.locator("#list img").count() == 0
-    assert SCRIPT in shown.locator("#list").inner_text()
-
-
-def test_every_figure_is_drawn(shown: Any) -> None:
-    for name in ("forest", "curve-0", "deltas", "scatter"):
-        assert shown.locator(f"#{name} .main-svg").count() > 0, name
-
-
-def test_names_in_figures_are_what_they_are(shown: Any) -> None:
-    assert SYSTEMS[0] in shown.locator("#forest").text_content()
-
-
-def test_the_leaderboard_reads_as_the_scorecard(shown: Any) -> None:
-    cells = shown.locator("#leaderboard td").all_inner_texts()
-    expected = [cell for row in list(leaderboard_rows(hostile_card()))[1:] for cell in row]
-    assert [cell.replace(" not beaten", "") for cell in cells] == expected
-
-
-def test_filters_choose_queries_and_stand_in_the_address(shown: Any) -> None:
-    shown.select_option("#which", "both-fail")
-    assert shown.locator("#count").inner_text() == "5 of 30"
-    shown.fill("#find", "q14")
-    assert shown.locator("#count").inner_text() == "1 of 30"
-    address = shown.evaluate("location.hash")
-    assert "which=both-fail" in address
-    assert "find=q14" in address
-    shown.reload()
-    assert shown.locator("#count").inner_text() == "1 of 30"
-    shown.select_option("#which", "all")
-    shown.fill("#find", "")
-
-
-def test_an_opened_query_shows_grades_and_what_is_unjudged(shown: Any) -> None:
-    shown.fill("#find", "q07")
-    shown.locator("#list > details > summary").first.click()
-    opened = shown.locator("#list > details[open]", has_text="unjudged").first
-    opened.wait_for()
-    text = opened.inner_text()
-    assert "unjudged" in text
-    assert "grade 3" in text
-    shown.fill("#find", "")
-
-
-def test_it_fits_a_narrow_screen(shown: Any) -> None:
-    shown.set_viewport_size({"width": 360, "height": 800})
-    shown.wait_for_function("document.documentElement.scrollWidth <= 360")  # figures follow the window a little later
-    shown.set_viewport_size({"width": 1000, "height": 900})
+    path = tmp_path / "page.html"
+    path.write_text(pages[name], encoding="utf-8")
+    page = driver.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}).new_page()
+    requests: list[str] = []
+    messages: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_selector("body[data-drawn]")
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+    assert page.locator(".main-svg").count() > 0
+    assert SYSTEMS[0] in page.locator(".plotly-graph-div").first.text_content()
+    violations = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in violations] == []
+    assert (requests, messages, page.evaluate("window.broken")) == ([path.as_uri()], [], None)
+    if name == "history":
+        cell = page.locator("td bdi", has_text="BM25").first
+        assert cell.inner_text() == ARABIC_SYSTEM
+        assert cell.evaluate("element => getComputedStyle(element).direction") == "rtl"

@@ -1,4 +1,4 @@
-"""Passages as HTML: Markdown rendered, marks on exactly the evidence, nothing hostile, nothing hidden, bounded work."""
+"""Passages as HTML: Markdown rendered, anchors on every character, nothing hostile, nothing hidden, bounded work."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from goldbench.report.passage_html import LONGEST_RENDERED, passage_html
 
 TAGS = set(
-    "blockquote code em hr li mark ol p pre s span strong table tbody td th thead tr ul".split()  # noqa: SIM905
+    "blockquote code em hr li ol p pre s span strong table tbody td th thead tr ul".split()  # noqa: SIM905
 )
 ATTRIBUTES = {
-    "class": "plain|h[1-6]|evidence|word|image|link",
+    "class": "plain|h[1-6]|image|link",
     "data-at": r"\d+",
     "data-to": r"\d+",
     "dir": "auto|ltr|rtl",
@@ -48,8 +48,10 @@ def soup(text: str, **more: object) -> BeautifulSoup:
     return BeautifulSoup(html, "html.parser", preserve_whitespace_tags={"div"})
 
 
-def marked(text: str, *spans: tuple[int, int]) -> str:
-    return "".join(one.get_text() for one in soup(text, evidence=spans).find_all("mark"))
+def marked(text: str, span: tuple[int, int]) -> str:
+    """Return the visible characters that stand for a stretch of the passage."""
+    start, end = span
+    return "".join(char for char, at, to in visible(text) if max(at, start) < min(to, end))
 
 
 def span_of(text: str, words: str) -> tuple[int, int]:
@@ -135,16 +137,8 @@ def test_a_passage_of_which_something_would_not_be_seen_is_shown_as_plain_text()
         ("sieben\n   - darunter", "siebendarunter"),
     ],
 )
-def test_marks_hold_exactly_the_visible_characters_of_the_evidence(words: str, seen: str) -> None:
+def test_anchors_give_exactly_the_visible_characters_of_the_evidence(words: str, seen: str) -> None:
     assert marked(GUIDE, span_of(GUIDE, words)) == seen
-
-
-def test_evidence_and_words_are_told_apart_and_evidence_wins() -> None:
-    found = soup("one **two** three", evidence=[(4, 11)], words=[(0, 3), (6, 9)])
-    assert [(one["class"], one.get_text()) for one in found.find_all("mark")] == [
-        (["word"], "one"),
-        (["evidence"], "two"),
-    ]
 
 
 def test_an_inline_code_over_two_lines_of_a_quotation_knows_its_places() -> None:
@@ -181,7 +175,7 @@ def letters(text: str) -> str:
 
 
 @given(passages(), st.data())
-def test_whatever_is_marked_has_the_letters_of_the_evidence_and_no_other(text: str, data: st.DataObject) -> None:
+def test_a_stretch_has_the_letters_of_the_evidence_and_no_other(text: str, data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(text)))
     start = data.draw(st.integers(0, end))
     if re.search(r"&a?m?p?$", text[:start]) or re.search(r"&a?m?p?$", text[:end]):
@@ -203,25 +197,15 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=3), max_size=25).map("".join), st.data())
-def test_hostile_texts_give_only_known_tags_and_marks_change_no_text(text: str, data: st.DataObject) -> None:
-    spans = data.draw(st.lists(st.tuples(st.integers(0, len(text) + 3), st.integers(0, len(text) + 3)), max_size=3))
-    for html in (passage_html(text, evidence=spans), passage_html(text, anchors=True), passage_html(text, words=spans)):
+@given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=3), max_size=25).map("".join))
+def test_hostile_texts_give_only_known_tags_and_anchors_change_no_text(text: str) -> None:
+    for html in (passage_html(text), passage_html(text, anchors=True)):
         for tag in BeautifulSoup(html, "html.parser").find_all(True):
             assert isinstance(tag, Tag)
             assert tag.name in TAGS
             for name, value in tag.attrs.items():
                 assert re.fullmatch(ATTRIBUTES[name], value if isinstance(value, str) else " ".join(value))
-    assert soup(text, evidence=spans).get_text() == soup(text).get_text()
-
-
-@given(st.lists(st.sampled_from(HOSTILE) | st.text(max_size=3), max_size=25).map("".join), st.data())
-def test_marks_are_where_the_anchors_say(text: str, data: st.DataObject) -> None:
-    end = data.draw(st.integers(0, len(text)))
-    start = data.draw(st.integers(0, end))
-    even = text.encode("utf-8", "replace").decode()
-    expected = "".join(char for char, at, to in visible(even) if max(at, start) < min(to, end))
-    assert marked(even, (start, end)) == expected
+    assert soup(text, anchors=True).get_text() == soup(text).get_text()
 
 
 @given(st.text().filter(lambda text: "](" not in text))
@@ -251,7 +235,7 @@ def test_every_letter_is_seen(text: str) -> None:
     ids=lambda text: f"{text[:4]!r}",
 )
 def test_work_is_bounded_whatever_the_text(text: str) -> None:
-    shown = soup(text, evidence=[(0, len(text))], anchors=True)
+    shown = soup(text, anchors=True)
     assert len(shown.find_all(True)) < 200_000
     assert not text.strip() or shown.get_text()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.report.text_tables import aligned, markdown_table, with_interval
+from goldbench.report.text_tables import aligned, markdown_table
 from goldbench.text.markdown import escaped
 
 ROWS = [("system", "ndcg@10"), ("bm25", "+0.5"), ("a|b", "-0.25")]
@@ -42,8 +42,3 @@ def test_a_table_is_the_same_in_text_and_in_markdown() -> None:
         "| bm25 | +0.5 |",
         r"| a\|b | -0.25 |",
     ]
-
-
-def test_a_figure_without_an_interval_stands_alone() -> None:
-    assert with_interval(0.5, None, None) == "0.5000"
-    assert with_interval(0.5, 0.25, 0.75, places=2) == "0.50 [0.25, 0.75]"

@@ -47,17 +47,12 @@ TEAM = ("--annotator", "anna", "--annotator", "bob", "--annotator", "carl", "--l
 
 
 REPORTS = {
-    "score": ("score.html", "", {"color_scheme": "light", "viewport": {"width": 1100, "height": 232}}),
-    "score-query": (
-        "score.html",
-        "#first=2&second=0&cause=just-below&find=where",
-        {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}},
-    ),
-    "score-dark-360": ("score.html", "", {"color_scheme": "dark", "viewport": {"width": 360, "height": 760}}),
-    "bench": ("bench.html", "", {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}}),
-    "bench-dark": ("bench.html", "", {"color_scheme": "dark", "viewport": {"width": 1100, "height": 900}}),
+    "score": ("score.html", {"color_scheme": "light", "viewport": {"width": 1100, "height": 232}}),
+    "score-dark-360": ("score.html", {"color_scheme": "dark", "viewport": {"width": 360, "height": 760}}),
+    "bench": ("bench.html", {"color_scheme": "light", "viewport": {"width": 1100, "height": 900}}),
+    "bench-dark": ("bench.html", {"color_scheme": "dark", "viewport": {"width": 1100, "height": 900}}),
 }
-"""Pictures of report pages: the page, the part of its address behind the file, and the options of the browser."""
+"""Pictures of report pages: the page and the options of the browser."""
 
 
 def example(folder: Path) -> None:
@@ -93,16 +88,11 @@ def take_reports(out: Path) -> None:
         browser = driver.chromium.launch(
             executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
         )
-        for name, (file, link, options) in REPORTS.items():
+        for name, (file, options) in REPORTS.items():
             page = browser.new_context(**options).new_page()
-            page.goto((Path(place) / file).as_uri() + link)
+            page.goto((Path(place) / file).as_uri())
             page.wait_for_selector("#forest .main-svg")
-            if link:
-                page.locator("#list > details > summary").first.click()
-                page.get_by_text("whole text").first.click()
             page.wait_for_timeout(500)
-            if link:
-                page.locator("#browser").evaluate("heading => heading.scrollIntoView()")
             page.screenshot(path=out / f"{name}.png")
             smaller(out / f"{name}.png")
         browser.close()

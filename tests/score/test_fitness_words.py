@@ -12,10 +12,9 @@ import pytest
 
 from goldbench.goldset.file_names import QUERIES, TEMPORARY
 from goldbench.measures.result import Counts, Result
-from goldbench.measures.statistics.fitness import Basis, Ranking, fitness
+from goldbench.measures.statistics.fitness import Basis, Ranking
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.verdict_text import verdict_lines, verdict_markdown
-from goldbench.score.fitness_words import Case, verdict_in_words
 from goldbench.score.runs import Gold, load_gold
 from goldbench.score.set_makers import Makers, makers_of
 from goldbench.score.systems_verdict import columns_of, deciding, verdict_on
@@ -54,11 +53,6 @@ def test_a_ranking_by_judgments_of_unknown_authors_has_a_condition() -> None:
     assert told(Makers(), good=GOOD, fair=FAIR).sentence.endswith(
         "(60 queries), if people made its judgments: who did is not recorded"
     )
-
-
-def test_more_than_four_systems_may_have_one_pair_of_ten_the_wrong_way_round() -> None:
-    many = {f"s{place}": [value + place / 10 for value in FAIR] for place in range(5)}
-    assert "right but for 1 pair of 10 is" in told(**many).sentence
 
 
 def test_close_systems_get_the_queries_that_would_rank_them() -> None:
@@ -187,10 +181,6 @@ def test_names_of_runs_cannot_steer_a_terminal_or_markdown(name: str) -> None:
     assert "<" not in verdict_markdown(found).replace("&lt;", "")
 
 
-def test_no_verdict_is_no_line() -> None:
-    assert verdict_lines(None) == []
-
-
 def dataset(folder: Path, **metadata: object) -> Gold:
     docs = {"q1": {"d1": 3, "d2": 0}, "q2": {"d1": 2}}
     found = {
@@ -232,21 +222,6 @@ def test_a_file_of_judgments_has_unknown_makers_and_no_commands(tmp_path: Path) 
     found = makers_of(load_gold(tmp_path / "gold.qrels"))
     assert (found.basis, found.place) == (Basis(), None)
     assert makers_of(Gold(Path("qrels"), {"q": {"d": 1}}, in_memory=True)).basis == Basis()
-
-
-def test_the_words_for_systems_end_without_a_comma_before_the_reason() -> None:
-    near = {"good": result(FAIR, unjudged=300), "fair": result([value + 0.01 for value in FAIR], unjudged=300)}
-    case = Case(
-        "ndcg@10",
-        Makers(Basis("human", "people", lists_others=True)),
-        systems="the {n} built-in baselines, not your systems,",
-        unjudged={name: one.unjudged for name, one in near.items()},
-        top={name: one.top for name, one in near.items()},
-    )
-    found = fitness(columns_of(near, "ndcg@10"), case.makers.basis, unjudged=case.holes)
-    assert (
-        "does not rank the 2 built-in baselines, not your systems: up to 50%" in verdict_in_words(found, case).sentence
-    )
 
 
 def test_queries_that_people_added_are_counted_apart(tmp_path: Path) -> None:

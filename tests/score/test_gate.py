@@ -188,20 +188,6 @@ def test_a_damaged_baseline_is_one_line_without_its_content(goldbench: Goldbench
         assert "secret" not in done.stderr
 
 
-def test_a_query_that_no_file_can_name_is_refused_and_nothing_written(goldbench: Goldbench, tmp_path: Path) -> None:
-    (tmp_path / "both.json").write_text(json.dumps({"\ud800": {"a": 1}}))
-    done = goldbench("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new.json")
-    assert (done.returncode, (tmp_path / "new.json").exists()) == (2, False)
-    assert "cannot be written as UTF-8" in done.stderr
-
-
-def test_the_baseline_and_the_junit_file_are_two(goldbench: Goldbench, tmp_path: Path) -> None:
-    (tmp_path / "both.json").write_text(json.dumps({"q": {"a": 1}}))
-    done = goldbench("gate", "both.json", "--run", "both.json", "--init", "--baseline", "new", "--junit", "new")
-    assert (done.returncode, (tmp_path / "new").exists()) == (2, False)
-    assert "cannot both be written" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [

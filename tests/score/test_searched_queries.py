@@ -9,13 +9,6 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet, InputError, UsageError
-from goldbench.measures.names import parse_measures
-from goldbench.records.scorecard import Method
-from goldbench.score.page_data import CUTOFFS, FAMILIES, details_of
-from goldbench.score.queries_behind import first_relevant_measure
-from goldbench.score.runs import load_gold, load_run
-from goldbench.score.scorecards import card_of
-from goldbench.score.several_runs import score_all
 from tests.conftest import Goldbench
 
 SET: dict[str, Any] = {
@@ -120,26 +113,3 @@ def test_a_copy_of_a_data_set_under_another_name_keeps_its_members(tmp_path: Pat
     assert run["means"]["hit@1"] == 1.0
     assert "made by hand" in done.stderr
     assert GoldSet.load(tmp_path / "mine.v2.json").queries == SET["queries"]
-
-
-def test_the_page_of_scores_shows_a_conversation_with_its_turns(tmp_path: Path) -> None:
-    gold = load_gold(write(tmp_path))
-    (tmp_path / "run.json").write_text(json.dumps({"q1": {"tank": 1}, "q2": {"lamp": 1}}))
-    runs = {"mine": load_run(tmp_path / "run.json")}
-    measures, judged = parse_measures(["ndcg@10"]), parse_measures(["judged@10"])
-    curves = parse_measures([*FAMILIES], cutoffs=CUTOFFS, rel=gold.level)
-    results = score_all(
-        gold,
-        runs,
-        [*{one.name: one for one in [*measures, *judged, *curves, first_relevant_measure(gold.level)]}.values()],
-        missing="zero",
-        scores="float64",
-        match="id",
-    )
-    card = card_of(gold, results, measures, judged=judged[0], method=Method(missing="zero", scores="float64"))
-    found = details_of(gold, runs, results, card, match="id")
-    assert found.behind.texts["q2"] == SET["queries"]["q2"]
-    assert found.behind.texts["q1"] == (
-        "Person: Which pump rattles? / Assistant: The circulation pump. / Person: And who repaired it? / "
-        "Judged as: Who repaired the circulation pump?"
-    )

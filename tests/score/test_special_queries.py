@@ -17,8 +17,6 @@ from goldbench.goldset.dataset import write_gold
 from goldbench.goldset.folder import GoldFolder
 from goldbench.measures import evaluate
 from goldbench.measures.names import parse_measures
-from goldbench.measures.statistics.noise_loss import noise_loss
-from goldbench.measures.statistics.separation import separation
 from goldbench.records.query import Query, QueryKind
 from goldbench.score.runs import load_gold, load_run, score_run
 from tests.conftest import Goldbench
@@ -222,25 +220,6 @@ def test_a_run_without_scores_of_its_own_tells_no_query_from_another(
     assert (loss["pairs"], loss["differences"], loss.get("over")) == (3, {}, None)  # no noisy query needs several
 
 
-def test_a_pair_without_a_value_is_left_out_of_its_measure_alone() -> None:
-    qrels = {query_id: {"c1": 3} for query_id in ("a", "a2", "b", "b2")}
-    scored_run = evaluate(qrels, {query_id: {"c1": 1.0} for query_id in qrels}, "hit@1")
-    nan = float("nan")
-    result = dataclasses.replace(scored_run, values={**scored_run.values, "all@2": [1.0, 0.0, nan, nan]})
-    assert list(result.query_ids) == ["a", "a2", "b", "b2"]
-    loss = noise_loss(result, {"a2": "a", "b2": "b"})
-    assert loss is not None
-    assert (loss.pairs, loss.over) == (2, {"all@2": 1})
-    assert (loss.differences["all@2"].mean, loss.differences["hit@1"].mean) == (-1.0, 0.0)
-
-
-def test_built_in_systems_search_for_queries_without_an_answer_too(place: Path, goldbench_inside: Goldbench) -> None:
-    assert goldbench_inside("retrieve", "set", "--system", "bm25", "-o", "run.trec").returncode == 0
-    found = scored(goldbench_inside)
-    assert (found["unanswerable"]["unanswerable"], found["counts"]["extra"]) == (3, 0)
-    assert all(one not in (place / "trec" / "qrels.txt").read_text() for one in UNANSWERABLE)
-
-
 @pytest.mark.parametrize("suffix", ["trec", "csv"])
 def test_a_file_counts_queries_without_an_answer_as_known(place: Path, tmp_path: Path, suffix: str) -> None:
     run = {"q1": {"c1": 1.0}, "u1": {"c2": 1.0}, "u2": {"c3": 2.0}, "unknown": {"c1": 1.0}}
@@ -259,19 +238,6 @@ def test_python_counts_queries_without_an_answer_as_known(place: Path) -> None:
     assert [one for one in found.remarks if "not judged" in one] == []
     more = gold.evaluate({"mine": run | {"unknown": {"c1": 1.0}}}, ["ndcg@10"], progress=False)["mine"]
     assert [one for one in more.remarks if "not judged" in one] == ["mine: 1 query in the run but not judged; ignored."]
-
-
-@pytest.mark.parametrize(("above", "alike"), [(0.0, 0.5), (1.0, 0.76025), (2.0, 0.92135)])
-def test_the_interval_of_the_separation_covers_the_truth(above: float, alike: float) -> None:
-    draw = random.Random(7)
-    covered = 0
-    for _ in range(300):
-        found = separation([draw.gauss(above, 1) for _ in range(30)], [draw.gauss(0, 1) for _ in range(12)])
-        covered += found.low <= alike <= found.high
-    assert 0.9 <= covered / 300 <= 0.995
-    certain = separation([2.0] * 30, [1.0] * 12)
-    assert (certain.auroc, certain.high) == (1.0, 1.0)
-    assert 0.8 < certain.low < 0.99
 
 
 def test_python_has_the_figures_of_the_command(place: Path, goldbench_inside: Goldbench) -> None:
@@ -297,21 +263,6 @@ def test_python_has_the_figures_of_the_command(place: Path, goldbench_inside: Go
         assert "By kind of query:" in repr(found)
         assert "unanswerable queries with AUROC" in repr(found)
         assert "By kind of query" in found._repr_html_()
-
-
-def test_a_retriever_in_python_is_asked_for_queries_without_an_answer_too(place: Path) -> None:
-    asked = []
-
-    def search(query: str, k: int) -> list[tuple[str, float]]:
-        asked.append(query)
-        return [("c1", 0.0 if query.startswith("passage on") else 1.0)]
-
-    found = GoldSet.load(place).evaluate(search, "hit@1", progress=False)
-    assert sorted(asked[-3:]) == ["passage on u1", "passage on u2", "passage on u3"]
-    assert found.counts.queries == 7
-    assert found.counts.extra == 0
-    assert found.separation is not None
-    assert (found.separation.auroc, found.separation.unanswerable) == (1.0, 3)
 
 
 def test_the_records_of_a_set_are_there_in_python(place: Path) -> None:

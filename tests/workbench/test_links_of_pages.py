@@ -1,4 +1,4 @@
-"""From a figure of a page on the disk to the passage that is judged, and a page that follows its set."""
+"""A link to the workbench from a page on the disk, and a page that follows its set."""
 
 from __future__ import annotations
 
@@ -8,57 +8,12 @@ from pathlib import Path
 import pytest
 
 from goldbench.formats.runs.trec import write_run
-from goldbench.report.named_queries import PORT
 from goldbench.review.apply import apply_review
-from goldbench.review.state import fold
-from tests.conftest import Goldbench
 from tests.workbench.conftest import Site, Visitor, serving
 from tests.workbench.test_acts import act, judged
 from tests.workbench.workbench_set import WORDS, write_workbench_set
 
 Visitors = Callable[..., Visitor]
-
-
-def page_at(path: Path, site: Site) -> str:
-    """Return the address of a page whose links lead to the served workbench in place of the usual port."""
-    usual = f"http://127.0.0.1:{PORT}/"
-    made = path.read_text(encoding="utf-8")
-    assert made.count(usual) == 1
-    path.write_text(made.replace(usual, site.base), encoding="utf-8")
-    return path.as_uri()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["bench", "score"])
-def test_three_clicks_lead_from_a_figure_of_a_page_to_the_passage_that_is_judged(
-    tmp_path: Path, visitor: Visitors, command: str, goldbench: Goldbench
-) -> None:
-    gold, html = write_workbench_set(tmp_path / "set"), tmp_path / f"{command}.html"
-    systems = {
-        "bench": ["--system", "bm25", "--system", "ngrams"],
-        "score": [f"--run=words={gold}/runs/words.trec", f"--run=vectors={gold}/runs/vectors.trec"],
-    }
-    done = goldbench(command, str(gold), *systems[command], "--html", str(html))
-    assert done.returncode == 0, done.stderr
-    with serving(gold) as site:
-        anna = visitor(site.links["anna"])  # let in once; the cookie stays
-        anna.page.goto(page_at(html, site))
-        anna.page.wait_for_selector(".main-svg", state="attached")
-        anna.page.locator("#leaderboard a.figure").first.click()  # 1: the figure
-        anna.page.wait_for_function("() => document.getElementById('sort').value === 'first'")
-        anna.page.locator("#list > details > summary").first.click()  # 2: the worst query
-        item = anna.page.locator("#list > details[open] ol > li.result", has_text="unjudged").first
-        passage = item.locator("bdi").first.inner_text()
-        with anna.page.expect_popup() as led:
-            item.get_by_role("link", name="judge this").click()  # 3: the passage
-        workbench = led.value
-        row = workbench.locator(f"#detail [data-id='{passage}']").first
-        row.locator("details.judge[open] button[data-grade='3']").click()
-        workbench.locator("#live", has_text="Grade 3 saved.").wait_for()
-        assert workbench.locator("#warnings p", has_text="The link that led here").count() == 0
-        (review,) = fold(site.events()).reviews()
-        assert (review.chunk_id, review.grade) == (passage, 3)
-        assert "entered" not in workbench.url
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Who is shown the progress of a call: a notebook, a terminal, or nobody."""
+"""The progress of a call, on standard error or silent."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ if TYPE_CHECKING:
 
 
 def progress_for(*, shown: bool) -> Progress:
-    """Return the progress of a call: in the output of a notebook's cell, else on standard error; or silent.
+    """Return the progress of a call on standard error, or a silent one.
 
     Args:
         shown: Whether it is shown.
     """
     if not shown:
         return SILENCE
-    from goldbench.report.notebook import NotebookProgress, in_notebook
-
-    if in_notebook():
-        return NotebookProgress()
     from goldbench.report.terminal import on_standard_error
 
     return on_standard_error()

@@ -46,9 +46,6 @@ class BenchFile(Record):
     warm_up: int = Field(default=10, ge=0, description="Queries searched before the clock starts.")
     seed: int = Field(default=0, ge=0, description="Seed of the bootstrap and of permutations.")
     timeout_seconds: float = Field(default=30, gt=0, description="Seconds that a system may take for one query.")
-    validity: int = Field(
-        default=0, ge=0, description="Simulated queries of each of 2 recipes that check the ranking (0: none)."
-    )
     match: Literal["id", "text"] = Field(default="id", description="How results are recognised as judged passages.")
     conversation: Conversation = Field(
         default="last",
@@ -78,7 +75,6 @@ class Bench:
     warm_up: int
     seed: int
     timeout_s: float
-    validity: int
     match: Literal["id", "text"]
     conversation: Conversation
     corpus: Path | None
@@ -161,7 +157,6 @@ def load_bench(
         warm_up=file.warm_up,
         seed=file.seed,
         timeout_s=file.timeout_seconds,
-        validity=file.validity,
         match=file.match,
         conversation=file.conversation,
         corpus=file.corpus and folder / file.corpus,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 import tomllib
 from collections.abc import Mapping
@@ -13,10 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from goldbench.errors import InputError, explained
-from goldbench.formats.faults import Fault, in_file
-from goldbench.formats.json_maps import read_json
-from goldbench.formats.lines import csv_records
-from goldbench.formats.packed_files import Source, decoded
+from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.scorecard_files import write_record, write_whole
 from goldbench.formats.runs.trec import write_run
 from goldbench.goldset.publication import sha256_of
@@ -114,36 +110,15 @@ def write_tables(folder: Path, records: Mapping[str, Record], texts: Mapping[str
 
 
 def read_published(path: Path) -> dict[str, Any]:
-    """Return a published table: TOML or JSON by system and measure, CSV with columns system, measure, value.
+    """Return a published table in TOML: figures by system and measure, at the top or in a table ``published``.
 
     Raises:
-        InputError: The file cannot be read, or is not a table of figures.
+        InputError: The file cannot be read, or is not valid TOML.
     """
     source = Source(path)
-    if source.suffix == ".csv":
-        return _published_rows(source)
-    if source.suffix == ".json":
-        found = read_json(source)
-    else:
-        try:
-            found = tomllib.loads(source.read().decode())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise InputError(source.name, f"not valid TOML: {error}") from None
-        found = found.get("published", found)
-    if not isinstance(found, dict):
-        raise InputError(source.name, "not a table of systems with their figures")
-    return found
-
-
-def _published_rows(source: Source) -> dict[str, Any]:
-    table: dict[str, dict[str, float]] = {}
-    with in_file(source.name):
-        records = csv_records(io.StringIO(decoded(source.read()), newline=""))
-        heads = next(records, (1, []))[1]
-        for line, cells in records:
-            row = dict(zip(heads, cells, strict=False))
-            try:
-                table.setdefault(row["system"], {})[row["measure"]] = float(row["value"])
-            except (KeyError, ValueError):
-                raise Fault("give columns system, measure and value, a number", line=line) from None
-    return table
+    try:
+        table = tomllib.loads(source.read().decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(source.name, f"not valid TOML: {error}") from None
+    published: dict[str, Any] = table.get("published", table)
+    return published

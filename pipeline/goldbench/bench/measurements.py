@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -17,9 +16,7 @@ from goldbench.bench.fingerprints import parts_with_settings
 from goldbench.bench.search import Outcome
 from goldbench.errors import InputError
 from goldbench.formats.runs.trec import read_run
-from goldbench.measures.assessment import assess
 from goldbench.measures.names import Measure, parse_measure
-from goldbench.measures.ranks.mapping_ranks import place_mapping
 from goldbench.measures.ranks.text_match import TextMatch
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.comparison import aligned, systems_of, warnings
@@ -32,8 +29,7 @@ from goldbench.measures.statistics.significance import compare
 from goldbench.records.experiment import Chunking, Experiment, Measurable, PublishedRow
 from goldbench.records.scorecard import Comparison, GoldReference, Method, Scorecard, SystemScores, Verdict
 from goldbench.retrieval.system_settings import SystemSettings
-from goldbench.score.queries_behind import first_relevant_measure
-from goldbench.score.runs import Gold, load_run, unless_known, without_unanswerable
+from goldbench.score.runs import Gold, load_run, score_results
 from goldbench.score.scorecards import notice_of, reference, with_verdict
 from goldbench.score.searched_queries import conversations, told_of_conversations
 from goldbench.systems.resolution import reached
@@ -63,8 +59,8 @@ def results_of(
     """
     matched = TextMatch(gold.qrels, _texts(gold)) if bench.match == "text" else None
     judged = _judged(bench)
-    asked = list(dict.fromkeys([*bench.measures, judged, first_relevant_measure(gold.level)]))
-    found = {}
+    asked = list(dict.fromkeys([*bench.measures, judged]))
+    results = {}
     for point in outcome.measured:
         run: dict[str, dict[str, float]] = {query_id: {} for query_id in query_ids} | read_run(
             load_run(run_path(folder, point.name)).source
@@ -74,18 +70,10 @@ def results_of(
         if matched:
             ordered = {query_id: [corpus.passages[doc_id] for doc_id in docs] for query_id, docs in run.items()}
             run = matched.run_of(ordered)
-        qrels = {query_id: dict(grades) for query_id, grades in corpus.qrels.items()}
-        placed = place_mapping(qrels, run, scores="float64")
-        extra = len(run.keys() - qrels.keys())
-        result = assess(qrels, placed, asked, extra=extra, missing="zero", names=(str(gold.path), point.name))
-        result = without_unanswerable(gold, result, run.keys)
-        found[point.name] = unless_known(partial(_among, corpus.passages), result, partial(dict, run))
-    return found
-
-
-def _among(passages: Mapping[str, str], ids: Iterable[str]) -> dict[str, str]:
-    """Return the passages with one of the ids."""
-    return {one: passages[one] for one in ids if one in passages}
+        file = load_run(run_path(folder, point.name))
+        judged_here = replace(gold, qrels={query_id: dict(grades) for query_id, grades in corpus.qrels.items()})
+        results[point.name] = score_results(judged_here, file, run, asked)
+    return results
 
 
 def experiment_of(
@@ -202,14 +190,7 @@ def _ends(scores: Floats, method: Method) -> Intervals | None:
     """Return the intervals of the means; None for fewer than 2 queries."""
     if len(scores) < 2:
         return None
-    ends = [
-        bootstrap_intervals(
-            scores[:, [row]], [], resamples=method.resamples, seed=method.seed, confidence=method.confidence
-        )
-        for row in range(scores.shape[1])
-    ]
-    low, high = (np.concatenate(side) for side in zip(*((one.mean_low, one.mean_high) for one in ends), strict=True))
-    return replace(ends[0], mean_low=low, mean_high=high)
+    return bootstrap_intervals(scores, [], resamples=method.resamples, seed=method.seed, confidence=method.confidence)
 
 
 def _judged(bench: Bench) -> Measure:

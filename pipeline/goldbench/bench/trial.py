@@ -11,7 +11,6 @@ from goldbench.bench.experiment_files import make_folders
 from goldbench.bench.measurements import experiment_of, results_of
 from goldbench.bench.search import Outcome, run_all
 from goldbench.bench.searched_texts import texts_of
-from goldbench.bench.source_check import source_agreements
 from goldbench.measures.result import Result
 from goldbench.ports import Progress
 from goldbench.records.experiment import Experiment, Timings
@@ -77,6 +76,4 @@ def conduct(
         if not outcome.measured:
             return Found(None, timings, outcome)
         results = results_of(bench, gold, outcome, texts.queries, folder=folder)
-        sources = source_agreements(bench, systems, texts.own.passages, outcome, results, progress=progress)
-    found = experiment_of(bench, gold, outcome, results, settings=systems.settings)
-    return Found(found.model_copy(update={"sources": sources}), timings, outcome, results)
+    return Found(experiment_of(bench, gold, outcome, results, settings=systems.settings), timings, outcome, results)

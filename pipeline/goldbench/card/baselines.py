@@ -1,44 +1,53 @@
-"""The baselines: built-in simple retrievers, run over a gold set for its figures on rankings, reach and power."""
+"""The baselines: built-in simple retrievers, run over a gold set for the figures on rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from goldbench.card.baseline_search import DEEP, Ranked, Tables, request, search, search_one_by_one
 from goldbench.card.described_set import DescribedSet
+from goldbench.errors import GoldbenchError
 from goldbench.measures.assessment import assess
 from goldbench.measures.names import parse_measure
 from goldbench.measures.ranks.mapping_ranks import place_mapping
 from goldbench.measures.ranks.order import best
 from goldbench.measures.statistics.floats import Floats
-from goldbench.processes.messages import decoded
-from goldbench.processes.own_process import OwnProcess, usable_processors
+from goldbench.offline.fresh_queries import DRAWS, fresh_queries
+from goldbench.offline.generator import RecipeName
 from goldbench.retrieval.fusion import reciprocal_ranks
 from goldbench.retrieval.system_settings import RRF_K
+from goldbench.systems import open_systems
 
-_WORTH_A_PROCESS = 10_000
-"""Passages from which a second process is started, which takes about a second; each of the two then holds an index."""
-WORDS, DENSE = "bm25", "lsi-200"
-"""The word-matching and the dense baseline that the card compares with each other."""
-FUSION = "fusion"
-"""The baseline made of these two."""
+Tables: TypeAlias = dict[str, dict[str, object]]
+"""The settings of systems by name."""
+Rankings: TypeAlias = dict[str, dict[str, list[str]]]
+"""What systems retrieve: system -> query -> ids of passages, best first."""
+
+WORDS, DENSE, FUSION = "bm25", "lsi-200", "fusion"
+"""The word-matching and the dense baseline, and the one that fuses the two."""
+DEPTH = 100
+"""Results kept per baseline and query."""
+MOST_PASSAGES = 2_000
+"""Passages that fresh queries are drawn from and searched in: an evenly spaced sample bounds the time of a card."""
+FRESH_QUERIES = 300
+"""Most fresh queries drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baselines:
-    """What each baseline found, best first, and its nDCG@10 for every query with a relevant passage.
+    """The rankings of each baseline, and its nDCG@10 for every query with a relevant passage.
 
     ``scores`` has the shape (queries, baselines), in the order of ``query_ids`` and ``ranked``. A baseline that fails
     is left out.
     """
 
     query_ids: list[str]
-    ranked: Ranked
+    ranked: Rankings
     scores: Floats
 
     @property
@@ -52,7 +61,7 @@ class Baselines:
 
 
 def described(language: str | None) -> Tables:
-    """Return the settings of the baselines: three of BM25, two of character n-grams, two of LSI, one fusion.
+    """Return the settings of the baselines: three of BM25, two of LSI, one fusion, two of n-grams.
 
     Args:
         language: Language of the corpus, for stems and stop words; None for neither.
@@ -74,15 +83,15 @@ def run_baselines(material: DescribedSet) -> Baselines:
     """Search the set with every baseline."""
     query_ids = sorted(query_id for query_id in material.qrels if material.relevant(query_id))
     queries = {query_id: material.queries[query_id] for query_id in query_ids}
-    ranked = ranked_by_all(material.main_language(), material.corpus, queries) if queries else {}
+    ranked = ranked_by_all(material.main_language, material.corpus, queries) if queries else {}
     qrels = {query_id: material.qrels[query_id] for query_id in query_ids}
-    columns = [ndcg(qrels, found) for found in ranked.values()]
-    scores = np.stack(columns, axis=1) if columns else np.zeros((len(query_ids), 0))
-    return Baselines(query_ids, ranked, scores)
+    return Baselines(query_ids, ranked, _scores(qrels, ranked))
 
 
-def ranked_by_all(language: str | None, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Ranked:
-    """Return what every baseline finds; one that fails is left out.
+def ranked_by_all(language: str | None, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Rankings:
+    """Return the rankings of every baseline; one that fails is left out.
+
+    One thread calculates: the same bits on any number of processors, and faster on small corpora.
 
     Args:
         language: As in `described`.
@@ -90,67 +99,54 @@ def ranked_by_all(language: str | None, corpus: Mapping[str, str], queries: Mapp
         queries: The texts of the queries by id.
     """
     tables = described(language)
-    grams = {name: table for name, table in tables.items() if table["kind"] == "ngrams"}
-    words = {name: table for name, table in tables.items() if table["kind"] in {"bm25", "lsi"}}
-    with _beside(grams, corpus, queries) as found:
-        ranked = search(words, corpus, queries) | found()
-    ranked |= _fused(ranked, queries)
+    searched = {name: table for name, table in tables.items() if name != FUSION}
+    ranked: Rankings = {}
+    with threadpool_limits(1), open_systems(list(searched), searched, where="baselines") as systems:
+        for name in searched:
+            with suppress(GoldbenchError), systems.freed(name) as system:
+                system.index(corpus)
+                run = system.search(queries, k=min(DEPTH, len(corpus)))
+                ranked[name] = {query_id: list(run.get(query_id, {})) for query_id in queries}
+    if WORDS in ranked and DENSE in ranked:
+        ranked[FUSION] = {
+            query_id: list(best(reciprocal_ranks([ranked[WORDS][query_id], ranked[DENSE][query_id]], k=RRF_K), DEPTH))
+            for query_id in queries
+        }
     return {name: ranked[name] for name in tables if name in ranked}
 
 
-@contextmanager
-def _beside(tables: Tables, corpus: Mapping[str, str], queries: Mapping[str, str]) -> Iterator[Callable[[], Ranked]]:
-    """Yield a function that waits for the rankings and returns them.
+def fresh_scores(corpus: Mapping[str, str], recipe: RecipeName, *, language: str | None, seed: int) -> list[Baselines]:
+    """Return what the baselines score with freshly simulated queries, draw by draw; empty draws are left out.
 
-    Systems are searched one by one, for a large corpus in a second process, which holds the corpus and one index beside
-    those of this process. If that process cannot be started or fails, they are searched here at the end.
+    Args:
+        corpus: The texts of the passages by id.
+        recipe: How queries are simulated.
+        language: Language of the corpus, None if it is not known.
+        seed: Seed of the draws, 0 or more.
     """
-    process = _second_process(len(corpus))
-    if process is None:
-        yield lambda: search_one_by_one(tables, corpus, queries)
-        return
-    with ExitStack() as ends:
-        ends.callback(process.stop)
-        thread = ends.enter_context(ThreadPoolExecutor(1))
-        ends.callback(process.kill)  # else the thread would wait for its answer
-        answer = thread.submit(_answer, process, request(tables, corpus, queries))
-
-        def found() -> Ranked:
-            ranked = answer.result()
-            return search_one_by_one(tables, corpus, queries) if ranked is None else ranked
-
-        yield found
-
-
-def _second_process(passages: int) -> OwnProcess | None:
-    """Return a process that searches beside this one; None if it is not worth its start, or cannot be started."""
-    if passages < _WORTH_A_PROCESS or usable_processors() == 1:
-        return None
-    try:
-        return OwnProcess("goldbench.card.baseline_search")
-    except OSError:
-        return None
-
-
-def _answer(process: OwnProcess, messages: Iterable[object]) -> Ranked | None:
-    """Return the rankings with which a process answers messages, None if it fails."""
-    process.tell(messages)
-    answer = process.answer()
-    return None if answer is None else decoded(answer)
-
-
-def _fused(ranked: Ranked, queries: Iterable[str]) -> Ranked:
-    """Return the rankings of the fusion, nothing if one of its parts failed."""
-    if not {WORDS, DENSE} <= ranked.keys():
-        return {}
-    parts = ranked[WORDS], ranked[DENSE]
-    sums = {query_id: reciprocal_ranks([part[query_id] for part in parts], k=RRF_K) for query_id in queries}
-    return {FUSION: {query_id: list(best(found, DEEP)) for query_id, found in sums.items()}}
+    ids = sorted(corpus)
+    sample = {doc_id: corpus[doc_id] for doc_id in ids[:: max(1, -(-len(ids) // MOST_PASSAGES))]}
+    fresh = fresh_queries(sample, recipe, count=FRESH_QUERIES, draws=DRAWS, seed=seed, language=language)
+    if not fresh.queries:
+        return []
+    ranked = ranked_by_all(language, fresh.searched(sample), fresh.queries)
+    scores = _scores({query_id: {fresh.sources[query_id]: 1} for query_id in fresh.queries}, ranked)
+    rows = {query_id: row for row, query_id in enumerate(fresh.queries)}
+    return [
+        Baselines(list(draw), ranked, np.asarray(scores[[rows[query_id] for query_id in draw]]))
+        for draw in fresh.draws
+        if draw
+    ]
 
 
 def ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:
     """Return nDCG@10 by query, in the order of the query ids."""
     measure = parse_measure("ndcg@10")
-    run = {query_id: {doc_id: -float(rank) for rank, doc_id in enumerate(found)} for query_id, found in ranked.items()}
+    run = {query_id: {doc_id: -float(rank) for rank, doc_id in enumerate(ids)} for query_id, ids in ranked.items()}
     result = assess(qrels, place_mapping(qrels, run, scores="float64"), [measure], extra=0, missing="zero")
     return np.asarray(result.values[measure.name], dtype=np.float64)
+
+
+def _scores(qrels: Mapping[str, Mapping[str, int]], ranked: Rankings) -> Floats:
+    columns = [ndcg(qrels, rankings) for rankings in ranked.values()]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(qrels), 0))

@@ -10,23 +10,16 @@ from goldbench.card.baselines import run_baselines
 from goldbench.card.described_set import read_described
 from goldbench.card.figures import writable
 from goldbench.card.fitness_of_set import verdict_of
-from goldbench.card.judge_trust import JUDGE
-from goldbench.card.labels import label_figures
-from goldbench.card.naturalness import natural_order
-from goldbench.card.origin import CIRCULARITY, making_figures, origin_figures
-from goldbench.card.queries import asking_figures, overlaps
-from goldbench.card.real_queries import worth_figure
-from goldbench.card.stability import FEWEST, POWER, STABILITY, ordering_figures
-from goldbench.card.validity import validity_figures
+from goldbench.card.label_figures import JUDGE, judge_figures, label_figures
+from goldbench.card.query_figures import query_figures
+from goldbench.card.ranking_figures import FEWEST, POWER, SIZE, ranking_figures
 from goldbench.errors import InputError, OutputError, explained
 from goldbench.formats.jsonl import write_texts
 from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.gold_path import notice_of
 from goldbench.records.set_card import Card, Figure, State
 from goldbench.report.card_text import markdown
-from goldbench.score.card_beside import PROVENANCE
-from goldbench.text.display import queries as count_of
-
-_WHATEVER_THE_NUMBER = frozenset({POWER, JUDGE, CIRCULARITY, PROVENANCE})
+from goldbench.text.display import queries as query_count
 
 
 def make_card(folder: Path, *, seed: int = 0) -> Card:
@@ -45,26 +38,25 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of libraries, on degenerate corpora; figures are checked
         baselines = run_baselines(material)
-    shares = overlaps(material)
-    notice, level = material.metadata.get("notice"), material.level_of_evidence
     figures = [
-        *making_figures(material),
-        *asking_figures(material, shares),
-        natural_order(material, seed=seed),
+        *query_figures(material, seed=seed),
         *label_figures(material, baselines),
-        *ordering_figures(material, baselines, shares, seed=seed),
-        worth_figure(material, baselines, STABILITY, seed=seed),
-        *validity_figures(material, baselines, seed=seed),
-        *origin_figures(material),
+        *judge_figures(material),
+        *ranking_figures(material, baselines, seed=seed),
     ]
     if len(material.queries) < FEWEST:
-        figures = [_of_few(one, len(material.queries)) for one in figures]
+        figures = [_without_verdict(one, len(material.queries)) for one in figures]
+    notice = notice_of(folder)
+    level = material.level_of_evidence
+    content = material.metadata.get("content_sha256")
     return Card(
         goldbench=__version__,
         verdict=verdict_of(folder, material, baselines, figures),
         name=writable(material.name),
+        judgments_sha256=material.fingerprint,
+        content_sha256=content if isinstance(content, str) else None,
         evidence_level=None if level is None else writable(level),
-        notice=writable(notice) if isinstance(notice, str) else None,
+        notice=None if notice is None else writable(notice),
         queries=len(material.queries),
         passages=len(material.corpus),
         graded=material.graded,
@@ -74,11 +66,11 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     )
 
 
-def _of_few(one: Figure, count: int) -> Figure:
+def _without_verdict(one: Figure, count: int) -> Figure:
     """Return a figure without its verdict: shares of very few queries tell nothing about the set."""
-    if one.section in _WHATEVER_THE_NUMBER or one.state not in {State.OK, State.WARN}:
+    if one.section == JUDGE or one.name in {SIZE, POWER} or one.state not in {State.OK, State.WARN}:
         return one
-    meaning = f"{one.meaning} The set has {count_of(count)}, too few for a verdict."
+    meaning = f"{one.meaning} The set has {query_count(count)}, too few for a verdict."
     return one.model_copy(update={"state": State.INFO, "threshold": None, "meaning": meaning})
 
 
@@ -101,6 +93,6 @@ def _check_replaceable(path: Path, beginning: bytes) -> None:
     if not path.exists():
         return
     with explained(path):
-        found = path.read_bytes()[:100] if path.is_file() else b""
-    if not found.startswith(beginning):
+        start = path.read_bytes()[:100] if path.is_file() else b""
+    if not start.startswith(beginning):
         raise OutputError(f"{path}: not a card that goldbench wrote; move it away")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from goldbench.errors import GoldbenchError, InputError
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import holds_no_query, metadata_of
-from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment
 from goldbench.records.manifest import Manifest
 from goldbench.score.runs import Gold, load_gold, load_run, top_documents
 from goldbench.text.language import detect_language, main_language
@@ -19,14 +20,14 @@ _IMPORT = "import"
 """The table that only an import has in its configuration."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DescribedSet:
     """A gold set and what is known about how it was made.
 
     ``qrels`` are grades by query and passage, ``level`` the smallest relevant grade; ``notes`` what a build noted about
     each query; ``document_of`` the source document of each passage; ``runs`` the first results of the runs beside the
     set, ``unreadable`` the files beside them that cannot be read as runs. ``settings`` is the configuration of the
-    build. ``originals`` and ``derived`` are those members of ``dataset.json``.
+    build.
     """
 
     name: str
@@ -40,14 +41,10 @@ class DescribedSet:
     manifest: Manifest | None
     settings: dict[str, Any]
     document_of: dict[str, str]
-    pool: list[Pooled]
     judgments: list[Judgment]
     languages: dict[str, str | None]
     runs: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
-    originals: dict[str, str] = field(default_factory=dict)
-    derived: dict[str, list[str]] = field(default_factory=dict)
-    _main_language: list[str | None] = field(default_factory=list, compare=False)
 
     @property
     def graded(self) -> bool:
@@ -59,8 +56,8 @@ class DescribedSet:
         """The set's own level of evidence: ``smoke``, ``model``, ``users``, ``human``, or None."""
         if self.manifest is not None:
             return self.manifest.evidence_level
-        found = self.metadata.get("evidence_level")
-        return found if isinstance(found, str) else None
+        level = self.metadata.get("evidence_level")
+        return level if isinstance(level, str) else None
 
     @property
     def simulated(self) -> bool:
@@ -79,14 +76,13 @@ class DescribedSet:
         note = self.notes.get(query_id, {})
         if _IMPORT in self.settings and not note.get("evidence"):
             return None
-        found = note.get("chunk_id")
-        return found if isinstance(found, str) and found in self.corpus else None
+        source = note.get("chunk_id")
+        return source if isinstance(source, str) and source in self.corpus else None
 
+    @cached_property
     def main_language(self) -> str | None:
-        """Return the language of most passages of a sample, or None if no language has more than half."""
-        if not self._main_language:
-            self._main_language.append(main_language([self.corpus[doc_id] for doc_id in sorted(self.corpus)]))
-        return self._main_language[0]
+        """The language of most passages of a sample, or None if no language has more than half."""
+        return main_language([self.corpus[doc_id] for doc_id in sorted(self.corpus)])
 
 
 def read_described(folder: Path) -> DescribedSet:
@@ -99,26 +95,23 @@ def read_described(folder: Path) -> DescribedSet:
         InputError: There is no gold set, it has no texts, or one of its files is damaged.
     """
     if not folder.is_dir():
-        problem = (
-            "is a file; give the folder of a gold set"
-            if folder.exists()
-            else "folder not found; give the folder of a gold set"
-        )
-        raise InputError(folder, problem)
-    home, gold = GoldFolder(folder), load_gold(folder)
-    queries, corpus = gold.queries(), gold.corpus()
+        problem = "is a file" if folder.exists() else "folder not found"
+        raise InputError(folder, f"{problem}; give the folder of a gold set")
+    home = GoldFolder(folder)
+    gold = load_gold(folder)
+    queries = gold.queries()
+    corpus = gold.corpus()
     if not gold.qrels:
         raise InputError(str(folder), f"{holds_no_query(folder)}: there is nothing to describe")
     for what, texts in (("query", queries), ("passage", corpus)):
         if not texts:
             raise InputError(folder, f"holds no text of a {what}, which a card needs; name the folder of a build")
-    known = {query_id: judged for query_id, judged in gold.qrels.items() if query_id in queries}
     runs, unreadable = _runs(home, gold)
-    notes, members = gold.about(), gold.members(search=True)
+    notes = gold.about()
     return DescribedSet(
         name=folder.resolve().name,
         fingerprint=gold.fingerprint(),
-        qrels=known,
+        qrels={query_id: judged for query_id, judged in gold.qrels.items() if query_id in queries},
         level=gold.level,
         queries={query_id: queries[query_id] for query_id in sorted(queries)},
         corpus=corpus,
@@ -127,19 +120,16 @@ def read_described(folder: Path) -> DescribedSet:
         manifest=home.manifest() if home.is_finished() else None,
         settings=home.settings(),
         document_of={chunk.chunk_id: chunk.span.doc_id for chunk in home.chunks.read_any()},
-        pool=list(home.pool.read_any()),
         judgments=list(home.judgments.read_any()),
         languages={query_id: _language(notes.get(query_id, {}), text) for query_id, text in queries.items()},
         runs=runs,
         unreadable=unreadable,
-        originals=members.get("originals", {}),
-        derived=members.get("derived", {}),
     )
 
 
 def _language(note: dict[str, Any], text: str) -> str | None:
-    found = note.get("language")
-    return found if isinstance(found, str) else detect_language(text)
+    language = note.get("language")
+    return language if isinstance(language, str) else detect_language(text)
 
 
 def _runs(folder: GoldFolder, gold: Gold) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
@@ -147,9 +137,9 @@ def _runs(folder: GoldFolder, gold: Gold) -> tuple[dict[str, dict[str, list[str]
     unreadable = []
     for name, path in folder.named_runs().items():
         try:
-            found = top_documents(gold, load_run(path), depth=DEPTH)
+            retrieved = top_documents(gold, load_run(path), depth=DEPTH)
         except GoldbenchError:
             unreadable.append(path.name)
         else:
-            runs[name] = {query_id: [one.doc_id for one in top] for query_id, top in found.items()}
+            runs[name] = {query_id: [one.doc_id for one in top] for query_id, top in retrieved.items()}
     return runs, unreadable

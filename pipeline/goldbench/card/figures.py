@@ -10,8 +10,6 @@ from goldbench.records.set_card import Figure, State, Value
 DIGITS = 4
 """Decimal places of a figure; beyond them figures of retrieval differ between machines."""
 
-NO_SOURCE = "the set does not record which passage each query was written from"
-
 
 def figure(
     section: str,

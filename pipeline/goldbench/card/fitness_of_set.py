@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from goldbench.card.baselines import Baselines, ndcg
@@ -12,9 +13,8 @@ from goldbench.errors import GoldbenchError
 from goldbench.goldset.folder import GoldFolder
 from goldbench.measures.names import parse_measure
 from goldbench.measures.statistics.fitness import Ranking
-from goldbench.records.set_card import Figure
+from goldbench.records.set_card import Figure, refusal_of
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.score.card_beside import refusal
 from goldbench.score.fitness_words import Case
 from goldbench.score.runs import Gold, load_run
 from goldbench.score.set_makers import Makers, makers_of
@@ -36,7 +36,7 @@ def verdict_of(
         figures: The figures of the card.
     """
     gold = Gold(folder, material.qrels, material.level)
-    makers = makers_of(gold, agreement=refusal((one.name, one.state, one.value) for one in figures))
+    makers = makers_of(gold, agreement=refusal_of(figures))
     runs = _scored(material)
     if not runs and not baselines.names:
         return None
@@ -60,10 +60,9 @@ def verdict_of(
         unread=unread,
         counted=len(runs) > 1,
     )
-    told = decided(columns, case)
-    return SetVerdict(
-        told.level, writable(told.sentence), told.number, told.means, tuple(map(writable, told.improvements))
-    )
+    verdict = decided(columns, case)
+    improvements = tuple(map(writable, verdict.improvements))
+    return replace(verdict, sentence=writable(verdict.sentence), improvements=improvements)
 
 
 def _scored(material: DescribedSet) -> dict[str, list[float]]:

@@ -33,8 +33,8 @@ def parties(material: DescribedSet) -> Parties:
     judges = sorted({judgment.assessor for judgment in material.judgments})
     if not judges and manifest is not None and manifest.grading is not None:
         judges = sorted(manifest.grading.assessors)
-    embedded = material.settings.get("model", {})
-    embedding = embedded.get("embedding") if isinstance(embedded, Mapping) else None
+    model_settings = material.settings.get("model", {})
+    embedding = model_settings.get("embedding") if isinstance(model_settings, Mapping) else None
     roles = {
         "generator": [model] if model else [],
         "critic": [model] if model and criticised else [],
@@ -50,17 +50,17 @@ def _models(assessors: Sequence[str]) -> list[str]:
     return sorted({assessor.rpartition("/")[0] or assessor for assessor in assessors})
 
 
-def overlapping(found: Parties) -> list[str]:
+def overlapping(models: Parties) -> list[str]:
     """Return one line per vendor in two conflicting roles: generator and judge, or maker of the set and system."""
     lines = []
-    for one, other in (
+    for first, second in (
         ("generator", "judge"),
         ("generator", "evaluated"),
         ("critic", "evaluated"),
         ("judge", "evaluated"),
         ("embedder", "evaluated"),
     ):
-        shared = {label for _, label in found[one] if label} & {label for _, label in found[other] if label}
-        lines += [f"{one} and {other} are {label}" for label in sorted(shared)]
-    same = {name for name, label in found["generator"] if label is None} & {name for name, _ in found["judge"]}
+        shared = {label for _, label in models[first] if label} & {label for _, label in models[second] if label}
+        lines += [f"{first} and {second} are {label}" for label in sorted(shared)]
+    same = {name for name, label in models["generator"] if label is None} & {name for name, _ in models["judge"]}
     return lines + [f"generator and judge are {name}" for name in sorted(same)]

@@ -47,7 +47,7 @@ def agreement(
     ] = 1000,
     seed: Seed = 0,
     form: Annotated[
-        Literal["table", "json", "csv", "markdown"], output_option("--format", help="What to print (default: table).")
+        Literal["table", "json", "markdown"], output_option("--format", help="What to print (default: table).")
     ] = "table",
     wide: Wide = False,
 ) -> None:
@@ -162,14 +162,14 @@ def _ranking(
 
 
 def _print(found: Agreement, form: str, *, wide: bool) -> None:
-    from goldbench.report.agreement_text import comma_separated, markdown
+    from goldbench.report.agreement_text import markdown
 
     if form == "table":
         show(found, whole=wide or screen.verbose)
     elif form == "json":
         typer.echo(found.model_dump_json(indent=2))
     else:
-        typer.echo({"csv": comma_separated, "markdown": markdown}[form](found), nl=False)
+        typer.echo(markdown(found), nl=False)
 
 
 def show(found: Agreement, *, whole: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from goldbench.cli.output import Wide, screen
 from goldbench.cli.run_options import BenchConfig, CutoffOption, GoldPath, MeasureOption, cutoffs_of
 from goldbench.errors import DONE_IN_PART, OutputError
 from goldbench.goldset.file_names import BENCH, MANIFEST, answers_beside
+from goldbench.text.display import shell_command
 
 if TYPE_CHECKING:
     from goldbench.bench.trial import Found
@@ -31,8 +33,7 @@ def bench(
     ] = None,
     html: Annotated[Path | None, output_option("--html", metavar="FILE", help="Also write a page.")] = None,
     published: Annotated[
-        Path | None,
-        input_option("--published", metavar="FILE", help="Printed figures to show beside: TOML, JSON, CSV."),
+        Path | None, input_option("--published", metavar="FILE", help="Printed figures to show beside, in TOML.")
     ] = None,
     answers: Answers = None,
     again: Annotated[bool, system_option("--again", help="Search again although a finished run exists.")] = False,
@@ -84,12 +85,11 @@ def bench(
         _show(found.experiment, found, makers_of(loaded).place, wide=wide, named=bool(measure))
         _write(found.experiment, found.timings, folder)
     if found.experiment is not None and html is not None:
-        from goldbench.bench.experiment_queries import behind_experiment
         from goldbench.formats.runs.scorecard_files import write_whole
-        from goldbench.report.experiment_page import page
+        from goldbench.report.pages import experiment_page
 
-        behind = behind_experiment(settings, loaded, found, folder=folder)
-        write_whole(html, page(found.experiment, found.timings, behind).encode())
+        command = None if home is None else shell_command("open", shlex.quote(str(home)))
+        write_whole(html, experiment_page(found.experiment, found.timings, command=command).encode())
         screen.note(f"Written: {html}")
     _fail(found)
 
@@ -118,7 +118,7 @@ def _show(found: Experiment, made: Found, place: str | None, *, wide: bool, name
         screen.table(rows)
     _show_pairs(found, made, place, wide=wide)
     further = further_lines(found.card.verdict, whole=screen.verbose)
-    screen.show(*(["", *further] if further else []), *report.sources(found))
+    screen.show(*(["", *further] if further else []))
     screen.warn(*report.warned(found))
     screen.note(*(f"Note: {line}" for line in found.notes))
     screen.detail("", report.timing_line(made.timings), method_line(found.card))
@@ -140,7 +140,7 @@ def _show_pairs(found: Experiment, made: Found, place: str | None, *, wide: bool
     screen.show(*difference_line(made.results, found.compared[0], place))
     total = len(found.card.comparisons)
     if len(compared) < total:
-        screen.show(f"{len(compared):,} of {total:,} comparisons; all of them in figures.md and comparisons.csv")
+        screen.show(f"{len(compared):,} of {total:,} comparisons; all of them in figures.md")
 
 
 def _write(found: Experiment, timings: Timings, folder: Path) -> None:
@@ -148,19 +148,10 @@ def _write(found: Experiment, timings: Timings, folder: Path) -> None:
     from goldbench.report import experiment_text as report
     from goldbench.report.text_tables import csv_text
 
-    order = [system.system for system in found.card.systems]
     records: dict[str, Any] = {"experiment.json": found, "timings.json": timings}
-    texts = {
-        "figures.csv": csv_text(report.figures_csv(found)),
-        "figures.md": report.figures_markdown(found),
-        "comparisons.csv": csv_text(report.pairs(found)),
-        "published.csv": csv_text(report.published_csv(found)),
-        "timings.csv": csv_text(report.times_csv(timings, order)),
-        "timings.md": report.times_markdown(timings, order),
-    }
-    kept = {name: text for name, text in texts.items() if text.count("\n") > 1}
-    write_tables(folder, records, kept)
-    screen.note(f"Written: {folder}: experiment.json, {', '.join(kept)}, runs/, timings/")
+    texts = {"figures.csv": csv_text(report.figures_csv(found)), "figures.md": report.figures_markdown(found)}
+    write_tables(folder, records, texts)
+    screen.note(f"Written: {folder}: experiment.json, timings.json, {', '.join(texts)}, runs/, timings/")
 
 
 def _fail(found: Found) -> None:

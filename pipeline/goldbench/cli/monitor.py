@@ -116,14 +116,14 @@ def plot(
     from goldbench.formats.runs.history import read_history
     from goldbench.formats.runs.scorecard_files import write_whole
     from goldbench.goldset.gold_path import check_apart
-    from goldbench.report.score_history import page
+    from goldbench.report.pages import history_page
     from goldbench.text.display import amount
 
     check_apart({"--out": target}, [history])
     entries = read_history(history)
     if not entries:
         raise InputError(history, "is missing or empty; fill it with goldbench monitor GOLD --run FILE --history FILE")
-    write_whole(target, page(entries, base=_from(target, history.parent) or ".").encode())
+    write_whole(target, history_page(entries, base=_from(target, history.parent) or ".").encode())
     screen.show(f"{amount(len(entries), 'entry', 'entries')} drawn in {target}")
     screen.add(entries=len(entries), written=str(target))
 

@@ -55,8 +55,7 @@ def score(
         Path | None, output_option("--per-query", metavar="FILE", help="Values per query: .csv, .json or .jsonl.")
     ] = None,
     form: Annotated[
-        Literal["table", "json", "csv", "markdown", "latex"],
-        output_option("--format", help="What to print (default: table)."),
+        Literal["table", "json", "csv", "markdown"], output_option("--format", help="What to print (default: table).")
     ] = "table",
     html: Annotated[
         Path | None, output_option("--html", metavar="FILE", help="Write a page, and scorecard.json beside it.")
@@ -230,7 +229,7 @@ def _too_small(gold: Gold, measures: Sequence[str]) -> Iterator[str]:
 def _write_page(
     path: Path, gold: Gold, runs: Mapping[str, Run], named: list[Measure] | None, *, match: Match, method: Method
 ) -> None:
-    from goldbench.report.charts import check_installed
+    from goldbench.report.pages import check_installed
     from goldbench.score.page_data import write_report
     from goldbench.score.several_runs import DECIDING
 

@@ -28,15 +28,15 @@ def print_form(
     unanswerable: int,
     **method: str,
 ) -> None:
-    """Print the scores as JSON, CSV, Markdown or LaTeX."""
-    from goldbench.report.score_text import comma_separated, latex
+    """Print the scores as JSON, CSV or Markdown."""
+    from goldbench.report.score_text import comma_separated
 
     if form == "json":
         typer.echo(_json(results, special, verdict, **method), nl=False)
     elif form == "markdown":
         typer.echo(_markdown(results, special, verdict, unanswerable), nl=False)
     else:
-        typer.echo({"csv": comma_separated, "latex": latex}[form](results), nl=False)
+        typer.echo(comma_separated(results), nl=False)
 
 
 def print_both(

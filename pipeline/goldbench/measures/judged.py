@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from goldbench.measures.family import Family, Options, Ranked
 
@@ -34,27 +34,6 @@ def hole_rate(
         known: Judged document ids by query.
         depth: How many results count, 1 or more.
     """
-    found = {query_id: doc_ids[:depth] for query_id, doc_ids in ranked.items() if query_id in known}
-    return _mean_share([doc_id not in known[query_id] for doc_id in top] for query_id, top in found.items() if top)
-
-
-def left_out_holes(
-    pool: Iterable[tuple[str, str, Mapping[str, int], bool]], retriever: str, *, depth: int = 10
-) -> float | None:
-    """Return the hole rate that a retriever would have had if it had not brought its results into the pool.
-
-    Args:
-        pool: Query, document, rank at each retriever that brought it, and whether it is in the pool without any.
-        retriever: Name of the retriever to leave out.
-        depth: How many of its results count, 1 or more.
-    """
-    found: dict[str, list[bool]] = {}
-    for query_id, _, ranks, anyway in pool:
-        if ranks.get(retriever, depth + 1) <= depth:
-            found.setdefault(query_id, []).append(not anyway and ranks.keys() == {retriever})
-    return _mean_share(found.values())
-
-
-def _mean_share(queries: Iterable[Sequence[bool]]) -> float | None:
-    shares = [sum(holes) / len(holes) for holes in queries]
+    tops = {query_id: doc_ids[:depth] for query_id, doc_ids in ranked.items() if query_id in known}
+    shares = [sum(doc_id not in known[query_id] for doc_id in top) / len(top) for query_id, top in tops.items() if top]
     return sum(shares) / len(shares) if shares else None

@@ -98,23 +98,6 @@ class Difference(Record):
     queries: float
 
 
-class SourceAgreement(Record):
-    """Kendall's tau-b of the rankings of the same systems by two sources of queries, with a 95 % interval over queries.
-
-    ``lowest`` and ``highest`` are the taus of single draws of the second source.
-    """
-
-    first: str
-    second: str
-    measure: str
-    systems: int = Field(ge=2)
-    tau: float = Field(ge=-1, le=1)
-    low: float = Field(ge=-1, le=1)
-    high: float = Field(ge=-1, le=1)
-    lowest: float = Field(ge=-1, le=1)
-    highest: float = Field(ge=-1, le=1)
-
-
 class Experiment(Record):
     """Everything an experiment found except times: a function of gold set, settings, seed and answers.
 
@@ -132,7 +115,6 @@ class Experiment(Record):
     failures: list[FailedSystem] = Field(default_factory=list)
     published: list[PublishedRow] = Field(default_factory=list)
     differences: list[Difference] = Field(default_factory=list)
-    sources: list[SourceAgreement] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     notice: str | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Self
 
@@ -12,35 +13,23 @@ from goldbench.records.set_verdict import SetVerdict
 
 Value = float | int | str | None
 
+SOURCES = "agreement of query sources"
+"""The figure by which a card can refuse a set."""
+
 _TITLES = {
-    "Gini of queries per source": "unevenness of queries over documents (Gini)",
     "agreement of query sources": "agreement of query sources on the order of systems",
     "canaries": "judge check: planted fakes",
-    "canary": "judge check",
     "evidence alone": "judge check: planted answers",
-    "funnel": "candidates kept",
-    "guard": "grades without a quote",
-    "hole@10 of baselines": "unjudged in the top 10, baselines",
-    "hole@10 of runs": "unjudged in the top 10, your runs",
-    "hole@10, one retriever left out": "unjudged in the top 10, a new system",
-    "holes": "unjudged results",
-    "positives": "relevant passages",
+    "hole@10": "unjudged in the top 10",
     "positives per query": "relevant passages per query",
-    "propagated labels": "labels shared by near-duplicates",
-    "separable pairs": "pairs of systems told apart",
     "split-half tau": "agreement of two halves of the queries",
-    "split-half tau_AP": "agreement of two halves, top ranks weighted",
-    "spread of the panel": "disagreement of assessors",
-    "tau by number of queries": "agreement by number of queries",
-    "words against dense, by overlap": "BM25 against LSI, by overlap",
 }
 """What people read in place of a name in ``card.json``, where the name alone is not plain."""
 
 
 def title(name: str) -> str:
-    """Return what people read for a section, a figure or one of its values; ``canary: requests`` is looked up too."""
-    first, colon, rest = name.partition(": ")
-    return f"{_TITLES.get(first, first)}{colon}{rest}"
+    """Return what people read for a figure."""
+    return _TITLES.get(name, name)
 
 
 class State(StrEnum):
@@ -84,13 +73,16 @@ class Card(Record):
 
     ``baselines`` are the built-in retrievers behind the figures on rankings, not the user's systems. ``evidence_level``
     is ``smoke`` if the queries were simulated; then ``notice`` is the warning that goes with them. ``verdict`` says
-    what the set is good for, for the runs in its folder, else for the baselines.
+    what the set is good for, for the runs in its folder, else for the baselines. The digests tell which state of the
+    set the card was made for; judgments without a set have no ``content_sha256``.
     """
 
     format: int = 1
     goldbench: str
     verdict: SetVerdict | None = None
     name: str
+    judgments_sha256: str
+    content_sha256: str | None = None
     evidence_level: str | None = None
     notice: str | None = None
     queries: int = Field(ge=0)
@@ -106,11 +98,24 @@ class Card(Record):
         Raises:
             KeyError: The card has no figure of that name.
         """
-        found = next((figure for figure in self.figures if figure.name == name), None)
-        if found is None:
-            raise KeyError(name)
-        return found
+        for figure in self.figures:
+            if figure.name == name:
+                return figure
+        raise KeyError(name)
+
+    @property
+    def refusal(self) -> float | None:
+        """The agreement of query sources by which the card refuses the set, None if it does not."""
+        return refusal_of(self.figures)
 
     def count(self, state: State) -> int:
         """Return how many figures are in a state."""
         return sum(figure.state is state for figure in self.figures)
+
+
+def refusal_of(figures: Iterable[Figure]) -> float | None:
+    """Return the agreement of query sources by which figures refuse a set, None if they do not."""
+    for figure in figures:
+        if figure.name == SOURCES and figure.state is State.FAIL and isinstance(figure.value, int | float):
+            return float(figure.value)
+    return None

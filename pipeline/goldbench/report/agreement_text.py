@@ -1,4 +1,4 @@
-"""The agreement of two sets of labels in words and tables: as plain text, Markdown and CSV."""
+"""The agreement of two sets of labels in words and tables: as plain text and Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.records.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
 from goldbench.report.guardrail_text import guardrail_lines
-from goldbench.report.text_tables import csv_text, markdown_table, with_interval
+from goldbench.report.text_tables import markdown_table, with_interval
 from goldbench.text.display import amount, queries
 from goldbench.text.markdown import escaped
 
@@ -45,9 +45,9 @@ def sections(found: Agreement, *, whole: bool = True) -> Iterator[Section]:
         whole: Whether every figure is in them, or the few that matter most.
     """
     if found.overall is not None:
-        yield _figures(found.overall, f"Agreement of {found.judge} with {found.reference}", found.level, whole=whole)
-        yield _confusion(found)
-        yield _meaning(found)
+        title = f"Agreement of {found.judge} with {found.reference}"
+        names = (found.reference, found.judge)
+        yield from pair_sections(found.overall, title, names, level=found.level, whole=whole)
     for name, values in found.by.items():
         yield _by(name, values)
     for raters in found.raters:
@@ -111,26 +111,6 @@ def markdown(found: Agreement) -> str:
     return "\n".join([*parts, escaped(method(found)), ""])
 
 
-def comma_separated(found: Agreement) -> str:
-    """Return the figures as CSV, one in each line: of what, name, value, ends of the interval, reason of absence."""
-    rows = [["of", "figure", "value", "low", "high", "reason"]]
-    if found.overall is not None:
-        rows += _lines("all", found.overall)
-    for name, values in found.by.items():
-        for value, figures in values.items():
-            rows += _lines(f"{name}={value}", figures)
-    for raters in found.raters:
-        rows.append([f"assessors of {raters.name}", "alpha", *_cells(raters.alpha)])
-        for pair in raters.between:
-            for figure in _BETWEEN:
-                rows.append([f"{pair.first} and {pair.second}", figure, *_cells(getattr(pair, figure))])
-    if found.ranking is not None:
-        for figure in ("tau", "tau_ap", "tau_top", "ceiling", "ceiling_ap"):
-            of = f"systems by {found.ranking.measure}"
-            rows.append([of, figure, *_cells(getattr(found.ranking, figure))])
-    return csv_text(rows)
-
-
 def method(found: Agreement) -> str:
     """Return the method of the figures, one line."""
     if found.overall is None and not found.raters:
@@ -154,42 +134,43 @@ def _row(name: str, found: Estimate) -> list[str]:
     return [name, _number(found.value), _number(found.low), _number(found.high), ""]
 
 
-def _figures(figures: PairFigures, title: str, level: int, *, whole: bool) -> Section:
+def pair_sections(
+    figures: PairFigures, title: str, names: tuple[str, str], *, level: int, whole: bool = True
+) -> Iterator[Section]:
+    """Yield the figures on pairs that two sides graded, their pairs by grade, and what each grade is worth.
+
+    Args:
+        figures: The figures.
+        title: The title of the first table.
+        names: What the reference and the judge are called.
+        level: The smallest relevant grade.
+        whole: Whether every figure is in the first table, or the few that matter most.
+    """
     labels = LABELS | {"kappa_binary": f"{LABELS['kappa_binary']} (grade >= {level})"}
     rows = [_row(label, getattr(figures, name)) for name, label in labels.items() if whole or name in MAIN]
-    if not whole:
-        return Section(title, ["", "value", "low", "high", ""], rows)
-    for label, value in (
-        ("mean grade, reference", figures.mean_reference),
-        ("mean grade, judge", figures.mean_judge),
-        (f"share of grade >= {level}, reference", figures.prevalence_reference),
-        (f"share of grade >= {level}, judge", figures.prevalence_judge),
-    ):
-        rows.append([label, _number(value), "", "", ""])
-    return Section(title, ["", "value", "low", "high", ""], rows)
-
-
-def _confusion(found: Agreement) -> Section:
-    assert found.overall is not None
-    head = [f"{found.reference} \\ {found.judge}", *map(str, found.grades), "all"]
+    if whole:
+        for label, value in (
+            ("mean grade, reference", figures.mean_reference),
+            ("mean grade, judge", figures.mean_judge),
+            (f"share of grade >= {level}, reference", figures.prevalence_reference),
+            (f"share of grade >= {level}, judge", figures.prevalence_judge),
+        ):
+            rows.append([label, _number(value), "", "", ""])
+    yield Section(title, ["", "value", "low", "high", ""], rows)
+    head = [f"{names[0]} \\ {names[1]}", *map(str, range(len(figures.confusion))), "all"]
     rows = [
-        [str(grade), *(f"{cell:,}" for cell in row), f"{sum(row):,}"]
-        for grade, row in zip(found.grades, found.overall.confusion, strict=True)
+        [str(grade), *(f"{cell:,}" for cell in row), f"{sum(row):,}"] for grade, row in enumerate(figures.confusion)
     ]
-    columns = [f"{sum(column):,}" for column in zip(*found.overall.confusion, strict=True)]
-    rows.append(["all", *columns, f"{found.overall.pairs:,}"])
-    return Section("Pairs by grade (rows: reference, columns: judge)", head, rows)
-
-
-def _meaning(found: Agreement) -> Section:
-    assert found.overall is not None
+    columns = [f"{sum(column):,}" for column in zip(*figures.confusion, strict=True)]
+    rows.append(["all", *columns, f"{figures.pairs:,}"])
+    yield Section("Pairs by grade (rows: reference, columns: judge)", head, rows)
     rows = []
-    for item in found.overall.relevant_by_grade:
+    for item in figures.relevant_by_grade:
         share = item.share
         cells = [_number(share.value), _number(share.low), _number(share.high)] if share.value is not None else [""] * 3
         rows.append([str(item.grade), f"{item.pairs:,}", f"{item.relevant:,}", *cells])
-    title = f"Share of pairs that the reference grades {found.level} or higher, by the judge's grade"
-    return Section(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
+    title = f"Share of pairs that the reference grades {level} or higher, by the judge's grade"
+    yield Section(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
 
 
 def _by(name: str, values: dict[str, PairFigures]) -> Section:
@@ -235,15 +216,3 @@ def _ranking(ranking: Ranking) -> Section:
 def _systems(ranking: Ranking, reference: str, judge: str) -> Section:
     rows = [[one.system, f"{one.reference:.4f}", f"{one.judge:.4f}"] for one in ranking.systems]
     return Section("Systems, best first by the reference", ["system", reference, judge], rows)
-
-
-def _lines(of: str, figures: PairFigures) -> Iterator[list[str]]:
-    for name in LABELS:
-        yield [of, name, *_cells(getattr(figures, name))]
-    for item in figures.relevant_by_grade:
-        yield [of, f"relevant_given_{item.grade}", *_cells(item.share)]
-    yield [of, "pairs", str(figures.pairs), "", "", ""]
-
-
-def _cells(found: Estimate) -> list[str]:
-    return ["" if v is None else repr(v) for v in (found.value, found.low, found.high)] + [found.reason or ""]

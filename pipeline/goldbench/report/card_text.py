@@ -12,9 +12,6 @@ from goldbench.report.verdict_text import verdict_lines, verdict_markdown
 from goldbench.text.display import amount, printable, queries
 from goldbench.text.markdown import escaped, markdown_row
 
-_NO_QUERIES = {"model families", "hole@10 of runs"}
-"""The figures whose items are no queries."""
-
 
 def heading(card: Card) -> str:
     """Return one line about the gold set: its size, who wrote the queries, whether a pool was judged."""
@@ -61,14 +58,14 @@ def doubtful(card: Card) -> list[Figure]:
 
 
 def named_queries(card: Card, place: str) -> list[str]:
-    """Return a line with the queries behind the first doubtful figure that names some, else behind any; or no line.
+    """Return a line with the queries behind the first doubtful figure that names some, or no line.
 
     Args:
         card: The card.
         place: The folder of the set as a shell takes it.
     """
-    for one in [*doubtful(card), *card.figures]:
-        if one.items and one.name not in _NO_QUERIES:
+    for one in doubtful(card):
+        if one.items and one.name != "model families":
             return line_of(f"Behind {title(one.name)}", one.items[:NAMED], place)
     return []
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.measures.names import parse_measure
-from goldbench.measures.statistics.agreement_limits import REFUSED
-from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.records.scorecard import Verdict
 from goldbench.report.scorecard_text import (
     PAIR_HEADINGS,
@@ -20,7 +18,7 @@ from goldbench.report.scorecard_text import (
 )
 from goldbench.report.text_tables import markdown_table
 from goldbench.report.verdict_text import verdict_markdown
-from goldbench.text.display import amount, queries
+from goldbench.text.display import queries
 from goldbench.text.markdown import escaped
 
 if TYPE_CHECKING:
@@ -190,30 +188,13 @@ def warned(found: Experiment) -> list[str]:
     return [*found.card.warnings, *([found.notice] if found.notice else [])]
 
 
-def sources(found: Experiment) -> Iterator[str]:
-    """Yield what follows from how alike each two sources of queries rank the systems, then the figures."""
-    few = min((one.systems for one in found.sources), default=FEW_SYSTEMS)
-    if few < FEW_SYSTEMS:
-        count = amount(few, "system")
-        yield f"Validity: {count} cannot show whether sources of queries agree: tau needs at least {FEW_SYSTEMS}."
-    elif any(one.tau <= REFUSED for one in found.sources):
-        yield "Validity: sources of queries contradict each other, so at least one says nothing about these systems."
-    elif any(one.low <= REFUSED for one in found.sources):
-        yield "Validity: these queries are too few, or the systems too alike, to say whether the sources agree."
-    for one in found.sources:
-        yield (
-            f"Validity: {one.first} and {one.second} rank the {one.systems} systems by {one.measure} with tau "
-            f"{one.tau:.2f} ({one.low:.2f} to {one.high:.2f}; single draws {one.lowest:.2f} to {one.highest:.2f})."
-        )
-
-
 def figures_markdown(found: Experiment) -> str:
     """Return everything but the times as Markdown."""
     tables = [leaderboard(found), *(rows for _, rows in by_cutoff(found))]
     tables += [rows for _, rows in beside_published(found)]
     if found.failures:
         tables.append([("system", "failed"), *((one.system, one.problem) for one in found.failures)])
-    lines = [*verdict(found), *sentences(found.card), *sources(found), *(f"Warning: {line}" for line in warned(found))]
+    lines = [*verdict(found), *sentences(found.card), *(f"Warning: {line}" for line in warned(found))]
     lines += [*(f"Note: {line}" for line in found.notes), method_line(found.card)]
     parts = [markdown_table(rows) for rows in tables if rows]
     if found.card.comparisons:
@@ -221,11 +202,6 @@ def figures_markdown(found: Experiment) -> str:
     if found.card.verdict is not None:
         parts.append(verdict_markdown(found.card.verdict))
     return "\n\n".join([*parts, "\n".join(f"- {escaped(line)}" for line in lines)]) + "\n"
-
-
-def times_markdown(timings: Timings, order: Sequence[str]) -> str:
-    """Return the times as Markdown."""
-    return f"{markdown_table(times(timings, order))}\n\n- {timing_line(timings)}\n"
 
 
 def figures_csv(found: Experiment) -> list[list[object]]:
@@ -247,32 +223,6 @@ def figures_csv(found: Experiment) -> list[list[object]]:
                 *(_full(value) for score in scores for value in (score.mean, score.low, score.high)),
             ]
         )
-    return rows
-
-
-def times_csv(timings: Timings, order: Sequence[str]) -> list[list[object]]:
-    """Return a row for each system with every time."""
-    parts = ("search", "embed", "rerank", "expand", "whole")
-    heads = [f"{part}_{share}_ms" for part in parts for share in ("p50", "p95")]
-    rows: list[list[object]] = [["system", "index_s", "index_embed_s", "passages", "queries", "warm_up", *heads]]
-    for name in order:
-        if name in timings.timings:
-            one = timings.timings[name]
-            values: list[object] = [name, one.index_s, one.index_embed_s, one.passages, one.queries, one.warm_up]
-            for part in parts:
-                latency: Latency | None = getattr(one, part)
-                values += [latency.p50_ms, latency.p95_ms] if latency else ["", ""]
-            rows.append(values)
-    return rows
-
-
-def published_csv(found: Experiment) -> list[list[object]]:
-    """Return a row for each published figure that was measured as well."""
-    rows: list[list[object]] = [["published", "system", "measure", "value", "ours", "difference", "queries"]]
-    rows += [
-        [one.published, one.system, one.measure, *map(repr, (one.value, one.ours, one.difference, one.queries))]
-        for one in found.differences
-    ]
     return rows
 
 

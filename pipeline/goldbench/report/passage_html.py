@@ -1,4 +1,4 @@
-"""A passage as HTML that runs nothing and loads nothing: its Markdown and tables rendered, stretches of it marked.
+"""A passage as HTML that runs nothing and loads nothing: its Markdown and tables rendered.
 
 Only a few tags without addresses, styles and handlers are ever written, every text is escaped, and the whole goes
 through a sanitiser that lets nothing else pass. A page may therefore parse it into a document of its own and show it.
@@ -10,7 +10,7 @@ import functools
 import html
 import itertools
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.report.passage_tree import Node, Piece, Unrendered, markdown_tree
@@ -21,36 +21,26 @@ if TYPE_CHECKING:
 LONGEST_RENDERED = 60_000
 """Characters of a passage whose Markdown is rendered; a longer passage is shown as plain text."""
 
-EVIDENCE, WORD = "evidence", "word"
-"""Kinds of marks. A character that is both is marked as evidence."""
-
-Spans = Iterable[tuple[int, int]]
-"""Stretches of a passage: the first character, and the one after the last, from 0."""
-
-_KINDS = ("", WORD, EVIDENCE)
 _CONTAINERS = {"ul", "ol", "li", "table", "blockquote"}
 _INLINE = {"em", "strong", "s", "span", "code"}
 _LEAVES = {"p", "pre", "th", "td"}
 _EVEN = str.maketrans({"\0": "�", "\r": "\n"})
 
 
-def passage_html(text: str, *, evidence: Spans = (), words: Spans = (), anchors: bool = False) -> str:
+def passage_html(text: str, *, anchors: bool = False) -> str:
     """Return a passage as HTML for the inside of an element, which `passage.css` formats as ``.passage``.
 
-    The visible characters of every stretch are within ``mark`` elements, and nothing else is. Each block has the
-    direction of its own text. A passage that cannot be rendered without hiding a part of it is shown as plain text.
+    Each block has the direction of its own text. A passage that cannot be rendered without hiding a part of it is shown
+    as plain text.
 
     Args:
         text: The passage.
-        evidence: The stretches of the evidence.
-        words: The stretches of words that are marked.
         anchors: Whether text is within ``span`` elements that tell where it stands in the passage, in UTF-16 units
             as a browser counts them: ``data-at``, and ``data-to`` where characters stand for others.
     """
     even = _evened(text)
-    root = _tree(even)
-    writer = _Writer(_painted(len(even), evidence, words), _Units(even) if anchors else None)
-    return _cleaner().clean("".join(writer.written(root)))
+    units = _utf16_units(even) if anchors else None
+    return _cleaner().clean("".join(_written(_tree(even), units)))
 
 
 def passage_words(text: str) -> str:
@@ -91,88 +81,44 @@ def _evened(text: str) -> str:
     return even if even.isascii() else even.encode("utf-8", "replace").decode()
 
 
-def _painted(length: int, evidence: Spans, words: Spans) -> bytearray:
-    """Return the kind of mark of each character, as a number."""
-    kinds = bytearray(length)
-    for kind, spans in ((1, words), (2, evidence)):
-        for start, end in spans:
-            start, end = max(0, start), min(end, length)  # noqa: PLW2901
-            if start < end:
-                kinds[start:end] = bytes((kind,)) * (end - start)
-    return kinds
+def _utf16_units(text: str) -> Sequence[int]:
+    """Return the UTF-16 units before each character, and those of the whole text."""
+    if not any(char > "\uffff" for char in text):
+        return range(len(text) + 1)
+    return [0, *itertools.accumulate(2 if char > "\uffff" else 1 for char in text)]
 
 
-class _Units:
-    """Places in UTF-16 units by places of characters."""
-
-    def __init__(self, text: str) -> None:
-        self._of: list[int] | None = None
-        if any(char > "\uffff" for char in text):
-            self._of = [0, *itertools.accumulate(2 if char > "\uffff" else 1 for char in text)]
-
-    def of(self, place: int) -> int:
-        """Return the units before a character."""
-        return place if self._of is None else self._of[place]
-
-
-class _Writer:
-    """Writes a tree as HTML.
-
-    Args:
-        kinds: The kind of mark of each character.
-        units: The places that anchors tell; None for no anchors.
-    """
-
-    def __init__(self, kinds: bytearray, units: _Units | None) -> None:
-        self._kinds, self._units = kinds, units
-
-    def written(self, root: Node) -> Iterator[str]:
-        """Yield the HTML of the inside of a node."""
-        for child in root.children:
-            yield from self._piece(child) if isinstance(child, Piece) else self._node(child)
-
-    def _node(self, node: Node) -> Iterator[str]:
-        if node.tag == "hr":
+def _written(root: Node, units: Sequence[int] | None) -> Iterator[str]:
+    """Yield the HTML of the inside of a node; ``units`` are the places that anchors tell, None for no anchors."""
+    for child in root.children:
+        if isinstance(child, Piece):
+            yield _anchored(child, units)
+        elif child.tag == "hr":
             yield "<hr>"
-            return
-        inner = ("<tr>", "</tr>") if node.tag == "thead" else ("<code>", "</code>") if node.tag == "pre" else ("", "")
-        yield f"<{node.tag}{_attributes(node)}>{inner[0]}"
-        yield from self.written(node)
-        yield f"{inner[1]}</{node.tag}>"
+        else:
+            start, end = {"thead": ("<tr>", "</tr>"), "pre": ("<code>", "</code>")}.get(child.tag, ("", ""))
+            yield f"<{child.tag}{_attributes(child)}>{start}"
+            yield from _written(child, units)
+            yield f"{end}</{child.tag}>"
 
-    def _piece(self, piece: Piece) -> Iterator[str]:
-        anchor = ""
-        if self._units is not None:
-            whole = "" if piece.is_verbatim else f' data-to="{self._units.of(piece.end)}"'
-            anchor = f'<span data-at="{self._units.of(piece.start)}"{whole}>'
-        yield anchor
-        for kind, said in self._runs(piece):
-            shown = html.escape(said, quote=False)
-            yield f'<mark class="{_KINDS[kind]}">{shown}</mark>' if kind else shown
-        yield "</span>" if anchor else ""
 
-    def _runs(self, piece: Piece) -> Iterator[tuple[int, str]]:
-        """Yield the characters of a piece in runs of one kind of mark."""
-        kinds = self._kinds[piece.start : piece.end]
-        if not piece.is_verbatim or not any(kinds):
-            yield max(kinds, default=0), piece.text
-            return
-        place = 0
-        for kind, run in itertools.groupby(kinds):
-            length = sum(1 for _ in run)
-            yield kind, piece.text[place : place + length]
-            place += length
+def _anchored(piece: Piece, units: Sequence[int] | None) -> str:
+    escaped = html.escape(piece.text, quote=False)
+    if units is None:
+        return escaped
+    end = "" if piece.is_verbatim else f' data-to="{units[piece.end]}"'
+    return f'<span data-at="{units[piece.start]}"{end}>{escaped}</span>'
 
 
 def _attributes(node: Node) -> str:
-    found = f' class="{node.kind}"' if node.kind else ""
+    attributes = f' class="{node.kind}"' if node.kind else ""
     if node.number is not None:
-        found += f' value="{node.number}"'
+        attributes += f' value="{node.number}"'
     if node.tag in _LEAVES:
-        found += ' dir="auto"'
+        attributes += ' dir="auto"'
     elif node.tag in _CONTAINERS:
-        found += f' dir="{direction("".join(itertools.islice((piece.text for piece in node.pieces()), 200)))}"'
-    return found
+        attributes += f' dir="{direction("".join(itertools.islice((piece.text for piece in node.pieces()), 200)))}"'
+    return attributes
 
 
 def direction(text: str) -> str:
@@ -187,7 +133,6 @@ def direction(text: str) -> str:
 _TAGS: Mapping[str, frozenset[str]] = {
     **{tag: frozenset() for tag in ("blockquote", "code", "em", "hr", "li", "ol", "s", "strong")},
     **{tag: frozenset() for tag in ("table", "tbody", "td", "th", "thead", "tr", "ul")},
-    "mark": frozenset({EVIDENCE, WORD}),
     "p": frozenset({"plain", "h1", "h2", "h3", "h4", "h5", "h6"}),
     "pre": frozenset({"plain"}),
     "span": frozenset({"image", "link"}),

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from goldbench.records.agreement_report import Estimate, PairFigures, RaterPair
+from goldbench.records.relevance import RELEVANT
 from goldbench.records.review_report import Between, LikelyErrors, ReviewReport
+from goldbench.report.agreement_text import LABELS, pair_sections
 from goldbench.report.text_tables import aligned, with_interval
 from goldbench.text.display import amount, cut, printable, queries, shell_command
 
@@ -14,16 +16,9 @@ LANES = {"A": "random sample", "B": "likely judge errors", "C": "queries judged 
 OUTSIDE = "outside the samples"
 """Where judgments stand that belong to no lane, as those made in the workbench."""
 
-_FIGURES = {
-    "exact": "same grade",
-    "kappa": "Cohen kappa",
-    "kappa_quadratic": "kappa, quadratic weights",
-    "kappa_binary": "kappa, relevant or not",
-    "alpha": "Krippendorff alpha, ordinal",
-    "bias": "bias, model minus people",
-}
 _FIRST, _SHOWN = 10, 80
 """Decisions that are shown, and characters of a text, when they no longer apply."""
+_BETWEEN = ("exact", "kappa", "kappa_quadratic", "kappa_binary", "alpha")
 _KAPPAS = ("pairs", "kappa", "quadratic", "relevant or not")
 
 
@@ -95,25 +90,12 @@ def _order(found: LikelyErrors) -> str:
 
 
 def _agreement(figures: PairFigures, title: str) -> Iterator[str]:
-    rows = [[name, _long(getattr(figures, key))] for key, name in _FIGURES.items()]
-    shares = (figures.prevalence_reference, figures.prevalence_judge)
-    relevant = ", ".join("-" if share is None else f"{share:.0%}" for share in shares)
-    yield from _table(title, ["", ""], [*rows, ["relevant to people, to the model", relevant]])
-    grades = range(len(figures.confusion))
-    yield from _table(
-        "Pairs by grade (rows: people, columns: model)",
-        ["", *(str(grade) for grade in grades)],
-        [[str(grade), *(f"{cell:,}" for cell in figures.confusion[grade])] for grade in grades],
-    )
-    yield from _table(
-        "Share of pairs that people find relevant, by the model's grade",
-        ["grade", "pairs", "relevant to people"],
-        [[str(one.grade), f"{one.pairs:,}", _long(one.share)] for one in figures.relevant_by_grade],
-    )
+    for section in pair_sections(figures, title, ("people", "model"), level=RELEVANT):
+        yield from _table(section.title, section.head, [row for row in section.rows if any(row)])
 
 
 def _between(found: Between) -> Iterator[str]:
-    rows = [[_FIGURES[key], _long(getattr(found, key))] for key in _FIGURES if key != "bias"]
+    rows = [[LABELS[key], _long(getattr(found, key))] for key in _BETWEEN]
     title = f"Agreement between people, the ceiling for a model: {amount(found.pairs, 'pair')} judged twice"
     yield from _table(title, ["", ""], rows)
     rows = [[f"{one.first} / {one.second}", f"{one.pairs:,}", *_kappas(one)] for one in found.two_by_two]

@@ -1,4 +1,4 @@
-"""The scores of runs: a table as text, Markdown, LaTeX or CSV, JSON, and the values of every query."""
+"""The scores of runs: a table as text, Markdown or CSV, JSON, and the values of every query."""
 
 from __future__ import annotations
 
@@ -43,16 +43,6 @@ def main_measures(measures: Sequence[str]) -> list[str]:
 def markdown(results: Mapping[str, Result]) -> str:
     """Return the table in Markdown."""
     return markdown_table(table_rows(results)) + "\n"
-
-
-def latex(results: Mapping[str, Result]) -> str:
-    """Return the means in LaTeX, for the package booktabs."""
-    measures = _measures(results)
-    rows = [" & ".join(["run", *map(_escaped, measures)]) + " \\\\", "\\midrule"]
-    for name, result in results.items():
-        rows.append(" & ".join([_escaped(printable(name)), *(f"{result.mean(m):.4f}" for m in measures)]) + " \\\\")
-    body = "\n".join(["\\toprule", *rows, "\\bottomrule"])
-    return f"\\begin{{tabular}}{{l{'r' * len(measures)}}}\n{body}\n\\end{{tabular}}\n"
 
 
 def comma_separated(results: Mapping[str, Result]) -> str:
@@ -209,8 +199,3 @@ def by_query(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
     columns = list(result.values.items())
     for row, query_id in enumerate(result.query_ids):
         yield query_id, {measure: values[row] for measure, values in columns}
-
-
-def _escaped(text: str) -> str:
-    marks = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-    return "".join(marks.get(c, f"\\{c}" if c in "#$%&_{}" else c) for c in text)

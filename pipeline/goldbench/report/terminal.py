@@ -103,5 +103,6 @@ class TerminalProgress:
 
 
 def on_standard_error() -> TerminalProgress:
-    """Return a progress on standard error, where nothing is taken for markup."""
-    return TerminalProgress(Console(stderr=True, soft_wrap=True, markup=False, highlight=False))
+    """Return a progress on standard error, where nothing is taken for markup, in notebooks, too."""
+    console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False, force_jupyter=False)
+    return TerminalProgress(console)

@@ -6,7 +6,8 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from unicodedata import combining, east_asian_width
+
+from rich.cells import cell_len
 
 from goldbench.text.display import printable
 from goldbench.text.markdown import markdown_row
@@ -16,19 +17,12 @@ Rows = Sequence[Sequence[str]]
 
 _GAP, _TIGHT = 3, 2
 """Columns of a terminal between two columns of a table, and the fewest, before the table is folded."""
-_COMMAND, _JOINT = re.compile(r"\(?goldbench [a-z]+(?: [^\s()`]+)*\)?"), "\0"
+_COMMAND, _JOINT = re.compile(r"\(?goldbench [a-z]+(?: [^\s()`]+)*\)?"), "\ue000"
 """A command in a text, and what stands between its words while the text is folded."""
 _MARKS = "-_/.:,+"
 """Characters behind which a word is cut rather than elsewhere."""
 _LEAST = 24
 """Columns of a terminal that prose and names get at least, however narrow the terminal is."""
-
-
-def columns_of(text: str) -> int:
-    """Return how many columns of a terminal a text takes: two for each wide character, none for a combining one."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False) -> list[str]:
@@ -43,11 +37,11 @@ def folded(text: str, width: int | None, *, indent: str = "", cuts: bool = False
         indent: What every line but the first begins with.
         cuts: Whether every word that is longer than a line goes on in the next one.
     """
-    if width is None or columns_of(text) <= width:
+    if width is None or cell_len(text) <= width:
         return [text]
     lines: list[str] = []
     for word in _words(_joined(text, width), max(1, width - len(indent)), cuts=cuts):
-        if lines and (lines[-1].isspace() or columns_of(lines[-1]) + columns_of(word.rstrip()) <= width):
+        if lines and (lines[-1].isspace() or cell_len(lines[-1]) + cell_len(word.rstrip()) <= width):
             lines[-1] += word
         else:
             lines.append((indent if lines else "") + word)
@@ -59,7 +53,7 @@ def _joined(text: str, width: int) -> str:
 
     def joined(found: re.Match[str]) -> str:
         before = text[: found.start()].strip()
-        whole = not before or before.endswith((":", ", or")) or columns_of(found[0]) < width
+        whole = not before or before.endswith((":", ", or")) or cell_len(found[0]) < width
         return found[0].replace(" ", _JOINT) if whole else found[0]
 
     return _COMMAND.sub(joined, text)
@@ -69,12 +63,12 @@ def _words(text: str, width: int, *, cuts: bool) -> Iterator[str]:
     """Yield the words with the white space behind them, those that are cut in parts that fit."""
     for word in re.findall(r"\S+\s*|^\s+", text):
         rest = word
-        while columns_of(rest.rstrip()) > width and _JOINT not in word and (cuts or not word.isascii()):
-            most = next((end for end in range(len(rest) - 1, 1, -1) if columns_of(rest[:end]) <= width), 1)
-            mark = max(rest.rfind(one, 0, most) for one in _MARKS) + 1
-            cut = mark if 2 * mark > most else most
-            yield rest[:cut]
-            rest = rest[cut:]
+        while cell_len(rest.rstrip()) > width and _JOINT not in word and (cuts or not word.isascii()):
+            most = next((end for end in range(len(rest) - 1, 1, -1) if cell_len(rest[:end]) <= width), 1)
+            mark = max(rest.rfind(sign, 0, most) for sign in _MARKS) + 1
+            end = mark if 2 * mark > most else most
+            yield rest[:end]
+            rest = rest[end:]
         yield rest
 
 
@@ -96,11 +90,11 @@ def aligned(rows: Rows, *, indent: str = "", words: int = 1, gap: int = _GAP) ->
 
 
 def _widths(cells: Rows) -> list[int]:
-    return [max(map(columns_of, column)) for column in zip(*cells, strict=True)]
+    return [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
 
 
 def _padded(cell: str, width: int, *, left: bool) -> str:
-    blanks = " " * (width - columns_of(cell))
+    blanks = " " * (width - cell_len(cell))
     return cell + blanks if left else blanks + cell
 
 
@@ -165,7 +159,7 @@ def described(rows: Rows, width: int | None, *, indent: str = "") -> Iterator[st
     """
     cells = [[printable(cell) for cell in row] for row in rows]
     heads = list(aligned([row[:-1] for row in cells], indent=indent, words=len(cells[0])))
-    start = max(map(columns_of, heads)) + _TIGHT
+    start = max(map(cell_len, heads)) + _TIGHT
     below = width is not None and start + _LEAST > width
     for head, row in zip(heads, cells, strict=True):
         if below:

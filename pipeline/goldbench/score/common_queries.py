@@ -96,25 +96,18 @@ def coverage_line(baseline: Baseline, gold: Gold) -> str:
 
 
 def _common(baseline: Baseline, digests: Mapping[str, str], nothing: str) -> Baseline:
-    """Return the baseline of the queries with equal digests, under the ids that these have now."""
-    before = list(zip(baseline.query_ids, baseline.query_sha256, strict=False))
-    unchanged = {query_id for query_id, digest in before if digests.get(query_id) == digest}
-    renamed: dict[str, list[str]] = {}
-    for query_id, digest in digests.items():
-        if query_id not in unchanged:
-            renamed.setdefault(digest, []).append(query_id)
-    rows = list[int]()
-    query_ids = list[str]()
-    for row, (query_id, digest) in enumerate(before):
-        candidates = renamed.get(digest, [])
-        if query_id in unchanged or candidates:
-            rows.append(row)
-            query_ids.append(query_id if query_id in unchanged else candidates.pop(0))
+    """Return the baseline of the queries whose text and labels are as they were."""
+    measured = enumerate(zip(baseline.query_ids, baseline.query_sha256, strict=False))
+    rows = [row for row, (query_id, digest) in measured if digests.get(query_id) == digest]
     if not rows:
         raise InputError(Message("{baseline}"), nothing)
-    values = {name: [column[row] for row in rows] for name, column in baseline.values.items()}
-    query_sha256 = [baseline.query_sha256[row] for row in rows]
-    return baseline.model_copy(update={"query_ids": query_ids, "query_sha256": query_sha256, "values": values})
+    return baseline.model_copy(
+        update={
+            "query_ids": [baseline.query_ids[row] for row in rows],
+            "query_sha256": [baseline.query_sha256[row] for row in rows],
+            "values": {name: [column[row] for row in rows] for name, column in baseline.values.items()},
+        }
+    )
 
 
 def _is_of_documents(gold: Gold) -> bool:

@@ -8,7 +8,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from goldbench.measures.statistics.fitness import Fitness, Level, Ranking, Reason, fitness
-from goldbench.score.card_beside import finding_of
+from goldbench.score.card_beside import read_card
 from goldbench.score.fitness_words import Case, verdict_in_words
 from goldbench.score.set_makers import makers_of
 
@@ -51,10 +51,12 @@ def verdict_by_card(
         ranking: As in `verdict_on`.
         counted: As in `verdict_on`.
     """
-    found = finding_of(gold)
-    makers = makers_of(gold, agreement=found.agreement)
-    told = verdict_on(results, makers, measure=measure, separated=separated, ranking=ranking, counted=counted)
-    return replace(told, doubt=found.doubt)
+    card, doubt = read_card(gold)
+    refusal = None if card is None else card.refusal
+    makers = makers_of(gold, agreement=None if doubt else refusal)
+    verdict = verdict_on(results, makers, measure=measure, separated=separated, ranking=ranking, counted=counted)
+    is_harmless = card is not None and refusal is None  # an old card without a refusal would change nothing
+    return replace(verdict, doubt="" if is_harmless else doubt)
 
 
 def verdict_on(

@@ -101,19 +101,6 @@ def _effective(counts: Sequence[float]) -> float:
     return sum(counts) ** 2 / squares if squares else 0.0
 
 
-def gini(counts: Sequence[float]) -> float | None:
-    """Return Gini's coefficient of counts, 0 if all are equal, near 1 if one has everything; None if all are 0.
-
-    Source: Gini, Variabilità e mutabilità (1912), as half the relative mean absolute difference.
-    """
-    ordered = sorted(counts)
-    total = sum(ordered)
-    if not total:
-        return None
-    weighted = sum(rank * count for rank, count in enumerate(ordered, start=1))
-    return 2 * weighted / (len(ordered) * total) - (len(ordered) + 1) / len(ordered)
-
-
 def jensen_shannon(one: Mapping[T, float], other: Mapping[T, float]) -> float:
     """Return the Jensen-Shannon divergence of two histograms in bits, 0 (equal) to 1 (nothing in common).
 

@@ -1,0 +1,248 @@
+"""Figures on the labels: how hard the queries are, what is left unjudged, and whether the judge can be believed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from goldbench.card.baselines import Baselines
+from goldbench.card.described_set import DEPTH, DescribedSet
+from goldbench.card.figures import absent, figure
+from goldbench.card.vendors import overlapping, parties
+from goldbench.measures.judged import hole_rate
+from goldbench.measures.statistics.guardrails import failed_guardrails, guardrails
+from goldbench.records.guardrail import GuardrailVerdict
+from goldbench.records.judgment import Canary
+from goldbench.records.manifest import CanaryVerdict
+from goldbench.records.set_card import Figure, State, Value
+from goldbench.report.guardrail_text import guardrail_text
+from goldbench.stages.canaries import (
+    FAIL_ABOVE,
+    FAIL_BELOW,
+    TRAPS,
+    WARN_ABOVE,
+    WARN_BELOW,
+    tally,
+    verdict_on_answers,
+    verdict_on_fakes,
+)
+from goldbench.text.display import amount, shell_command
+
+LABELS, JUDGE = "labels", "judge"
+MOST_LISTED = 20
+"""Queries that a figure names."""
+_MOST_NAMED = 3
+"""Files named that are no runs."""
+_DO_NOT_USE = ": do not use this judge."
+_STATES = {CanaryVerdict.PASSED: State.OK, CanaryVerdict.WARNING: State.WARN, CanaryVerdict.FAILED: State.FAIL}
+
+
+def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figure]:
+    """Yield the figures on the labels."""
+    yield from _solved(material, baselines)
+    yield _positives(material)
+    yield _holes(material, baselines)
+
+
+def judge_figures(material: DescribedSet) -> Iterator[Figure]:
+    """Yield the figures on the judge, and on the vendors of the models that wrote and judged."""
+    if material.graded:
+        yield from _judge_checks(material)
+        yield _guardrails(material)
+    else:
+        refused = material.manifest.refused_grading if material.manifest else None
+        reason = "no pool was judged" if refused is None else refused.reason
+        for name in ("canaries", "evidence alone", "guardrails"):
+            yield absent(JUDGE, name, f"the set was not graded: {reason}")
+    yield _model_families(material)
+
+
+def _solved(material: DescribedSet, baselines: Baselines) -> Iterator[Figure]:
+    names = ("solved at rank 1 by all", "solved at rank 1 by none")
+    if not baselines.names or not baselines.query_ids:
+        reason = "no query has a relevant passage, or no baseline could be run"
+        yield from (absent(LABELS, name, reason) for name in names)
+        return
+    solvers = Counter[str]()
+    for ranked in baselines.ranked.values():
+        solvers.update(one for one, ids in ranked.items() if ids and ids[0] in material.relevant(one))
+    by_all = [one for one in baselines.query_ids if solvers[one] == len(baselines.names)]
+    by_none = [one for one in baselines.query_ids if not solvers[one]]
+    easy = "Queries that every baseline solves at rank 1 are too easy to tell systems apart."
+    hard = "Queries that no baseline solves at rank 1 are hard, wrong, or have relevant passages without a label."
+    for name, solved, most, meaning in ((names[0], by_all, 0.40, easy), (names[1], by_none, 0.20, hard)):
+        share = len(solved) / len(baselines.query_ids)
+        yield figure(
+            LABELS,
+            name,
+            share,
+            meaning,
+            unit="share of queries",
+            items=solved[:MOST_LISTED],
+            limit=(f"<= {most:.2f} (judgement)", share <= most),
+        )
+
+
+def _positives(material: DescribedSet) -> Figure:
+    counts = [len(material.relevant(query_id)) for query_id in material.queries]
+    mean = float(np.mean(counts))
+    only = sum([material.source(query_id)] == material.relevant(query_id) for query_id in material.queries)
+    return figure(
+        LABELS,
+        "positives per query",
+        mean,
+        "Known relevant passages per query."
+        + ("" if material.graded else " No pool was judged, so passages without a label may be relevant as well."),
+        unit="on average",
+        values={
+            "share with one": counts.count(1) / len(counts),
+            "share with only the source": only / len(counts),
+            "share with none": counts.count(0) / len(counts),
+            "most": max(counts),
+        },
+        limit=("> 1.3 once a pool is judged (judgement)", mean > 1.3) if material.graded else (None, State.INFO),
+    )
+
+
+def _holes(material: DescribedSet, baselines: Baselines) -> Figure:
+    """Return the share of unjudged results of the runs beside the set, or else of the baselines."""
+    unreadable = _unreadable(material.unreadable)
+    rates = dict(sorted(_rates(material, material.runs).items()))
+    if not rates:
+        rates = _rates(material, baselines.ranked)
+        if not rates:
+            return absent(LABELS, "hole@10", f"no run and no baseline has a result{unreadable}")
+        meaning = (
+            f"Share of unjudged results in the top {DEPTH} of the baseline with the most; no run stands in the folder "
+            f"runs of the set{unreadable}.{_who_judged(material)}"
+        )
+        return _hole_figure(rates, meaning, "<= 0.25 for systems outside the pool", max(rates.values()) <= 0.25)
+    apart = max(rates.values()) - min(rates.values())
+    meaning = f"Share of unjudged results in the top {DEPTH} of the run with the most{unreadable}."
+    if apart > 0.10:
+        meaning = (
+            f"The share of unjudged results differs by {apart:.2f} between the runs, so comparing them is unsafe: "
+            f"judge the missing results with {shell_command('topup')}{unreadable}."
+        )
+    return _hole_figure(rates, meaning, "<= 0.10 for systems that are compared", max(rates.values()) <= 0.10)
+
+
+def _hole_figure(rates: Mapping[str, float], meaning: str, threshold: str, is_good: bool) -> Figure:
+    unit = "share of the first 10 results, greatest of the systems"
+    return figure(
+        LABELS, "hole@10", max(rates.values()), meaning, unit=unit, values=dict(rates), limit=(threshold, is_good)
+    )
+
+
+def _rates(material: DescribedSet, ranked: Mapping[str, Mapping[str, list[str]]]) -> dict[str, float]:
+    """Return each system's share of unjudged results; systems without results are left out."""
+    judged = {query_id: grades.keys() for query_id, grades in material.qrels.items()}
+    rates = {system: hole_rate(rankings, judged, depth=DEPTH) for system, rankings in ranked.items()}
+    return {system: rate for system, rate in rates.items() if rate is not None}
+
+
+def _who_judged(material: DescribedSet) -> str:
+    if material.graded:
+        return ""
+    if any(material.source(query_id) is not None for query_id in material.queries):
+        return " No pool was judged: only sources and their near-duplicates have labels."
+    return " The files do not say which passages were judged, only which have a label."
+
+
+def _unreadable(files: list[str]) -> str:
+    if not files:
+        return ""
+    named = ", ".join([*files[:_MOST_NAMED], *(["…"] if len(files) > _MOST_NAMED else [])])
+    return f" ({amount(len(files), 'file')} there cannot be read as runs: {named})"
+
+
+def _judge_checks(material: DescribedSet) -> Iterator[Figure]:
+    counts = tally(material.judgments)
+    grading = material.manifest.grading if material.manifest else None
+    if not counts and grading is not None:
+        counts = {Canary(kind): (count.graded, count.relevant) for kind, count in sorted(grading.canaries.items())}
+    unanswered = sum(count.unanswered for count in grading.canaries.values()) if grading else 0
+    planted = sum(counts[kind][0] for kind in TRAPS if kind in counts)
+    accepted = sum(counts[kind][1] for kind in TRAPS if kind in counts)
+    if planted:
+        state = _STATES[verdict_on_fakes(accepted / planted)]
+        values: dict[str, Value] = {}
+        for kind in TRAPS:
+            if kind in counts:
+                values[f"{kind.value}, put"], values[f"{kind.value}, graded 2 or 3"] = counts[kind]
+        yield figure(
+            JUDGE,
+            "canaries",
+            accepted / planted,
+            f"Judge check: accepted {accepted:,} of {planted:,} planted fakes (graded them 2 or 3)"
+            + (_DO_NOT_USE if state is State.FAIL else "."),
+            unit="share of fakes graded 2 or 3",
+            values=values,
+            limit=(f"<= {WARN_ABOVE:g}, fails above {FAIL_ABOVE:g}", state),
+        )
+    else:
+        reason = "the judge gave no usable reply to them" if unanswered else "the judge was given no planted fakes"
+        yield absent(JUDGE, "canaries", reason)
+    shown, recognised = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
+    if not shown:
+        reason = "the judge gave no usable reply to them" if unanswered else "the judge was given no planted answers"
+        yield absent(JUDGE, "evidence alone", reason)
+        return
+    state = _STATES[verdict_on_answers(recognised, shown)]
+    yield figure(
+        JUDGE,
+        "evidence alone",
+        recognised / shown,
+        f"Judge check: recognised {recognised:,} of {shown:,} planted answers (sentences that answer their query)"
+        + (_DO_NOT_USE if state is State.FAIL else "."),
+        unit="share graded 2 or 3",
+        limit=(f">= {WARN_BELOW:g}, fails below {FAIL_BELOW:g}", state),
+    )
+
+
+def _guardrails(material: DescribedSet) -> Figure:
+    """Return how many guardrails the judge failed, and each of them in words."""
+    grading = material.manifest.grading if material.manifest else None
+    known = (grading.guardrails if grading else []) or guardrails(material.judgments)
+    tested = [one for one in known if one.verdict is not GuardrailVerdict.ABSENT]
+    if not tested:
+        return absent(JUDGE, "guardrails", "the judge was shown no pair made up to test it")
+    failed = failed_guardrails(tested)
+    passed = sum(one.verdict is GuardrailVerdict.PASSED for one in tested)
+    state = State.FAIL if failed else State.OK if passed == len(tested) else State.INFO
+    return figure(
+        JUDGE,
+        "guardrails",
+        len(failed),
+        f"Known ways to fool a judge: {passed} of {len(tested)} passed, {len(failed)} failed, the others are not "
+        "decided by so few pairs. " + "; ".join(f"{one.probe}: {guardrail_text(one)}" for one in known) + ".",
+        unit="guardrails failed",
+        values={one.probe: one.rate for one in tested},
+        limit=("0 failed, and all decided", state),
+    )
+
+
+def _model_families(material: DescribedSet) -> Figure:
+    named = parties(material)
+    if not any(named[role] for role in ("generator", "critic", "judge", "embedder")):
+        return absent(JUDGE, "model families", "the files of the set name no model that took part")
+    clashes = overlapping(named)
+    unknown = len({name for models in named.values() for name, vendor in models if vendor is None})
+    meaning = "No vendor's model both wrote and judged the queries, or helped to make the set and is being measured"
+    if clashes:
+        meaning = f"Models of one vendor play two parts: {'; '.join(clashes)}. A model favours its own vendor's models"
+    return figure(
+        JUDGE,
+        "model families",
+        len(clashes),
+        meaning + (f" ({amount(unknown, 'model')} of unknown vendor)." if unknown else "."),
+        unit="overlaps",
+        values={
+            role: " | ".join(f"{name}: {vendor or 'unknown'}" for name, vendor in models) or "none"
+            for role, models in named.items()
+        },
+        items=clashes,
+        limit=("none", not clashes),
+    )

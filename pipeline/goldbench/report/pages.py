@@ -1,0 +1,387 @@
+"""Reports as HTML pages that load nothing from the network: one frame, filled with sections of tables and charts."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from goldbench.errors import require
+from goldbench.measures.statistics.pareto_front import pareto_front
+from goldbench.records.scorecard import Scorecard, Verdict
+from goldbench.records.set_card import State, title
+from goldbench.report import agreement_text, card_text, charts
+from goldbench.report import experiment_text as experiment_tables
+from goldbench.report.charts import chart_html, points_of
+from goldbench.report.scorecard_text import (
+    PAIR_HEADINGS,
+    SMOKE,
+    best,
+    leaderboard_rows,
+    method_line,
+    pair_row,
+    score_text,
+    sentences,
+)
+from goldbench.report.text_tables import Rows, with_interval
+from goldbench.text.display import amount, queries
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from goldbench.measures.statistics.slices import Slicing
+    from goldbench.records.agreement_report import Agreement
+    from goldbench.records.experiment import Experiment, Timings
+    from goldbench.records.scorecard import HistoryEntry
+    from goldbench.records.set_card import Card
+
+FEW_QUERIES = 100
+"""Below this number of judged queries the page doubts the scores."""
+WIDE = 0.05
+"""Above this smallest detectable difference the page doubts the scores."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of a page: lines of text, a table whose first ``words`` columns hold text, and charts.
+
+    A folded section is shown when its title is opened.
+    """
+
+    title: str
+    lines: Sequence[str] = ()
+    rows: Rows = ()
+    words: int = 1
+    charts: Sequence[Markup] = ()
+    is_folded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """The gold set's card and its judge's agreement with people, if they lie beside it, and why one does not count."""
+
+    card: Card | None = None
+    agreement: Agreement | None = None
+    remarks: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """What a page shows beyond its scorecard.
+
+    ``curves`` are the means over cutoffs by family of measures, ``slicings`` those of parts of the queries,
+    ``special`` tables of queries of particular kinds, ``unanswerable`` lines on queries without an answer, ``command``
+    opens the set with its queries and the results of runs.
+    """
+
+    curves: Mapping[str, Sequence[charts.Points]] = field(default_factory=dict)
+    slicings: Sequence[Slicing] = ()
+    notice: str | None = None
+    trust: Trust = field(default_factory=Trust)
+    special: Sequence[tuple[str, Rows]] = ()
+    unanswerable: Sequence[str] = ()
+    command: str | None = None
+
+
+def check_installed() -> None:
+    """Check that pages can be made.
+
+    Raises:
+        MissingExtra: A package that draws or fills them is not installed.
+    """
+    require("report", "jinja2", "markupsafe", "plotly")
+
+
+def scorecard_page(card: Scorecard, details: Details) -> str:
+    """Return the page of a scorecard; equal input gives equal text.
+
+    Raises:
+        MissingExtra: A package that draws or fills pages is not installed.
+    """
+    check_installed()
+    curves = [
+        chart_html(charts.by_cutoff(series, y_title=f"{family}@k"), f"curve-{number}")
+        for number, (family, series) in enumerate(details.curves.items())
+    ]
+    sections = [
+        _leaderboard(card, list(leaderboard_rows(card))),
+        Section(title="By cutoff", charts=curves),
+        *_pairs(card),
+        *(_slicing(slicing, card.measures[0]) for slicing in details.slicings),
+        *(Section(title=name, rows=rows, words=2) for name, rows in details.special),
+        Section(title="Queries without an answer", lines=details.unanswerable),
+        *_trust(details.trust),
+        _method(card),
+    ]
+    top = best(card)
+    doubts = _doubts(card, details.notice)
+    lines = [f"Every query with the results of each system: {details.command}"] if details.command else []
+    return _page(
+        f"Scores on {card.gold.name}", sections, card=card, best=[top] if top else [], doubts=doubts, lines=lines
+    )
+
+
+def experiment_page(experiment: Experiment, timings: Timings, *, command: str | None = None) -> str:
+    """Return the page of an experiment; equal input gives equal text.
+
+    Args:
+        experiment: The figures.
+        timings: The times.
+        command: What opens the set with its queries and the results of each system; None without a folder.
+
+    Raises:
+        MissingExtra: A package that draws or fills pages is not installed.
+    """
+    check_installed()
+    card = experiment.card
+    order = [system.system for system in card.systems]
+    failures = [f"{one.system}: {one.problem}" for one in experiment.failures]
+    settings = [json.dumps(one.settings, ensure_ascii=False, sort_keys=True, indent=1) for one in experiment.systems]
+    published = experiment_tables.beside_published(experiment)
+    sections = [
+        Section(title="Failed", lines=failures),
+        _leaderboard(card, experiment_tables.leaderboard(experiment)),
+        *_prices(experiment, timings),
+        *_by_cutoff(experiment),
+        *(Section(title=f"{name}@k beside published figures (in queries)", rows=rows) for name, rows in published),
+        Section(
+            title="Time", lines=[experiment_tables.timing_line(timings)], rows=experiment_tables.times(timings, order)
+        ),
+        *_pairs(card),
+        *(
+            Section(title=f"Settings of {one.system}", lines=[text], is_folded=True)
+            for one, text in zip(experiment.systems, settings, strict=True)
+        ),
+        _method(card, f"The first {experiment.depth} results of each query are kept, matched by {experiment.match}."),
+    ]
+    doubts = _doubts(card, experiment.notice)
+    if failures:
+        doubts.append(f"Failed systems: {len(failures):,}, see below")
+    return _page(
+        f"Experiment on {card.gold.name}",
+        sections,
+        card=card,
+        best=list(experiment_tables.verdict(experiment)),
+        doubts=doubts,
+        lines=[*experiment.notes, *_way_to_queries(command)],
+    )
+
+
+def history_page(entries: Sequence[HistoryEntry], *, base: str = ".") -> str:
+    """Return a page with a chart for each measure, in which each system is a line, and a table of all entries.
+
+    Args:
+        entries: At least one, in any order; entries of the same time keep the order given.
+        base: The folder of the history, as a path from the folder of the page.
+
+    Raises:
+        MissingExtra: A package that draws or fills pages is not installed.
+    """
+    check_installed()
+    ordered = sorted(entries, key=lambda entry: entry.at)
+    measures = list(dict.fromkeys(measure for entry in ordered for measure in entry.means))
+    sections = []
+    for number, measure in enumerate(measures):
+        figure = charts.lines(list(_history_series(ordered, measure)), x_title="", y_title=measure)
+        sections.append(Section(title=measure, charts=[chart_html(figure, f"figure-{number}")]))
+    rows: list[Sequence[str]] = [("time", "system", "label", *measures, "queries", "files", "judgments", "alerts")]
+    for entry in reversed(ordered):
+        means = (f"{entry.means[measure].mean:.4f}" if measure in entry.means else "" for measure in measures)
+        judgments = f"{entry.gold.name} {entry.gold.sha256[:8]}"
+        names = (entry.at, entry.system, entry.label or "")
+        files = _files_of(entry, base)
+        rows.append((*names, *means, f"{entry.counts.queries:,}", files, judgments, "; ".join(entry.alerts)))
+    sections.append(Section(title="Entries", rows=rows, words=3))
+    lines = [f"{len(ordered):,} entries; means with 95 % bootstrap intervals over queries"]
+    return _page("History of scores", sections, lines=lines)
+
+
+def _history_series(ordered: Sequence[HistoryEntry], measure: str) -> Iterator[charts.Points]:
+    """Yield the line of each system that was measured."""
+    for system in dict.fromkeys(entry.system for entry in ordered):
+        known = [entry for entry in ordered if entry.system == system and measure in entry.means]
+        if known:
+            yield charts.series_of(system, [entry.at for entry in known], [entry.means[measure] for entry in known])
+
+
+def _files_of(entry: HistoryEntry, base: str) -> Markup:
+    """Return links to the page and to the run of an entry; no part of an address is a scheme or a host."""
+    from markupsafe import Markup
+
+    links = []
+    for text, path in (("scores", entry.page), (entry.run or "", entry.run)):
+        if path is not None:
+            address = "./" + quote(posixpath.normpath(posixpath.join(base, path)).lstrip("/"))
+            links.append(Markup('<a href="{}">{}</a>').format(address, text))
+    return Markup(" ").join(links)
+
+
+def _page(
+    heading: str,
+    sections: Sequence[Section],
+    *,
+    card: Scorecard | None = None,
+    best: Sequence[str] = (),
+    doubts: Sequence[str] = (),
+    lines: Sequence[str] = (),
+) -> str:
+    """Return a page: the verdict and the best systems, numbers, doubts, further lines, and the sections with content.
+
+    Values other than ``Markup`` are escaped, a missing one is an error.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("goldbench.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    page = environment.get_template("report.html.j2").render(
+        title=heading,
+        verdict=card.verdict if card else None,
+        best=best,
+        numbers=list(_numbers(card)) if card else [],
+        doubts=doubts,
+        lines=lines,
+        sections=[one for one in sections if one.lines or one.charts or len(one.rows) > 1],
+        plotly=charts.library(),
+    )
+    return page.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written to a file
+
+
+def _numbers(card: Scorecard) -> Iterator[tuple[str, str, str]]:
+    """Yield the numbers that matter most: each with its meaning and the system that it belongs to."""
+    measure = card.measures[0]
+    first = card.systems[0]
+    score = first.scores[measure]
+    yield with_interval(score.mean, score.low, score.high, places=3), f"{measure} of", first.system
+    if len(card.systems) > 1:
+        second = card.systems[1]
+        pair = {first.system, second.system}
+        verdicts = [
+            one.verdict for one in card.comparisons if one.measure == measure and {one.first, one.second} == pair
+        ]
+        chance = ""
+        if verdicts:
+            chance = ", significant" if verdicts[0] in {Verdict.FIRST, Verdict.SECOND} else ", may be chance"
+        lead = score.mean - second.scores[measure].mean
+        yield f"{lead:+.3f}", f"{measure} ahead of the next{chance}:", second.system
+    yield f"{card.gold.queries:,}", "judged query" if card.gold.queries == 1 else "judged queries", ""
+
+
+def _doubts(card: Scorecard, notice: str | None) -> list[str]:
+    """Return a line for each reason why the scores may be wrong or say little."""
+    doubts = [card.verdict.doubt] if card.verdict is not None and card.verdict.doubt else []
+    if card.gold.evidence_level == SMOKE:
+        doubts.append("The queries are simulated or written by a tiny model: nothing follows about these systems")
+    if card.gold.queries < FEW_QUERIES:
+        doubts.append(f"Only {queries(card.gold.queries)}: small differences cannot be seen")
+    measure = card.measures[0]
+    detectable = [pair.detectable for pair in card.comparisons if pair.measure == measure and pair.detectable]
+    if detectable and median(detectable) > WIDE:
+        doubts.append(f"Only differences of about {median(detectable):.3f} of {measure} or more can be seen")
+    missing = max(system.counts.missing for system in card.systems)
+    if missing:
+        doubts.append(f"Up to {queries(missing)} missing from a run")
+    return [*doubts, *card.warnings, *([notice] if notice else [])]
+
+
+def _way_to_queries(command: str | None) -> list[str]:
+    return [f"Every query with the results of each system: {command}"] if command else []
+
+
+def _leaderboard(card: Scorecard, rows: Rows) -> Section:
+    measure = card.measures[0]
+    chart = chart_html(charts.forest(points_of(card, [measure], []), x_title=measure), "forest")
+    return Section(title="Leaderboard", rows=rows, charts=[chart])
+
+
+def _pairs(card: Scorecard) -> Iterator[Section]:
+    """Yield the comparisons in words and as a table."""
+    if card.comparisons:
+        rows = [PAIR_HEADINGS, *map(pair_row, card.comparisons)]
+        lines = list(sentences(card))
+        yield Section(title="Pair by pair", rows=rows, words=3)
+        yield Section(title="Pair by pair, in words", lines=lines, is_folded=True)
+
+
+def _slicing(slicing: Slicing, measure: str) -> Section:
+    systems = list(slicing.parts[0].scores) if slicing.parts else []
+    rows = [(slicing.trait, "queries", *systems)]
+    rows += [
+        (part.name, f"{part.queries:,}", *(score_text(part.scores[system]) for system in systems))
+        for part in slicing.parts
+    ]
+    lines = [f"and {amount(slicing.rest, 'more part')}"] if slicing.rest else []
+    return Section(title=f"{measure} by {slicing.trait}", rows=rows, lines=lines)
+
+
+def _trust(trust: Trust) -> Iterator[Section]:
+    """Yield the card of the gold set, and its judge against people."""
+    lines = list(trust.remarks)
+    rows: list[Sequence[str]] = []
+    if trust.card is not None:
+        lines.append(card_text.verdict(trust.card))
+        lines.append("Figures on rankings compare goldbench's baselines, not the systems above.")
+        rows.append(("figure", "state", "value", "good", "meaning"))
+        for one in trust.card.figures:
+            value = "absent" if one.state is State.ABSENT else card_text.said(one)
+            state = one.state.value if one.state in {State.OK, State.WARN, State.FAIL} else ""
+            rows.append((title(one.name), state, value, one.threshold or "", one.meaning))
+    yield Section(title="How far the gold set can be trusted", lines=lines, rows=rows, words=5)
+    if trust.agreement is not None:
+        for section in agreement_text.sections(trust.agreement):
+            yield Section(title=section.title, rows=[section.head, *section.rows], is_folded=True)
+
+
+def _method(card: Scorecard, *lines: str) -> Section:
+    fixed = (
+        f"Scores are compared as {card.method.scores}; ties are broken by document id, descending; unjudged documents "
+        "count as not relevant. A query is tied if the two scores differ by less than 0.01. The tests ask whether two "
+        "systems differ on queries like these; they say nothing about other collections."
+    )
+    version = f"goldbench {card.goldbench}, judgments {card.gold.name}, sha256 {card.gold.sha256}"
+    return Section(title="Method", lines=[method_line(card), fixed, *lines, version])
+
+
+def _by_cutoff(experiment: Experiment) -> Iterator[Section]:
+    """Yield for each measure a table and a curve over the cutoffs."""
+    tables = dict(experiment_tables.by_cutoff(experiment))
+    for number, (name, measures) in enumerate(experiment_tables.families(experiment).items()):
+        if name in tables:
+            points = points_of(experiment.card, [one for _, one in measures], [cutoff for cutoff, _ in measures])
+            curve = chart_html(charts.by_cutoff(points, y_title=f"{name}@k"), f"curve-{number}")
+            yield Section(title=f"{name}@k", rows=tables[name], charts=[curve])
+
+
+def _prices(experiment: Experiment, timings: Timings) -> Iterator[Section]:
+    """Yield quality against latency and against cost."""
+    measure = experiment.compared[0]
+    latencies = {name: one.whole.p95_ms for name, one in timings.timings.items()}
+    costs = {name: one.usd_per_1000 for name, one in timings.timings.items() if one.usd_per_1000 is not None}
+    for what, unit, prices in (
+        ("latency", "p95, ms per query", latencies),
+        ("cost", "US dollars for 1,000 queries", costs),
+    ):
+        points = [
+            replace(one, positions=[prices[one.name]])
+            for one in points_of(experiment.card, [measure], [0])
+            if one.name in prices
+        ]
+        unknown = [system.system for system in experiment.card.systems if system.system not in prices]
+        lines = [f"Unknown {what}: {', '.join(unknown)}."] if unknown else []
+        chart: list[Any] = []
+        if len({one.positions[0] for one in points}) > 1:
+            front = pareto_front([one.positions[0] for one in points], [one.values[0] for one in points])
+            lines.append(f"On the Pareto front, the dotted line: {', '.join(points[at].name for at in front)}.")
+            chart.append(chart_html(charts.priced(points, x_title=unit, y_title=measure), what))
+        elif not unknown and what == "cost" and not any(costs.values()):
+            lines.append("Every system runs on this machine: a query costs nothing but time.")
+        yield Section(title=f"Quality against {what}", lines=lines, charts=chart)
