@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldbench.records.corpus import Evidence, Span
-from goldbench.review.reviewable_set import Place
+from goldbench.review.reviewable_set import Position
 from goldbench.review.state import State
 from goldbench.score.runs import load_gold
 from goldbench.text.matched_words import matched_words
@@ -49,7 +49,7 @@ def test_an_emoji_before_the_evidence_counts_two_units() -> None:
 
 
 def test_evidence_of_another_document_or_outside_the_passage_is_not_marked() -> None:
-    place = Place(span=Span(doc_id="d", start=10, end=20))
+    place = Position(span=Span(doc_id="d", start=10, end=20))
     text = "0123456789"
     inside = Evidence(doc_id="d", start=12, end=15, quote="234")
     elsewhere = Evidence(doc_id="other", start=12, end=15, quote="234")
@@ -58,7 +58,7 @@ def test_evidence_of_another_document_or_outside_the_passage_is_not_marked() -> 
 
 
 def test_evidence_that_held_out_words_have_moved_is_found_by_its_words() -> None:
-    place = Place(span=Span(doc_id="d", start=0, end=60))
+    place = Position(span=Span(doc_id="d", start=0, end=60))
     moved = Evidence(doc_id="d", start=30, end=50, quote="the pump stops at once")
     assert evidence_spans("Then the pump stops at once.", place, [moved]) == [(5, 27)]
 
