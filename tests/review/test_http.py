@@ -126,7 +126,7 @@ def test_a_form_of_another_page_is_refused(shared_site: Site, quiet: Client) -> 
 
 def test_without_a_cookie_nothing_of_the_data_is_told(shared_site: Site, quiet: Client) -> None:
     stranger = Client(quiet.port)
-    for path in ("/api/session", "/api/next?n=3", "/progress", "/adjudicate", "/export/qrels", "/nothing"):
+    for path in ("/api/session", "/api/next?n=3", "/progress", "/adjudicate", "/nothing"):
         assert stranger.get(path).status == 401, path
     assert stranger.get("/").status == 401
     assert b"wheel" not in stranger.get("/").body
@@ -164,7 +164,7 @@ def test_the_cookie_is_strict_and_out_of_reach_of_scripts(served: Site) -> None:
 
 
 def test_every_answer_is_kept_to_itself(quiet: Client) -> None:
-    for path in ("/", "/api/session", "/static/review.js", "/nothing", "/export/none"):
+    for path in ("/", "/api/session", "/static/review.js", "/nothing"):
         headers = quiet.get(path).headers
         assert headers["content-security-policy"].startswith("default-src 'self'"), path
         assert "unsafe" not in headers["content-security-policy"]
@@ -213,9 +213,6 @@ def test_a_body_that_breaks_off_against_the_protocol_is_answered_and_leaves_no_t
         "/static/%2e%2e/app.py",
         "/static/..%2fapp.py",
         "/static/%2e%2e%2f%2e%2e%2fcli.py",
-        "/export/..%2f..%2freview.key",
-        "/export/../review.sqlite",
-        "/export/%00",
         "//etc/passwd",
     ],
 )
@@ -283,12 +280,14 @@ def test_what_an_event_says_of_itself_is_the_servers_word(site: Sites) -> None:
 def test_undo_and_redo_of_what_an_earlier_page_did(served: Site, anna: Client) -> None:
     body = judgment(anna)
     anna.post("/api/event", body)
-    undone = anna.post("/api/undo", {"client_id": "client-undo"})
+    undone = anna.post("/api/event", {"client_id": "client-undo", "kind": "undo"})
     assert undone.json["item"]["pair"] == body["pair"]
-    assert anna.post("/api/undo", {"client_id": "client-undo"}).json == undone.json, "sent again, it is the same undo"
+    assert anna.post("/api/event", {"client_id": "client-undo", "kind": "undo"}).json == undone.json, (
+        "sent again, it is the same undo"
+    )
     assert fold(served.events()).reviews() == []
-    assert anna.post("/api/undo", {"client_id": "client-more"}).status == 400
-    assert anna.post("/api/redo", {"client_id": "client-redo"}).json["item"]["grade"] == 2
+    assert anna.post("/api/event", {"client_id": "client-more", "kind": "undo"}).status == 400
+    assert anna.post("/api/event", {"client_id": "client-redo", "kind": "redo"}).json["item"]["grade"] == 2
     assert len(fold(served.events()).reviews()) == 1
 
 

@@ -25,7 +25,7 @@ from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, Se
 from goldbench.review.translation import Translation, translate
 from goldbench.text.display import shell_command, shown
 
-WAIT_S = 1.0
+WAIT_S = 0.5
 """Seconds to wait for another process that holds the ledger; a page keeps and sends again what was refused."""
 
 UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
@@ -170,6 +170,8 @@ class Ledger:
         self.own = meanings
         self._path = path
         self._identity = _identity(path)
+        self._log = path.with_name(f"{path.name}-wal") if path is not None else None
+        self._had_log = self._log is not None and self._log.exists()
 
     def __enter__(self) -> Self:
         return self
@@ -206,12 +208,15 @@ class Ledger:
 
     def _check_file(self) -> None:
         now = _identity(self._path)
-        if now == self._identity:
-            return
-        if now is None:
-            raise LedgerGone(f"{self.name}: was deleted or moved away while it was open; put it back")
-        problem = "was replaced by another file while it was open; put the first one back, or start again"
-        raise LedgerGone(f"{self.name}: {problem}")
+        problem = ""
+        if now is None and self._identity is not None:
+            problem = "was deleted or moved away while it was open; put it back"
+        elif now != self._identity:
+            problem = "was replaced by another file while it was open; put the first one back, or start again"
+        elif self._had_log and self._log is not None and not self._log.exists():
+            problem = f"has lost {self._log.name}, which was deleted while it was open; start the server again"
+        if problem:
+            raise LedgerGone(f"{self.name}: {problem}")
 
     def append(self, event: Event) -> Event:
         """Return the event as stored, with its number; an event with a stored ``client_id`` is not stored again.

@@ -289,10 +289,10 @@ class Workbench:
         known = self._assigner.ledger.find(sent.client_id)
         if known is not None:
             return known
-        about = (sent.query, sent.passage)
+        pair = (sent.query, sent.passage)
         with self._assigner.reading() as state:
             acts = reversed(state.acts_of(annotator))
-            target = next((act for act in acts if (act.query_id, act.chunk_id) == about), None)
+            target = next((act for act in acts if (act.query_id, act.chunk_id) == pair), None)
         if target is None:
             raise InvalidRequest("There is nothing of yours to undo here")
         about = {"query_id": sent.query, "chunk_id": sent.passage, "repeat": target.repeat}
