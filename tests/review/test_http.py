@@ -282,9 +282,8 @@ def test_undo_and_redo_of_what_an_earlier_page_did(served: Site, anna: Client) -
     anna.post("/api/event", body)
     undone = anna.post("/api/event", {"client_id": "client-undo", "kind": "undo"})
     assert undone.json["item"]["pair"] == body["pair"]
-    assert anna.post("/api/event", {"client_id": "client-undo", "kind": "undo"}).json == undone.json, (
-        "sent again, it is the same undo"
-    )
+    again = anna.post("/api/event", {"client_id": "client-undo", "kind": "undo"})
+    assert again.json == undone.json, "sent again, it is the same undo"
     assert fold(served.events()).reviews() == []
     assert anna.post("/api/event", {"client_id": "client-more", "kind": "undo"}).status == 400
     assert anna.post("/api/event", {"client_id": "client-redo", "kind": "redo"}).json["item"]["grade"] == 2
