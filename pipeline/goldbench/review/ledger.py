@@ -25,8 +25,11 @@ from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, Se
 from goldbench.review.translation import Translation, translate
 from goldbench.text.display import shell_command, shown
 
-WAIT_S = 0.5
-"""Seconds to wait for another process that holds the ledger; a page keeps and sends again what was refused."""
+WAIT_S = 30.0
+"""Seconds to wait for another process that holds the ledger."""
+
+REQUEST_WAIT_S = 0.4
+"""Seconds that a request waits for it; a page keeps and sends again what was refused."""
 
 UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 """NUL, which PostgreSQL cannot store, and lone surrogates, which no database can; both are replaced."""
@@ -182,6 +185,21 @@ class Ledger:
     def close(self) -> None:
         """Close the connections to the database."""
         self._engine.dispose()
+
+    def hurry(self) -> None:
+        """Wait for another process no longer than a request may, from now on."""
+        milliseconds = round(REQUEST_WAIT_S * 1000)
+
+        def set_sqlite_wait(connection: Any, _: object, __: object) -> None:  # noqa: ANN401  the driver's own
+            connection.execute(f"PRAGMA busy_timeout={milliseconds}")
+
+        def set_postgres_wait(connection: Connection) -> None:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
+
+        if self._path is not None:
+            sa.event.listen(self._engine, "checkout", set_sqlite_wait)
+        else:
+            sa.event.listen(self._engine, "begin", set_postgres_wait)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:

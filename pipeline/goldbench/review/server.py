@@ -144,6 +144,7 @@ def server_of(
         repeats=place.repeats,
         seed=place.seed,
     )
+    review.ledger.hurry()
     answers = Answers(assigner, review.material, training=place.training)
     page = LocalPage(
         package=FRAME,

@@ -166,6 +166,7 @@ class Workbench:
     def _take(self, material: ReviewableSet, ledger: Ledger) -> None:
         gold = load_gold(material.folder)
         assigner = Assigner(ledger, (), team=self._team)
+        ledger.hurry()
         self.table = load_table(gold, self._wanted, assigner.refresh, material)
         self._notice = notice_of(gold.path)
         self._assigner = assigner
