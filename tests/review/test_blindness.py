@@ -70,36 +70,36 @@ def test_who_saw_the_grades_of_a_disagreement_does_not_judge_the_passage_any_mor
     room: Room, before: str | None
 ) -> None:
     pair = disputed(room, carl=before)
-    assert [one["grade"] for one in room.answers.standing.disputes("carl", {})["items"][0]["said"]]
+    assert [one["grade"] for one in room.answers.disputes("carl", {})["items"][0]["said"]]
     with pytest.raises(NotAssigned):
         room.says("carl", pair, grade=3)
     room.says("carl", pair, "adjudicate", grade=1)
-    assert room.answers.desk.state.gold() == {"q000": {"c000-0": 1}}
+    assert room.answers.assigner.state.gold() == {"q000": {"c000-0": 1}}
 
 
 def test_what_a_page_lost_without_seeing_others_grades_is_kept_when_judged_all_the_same(room: Room) -> None:
     pair = disputed(room)
     room.says("carl", pair, grade=3)
-    assert room.answers.desk.state.judged_by(("q000", "c000-0")) == ["anna", "bob", "carl"]
+    assert room.answers.assigner.state.judged_by(("q000", "c000-0")) == ["anna", "bob", "carl"]
 
 
 def test_a_disagreement_is_settled_once_and_undone_by_the_page_that_settled_it(room: Room) -> None:
     pair = disputed(room)
-    assert room.answers.standing.disputes("carl", {})["undo"] is None
+    assert room.answers.disputes("carl", {})["undo"] is None
     room.says("carl", pair, "adjudicate", grade=1)
     with pytest.raises(NotAssigned, match="settled already"):
         room.says("dora", pair, "adjudicate", grade=3)
-    last = room.answers.standing.disputes("carl", {})["undo"]
+    last = room.answers.disputes("carl", {})["undo"]
     room.answers.event("carl", {"client_id": "client-undo", "kind": "undo", "undoes": last})
-    assert room.answers.standing.disputes("carl", {})["undo"] is None
+    assert room.answers.disputes("carl", {})["undo"] is None
     room.says("dora", pair, "adjudicate", grade=3)
-    assert room.answers.desk.state.gold() == {"q000": {"c000-0": 3}}
+    assert room.answers.assigner.state.gold() == {"q000": {"c000-0": 3}}
 
 
 def test_who_took_back_a_judgment_still_does_not_settle_it(room: Room) -> None:
     pair = str(room.asks("carl")["pair"])
     room.says("carl", pair, grade=2)
-    room.answers.undo("carl", {"client_id": "client-undo"})
+    room.answers.event("carl", {"client_id": "client-undo", "kind": "undo"})
     room.now[0] += LEASE_S + 1
     for name, grade in (("anna", 0), ("bob", 3)):
         room.asks(name)

@@ -160,7 +160,7 @@ def test_a_near_duplicate_above_is_named(tmp_path: Path) -> None:
     (folder / "runs").mkdir()
     run = {"q-de": {"de3": 9.0, "zh1": 8.0, "zh2": 7.0, "de1": 1.0}}
     write_run(folder / "runs" / "near.trec", run, tag="near")
-    found = QueryDetail(table_of(folder)).of("q-de")["systems"][0]
+    found = QueryDetail(table_of(folder)).show("q-de")["systems"][0]
     assert found["causes"][:2] == ["only-unjudged-above", "near-duplicate-above"]
     assert [one["copy_of"] for one in found["results"]] == ["de1", None, None, None]
 
