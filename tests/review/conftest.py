@@ -18,7 +18,7 @@ import pytest
 
 from goldbench.records.review_event import Event
 from goldbench.review.queue import QueueSettings
-from goldbench.review.server import Place, bound, opened, server_of
+from goldbench.review.server import Place, listening, opened, server_of
 from tests.conftest import IMPORT_PATH
 from tests.review.review_set import write_set
 
@@ -89,23 +89,18 @@ def serving(place: Path) -> Iterator[Callable[..., Site]]:
         rubric: str | None = None,
         **more: Any,
     ) -> Site:
-        options = {name: more.pop(name) for name in ("repeats", "training", "rates", "team") if name in more}
+        options = {name: more.pop(name) for name in ("repeats", "training", "team") if name in more}
         folder = folder or write_set(place / "set", **more)
         if rubric is not None:
             (folder / "rubric.md").write_text(rubric, encoding="utf-8")
         settings = queue or QueueSettings(lanes=frozenset("A"), overlap=0)
         review_context = opened(folder, None, settings)
         review = review_context.__enter__()
-        sock_context = bound("127.0.0.1", 0)
+        where = Place(annotators, 0, **options)
+        sock_context = listening(where, complain=print)
         sock = sock_context.__enter__()
         found = Site(folder, {}, queue=review.items)
-        server = server_of(
-            review,
-            Place(annotators, 0, **options),
-            sock,
-            tell=found.links.__setitem__,
-            complain=found.complaints.append,
-        )
+        server = server_of(review, where, sock, tell=found.links.__setitem__, complain=found.complaints.append)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()
 

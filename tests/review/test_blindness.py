@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from goldbench.errors import UsageError
-from goldbench.review.desk import Desk, NotYours
-from goldbench.review.leases import LEASE_S
+from goldbench.review.answers import Answers
+from goldbench.review.assignment import LEASE_S, Assigner, NotAssigned
 from goldbench.review.ledger import open_ledger
-from goldbench.review.overview import Unknown
-from goldbench.review.responses import Answers
+from goldbench.review.local_page import UnknownItem
+from goldbench.review.queue import Queue
 from goldbench.review.reviewable_set import load_reviewable
-from goldbench.review.server import draw
 from goldbench.review.state import fold
 from goldbench.review.team import Team, team_of
 from tests.review.conftest import Site, only
@@ -49,9 +48,9 @@ def room(tmp_path: Path) -> Iterator[Room]:
     material = load_reviewable(write_set(tmp_path / "set", queries=1, passages=1))
     now = [1e9]
     with open_ledger(tmp_path / "l.sqlite", data_sha=material.data_sha) as ledger:
-        items = draw(material, only("A", overlap=1.0)).items
+        items = Queue(material.pool, material.judgments, settings=only("A", overlap=1.0)).items
         team = Team(("anna", "bob", "carl", "dora"))
-        yield Room(Answers(Desk(ledger, items, team=team, clock=lambda: now[0]), material), now)
+        yield Room(Answers(Assigner(ledger, items, team=team, clock=lambda: now[0]), material), now)
 
 
 def disputed(room: Room, *, carl: str | None = None) -> str:
@@ -71,49 +70,41 @@ def test_who_saw_the_grades_of_a_disagreement_does_not_judge_the_passage_any_mor
     room: Room, before: str | None
 ) -> None:
     pair = disputed(room, carl=before)
-    assert [one["grade"] for one in room.answers.standing.disputes("carl", {})["items"][0]["said"]]
-    with pytest.raises(NotYours):
+    assert [one["grade"] for one in room.answers.disputes("carl", {})["items"][0]["said"]]
+    with pytest.raises(NotAssigned):
         room.says("carl", pair, grade=3)
     room.says("carl", pair, "adjudicate", grade=1)
-    assert room.answers.desk.state.gold() == {"q000": {"c000-0": 1}}
-
-
-@pytest.mark.parametrize("before", [None, "later"])
-def test_what_others_said_of_a_passage_on_ones_page_is_in_no_download(room: Room, before: str | None) -> None:
-    disputed(room, carl=before)
-    hidden = room.answers.standing.undecided
-    assert hidden("carl", room.answers.desk.state) == {("q000", "c000-0")}
-    assert hidden("dora", room.answers.desk.state) == set()
+    assert room.answers.assigner.state.gold() == {"q000": {"c000-0": 1}}
 
 
 def test_what_a_page_lost_without_seeing_others_grades_is_kept_when_judged_all_the_same(room: Room) -> None:
     pair = disputed(room)
     room.says("carl", pair, grade=3)
-    assert room.answers.desk.state.judged_by(("q000", "c000-0")) == ["anna", "bob", "carl"]
+    assert room.answers.assigner.state.judged_by(("q000", "c000-0")) == ["anna", "bob", "carl"]
 
 
 def test_a_disagreement_is_settled_once_and_undone_by_the_page_that_settled_it(room: Room) -> None:
     pair = disputed(room)
-    assert room.answers.standing.disputes("carl", {})["undo"] is None
+    assert room.answers.disputes("carl", {})["undo"] is None
     room.says("carl", pair, "adjudicate", grade=1)
-    with pytest.raises(NotYours, match="settled already"):
+    with pytest.raises(NotAssigned, match="settled already"):
         room.says("dora", pair, "adjudicate", grade=3)
-    last = room.answers.standing.disputes("carl", {})["undo"]
+    last = room.answers.disputes("carl", {})["undo"]
     room.answers.event("carl", {"client_id": "client-undo", "kind": "undo", "undoes": last})
-    assert room.answers.standing.disputes("carl", {})["undo"] is None
+    assert room.answers.disputes("carl", {})["undo"] is None
     room.says("dora", pair, "adjudicate", grade=3)
-    assert room.answers.desk.state.gold() == {"q000": {"c000-0": 3}}
+    assert room.answers.assigner.state.gold() == {"q000": {"c000-0": 3}}
 
 
 def test_who_took_back_a_judgment_still_does_not_settle_it(room: Room) -> None:
     pair = str(room.asks("carl")["pair"])
     room.says("carl", pair, grade=2)
-    room.answers.undo("carl", {"client_id": "client-undo"})
+    room.answers.event("carl", {"client_id": "client-undo", "kind": "undo"})
     room.now[0] += LEASE_S + 1
     for name, grade in (("anna", 0), ("bob", 3)):
         room.asks(name)
         room.says(name, pair, grade=grade)
-    with pytest.raises(NotYours, match="you judged it"):
+    with pytest.raises(NotAssigned, match="you judged it"):
         room.says("carl", pair, "adjudicate", grade=1)
 
 
@@ -129,16 +120,16 @@ def test_a_clock_that_is_set_back_keeps_no_passage_from_anybody(room: Room) -> N
 def test_decisions_of_an_older_page_are_taken_where_the_words_are_the_same(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "set", queries=1, passages=2)
     old = load_reviewable(folder)
-    items = draw(old, only("A")).items
+    items = Queue(old.pool, old.judgments, settings=only("A")).items
     file = folder / "dataset.json"
     file.write_text(file.read_text().replace("0 metres", "9 metres"))
     new = load_reviewable(folder)
     assert new.data_sha != old.data_sha
     with open_ledger(tmp_path / "l.sqlite", data_sha=new.data_sha) as ledger:
-        answers = Answers(Desk(ledger, items), new)
-        keys = Answers(Desk(ledger, items), old).keys
+        answers = Answers(Assigner(ledger, items), new)
+        keys = Answers(Assigner(ledger, items), old).keys
         body = {"client_id": "client-old-1", "kind": "judge", "grade": 2}
-        with pytest.raises(Unknown):
+        with pytest.raises(UnknownItem):
             answers.event("anna", {**body, "pair": keys.of(("q000", "c000-0"))})
         answers.event("anna", {**body, "pair": keys.of(("q000", "c000-1"))})
         assert fold(ledger.events()).gold() == {"q000": {"c000-1": 2}}
@@ -159,8 +150,3 @@ def test_a_page_of_one_person_stores_nothing_in_the_name_of_another(site: Sites)
 def test_names_that_look_alike_are_not_two_people(lead: str) -> None:
     with pytest.raises(UsageError, match="look alike"):
         team_of(["anna", "René"], [lead], [])
-
-
-def test_a_target_given_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match="given twice for anna"):
-        team_of(["anna"], [], ["anna=3", "anna=4"])

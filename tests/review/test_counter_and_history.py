@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from goldbench.records.review_event import Lane
+from goldbench.review.assignment import Assigner
+from goldbench.review.ledger import open_ledger
 from goldbench.review.queue import Item
 from goldbench.review.state import fold
-from goldbench.review.tally import Tally
 from goldbench.review.team import Team
 from tests.review.conftest import Person, Site, only
-from tests.review.events import event, judge
+from tests.review.events import DATA, event, judge
 from tests.review.test_http import client_of, judgment
 
 Sites = Callable[..., Site]
@@ -54,7 +56,7 @@ def test_two_reviewers_never_see_a_counter_above_its_total(site: Sites, person: 
     assert sum(mine) == 18, "half of the pairs are judged by two people"
 
 
-def test_a_tally_is_that_of_a_new_count_after_every_event() -> None:
+def test_the_counts_follow_every_event(tmp_path: Path) -> None:
     items = [Item(f"q{q}", f"c{c}", list(Lane)[c % 3], wanted=2) for q in range(2) for c in range(3)]
     acts = [
         judge(2, query="q0", chunk="c0"),
@@ -71,15 +73,13 @@ def test_a_tally_is_that_of_a_new_count_after_every_event() -> None:
         event("undo", "bob", "q1", "c1", undoes=acts[5].client_id),
         event("reopen", "carl", "q1", None),
     ]
-    state = fold([])
-    tally = Tally(items, state)
     seen = []
-    for number, one in enumerate(events, 1):
-        state.add(one.model_copy(update={"seq": number}))
-        tally.add([one], state)
-        for name in ("anna", "bob", "carl"):
-            assert tally.lanes(name) == Tally(items, state).lanes(name)
-        seen.append(tally.whole("bob"))
+    with open_ledger(tmp_path / "l.sqlite", data_sha=DATA) as ledger:
+        desk = Assigner(ledger, items)
+        for each in events:
+            ledger.append(each)
+            desk.refresh()
+            seen.append(desk.total("bob"))
     done = [one["done"] for one in seen]
     assert done == [1, 1, 2, 2, 5, 5, 3, 5, 5, 2]
     assert all(one["mine"] <= one["done"] <= one["total"] == 6 for one in seen)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import zipfile
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ import pytest
 from goldbench.errors import InputError, OutputError, UsageError
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import BadQuery, EventKind, Lane
-from goldbench.review.exports import DOWNLOADS, Format, download, export
+from goldbench.review.exports import Format, export
 from goldbench.review.imports import import_file
 from goldbench.review.ledger import Ledger
 from goldbench.review.people import load_reviewed
@@ -215,29 +213,6 @@ def test_a_changed_grade_is_a_new_judgment(made: Made, tmp_path: Path) -> None:
         review = fold(ledger.events()).review("dora", ("q000", "c000-0"))
         assert review is not None
         assert review.grade == 1
-
-
-@pytest.mark.parametrize("name", DOWNLOADS)
-def test_no_download_of_the_page_says_what_the_model_thinks(made: Made, name: str) -> None:
-    reviewed = load_reviewed(made.folder, None)
-    found = download(name, reviewed.material, reviewed.state)
-    texts = [found.body]
-    if found.media_type == "application/zip":
-        with zipfile.ZipFile(BytesIO(found.body)) as archive:
-            assert all(not entry.startswith("/") and ".." not in entry for entry in archive.namelist())
-            texts = [archive.read(entry) for entry in archive.namelist()]
-    assert texts
-    for text in texts:
-        assert b"grade.v1" not in text
-        assert b"bm25" not in text
-        assert b'"source"' not in text
-    assert download(name, reviewed.material, reviewed.state) == found
-
-
-def test_a_name_that_is_no_download_is_none(made: Made) -> None:
-    reviewed = load_reviewed(made.folder, None)
-    with pytest.raises(KeyError):
-        download("../../etc/passwd", reviewed.material, reviewed.state)
 
 
 def test_nothing_is_written_into_the_set_or_over_other_files(made: Made, tmp_path: Path) -> None:

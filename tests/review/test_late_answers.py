@@ -56,7 +56,7 @@ def after_a_reload(site: Sites, person: People) -> tuple[Site, Person, str]:
 
 def test_a_grade_pressed_while_the_server_takes_one_back_is_for_no_other_passage(site: Sites, person: People) -> None:
     served, anna, last = after_a_reload(site, person)
-    late, here = Late(anna.page, "/api/undo"), anna.pair
+    late, here = Late(anna.page, "/api/event"), anna.pair
     anna.press("u", moves=False)
     late.wait()
     for key in ("0", "u", "Shift+U"):
@@ -68,12 +68,12 @@ def test_a_grade_pressed_while_the_server_takes_one_back_is_for_no_other_passage
     anna.press("0")
     anna.saved()
     assert judged(served) == [("judge", 3), ("judge", 2), ("judge", 1), ("undo", None), ("judge", 0)]
-    assert late.asked == 1
+    assert late.asked == 2
 
 
 def test_what_is_typed_while_the_server_takes_a_grade_back_stays_a_note(site: Sites, person: People) -> None:
     served, anna, last = after_a_reload(site, person)
-    late, here = Late(anna.page, "/api/undo"), anna.pair
+    late, here = Late(anna.page, "/api/event"), anna.pair
     anna.press("u", moves=False)
     late.wait()
     anna.press("n", moves=False)

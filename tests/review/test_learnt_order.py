@@ -11,10 +11,9 @@ import pytest
 from goldbench.records.judgment import Judgment, Pooled
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Lane
-from goldbench.review.desk import Desk
-from goldbench.review.learnt_order import LearntOrder, basis_of
+from goldbench.review.assignment import Assigner
 from goldbench.review.ledger import Ledger, open_ledger
-from goldbench.review.queue import Queue, QueueSettings
+from goldbench.review.queue import LearntOrder, Queue, QueueSettings, basis_of
 from tests.review.events import DATA, event
 
 POOL = [Pooled(query_id=f"q{q}", chunk_id=f"c{q}-{c}") for q in range(30) for c in range(10)]
@@ -32,7 +31,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
         yield opened
 
 
-def _work(desk: Desk, most: int) -> list[tuple[str, str]]:
+def _work(desk: Assigner, most: int) -> list[tuple[str, str]]:
     """Judge pairs in turn: what the judge graded 0 is relevant, everything else not."""
     done = []
     for _ in range(most):
@@ -44,8 +43,8 @@ def _work(desk: Desk, most: int) -> list[tuple[str, str]]:
     return done
 
 
-def _desk(ledger: Ledger) -> Desk:
-    return Desk(ledger, QUEUE.items, renewed=LearntOrder(QUEUE), repeats=0)
+def _desk(ledger: Ledger) -> Assigner:
+    return Assigner(ledger, QUEUE.items, renewed=LearntOrder(QUEUE), repeats=0)
 
 
 def test_the_order_stays_until_sixty_pairs_are_judged_and_then_follows_the_errors(ledger: Ledger) -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldbench.records.review_event import Lane
-from goldbench.review.desk import KEPT, Desk, Handed, NotYours
-from goldbench.review.leases import LEASE_S
+from goldbench.review.assignment import LEASE_S, MIN_RESERVE, Assigner, Assignment, NotAssigned
 from goldbench.review.ledger import Ledger, open_ledger
 from goldbench.review.queue import Item
 from goldbench.review.state import State, fold
@@ -38,12 +37,12 @@ class Clock:
         return self.now
 
 
-def judge(desk: Desk, name: str, handed: Handed, grade: int = 2) -> None:
+def judge(desk: Assigner, name: str, handed: Assignment, grade: int = 2) -> None:
     item = handed.item
     desk.record(event("judge", name, *item.pair, grade=grade, lane=item.lane, inclusion=1.0, repeat=handed.repeat))
 
 
-def work(desk: Desk, name: str, most: int = 1000) -> list[tuple[str, str]]:
+def work(desk: Assigner, name: str, most: int = 1000) -> list[tuple[str, str]]:
     """Judge until nothing more is given."""
     done = []
     while len(done) < most and (handed := desk.claim(name, 1)):
@@ -54,11 +53,11 @@ def work(desk: Desk, name: str, most: int = 1000) -> list[tuple[str, str]]:
 
 def test_one_person_gets_the_queue_in_its_order(ledger: Ledger) -> None:
     items = _items(5, 4)
-    assert work(Desk(ledger, items), "anna") == [item.pair for item in items]
+    assert work(Assigner(ledger, items), "anna") == [item.pair for item in items]
 
 
 def test_what_one_has_another_is_not_given(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(2, 3))
+    desk = Assigner(ledger, _items(2, 3))
     mine = desk.claim("anna", 3)
     theirs = desk.claim("bob", 10)
     assert {one.item.pair for one in mine}.isdisjoint(one.item.pair for one in theirs)
@@ -66,7 +65,7 @@ def test_what_one_has_another_is_not_given(ledger: Ledger) -> None:
 
 
 def test_two_people_are_at_two_queries_until_nothing_else_is_left(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(2, 4))
+    desk = Assigner(ledger, _items(2, 4))
     (first,) = desk.claim("anna", 1)
     (second,) = desk.claim("bob", 1)
     assert first.item.query_id != second.item.query_id
@@ -78,15 +77,15 @@ def test_two_people_are_at_two_queries_until_nothing_else_is_left(ledger: Ledger
 
 def test_a_person_returns_to_the_query_left_half_done(ledger: Ledger) -> None:
     clock = Clock()
-    desk = Desk(ledger, _items(3, 4), clock=clock)
+    desk = Assigner(ledger, _items(3, 4), clock=clock)
     work(desk, "anna", 2)
-    again = Desk(ledger, _items(3, 4), clock=clock)
+    again = Assigner(ledger, _items(3, 4), clock=clock)
     assert again.claim("anna", 1)[0].item.pair == ("q0", "c0-2")
 
 
 def test_a_lease_that_ran_out_goes_to_somebody_else_and_the_late_answer_is_kept(ledger: Ledger) -> None:
     clock = Clock()
-    desk = Desk(ledger, _items(1, 1), clock=clock)
+    desk = Assigner(ledger, _items(1, 1), clock=clock)
     (late,) = desk.claim("anna", 1)
     assert desk.claim("bob", 1) == []
     clock.now += LEASE_S + 1
@@ -98,7 +97,7 @@ def test_a_lease_that_ran_out_goes_to_somebody_else_and_the_late_answer_is_kept(
 
 def test_what_is_on_the_screen_stays_lent(ledger: Ledger) -> None:
     clock = Clock()
-    desk = Desk(ledger, _items(1, 1), clock=clock)
+    desk = Assigner(ledger, _items(1, 1), clock=clock)
     (handed,) = desk.claim("anna", 1)
     for _ in range(4):
         clock.now += LEASE_S / 2
@@ -107,17 +106,17 @@ def test_what_is_on_the_screen_stays_lent(ledger: Ledger) -> None:
 
 
 def test_a_pair_that_was_never_given_is_refused_when_nobody_more_is_wanted(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(1, 1))
+    desk = Assigner(ledger, _items(1, 1))
     (handed,) = desk.claim("anna", 1)
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         judge(desk, "bob", handed)
     judge(desk, "anna", handed)
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         judge(desk, "bob", handed)
 
 
 def test_exactly_the_pairs_for_two_are_judged_twice(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(10, 5, twice=frozenset(range(0, 50, 5))))
+    desk = Assigner(ledger, _items(10, 5, twice=frozenset(range(0, 50, 5))))
     for name in ("anna", "bob", "carl"):
         work(desk, name, 25)
     for name in ("anna", "bob", "carl"):
@@ -133,7 +132,7 @@ def test_many_at_once_on_several_desks_never_go_beyond_what_is_wanted(tmp_path: 
     def person(name: str) -> None:
         try:
             with open_ledger(tmp_path / "review.sqlite", data_sha=DATA) as own:
-                work(Desk(own, items), name)
+                work(Assigner(own, items), name)
         except BaseException as error:  # noqa: BLE001  told by the test
             problems.append(error)
 
@@ -150,7 +149,7 @@ def test_many_at_once_on_several_desks_never_go_beyond_what_is_wanted(tmp_path: 
 
 
 def test_ten_pairs_come_back_to_the_same_person(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(40, 5), repeats=10)
+    desk = Assigner(ledger, _items(40, 5), repeats=10)
     done = work(desk, "anna")
     repeats = desk.state.repeats()
     assert len(repeats) == 10
@@ -161,14 +160,14 @@ def test_ten_pairs_come_back_to_the_same_person(ledger: Ledger) -> None:
 
 
 def test_nobody_is_given_a_query_that_somebody_calls_bad(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(2, 3))
+    desk = Assigner(ledger, _items(2, 3))
     (first,) = desk.claim("anna", 1)
     desk.record(event("bad_query", "anna", *first.item.pair, reason="unclear"))
     assert {pair[0] for pair in (*work(desk, "bob"), *work(desk, "anna"))} == {"q1"}
 
 
 def test_what_was_put_off_comes_last(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(2, 2))
+    desk = Assigner(ledger, _items(2, 2))
     (first,) = desk.claim("anna", 1)
     desk.record(event("later", "anna", *first.item.pair))
     assert work(desk, "anna")[-1] == first.item.pair
@@ -183,7 +182,7 @@ def test_a_renewed_order_loses_no_pair_and_shows_none_twice(ledger: Ledger) -> N
         by = 7 * len(turns) % len(items)
         return items[by:] + items[:by]
 
-    anna, ben = Desk(ledger, items, renewed=renewed), Desk(ledger, items)
+    anna, ben = Assigner(ledger, items, renewed=renewed), Assigner(ledger, items)
     done = []
     while handed := [(desk, name, one) for desk, name in ((anna, "anna"), (ben, "ben")) for one in desk.claim(name, 3)]:
         for desk, name, one in handed:
@@ -195,7 +194,7 @@ def test_a_renewed_order_loses_no_pair_and_shows_none_twice(ledger: Ledger) -> N
 
 def test_a_pair_that_is_lent_stays_lent_when_the_order_is_renewed(ledger: Ledger) -> None:
     items = _items(4, 3)
-    desk = Desk(ledger, items, renewed=lambda _: items[::-1])
+    desk = Assigner(ledger, items, renewed=lambda _: items[::-1])
     lent = {one.item.pair for one in desk.claim("anna", 3)}
     assert [pair[0] for pair in work(desk, "ben", most=4)] == ["q1", "q1", "q1", "q3"]
     assert lent.isdisjoint(work(desk, "ben"))
@@ -203,7 +202,7 @@ def test_a_pair_that_is_lent_stays_lent_when_the_order_is_renewed(ledger: Ledger
 
 
 def test_who_has_nothing_left_gets_half_of_what_another_has_in_reserve(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(1, 25))
+    desk = Assigner(ledger, _items(1, 25))
     mine = [one.item.pair for one in desk.claim("anna", 25)]
     have = [(pair, False) for pair in mine]
     theirs = [one.item.pair for one in desk.claim("bob", 25)]
@@ -216,13 +215,13 @@ def test_who_has_nothing_left_gets_half_of_what_another_has_in_reserve(ledger: L
 
 
 def test_the_first_passages_of_a_reserve_are_never_taken_over(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(1, KEPT))
-    desk.claim("anna", KEPT)
+    desk = Assigner(ledger, _items(1, MIN_RESERVE))
+    desk.claim("anna", MIN_RESERVE)
     assert desk.claim("bob", 5) == []
 
 
 def test_what_was_taken_over_and_judged_offline_all_the_same_is_kept(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(1, 7))
+    desk = Assigner(ledger, _items(1, 7))
     reserve = desk.claim("anna", 7)
     (taken,) = desk.claim("bob", 7)
     judge(desk, "bob", taken)
@@ -233,7 +232,7 @@ def test_what_was_taken_over_and_judged_offline_all_the_same_is_kept(ledger: Led
 
 def test_a_reserve_that_nobody_renews_is_free_after_the_lease(ledger: Ledger) -> None:
     clock = Clock()
-    desk = Desk(ledger, _items(1, 50), clock=clock)
+    desk = Assigner(ledger, _items(1, 50), clock=clock)
     assert len(desk.claim("anna", 50)) == 50
     clock.now += LEASE_S + 1
     assert len(desk.claim("bob", 50)) == 50
@@ -241,10 +240,10 @@ def test_a_reserve_that_nobody_renews_is_free_after_the_lease(ledger: Ledger) ->
 
 
 def test_a_refusal_leaves_the_state_as_it_is(ledger: Ledger) -> None:
-    desk = Desk(ledger, _items(1, 2))
+    desk = Assigner(ledger, _items(1, 2))
     judge(desk, "anna", desk.claim("anna", 1)[0])
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         desk.record(event("adjudicate", "bob", "q0", "c0-0", grade=1))
     with desk.reading() as state:
         assert state.judged_by(("q0", "c0-0")) == ["anna"]
-        assert desk.tally.whole("anna") == {"total": 2, "done": 1, "mine": 1}
+        assert desk.total("anna") == {"total": 2, "done": 1, "mine": 1}

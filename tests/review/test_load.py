@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 
 from goldbench.records.review_event import EventKind
-from goldbench.review.desk import Desk
+from goldbench.review.assignment import Assigner
 from goldbench.review.ledger import open_ledger
-from goldbench.review.queue import QueueSettings
+from goldbench.review.queue import Queue, QueueSettings
 from goldbench.review.reviewable_set import load_reviewable
-from goldbench.review.server import draw
 from goldbench.review.state import fold
 from tests.review.conftest import start_process
 from tests.review.postgres import postgres
@@ -113,7 +112,7 @@ def _judge_at_once(folder: Path, address: str | None) -> tuple[list[Worker], flo
 
 def _check(folder: Path, address: str | None, workers: list[Worker], seconds: float, *, at_least: int) -> None:
     material = load_reviewable(folder)
-    items = draw(material, DRAWN).items
+    items = Queue(material.pool, material.judgments, settings=DRAWN).items
     with open_ledger(address or folder / "review.sqlite", data_sha=material.data_sha, create=False) as ledger:
         events = ledger.events()
     assert [problem for worker in workers for problem in worker.problems] == []
@@ -152,13 +151,13 @@ def test_eight_people_on_postgresql(tmp_path: Path) -> None:
 
 def test_two_servers_on_one_postgresql_never_go_beyond_what_is_wanted(tmp_path: Path) -> None:
     material = load_reviewable(write_set(tmp_path / "set", queries=12, passages=10, chunks=False))
-    items = draw(material, DRAWN).items
+    items = Queue(material.pool, material.judgments, settings=DRAWN).items
     problems: list[str] = []
 
     def person(name: str, address: str) -> None:
         try:
             with open_ledger(address, data_sha=material.data_sha) as own:
-                desk = Desk(own, items)
+                desk = Assigner(own, items)
                 for _ in range(3):
                     _work_as(desk, name, material.data_sha)
         except BaseException as error:  # noqa: BLE001  told by the test
@@ -176,7 +175,7 @@ def test_two_servers_on_one_postgresql_never_go_beyond_what_is_wanted(tmp_path: 
     assert {item.pair: len(state.judged_by(item.pair)) for item in items} == {item.pair: item.wanted for item in items}
 
 
-def _work_as(desk: Desk, name: str, data_sha: str) -> None:
+def _work_as(desk: Assigner, name: str, data_sha: str) -> None:
     from tests.review.events import event
 
     while handed := desk.claim(name, 1):

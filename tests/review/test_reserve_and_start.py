@@ -17,7 +17,7 @@ import pytest
 from goldbench.errors import InputError, UsageError
 from goldbench.goldset.folder import LONGEST_RUBRIC, GoldFolder
 from goldbench.prompts.rubric import DEFAULT, Rubric
-from goldbench.review.server import bound
+from goldbench.review.server import Place, listening
 from goldbench.review.team import Team, team_of
 from tests.conftest import Goldbench
 from tests.review.conftest import Person, Site, events_of, only, start_process
@@ -79,12 +79,16 @@ def test_a_page_drops_what_others_took_over_from_its_reserve(site: Sites, person
 def test_a_taken_port_moves_on_only_if_asked() -> None:
     from goldbench.errors import OutputError
 
-    with bound("127.0.0.1", 0) as first:
+    notes: list[str] = []
+    with listening(Place((), 0), complain=notes.append) as first:
         port = first.getsockname()[1]
-        with pytest.raises(OutputError, match=f"port {port} of .* cannot be used"), bound("127.0.0.1", port):
+        taken = listening(Place((), port), complain=notes.append)
+        with pytest.raises(OutputError, match=f"port {port} of .* cannot be used"), taken:
             pass
-        with bound("127.0.0.1", port, further=20) as second:
+        assert notes == []
+        with listening(Place((), port, elsewhere=True), complain=notes.append) as second:
             assert port < second.getsockname()[1] <= port + 20
+        assert len(notes) == 1
 
 
 @pytest.mark.slow

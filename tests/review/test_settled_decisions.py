@@ -59,5 +59,5 @@ def test_a_ledger_that_is_written_to_is_read_with_its_last_events(tmp_path: Path
 def test_no_ledger_is_none_and_a_damaged_one_is_an_error(tmp_path: Path) -> None:
     assert settled_decisions(tmp_path) is None
     (tmp_path / "review.sqlite").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(InputError, match="stop the review server, or move the file away"):
+    with pytest.raises(InputError, match="is not a ledger, or is damaged"):
         settled_decisions(tmp_path)

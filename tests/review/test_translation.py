@@ -15,12 +15,11 @@ from goldbench.formats.jsonl import RecordFile
 from goldbench.prompts.rubric import DEFAULT
 from goldbench.records.corpus import Document, Span
 from goldbench.records.review_event import Event
-from goldbench.review.evidence_places import EvidencePlaces
 from goldbench.review.ledger import Ledger, open_ledger
 from goldbench.review.meanings import PassageMeaning, QueryMeaning, SetMeanings
-from goldbench.review.reviewable_set import Place, ReviewableSet
+from goldbench.review.reviewable_set import Position, ReviewableSet
 from goldbench.review.state import fold
-from goldbench.review.translation import Translation
+from goldbench.review.translation import EvidenceFinder, Translation
 from goldbench.text.asked_query import AskedQuery
 
 Docs = dict[str, list[str]]
@@ -52,7 +51,7 @@ class Corpus:
                 chunk_id = f"c{len(corpus)}"
                 corpus[chunk_id] = f"{source}\n\n{part}"
                 span = Span(doc_id=f"{name}-{source}", start=start, end=start + len(part))
-                places[chunk_id] = Place(title=source, text=part, span=span, own=part)
+                places[chunk_id] = Position(title=source, text=part, span=span, own=part)
                 start += len(part) + 1
         notes = {
             query_id: {"evidence": list(self._evidence(name, q[1], texts))} for query_id, q in self.queries.items()
@@ -65,7 +64,7 @@ class Corpus:
             notes=notes,
             pool=(),
             judgments=(),
-            places=places,
+            positions=places,
             data_sha=sha256(f"{self.docs} {self.queries}".encode()).hexdigest(),
             asked=asked,
         )
@@ -343,7 +342,7 @@ def test_a_few_words_do_not_take_a_judgment_to_another_document(quoted: str, hol
     judged = PassageMeaning(text=f"Wait: the mixer {quoted}, then lift the lid.", source="safety.md")
     other = PassageMeaning(text=f"Nobody knew that it {quoted}!", source="pump.md")
     asked = QueryMeaning("How long does it run dry?")
-    found = EvidencePlaces({"p": other, "q": PassageMeaning(text="Nothing else.", source="safety.md")})
+    found = EvidenceFinder({"p": other, "q": PassageMeaning(text="Nothing else.", source="safety.md")})
     assert found.of(judged, asked, quoted) == ("p" if holds else None)
-    at_home = EvidencePlaces({"p": replace(other, source="safety.md")})
+    at_home = EvidenceFinder({"p": replace(other, source="safety.md")})
     assert at_home.of(judged, asked, quoted) == "p"

@@ -13,7 +13,7 @@ import pytest
 
 from goldbench.measures.names import parse_measures
 from goldbench.records.review_event import Event
-from goldbench.review.server import Place, bound
+from goldbench.review.server import Place, listening
 from goldbench.review.team import Team
 from goldbench.workbench.workbench_server import Wanted, Workbench, opened
 from tests.review.conftest import LIMIT_MS, browser, events_of
@@ -27,10 +27,8 @@ GONE = "Failed to load resource: net::ERR_"
 """What a browser says when the page looks for changes and its server has ended before it."""
 
 
-def wanted(
-    folder: Path, *, k: int = K, measures: tuple[str, ...] = ("ndcg@3", "r@3"), against: Path | None = None
-) -> Wanted:
-    return Wanted(parse_measures(measures, rel=2), k, {}, against)
+def wanted(folder: Path, *, k: int = K, measures: tuple[str, ...] = ("ndcg@3", "r@3")) -> Wanted:
+    return Wanted(parse_measures(measures, rel=2), k, {})
 
 
 @dataclass
@@ -56,9 +54,9 @@ class Site:
 @contextlib.contextmanager
 def serving(folder: Path, *names: str, asked: Wanted | None = None, team: Team | None = None) -> Iterator[Site]:
     site = Site(folder)
-    with opened(folder, None) as (material, ledger), bound("127.0.0.1", 0) as sock:
-        workbench = Workbench.of(material, ledger, asked or wanted(folder), team=team)
-        place = Place(names or ("anna",), 0)
+    place = Place(names or ("anna",), 0)
+    with opened(folder, None) as (material, ledger), listening(place, complain=print) as sock:
+        workbench = Workbench(material, ledger, asked or wanted(folder), team=team)
         server = workbench.server(place, sock, tell=site.links.__setitem__, complain=site.complaints.append)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()

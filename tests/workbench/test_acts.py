@@ -19,16 +19,15 @@ from goldbench.review.settled_decisions import settled_decisions
 from goldbench.review.state import fold
 from goldbench.review.team import team_of
 from goldbench.score.runs import load_gold, load_run, score_run
-from goldbench.workbench.set_table import SetTable
-from goldbench.workbench.workbench_server import Wanted, Workbench, opened
+from goldbench.workbench.workbench_server import Wanted
 from tests.review.test_http import Client
 from tests.workbench import workbench_set
-from tests.workbench.conftest import Site, serving, wanted
+from tests.workbench.conftest import Site, serving
 
 
 def act(client: Client, number: int = 0, **more: Any) -> Any:
-    body = {"client_id": f"client-{number:05}", "act": "judge", "query": "q-de", **more}
-    return client.post("/api/act", body)
+    body = {"client_id": f"client-{number:05}", "kind": "judge", "query": "q-de", **more}
+    return client.post("/api/event", body)
 
 
 def judged(client: Client, passage: str, grade: int, number: int = 0) -> dict[str, Any]:
@@ -54,8 +53,8 @@ def test_nothing_is_told_without_the_link(quiet_site: Site, path: str) -> None:
     "header", [{"Origin": None}, {"Origin": "http://evil.example"}, {"Content_Type": "text/plain"}]
 )
 def test_an_act_of_another_page_is_refused(quiet_site: Site, header: dict[str, str | None]) -> None:
-    body = {"client_id": "client-00000", "act": "accept", "query": "q-de"}
-    assert quiet_site.client().post("/api/act", body, **header).status in {403, 415}
+    body = {"client_id": "client-00000", "kind": "accept_query", "query": "q-de"}
+    assert quiet_site.client().post("/api/event", body, **header).status in {403, 415}
     assert quiet_site.events() == []
 
 
@@ -73,14 +72,14 @@ def test_the_page_may_run_only_its_own_scripts(quiet_site: Site) -> None:
         ({"passage": "de3", "grade": True}, "grade: "),
         ({"passage": "nowhere", "grade": 1}, "unknown passage"),
         ({"query": "q-none", "passage": "de3", "grade": 1}, "unknown query"),
-        ({"act": "settle"}, "settle needs a passage and a grade"),
-        ({"act": "review"}, "review needs a reason"),
-        ({"act": "edit", "text": "  "}, "A query needs letters: write a wording"),
-        ({"act": "edit", "text": "12 % ?!"}, "A query needs letters: write a wording"),
-        ({"act": "reject", "passage": "de1"}, "reject is about a query"),
-        ({"act": "undo", "passage": "de1"}, "There is nothing of yours to undo here"),
-        ({"act": "conquer"}, "act: "),
-        ({"act": "accept", "annotator": "ben"}, "body: "),
+        ({"kind": "adjudicate"}, "adjudicate needs a passage and a grade"),
+        ({"kind": "bad_query"}, "bad_query needs a reason"),
+        ({"kind": "edit_query", "text": "  "}, "A query needs letters: write a wording"),
+        ({"kind": "edit_query", "text": "12 % ?!"}, "A query needs letters: write a wording"),
+        ({"kind": "reject_query", "passage": "de1"}, "reject_query is not a decision on"),
+        ({"kind": "undo", "passage": "de1"}, "There is nothing of yours to undo here"),
+        ({"kind": "conquer"}, "kind: "),
+        ({"kind": "accept_query", "annotator": "ben"}, "body: "),
     ],
 )
 def test_an_act_that_says_too_little_or_too_much_is_refused(
@@ -137,16 +136,6 @@ def test_the_first_passage_that_is_no_help_does_not_count_as_relevant(
         assert round(fmean(values), 4) == applied
 
 
-def test_lines_made_ahead_are_those_that_the_list_shows(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(site.folder, None) as (material, ledger):
-        made = Workbench.of(material, ledger, wanted(site.folder)).answers
-        judged(site.client(), "de3", 3)
-        made.prepare(lambda: False)
-        shown = site.client().get("/api/list").json["rows"]
-        monkeypatch.delattr(SetTable, "_made")
-        assert made.list("anna", {})["rows"] == shown
-
-
 def test_a_query_whose_only_answer_is_graded_down_has_no_figures(site: Site) -> None:
     found = judged(site.client(), "de1", 0)
     assert [one["scores"] for one in found["systems"]] == [[None, None]] * 2
@@ -157,10 +146,10 @@ def test_a_query_whose_only_answer_is_graded_down_has_no_figures(site: Site) -> 
 def test_a_grade_is_taken_back_by_the_person_who_gave_it(site: Site) -> None:
     anna = site.client()
     judged(anna, "de3", 3)
-    found = act(anna, 1, act="undo", passage="de3").json
+    found = act(anna, 1, kind="undo", passage="de3").json
     assert list_of(found, "vectors")["results"][0]["grade"] is None
-    assert act(anna, 1, act="undo", passage="de3").status == 200  # sent twice
-    assert act(anna, 2, act="undo", passage="de3").status == 400
+    assert act(anna, 1, kind="undo", passage="de3").status == 200  # sent twice
+    assert act(anna, 2, kind="undo", passage="de3").status == 400
 
 
 def test_a_judgment_of_a_passage_outside_the_pool_reaches_the_set(site: Site) -> None:
@@ -174,7 +163,7 @@ def test_a_judgment_of_a_passage_outside_the_pool_reaches_the_set(site: Site) ->
 
 
 def test_a_judgment_here_counts_in_no_figure_of_agreement(site: Site) -> None:
-    from goldbench.review.completion import sampled
+    from goldbench.review.sample import sampled
 
     judged(site.client(), "de1", 0)
     state = fold(site.events())
@@ -184,9 +173,9 @@ def test_a_judgment_here_counts_in_no_figure_of_agreement(site: Site) -> None:
 
 def test_a_query_that_was_rejected_leaves_the_set_and_one_that_was_edited_is_renamed(site: Site) -> None:
     anna = site.client()
-    told = act(anna, act="reject", reason="unclear", query="q-x").json["verdict"]
+    told = act(anna, kind="reject_query", reason="unclear", query="q-x").json["verdict"]
     assert (told["verdict"], told["who"], told["reasons"]) == ("rejected", "anna", ["unclear"])
-    act(anna, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
+    act(anna, 1, kind="edit_query", text="Welcher Wasserdruck gilt am Ventil?")
     rows = {row["id"]: row for row in anna.get("/api/list").json["rows"]}
     assert (rows["q-x"]["verdict"], rows["q-de"]["verdict"], rows["q-ar"]["verdict"]) == (
         "rejected",
@@ -202,7 +191,7 @@ def test_a_query_that_was_rejected_leaves_the_set_and_one_that_was_edited_is_ren
 def test_after_applying_the_earlier_decisions_are_still_shown(site: Site) -> None:
     anna = site.client()
     judged(anna, "de3", 2)
-    act(anna, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
+    act(anna, 1, kind="edit_query", text="Welcher Wasserdruck gilt am Ventil?")
     apply_review(site.folder, ledger=None)
     with serving(site.folder) as again:
         found = again.client().get("/api/query?id=q-de.v2").json
@@ -213,7 +202,7 @@ def test_after_applying_the_earlier_decisions_are_still_shown(site: Site) -> Non
 def test_a_changed_set_is_read_again_when_it_is_left_alone_between_two_looks(site: Site) -> None:
     anna = site.client()
     judged(anna, "de3", 3)
-    act(anna, 1, act="edit", text="Welcher Wasserdruck gilt am Ventil?")
+    act(anna, 1, kind="edit_query", text="Welcher Wasserdruck gilt am Ventil?")
     assert [anna.get("/api/look").json["read"] for _ in range(2)] == [0, 0]  # the ledger alone is no change of the set
     apply_review(site.folder, ledger=None)
     assert [anna.get("/api/look").json["read"] for _ in range(3)] == [0, 1, 1]
@@ -246,14 +235,14 @@ def test_only_the_lead_settles_and_never_a_passage_of_their_own(site: Site) -> N
         judged(people["anna"], "de3", 3)
         assert act(people["ben"], 1, passage="de3", grade=0).status == 200
         assert [people[name].get("/api/list").json["settles"] for name in ("cora", "dora")] == [False, True]
-        refused = act(people["cora"], 2, act="settle", passage="de3", grade=2)
-        assert (refused.status, refused.json["error"]) == (400, "Only the lead settles disagreements: dora")
-        assert act(people["dora"], 3, act="settle", passage="de3", grade=2).status == 200
+        refused = act(people["cora"], 2, kind="adjudicate", passage="de3", grade=2)
+        assert (refused.status, refused.json["error"]) == (409, "only the lead settles disagreements: dora")
+        assert act(people["dora"], 3, kind="adjudicate", passage="de3", grade=2).status == 200
         assert [e.kind for e in shared.events()] == ["judge", "judge", "adjudicate"]
 
 
 def test_a_query_sent_to_review_waits_there_for_a_decision(site: Site) -> None:
-    told = act(site.client(), act="review", reason="too_broad").json["verdict"]
+    told = act(site.client(), kind="bad_query", reason="too_broad").json["verdict"]
     assert (told["verdict"], told["reasons"]) == ("reported", ["too_broad"])
     with review_opened(site.folder, None, QueueSettings()) as review:
         assert fold(review.ledger.events()).bad_queries() == {"q-de": {"anna": "too_broad"}}
@@ -261,21 +250,21 @@ def test_a_query_sent_to_review_waits_there_for_a_decision(site: Site) -> None:
 
 def test_a_decision_on_a_query_can_be_taken_back(site: Site) -> None:
     anna = site.client()
-    act(anna, act="reject", reason="unclear")
-    assert act(anna, 1, act="undo").json["verdict"] is None
+    act(anna, kind="reject_query", reason="unclear")
+    assert act(anna, 1, kind="undo").json["verdict"] is None
     assert fold(site.events()).query_verdicts() == {}
 
 
 def test_a_disagreement_is_shown_and_settled_by_a_third_person_only(site: Site) -> None:
     judged(site.client(), "de3", 3)
-    assert act(site.client(), 1, act="settle", passage="de3", grade=2).status == 400  # nobody disagrees
+    assert act(site.client(), 1, kind="adjudicate", passage="de3", grade=2).status == 409  # nobody disagrees
     with serving(site.folder, "anna", "ben", "carla") as again:
         anna, ben, carla = map(again.client, ("anna", "ben", "carla"))
         row = list_of(judged(ben, "de3", 0, number=7), "vectors")["results"][0]
         assert (row["graded_by"], row["disputed"], row["grade"]) == ({"anna": 3, "ben": 0}, True, 0)
-        refused = act(anna, 8, act="settle", passage="de3", grade=3)
-        assert "Nobody settles a disagreement on a passage that they judged" in refused.json["error"]
-        row = list_of(act(carla, 9, act="settle", passage="de3", grade=2).json, "vectors")["results"][0]
+        refused = act(anna, 8, kind="adjudicate", passage="de3", grade=3)
+        assert "nobody settles a disagreement on a passage that they judged" in refused.json["error"]
+        row = list_of(act(carla, 9, kind="adjudicate", passage="de3", grade=2).json, "vectors")["results"][0]
         assert (row["disputed"], row["grade"]) == (False, 2)
     apply_review(site.folder, ledger=None)
     assert read_qrels(Source(GoldFolder(site.folder).labels))["q-de"]["de3"] == 2
@@ -298,4 +287,4 @@ def test_further_results_and_whole_passages_are_given_on_demand(quiet_site: Site
     assert not passage["cut"]
     assert "<table" in passage["html"]
     assert anna.get("/api/passage?query=q-de&passage=../../etc").status == 400
-    assert anna.get("/api/found?words=%D8%B5%D9%85%D8%A7%D9%85").json == {"ids": ["q-ar"]}
+    assert anna.get("/api/matches?words=%D8%B5%D9%85%D8%A7%D9%85").json == {"ids": ["q-ar"]}

@@ -49,7 +49,7 @@ def test_the_file_shows_everything_and_asks_for_nothing(file: Path, visitor: Vis
     anna.page.wait_for_function("() => document.querySelectorAll('#list a').length === 1")
     anna.page.locator("#find").fill("")
     anna.query("grading q-dropped")
-    assert "The judge found no passage that answers it." in anna.text("#detail")
+    assert "Rule: judge-check" in anna.text("#detail")
     assert {url for url in anna.asked if not url.startswith("data:")} == {f"{file.as_uri()}"}
 
 
@@ -81,7 +81,7 @@ def test_texts_that_do_not_fit_are_left_out_and_that_is_told(
     folder = write_workbench_set(tmp_path / "set")
     whole = page_of(folder, tmp_path / "whole.html").read_text(encoding="utf-8")
     data = whole.partition('id="data">')[2].partition("<")[0]
-    monkeypatch.setattr(exported_page, "MOST_BYTES", len(data) - 100)
+    monkeypatch.setattr(exported_page, "MAX_BYTES", len(data) - 100)
     page = page_of(folder, tmp_path / "page.html")
     anna = visitor(f"{page.as_uri()}#query=q-de")
     assert "left out of this file" in anna.text("#warnings")

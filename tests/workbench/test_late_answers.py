@@ -39,7 +39,7 @@ def acts(site: Site) -> list[tuple[str, str | None, int | None]]:
 
 def test_who_went_on_to_another_query_stays_there_when_a_grade_is_saved(site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{site.links['anna']}#query=q-de&first=vectors")
-    late = Late(anna.page, "/api/act")
+    late = Late(anna.page, "/api/event")
     grade(anna, "de3", 3)
     late.wait()
     anna.query("q-ar")
@@ -52,7 +52,7 @@ def test_who_went_on_to_another_query_stays_there_when_a_grade_is_saved(site: Si
 
 def test_what_is_written_while_a_grade_is_saved_stays_with_the_keyboard(site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{site.links['anna']}#query=q-de&first=vectors")
-    late = Late(anna.page, "/api/act")
+    late = Late(anna.page, "/api/event")
     grade(anna, "de3", 3, "sent with the grade")
     late.wait()
     anna.page.locator("#actions summary").click()
@@ -70,7 +70,7 @@ def test_what_is_written_while_a_grade_is_saved_stays_with_the_keyboard(site: Si
 
 def test_two_clicks_are_one_act_and_acts_are_stored_in_their_order(site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{site.links['anna']}#query=q-de&first=vectors")
-    late = Late(anna.page, "/api/act")
+    late = Late(anna.page, "/api/event")
     grade(anna, "de3", 3)
     grade(anna, "de3", 3)
     grade(anna, "de3", 1)
@@ -81,7 +81,7 @@ def test_two_clicks_are_one_act_and_acts_are_stored_in_their_order(site: Site, v
     anna.page.locator("#live", has_text="Grade 2 saved.").wait_for(state="attached")
     assert acts(site) == [("judge", "de3", 3), ("judge", "de3", 1), ("judge", "de2", 2)]
     assert ["grade 1" in row(anna, "de3").inner_text(), "grade 2" in row(anna, "de2").inner_text()] == [True, True]
-    late = Late(anna.page, "/api/act")
+    late = Late(anna.page, "/api/event")
     undo = row(anna, "de3").locator("button", has_text="Undo my grade")
     undo.dblclick()
     late.wait()
@@ -131,10 +131,10 @@ def test_a_passage_is_unfolded_once_and_further_results_come_once_and_all(tmp_pa
 
 def test_the_answer_to_an_earlier_question_leaves_the_alarm_of_a_later_one(site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{site.links['anna']}#query=q-de&first=vectors")
-    late = Late(anna.page, "/api/found")
+    late = Late(anna.page, "/api/matches")
     anna.page.locator("#find").fill("Dichtung prüfen")
     late.wait()
-    anna.page.route(re.compile("/api/act"), lambda route: route.fulfill(status=409, json={"error": "Not now"}))
+    anna.page.route(re.compile("/api/event"), lambda route: route.fulfill(status=409, json={"error": "Not now"}))
     grade(anna, "de3", 3)
     anna.page.locator("#alarm", has_text="Not now").wait_for()
     late.let_go()

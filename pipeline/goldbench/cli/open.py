@@ -45,9 +45,6 @@ def open_(
         list[str] | None, people_option(metavar="NAME", help="Who decides; each gets a link. Repeatable.")
     ] = None,
     lead: LeadOption = None,
-    against: Annotated[
-        Path | None, input_option(metavar="OLD", help="Show what changed since this version of the set.")
-    ] = None,
     ledger: LedgerOption = None,
 ) -> None:
     """Browse queries, results and failures.
@@ -59,7 +56,7 @@ def open_(
     from goldbench.score.runs import load_gold
 
     check_host(host, allowed=allow_network)
-    wanted = _wanted(load_gold(folder), run or (), measure, k, against)
+    wanted = _wanted(load_gold(folder), run or (), measure, k)
     if html is not None:
         _write(folder, html, wanted, ledger, query)
         return
@@ -72,8 +69,8 @@ def open_(
     with opened(folder, ledger) as (material, book):
         check_query(query, material.queries, folder)
         team = team_of(annotators(annotator, book), checked_names(lead, "--lead"), ())
-        workbench = Workbench.of(material, book, wanted, address=ledger, team=team)
-        table = workbench.answers.table
+        workbench = Workbench(material, book, wanted, address=ledger, team=team)
+        table = workbench.table
         screen.explain(f"{queries(len(material.queries))}, {amount(len(table.systems.runs), 'system')}.")
         for problem in table.systems.problems:
             screen.warn(problem)
@@ -110,7 +107,7 @@ def _at(query: str | None) -> str:
     return f"#{urlencode({'query': query})}" if query is not None else ""
 
 
-def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None, against: Path | None) -> Wanted:
+def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> Wanted:
     """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
     from goldbench.score.runs import named_runs, read_results
     from goldbench.score.several_runs import DECIDING
@@ -124,7 +121,7 @@ def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int 
     for one in loaded.values():
         read_results(one)  # a run that cannot be read is refused before a page is served
     runs = {name: Path(one.path) for name, one in loaded.items()}
-    return Wanted(measures, cutoff, runs, against)
+    return Wanted(measures, cutoff, runs)
 
 
 def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None, query: str | None) -> None:

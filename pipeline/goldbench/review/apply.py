@@ -24,9 +24,9 @@ from goldbench.goldset.publication import is_inside
 from goldbench.measures.statistics.calibration import effective_size, inverse_weights
 from goldbench.records.manifest import Manifest, StageReport
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.review.completion import Sampled, sampled
 from goldbench.review.decisions import Decided, answered, decide
 from goldbench.review.people import Grades, Reviewed, load_reviewed, people_of, sources_of
+from goldbench.review.sample import Sampled, sampled
 from goldbench.review.unreviewed import Unreviewed, keep, renamed, sha256_if_there, unreviewed_set, with_waiting
 
 STAGE = "review"

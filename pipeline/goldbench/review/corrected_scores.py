@@ -14,9 +14,9 @@ from goldbench.measures.statistics.calibration import Curve, expected_gains
 from goldbench.measures.statistics.ppi import FEW, LEAST
 from goldbench.records.agreement_report import Estimate
 from goldbench.records.calibrated import CalibratedDifference, CalibratedScore, Calibration, CorrectedRanking, Resting
-from goldbench.review.completion import ENOUGH
 from goldbench.review.corrections import corrections
 from goldbench.review.people import Grades, Reviewed, complete_queries, load_reviewed, sample_of, sources_of, stratum_of
+from goldbench.review.sample import MIN_PAIRS
 from goldbench.score.runs import Gold, Match, Run, score_run, top_documents
 from goldbench.text.display import amount, queries, shell_command
 
@@ -195,8 +195,8 @@ def _remarks(reviewed: Reviewed, people: Grades, complete: Sequence[str], *, lev
             f"only {queries(len(complete))} judged completely: below {FEW} the normal approximation of the intervals "
             "is unreliable"
         )
-    if 0 < sample < ENOUGH:
-        yield f"expected gains rest on {amount(sample, 'pair')} of the random sample: judge at least {ENOUGH}"
+    if 0 < sample < MIN_PAIRS:
+        yield f"expected gains rest on {amount(sample, 'pair')} of the random sample: judge at least {MIN_PAIRS}"
     if not reviewed.material.judgments:
         yield (
             "no model graded this set: the model's grades here are the labels that the set came with; pairs without "

@@ -1,4 +1,4 @@
-"""The report of a review: how far people agree with the model, with one another and with themselves."""
+"""How far people agree with the model, with one another and with themselves, and whether they may stop: the report."""
 
 from __future__ import annotations
 
@@ -6,38 +6,58 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import median
+from typing import Any, TypeVar
 
 import numpy as np
 
 from goldbench.goldset.folder import GoldFolder
 from goldbench.measures.statistics import kappa
-from goldbench.measures.statistics.agreement_intervals import RESAMPLES, estimates, raters_alpha
+from goldbench.measures.statistics.agreement_intervals import RESAMPLES, estimates, pair_figures, raters_alpha
 from goldbench.measures.statistics.calibration import inverse_weights
 from goldbench.measures.statistics.floats import Floats
 from goldbench.records.agreement_report import PairFigures, RaterPair
 from goldbench.records.manifest import RubricChange
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.records.review_event import EventKind, Lane, Review
-from goldbench.records.review_report import Annotator, Between, LikelyErrors, NotApplied, ReviewReport, StopRule
-from goldbench.review.completion import (
-    ENOUGH,
-    LAST,
-    TOO_FAST_MS,
-    errors_rule,
-    figures_of,
-    in_steps,
-    kappa_rule,
-    sample_rule,
-    sampled,
+from goldbench.records.review_event import Lane, Review
+from goldbench.records.review_report import (
+    Annotator,
+    Between,
+    ErrorRate,
+    LikelyErrors,
+    NotApplied,
+    ReviewReport,
+    StopRule,
 )
-from goldbench.review.learnt_order import likely_errors
-from goldbench.review.people import Grades, Pair, Reviewed, blind, complete_queries, current_ids
-from goldbench.review.queue import stratum_of
+from goldbench.review.people import Grades, Pair, Reviewed, complete_queries, current_ids, in_lanes
+from goldbench.review.queue import Item, stratum_of
+from goldbench.review.sample import MIN_PAIRS, Sampled, in_steps, sampled
+from goldbench.review.state import State
 from goldbench.review.translation import Stray
 from goldbench.text.display import amount
 
-_SIZE = len(Relevance)
+MAX_HALF_WIDTH = 0.1
+"""Largest half-width of kappa's interval at which the agreement counts as known."""
+
+LATEST = 30
+"""Latest judgments of likely judge errors whose grades are compared with the judge's."""
+
+MAX_CHANGED = 0.1
+"""Share of these with another grade than the judge's below which people may stop looking for errors."""
+
+TOO_FAST_MS = 700
+"""Milliseconds that reading a passage takes at least; faster judgments are counted as too fast."""
+
+Value = TypeVar("Value")
+
+_GRADES = len(Relevance)
 _SLICES = ("kind", "style")
+_SAMPLE, _ERRORS = "Random sample", "Likely judge errors"
+
+_KAPPAS: dict[str, Callable[[Floats], Floats]] = {
+    "kappa": kappa.cohen_kappa,
+    "kappa_quadratic": kappa.quadratic_kappa,
+    "kappa_binary": lambda tables: kappa.cohen_kappa(kappa.binary(tables, int(RELEVANT))),
+}
 
 
 def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> ReviewReport:
@@ -48,36 +68,41 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
         resamples: Resamples of the queries for the intervals, at least 100.
         seed: Seed of the resamples, not negative.
     """
-    now = current_ids(reviewed.material)
-    given = reviewed.state.reviews()
-    reviews = [one.model_copy(update={"query_id": now.get(one.query_id, one.query_id)}) for one in given]
-    drawn = _first_grades(reviewed, blind(reviews, Lane.CALIBRATION))
-    weights = _weights(reviewed, reviews)
-    done = complete_queries(reviewed)
+    state, material = reviewed.state, reviewed.material
+    now = current_ids(material)
+    reviews = [each.model_copy(update={"query_id": now.get(each.query_id, each.query_id)}) for each in state.reviews()]
+    present = [review for review in reviews if review.query_id in material.queries]
+    drawn = _first_grades(in_lanes(present, Lane.CALIBRATION))
+    weights = _weights(reviewed, present)
+    complete = complete_queries(reviewed)
+    in_complete = {review.query_id for review in reviews if review.lane is Lane.COMPLETE} & set(complete)
+    random = [each for each in in_lanes(present, Lane.CALIBRATION, Lane.COMPLETE) if each.query_id in in_complete]
     sample = figures_of(drawn, reviewed.judge, weights, resamples=resamples, seed=seed)
-    whole = _completely_judged(reviewed, reviews, done)
-    judged = {(review.query_id, review.chunk_id) for review in reviews}
+    whole = figures_of(_first_grades(random), reviewed.judge, None, resamples=resamples, seed=seed)
+    sample_judged = _sample_rule_of(reviewed, in_lanes(present, Lane.CALIBRATION))
+    basis = in_steps(sampled(present, state), finished=sample_judged.holds is True)
+    rules = [kappa_rule(sample), errors_rule(_changed_grades(state, _by_pair(reviewed), now))]
     return ReviewReport(
-        queries=len(reviewed.material.queries),
-        pairs=len(reviewed.material.pool),
-        judged=len(reviewed.material.pairs.keys() & judged),
+        queries=len(material.queries),
+        pairs=len(material.pool),
+        judged=len(material.pairs.keys() & {(review.query_id, review.chunk_id) for review in reviews}),
         judgments=len(reviews),
-        adjudicated=len(reviewed.state.adjudicated()),
-        disputed=len(reviewed.state.disagreements()),
-        cannot=len(reviewed.state.cannot()),
-        bad_queries=_counted(r.value for said in reviewed.state.bad_queries().values() for r in said.values()),
-        verdicts=_counted(verdict.kind.value for verdict in reviewed.state.query_verdicts().values()),
-        by_lane=_counted(review.lane.value if review.lane else "none" for review in reviews),
+        adjudicated=len(state.adjudicated()),
+        disputed=len(state.disagreements()),
+        cannot=len(state.cannot()),
+        bad_queries=_count(each.value for reasons in state.bad_queries().values() for each in reasons.values()),
+        verdicts=_count(verdict.kind.value for verdict in state.query_verdicts().values()),
+        by_lane=_count(review.lane.value if review.lane else "none" for review in reviews),
         sample=sample,
-        complete=figures_of(whole, reviewed.judge, None, resamples=resamples, seed=seed),
-        complete_queries=len(done),
+        complete=whole,
+        complete_queries=len(complete),
         by=_slices(reviewed, drawn, weights, resamples=resamples, seed=seed),
-        between=_between(reviews, resamples=resamples, seed=seed),
-        annotators=list(_annotators(reviewed, reviews)),
-        stop=[_sample_done(reviewed, reviews), *_of_the_judge(reviewed, sample, now)],
-        likely_errors=_order(reviewed, reviews),
+        between=between_people(_shared(reviews), resamples=resamples, seed=seed),
+        annotators=list(_annotators(state, reviews)),
+        stop=[sample_judged, *(rules if reviewed.judge else [])],
+        likely_errors=_likely_errors(basis, _by_pair(reviewed)),
         carried=reviewed.carried,
-        not_applied=list(map(not_applied, reviewed.strays)),
+        not_applied=list(map(_not_applied, reviewed.strays)),
         rubrics=_rubrics(reviewed, reviews),
         rubric_change=_rubric_change(reviewed),
         remarks=list(_remarks(reviewed, sample, reviews)),
@@ -86,10 +111,243 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
     )
 
 
+# --- agreement --------------------------------------------------------------------------------------------------------
+
+
+def sample_figures(pairs: Sequence[Sampled], judge: Mapping[Pair, Relevance]) -> dict[str, Any]:
+    """Return the agreement on judged pairs of the random sample: with the judge, and between people.
+
+    Args:
+        pairs: The judged pairs.
+        judge: The judge's grade of each pair; pairs without one are left out of the agreement with the judge.
+    """
+    graded = [pair for pair in pairs if pair.pair in judge]
+    weights = inverse_weights([pair.inclusion for pair in graded]).tolist()
+    agreement = figures_of(
+        _by_query({pair.pair: int(pair.people) for pair in graded}),
+        _by_query({pair.pair: int(judge[pair.pair]) for pair in graded}),
+        _by_query({pair.pair: weight for pair, weight in zip(graded, weights, strict=True)}),
+        resamples=RESAMPLES,
+        seed=0,
+    )
+    shared = {pair.pair: pair.grades for pair in pairs if len(pair.grades) > 1}
+    return {"agreement": agreement, "people": between_people(shared, resamples=RESAMPLES, seed=0)}
+
+
+def figures_of(
+    people: Grades, judge: Grades, weights: Mapping[str, Mapping[str, float]] | None, *, resamples: int, seed: int
+) -> PairFigures | None:
+    """Return the agreement of people and the judge, or None if they share no pair.
+
+    Args:
+        people: People's grade of each chunk, by query.
+        judge: The judge's grades, likewise.
+        weights: The weight of each pair, or None for equal weights; pairs without a weight are left out.
+        resamples: As in `report`.
+        seed: As in `report`.
+    """
+    highest = int(Relevance.ANSWERS)
+    if weights is not None:
+        people = {q: {c: g for c, g in graded.items() if c in weights.get(q, {})} for q, graded in people.items()}
+    query_ids, counts = kappa.query_tables(people, judge, highest=highest)
+    if not query_ids:
+        return None
+    tables, squares = counts, None
+    if weights is not None:
+        _, tables = kappa.query_tables(people, judge, highest=highest, weights=weights, power=1)
+        _, squares = kappa.query_tables(people, judge, highest=highest, weights=weights, power=2)
+    return pair_figures(tables, counts, level=int(RELEVANT), resamples=resamples, seed=seed, squares=squares)
+
+
+def between_people(shared: Mapping[Pair, Mapping[str, Relevance]], *, resamples: int, seed: int) -> Between | None:
+    """Return how far people agree among themselves, or None if no pair was judged twice.
+
+    Args:
+        shared: The grades of each pair that several people judged, by their names.
+        resamples: As in `report`.
+        seed: As in `report`.
+    """
+    if not shared:
+        return None
+    query_ids = sorted({query_id for query_id, _ in shared})
+    numbers = {query_id: number for number, query_id in enumerate(query_ids)}
+    names = sorted({name for grades in shared.values() for name in grades})
+    counts = np.zeros((len(shared), _GRADES))
+    tables = np.zeros((len(query_ids), _GRADES, _GRADES))
+    for row, ((query_id, _), grades) in enumerate(shared.items()):
+        for grade in grades.values():
+            counts[row, grade] += 1
+        for first, second in combinations([grades[name] for name in names if name in grades], 2):
+            tables[numbers[query_id], first, second] += 0.5
+            sides = (second, first) if len(names) > 2 else (first, second)  # two people keep their sides
+            tables[numbers[query_id], *sides] += 0.5
+    found = estimates(tables, {"exact": kappa.exact, **_KAPPAS}, resamples=resamples, seed=seed)
+    groups = [numbers[query_id] for query_id, _ in shared]
+    alpha = raters_alpha(counts, groups, len(query_ids), resamples=resamples, seed=seed)
+    two_by_two = [_rater_pair(shared, pair, resamples=resamples, seed=seed) for pair in combinations(names, 2)]
+    return Between(pairs=len(shared), alpha=alpha, two_by_two=[each for each in two_by_two if each.pairs], **found)
+
+
+def _rater_pair(
+    shared: Mapping[Pair, Mapping[str, Relevance]], names: tuple[str, str], *, resamples: int, seed: int
+) -> RaterPair:
+    both = {pair: grades for pair, grades in shared.items() if all(name in grades for name in names)}
+    first, second = (_by_query({pair: int(grades[name]) for pair, grades in both.items()}) for name in names)
+    _, tables = kappa.query_tables(first, second, highest=max(Relevance))
+    kappas = estimates(tables, _KAPPAS, resamples=resamples, seed=seed)
+    return RaterPair(first=names[0], second=names[1], pairs=int(tables.sum()), **kappas)
+
+
+def _shared(reviews: Sequence[Review]) -> dict[Pair, dict[str, Relevance]]:
+    by_pair: defaultdict[Pair, dict[str, Relevance]] = defaultdict(dict)
+    for review in in_lanes(reviews, Lane.CALIBRATION, Lane.COMPLETE):
+        by_pair[review.query_id, review.chunk_id][review.annotator] = review.first_grade
+    return {pair: grades for pair, grades in sorted(by_pair.items()) if len(grades) > 1}
+
+
+def _first_grades(reviews: Iterable[Review]) -> Grades:
+    """Return the lower median of the first grades of each pair."""
+    by_pair: defaultdict[Pair, list[int]] = defaultdict(list)
+    for review in reviews:
+        by_pair[review.query_id, review.chunk_id].append(int(review.first_grade))
+    return _by_query({pair: sorted(grades)[(len(grades) - 1) // 2] for pair, grades in sorted(by_pair.items())})
+
+
+def _weights(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[str, float]]:
+    """Return the weight of each pair of the random sample, 1 on average; a pair of unknown probability has none."""
+    inclusions = {
+        (review.query_id, review.chunk_id): review.inclusion
+        for review in in_lanes(reviews, Lane.CALIBRATION)
+        if review.inclusion is not None and review.chunk_id in reviewed.judge.get(review.query_id, {})
+    }
+    pairs = sorted(inclusions)
+    weights = inverse_weights([inclusions[pair] for pair in pairs]).tolist()
+    return _by_query(dict(zip(pairs, weights, strict=True)))
+
+
+def _slices(
+    reviewed: Reviewed, people: Grades, weights: Mapping[str, Mapping[str, float]], *, resamples: int, seed: int
+) -> dict[str, dict[str, PairFigures]]:
+    """Return the agreement by kind and by style of the queries."""
+    slices: defaultdict[str, dict[str, PairFigures]] = defaultdict(dict)
+    for property_name in _SLICES:
+        groups: defaultdict[str, Grades] = defaultdict(dict)
+        for query_id, graded in people.items():
+            value = reviewed.material.notes.get(query_id, {}).get(property_name)
+            if isinstance(value, str):
+                groups[value][query_id] = graded
+        for value in sorted(groups):
+            figures = figures_of(groups[value], reviewed.judge, weights, resamples=resamples, seed=seed)
+            if figures is not None:
+                slices[property_name][value] = figures
+    return dict(slices)
+
+
+# --- when to stop -----------------------------------------------------------------------------------------------------
+
+
+def stop_rules(
+    state: State, items: Sequence[Item], judge: Mapping[Pair, Relevance], figures: PairFigures | None
+) -> list[StopRule]:
+    """Return the conditions under which people may stop; those about the judge only if it graded a pair.
+
+    Args:
+        state: The decisions so far.
+        items: The queue.
+        judge: The judge's grade of each pair.
+        figures: The agreement on the random sample, or None if it is not known yet.
+    """
+    drawn = [item for item in items if item.lane is Lane.CALIBRATION]
+    judged = sum(bool(state.deciders(item.pair)) or state.parked(item.query_id) for item in drawn)
+    of_judge = [kappa_rule(figures), errors_rule(_changed_grades(state, judge, {}))] if judge else []
+    return [sample_rule(judged, len(drawn)), *of_judge]
+
+
+def sample_rule(judged: int, drawn: int) -> StopRule:
+    """Return whether the random sample is judged, given its judged and its drawn pairs; not known if none is drawn."""
+    left = max(0, drawn - judged)
+    text = f"{amount(left, 'pair')} left to judge" if left else f"all {amount(drawn, 'pair')} judged"
+    return StopRule(rule=_SAMPLE, holds=left == 0 if drawn else None, found=text if drawn else "no pair drawn")
+
+
+def kappa_rule(sample: PairFigures | None) -> StopRule:
+    """Return whether kappa of people and the judge is known well enough."""
+    rule = "Interval of kappa"
+    value = sample.kappa if sample else None
+    if sample is None or value is None or value.low is None or value.high is None:
+        return StopRule(rule=rule, holds=None, found="none yet")
+    half = (value.high - value.low) / 2
+    if sample.pairs < MIN_PAIRS:
+        text = f"±{half:.2f}, but from only {amount(sample.pairs, 'pair')}; {MIN_PAIRS} are needed"
+        return StopRule(rule=rule, holds=None, found=text)
+    text = f"±{half:.2f}, at most ±{MAX_HALF_WIDTH:.2f} is needed"
+    return StopRule(rule=rule, holds=half <= MAX_HALF_WIDTH, found=text)
+
+
+def errors_rule(changes: Sequence[bool]) -> StopRule:
+    """Return whether looking for errors still finds any, by whether people changed the judge's grade, the last last."""
+    latest = changes[-LATEST:]
+    changed = sum(latest)
+    if len(latest) < LATEST:
+        text = f"{len(latest)} of the {LATEST} judgments needed, {amount(changed, 'grade')} changed"
+        return StopRule(rule=_ERRORS, holds=None, found=text)
+    few = MAX_CHANGED * LATEST
+    text = f"people changed {changed} of the last {LATEST} grades, fewer than {few:.0f} are needed"
+    return StopRule(rule=_ERRORS, holds=changed < few, found=text)
+
+
+def _changed_grades(state: State, judge: Mapping[Pair, Relevance], now: Mapping[str, str]) -> list[bool]:
+    """Return for each judgment of a likely error, in their order, whether its first grade differs from the judge's.
+
+    Args:
+        state: The decisions so far.
+        judge: The judge's grade of each pair.
+        now: The present id of each query; others have kept theirs.
+    """
+    judged = []
+    for review in state.reviews():
+        pair = now.get(review.query_id, review.query_id), review.chunk_id
+        decision = state.says(review.annotator, (review.query_id, review.chunk_id))
+        if review.lane is Lane.ERRORS and pair in judge and decision is not None:
+            judged.append((decision.seq or 0, review.first_grade != judge[pair]))
+    return [changed for _, changed in sorted(judged)]
+
+
+def _sample_rule_of(reviewed: Reviewed, drawn: Sequence[Review]) -> StopRule:
+    """Return whether the random sample is judged; its size follows from the probabilities, known for whole strata."""
+    judge = _by_pair(reviewed)
+    pooled = ((each.query_id, each.chunk_id) for each in reviewed.material.pool if each.shared_from is None)
+    sizes = Counter(stratum_of(judge.get(pair)) for pair in pooled)
+    shares = {
+        stratum_of(judge.get((review.query_id, review.chunk_id))): review.inclusion
+        for review in drawn
+        if review.inclusion is not None
+    }
+    if sizes.keys() - shares.keys():
+        text = f"{amount(len(drawn), 'judgment')} so far"
+        return StopRule(rule=_SAMPLE, holds=False if drawn else None, found=text)
+    pairs = {(review.query_id, review.chunk_id) for review in drawn}
+    return sample_rule(len(pairs), round(sum(share * sizes[stratum] for stratum, share in shares.items())))
+
+
+# --- counts and remarks -----------------------------------------------------------------------------------------------
+
+
+def _likely_errors(basis: Sequence[Sampled], judge: Mapping[Pair, Relevance]) -> LikelyErrors:
+    """Return what the order of likely errors rests on: judged pairs, and how many the judge got wrong, by grade."""
+    rates = []
+    for grade in sorted(Relevance, reverse=True):
+        pairs = [pair for pair in basis if judge.get(pair.pair) == grade]
+        wrong = sum((pair.people >= RELEVANT) != (grade >= RELEVANT) for pair in pairs)
+        if pairs:
+            rates.append(ErrorRate(grade=int(grade), pairs=len(pairs), wrong=wrong))
+    return LikelyErrors(pairs=len(basis), rates=rates)
+
+
 def _rubrics(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[str, int]]:
     people = (review.rubric_sha for review in reviews if review.rubric_sha)
-    model = (item.rubric for item in reviewed.material.judgments if item.rubric and item.shared_from is None)
-    counts = {"people": _counted(people), "model": _counted(model)}
+    model = (each.rubric for each in reviewed.material.judgments if each.rubric and each.shared_from is None)
+    counts = {"people": _count(people), "model": _count(model)}
     return {name: count for name, count in counts.items() if count}
 
 
@@ -99,8 +357,7 @@ def _rubric_change(reviewed: Reviewed) -> RubricChange | None:
     return None if grading is None else grading.rubric_change
 
 
-def not_applied(stray: Stray) -> NotApplied:
-    """Return a decision that does not apply, with its texts."""
+def _not_applied(stray: Stray) -> NotApplied:
     event, passage = stray.event, stray.passage
     return NotApplied(
         kind=event.kind.value,
@@ -114,165 +371,12 @@ def not_applied(stray: Stray) -> NotApplied:
     )
 
 
-def _first_grades(reviewed: Reviewed, reviews: Iterable[Review]) -> Grades:
-    """Return the lower median of the first grades of each pair of a query that is still in the set."""
-    said: defaultdict[Pair, list[int]] = defaultdict(list)
-    for review in reviews:
-        if review.query_id in reviewed.material.queries:
-            said[review.query_id, review.chunk_id].append(int(review.first_grade))
-    grades: Grades = {}
-    for (query_id, chunk_id), given in sorted(said.items()):
-        grades.setdefault(query_id, {})[chunk_id] = sorted(given)[(len(given) - 1) // 2]
-    return grades
-
-
-def _completely_judged(reviewed: Reviewed, reviews: Sequence[Review], queries: Iterable[str]) -> Grades:
-    wanted = set(queries) & {review.query_id for review in reviews if review.lane is Lane.COMPLETE}
-    random = blind(reviews, Lane.CALIBRATION, Lane.COMPLETE)
-    return _first_grades(reviewed, (review for review in random if review.query_id in wanted))
-
-
-def _weights(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[str, float]]:
-    """Return the weight of each pair of the random sample, 1 on average; a pair of unknown probability has none."""
-    chance = {
-        (review.query_id, review.chunk_id): review.inclusion
-        for review in blind(reviews, Lane.CALIBRATION)
-        if review.query_id in reviewed.material.queries and review.inclusion is not None
-    }
-    pairs = sorted(pair for pair in chance if pair[1] in reviewed.judge.get(pair[0], {}))
-    found: dict[str, dict[str, float]] = {}
-    for pair, weight in zip(pairs, inverse_weights([chance[pair] for pair in pairs]).tolist(), strict=True):
-        found.setdefault(pair[0], {})[pair[1]] = weight
-    return found
-
-
-def _slices(
-    reviewed: Reviewed, people: Grades, weights: Mapping[str, Mapping[str, float]], *, resamples: int, seed: int
-) -> dict[str, dict[str, PairFigures]]:
-    """Return the agreement by kind and by style of the queries."""
-    found: dict[str, dict[str, PairFigures]] = {}
-    for slice_ in _SLICES:
-        groups: defaultdict[str, Grades] = defaultdict(dict)
-        for query_id, graded in people.items():
-            name = reviewed.material.notes.get(query_id, {}).get(slice_)
-            if isinstance(name, str):
-                groups[name][query_id] = graded
-        for name in sorted(groups):
-            figures = figures_of(groups[name], reviewed.judge, weights, resamples=resamples, seed=seed)
-            if figures is not None:
-                found.setdefault(slice_, {})[name] = figures
-    return found
-
-
-def _sample_done(reviewed: Reviewed, reviews: Sequence[Review]) -> StopRule:
-    """Return whether the random sample is judged; its size follows from the probabilities, known for whole strata."""
-    drawn = blind(reviews, Lane.CALIBRATION)
-    sizes = Counter(
-        stratum_of(_judged(reviewed, (one.query_id, one.chunk_id)))
-        for one in reviewed.material.pool
-        if one.shared_from is None
-    )
-    pairs = {(one.query_id, one.chunk_id) for one in drawn if one.query_id in reviewed.material.queries}
-    chance = {
-        stratum_of(_judged(reviewed, (one.query_id, one.chunk_id))): one.inclusion
-        for one in drawn
-        if one.query_id in reviewed.material.queries and one.inclusion is not None
-    }
-    if sizes.keys() - chance.keys():
-        found = f"{amount(len(drawn), 'judgment')} so far"
-        return StopRule(rule=sample_rule(0, 0).rule, holds=False if drawn else None, found=found)
-    return sample_rule(len(pairs), round(sum(inclusion * sizes[stratum] for stratum, inclusion in chance.items())))
-
-
-def _of_the_judge(reviewed: Reviewed, sample: PairFigures | None, now: Mapping[str, str]) -> list[StopRule]:
-    """Return the rules about the judge; none if nothing was graded before people judged."""
-    return [kappa_rule(sample), _errors_dried_up(reviewed, now)] if reviewed.judge else []
-
-
-def _errors_dried_up(reviewed: Reviewed, now: Mapping[str, str]) -> StopRule:
-    """Return whether looking for errors still finds any, by the latest judgment of each likely error."""
-    last: dict[Pair, int] = {}
-    for event in reviewed.events:
-        if event.kind is EventKind.JUDGE and event.lane is Lane.ERRORS and reviewed.state.stands(event):
-            pair = now.get(event.query_id, event.query_id), event.chunk_id or ""
-            last.pop(pair, None)
-            last[pair] = int(event.grade or 0)
-    compared = [(grade, _judged(reviewed, pair)) for pair, grade in list(last.items())[-LAST:]]
-    return errors_rule(sum(model is not None and grade != model for grade, model in compared), len(compared))
-
-
-def _order(reviewed: Reviewed, reviews: Sequence[Review]) -> LikelyErrors:
-    """Return what the order of the likely errors rests on; how large the sample is, the ledger alone does not tell."""
-    drawn = (review for review in reviews if review.query_id in reviewed.material.queries)
-    basis = in_steps(sampled(drawn, reviewed.state), finished=_sample_done(reviewed, reviews).holds is True)
-    judge = {(q, c): Relevance(grade) for q, graded in reviewed.judge.items() for c, grade in graded.items()}
-    return likely_errors(basis, judge)
-
-
-def _judged(reviewed: Reviewed, pair: Pair) -> Relevance | None:
-    grade = reviewed.judge.get(pair[0], {}).get(pair[1])
-    return None if grade is None else Relevance(grade)
-
-
-def _between(reviews: Sequence[Review], *, resamples: int, seed: int) -> Between | None:
-    """Return how far people agree among themselves, or None if no pair was judged twice."""
-    said: defaultdict[Pair, dict[str, int]] = defaultdict(dict)
-    for review in blind(reviews, Lane.CALIBRATION, Lane.COMPLETE):
-        said[review.query_id, review.chunk_id][review.annotator] = int(review.first_grade)
-    shared = {pair: given for pair, given in sorted(said.items()) if len(given) > 1}
-    if not shared:
-        return None
-    query_ids = sorted({query_id for query_id, _ in shared})
-    place = {query_id: position for position, query_id in enumerate(query_ids)}
-    counts = np.zeros((len(shared), _SIZE))
-    tables = np.zeros((len(query_ids), _SIZE, _SIZE))
-    names = sorted({name for given in shared.values() for name in given})
-    for row, ((query_id, _), given) in enumerate(shared.items()):
-        for grade in given.values():
-            counts[row, grade] += 1
-        for one, other in combinations([given[name] for name in names if name in given], 2):
-            tables[place[query_id], one, other] += 0.5
-            swapped = (other, one) if len(names) > 2 else (one, other)  # two people keep their sides
-            tables[place[query_id], *swapped] += 0.5
-    found = estimates(tables, _KAPPAS, resamples=resamples, seed=seed)
-    alpha = raters_alpha(counts, [place[q] for q, _ in shared], len(query_ids), resamples=resamples, seed=seed)
-    two_by_two = [_pair_of(shared, pair, resamples=resamples, seed=seed) for pair in combinations(names, 2)]
-    return Between(pairs=len(shared), alpha=alpha, two_by_two=[one for one in two_by_two if one.pairs], **found)
-
-
-def _binary_kappa(tables: Floats) -> Floats:
-    return kappa.cohen_kappa(kappa.binary(tables, int(RELEVANT)))
-
-
-_KAPPAS: dict[str, Callable[[Floats], Floats]] = {
-    "exact": kappa.exact,
-    "kappa": kappa.cohen_kappa,
-    "kappa_quadratic": kappa.quadratic_kappa,
-    "kappa_binary": _binary_kappa,
-}
-
-
-def _pair_of(
-    shared: Mapping[Pair, Mapping[str, int]], names: tuple[str, str], *, resamples: int, seed: int
-) -> RaterPair:
-    first, second = names
-    one, other = ({}, {})  # type: tuple[Grades, Grades]
-    for (query_id, chunk_id), given in shared.items():
-        if first in given and second in given:
-            one.setdefault(query_id, {})[chunk_id] = given[first]
-            other.setdefault(query_id, {})[chunk_id] = given[second]
-    _, tables = kappa.query_tables(one, other, highest=max(Relevance))
-    kappas = {name: statistic for name, statistic in _KAPPAS.items() if name != "exact"}
-    found = estimates(tables, kappas, resamples=resamples, seed=seed)
-    return RaterPair(first=first, second=second, pairs=int(tables.sum()), **found)
-
-
-def _annotators(reviewed: Reviewed, reviews: Sequence[Review]) -> Iterator[Annotator]:
-    again = reviewed.state.repeats()
+def _annotators(state: State, reviews: Sequence[Review]) -> Iterator[Annotator]:
+    repeats = state.repeats()
     for name in sorted({review.annotator for review in reviews}):
         own = [review for review in reviews if review.annotator == name]
         times = [review.ms for review in own if review.ms is not None]
-        apart = [abs(int(first.first_grade) - int(grade)) for first, grade in again if first.annotator == name]
+        apart = [abs(int(first.first_grade) - int(grade)) for first, grade in repeats if first.annotator == name]
         yield Annotator(
             name=name,
             judgments=len(own),
@@ -290,15 +394,28 @@ def _remarks(reviewed: Reviewed, sample: PairFigures | None, reviews: Sequence[R
         yield "no model graded this set: the model's grades here are the labels that the set came with"
     if sample is None:
         yield "no pair of the random sample is both judged and graded by the model, so their agreement is unknown"
-    elif sample.pairs < ENOUGH:
-        yield f"agreement rests on {amount(sample.pairs, 'pair')} of the random sample: judge at least {ENOUGH}"
+    elif sample.pairs < MIN_PAIRS:
+        yield f"agreement rests on {amount(sample.pairs, 'pair')} of the random sample: judge at least {MIN_PAIRS}"
     fast = sum(review.ms is not None and review.ms < TOO_FAST_MS for review in reviews)
     if fast:
         yield f"{amount(fast, 'judgment')} took less than {TOO_FAST_MS} ms, counted like the others"
-    told = sum(review.revealed and review.lane is not Lane.ERRORS for review in reviews)
-    if told:
-        yield f"{amount(told, 'judgment')} given with the model's grade in sight; an earlier blind grade counts instead"
+    revealed = sum(review.revealed and review.lane is not Lane.ERRORS for review in reviews)
+    if revealed:
+        count = amount(revealed, "judgment")
+        yield f"{count} given with the model's grade in sight; an earlier blind grade counts instead"
 
 
-def _counted(names: Iterable[str]) -> dict[str, int]:
+def _by_pair(reviewed: Reviewed) -> dict[Pair, Relevance]:
+    judge = reviewed.judge.items()
+    return {(query_id, chunk_id): Relevance(grade) for query_id, grades in judge for chunk_id, grade in grades.items()}
+
+
+def _by_query(by_pair: Mapping[Pair, Value]) -> dict[str, dict[str, Value]]:
+    by_query: defaultdict[str, dict[str, Value]] = defaultdict(dict)
+    for (query_id, chunk_id), value in by_pair.items():
+        by_query[query_id][chunk_id] = value
+    return dict(by_query)
+
+
+def _count(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))

@@ -17,7 +17,7 @@ from goldbench.formats.annotations.exchange import Given
 from goldbench.formats.faults import Fault, explain, in_file
 from goldbench.records.review_event import Event, EventKind, Review
 from goldbench.review.exports import Format
-from goldbench.review.ledger import Ledger, same_act
+from goldbench.review.ledger import Ledger, is_same_act
 from goldbench.review.meanings import Meanings
 from goldbench.review.people import current_ids
 from goldbench.review.reviewable_set import ReviewableSet
@@ -81,7 +81,7 @@ def _native(
             _check(event.query_id, event.chunk_id, event.ms, material, queries)
     for line, event in found:
         with _at(line):
-            if not same_act(known.setdefault(event.client_id, event), event):
+            if not is_same_act(known.setdefault(event.client_id, event), event):
                 raise Fault("has the client_id of another event")
             if event.undoes is not None and event.undoes not in known:
                 raise Fault("undoes an event that does not come before it")

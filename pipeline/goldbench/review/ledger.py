@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
+import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemyError
 
-from goldbench.errors import GoldbenchError, InputError
+from goldbench.errors import GoldbenchError, InputError, MissingExtra, UsageError
 from goldbench.goldset.folder import GoldFolder
-from goldbench.records.review_event import Event
-from goldbench.review import ledger_tables
-from goldbench.review.meanings import Meanings, SetMeanings
-from goldbench.review.recorded_meanings import UNSTORABLE, add_meanings, read_meanings, record, record_rubric
-from goldbench.review.translation import Translation, is_about, translate
+from goldbench.prompts.rubric import Rubric
+from goldbench.records.corpus import Evidence
+from goldbench.records.review_event import Event, EventKind
+from goldbench.review import tables
+from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, edited_wording
+from goldbench.review.translation import Translation, translate
 from goldbench.text.display import shell_command, shown
 
-_KNOWN = sa.select(ledger_tables.event).where(ledger_tables.event.c.client_id == sa.bindparam("client"))
-_AFTER = (
-    sa.select(ledger_tables.event)
-    .where(ledger_tables.event.c.seq > sa.bindparam("after"))
-    .order_by(ledger_tables.event.c.seq)
-)
-_ADD = sa.insert(ledger_tables.event).returning(ledger_tables.event.c.seq)
-_HOLD = sa.select(ledger_tables.about.c.data_sha).with_for_update()
+WAIT_S = 30.0
+"""Seconds to wait for another process that holds the ledger."""
 
-_OF_THE_DISK = re.compile("disk|no space", re.IGNORECASE)
+REQUEST_WAIT_S = 0.4
+"""Seconds that a request waits for it; a page keeps and sends again what was refused."""
 
-_SAME_ACT = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "text", "undoes", "repeat")
+UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
+"""NUL, which PostgreSQL cannot store, and lone surrogates, which no database can; both are replaced."""
+
+_HOLD = sa.select(tables.about.c.data_sha).with_for_update()
+_DISK_ERROR = re.compile("disk|no space", re.IGNORECASE)
+_ACT_FIELDS = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "text", "undoes", "repeat")
 
 
 class LedgerConflict(GoldbenchError):
@@ -47,20 +51,24 @@ class LedgerGone(LedgerFailed):
     """The ledger's file was deleted or replaced while it was open; nothing that anybody would find was stored."""
 
 
-def ledger_url(folder: Path, given: str | None) -> str:
-    """Return the address of a folder's ledger: the one given, or else the file in the folder."""
-    return given or str(GoldFolder(folder).ledger)
+def ledger_url(folder: Path, address: str | None) -> str:
+    """Return the address of a folder's ledger: the given one, or else the file in the folder."""
+    return address or str(GoldFolder(folder).ledger)
+
+
+def ledger_file(address: str) -> Path | None:
+    """Return the file of a ledger, or None if a database server keeps it."""
+    url = _parse_address(address)
+    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
 
 
 def open_ledger(
-    place: str | Path, *, data_sha: str, meanings: SetMeanings | None = None, create: bool = True
+    address: str | Path, *, data_sha: str, meanings: SetMeanings | None = None, create: bool = True
 ) -> Ledger:
     """Return the ledger at an address, which may hold events about other data sets.
 
-    A ledger of format 1 gets what it lacks. Of the events about the open set the meaning of their ids is stored.
-
     Args:
-        place: A path, ``sqlite:///…`` or ``postgresql://…``.
+        address: A path, ``sqlite:///…`` or ``postgresql://…``.
         data_sha: The digest of the data set; see ``ReviewableSet.data_sha``.
         meanings: What the ids of the set mean; None if no set is open.
         create: Whether to create a missing ledger.
@@ -70,63 +78,103 @@ def open_ledger(
         UsageError: The address is not valid, or is that of another kind of database.
         MissingExtra: The driver for PostgreSQL is not installed.
     """
-    name = _name(str(place))
-    file = ledger_tables.file_of(str(place))
-    if file is not None and not file.exists():
-        if not create:
-            raise InputError(
-                name, f"is missing: nobody has judged here yet; {shell_command('review', 'DIR')} opens the page"
-            )
-        if not file.parent.is_dir():
-            raise InputError(name, "cannot be created: its folder is missing")
-    if file is not None and file.exists() and not file.is_file():
-        raise InputError(name, "is not a plain file; give another ledger")
-    engine = ledger_tables.open_engine(str(place))
+    name = _without_password(str(address))
+    path = ledger_file(str(address))
+    if path is not None:
+        _check_path(path, name, create=create)
+    engine = _open_engine(str(address))
     try:
-        with _told(name), engine.begin() as connection:
+        with _explained(name), engine.begin() as connection:
             _prepare(connection, data_sha, create=create, name=name)
     except GoldbenchError:
         engine.dispose()
         raise
-    return Ledger(engine, name=name, data_sha=data_sha, meanings=meanings)
+    return Ledger(engine, name=name, data_sha=data_sha, meanings=meanings, path=path)
+
+
+def _check_path(path: Path, name: str, *, create: bool) -> None:
+    if path.is_file():
+        return
+    if path.exists():
+        raise InputError(name, "is not a plain file; give another ledger")
+    if not create:
+        command = shell_command("review", "DIR")
+        raise InputError(name, f"is missing: nobody has judged here yet; {command} opens the page")
+    if not path.parent.is_dir():
+        raise InputError(name, "cannot be created: its folder is missing")
+
+
+def _open_engine(address: str) -> Engine:
+    url = _parse_address(address)
+    if url.get_backend_name() == "sqlite":
+        engine = sa.create_engine(url, connect_args={"check_same_thread": False, "timeout": WAIT_S})
+        sa.event.listen(engine, "connect", _prepare_sqlite)
+        sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+        return engine
+    try:
+        options = {"options": f"-c lock_timeout={round(WAIT_S * 1000)}"}
+        return sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=options)
+    except ModuleNotFoundError:
+        raise MissingExtra("psycopg", "postgres") from None
+
+
+def _parse_address(address: str) -> URL:
+    if "://" not in address:
+        return URL.create("sqlite", database=address)
+    try:
+        url = make_url(address)
+    except ArgumentError:
+        problem = "not a valid address; give a file or postgresql://user@host/name"
+        raise UsageError(problem, parameter="ledger") from None
+    if url.drivername in {"postgresql", "postgres"}:
+        return url.set(drivername="postgresql+psycopg")
+    if url.drivername not in {"sqlite", "postgresql+psycopg"}:
+        raise UsageError(f"not a supported database: {url.drivername}; use sqlite or postgresql", parameter="ledger")
+    if url.drivername == "sqlite" and not url.database:
+        problem = "sqlite:// names no file; give one, because a ledger in memory would be lost"
+        raise UsageError(problem, parameter="ledger")
+    return url
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401  the driver's own
+    connection.isolation_level = None  # transactions begin where this module says
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
 
 
 def _prepare(connection: Connection, data_sha: str, *, create: bool, name: str) -> None:
-    """Make the tables that are missing, and hold the ledger; refuse a database that is not a ledger."""
+    """Create the missing tables, and lock the ledger; refuse a database that is not a ledger."""
     if connection.dialect.name == "postgresql":  # two servers may start at once
         connection.execute(sa.text("SELECT pg_advisory_xact_lock(7305811)"))
     known = set(sa.inspect(connection).get_table_names())
-    if not create and ledger_tables.about.name not in known:
+    if not create and tables.about.name not in known:
         raise InputError(name, f"holds no ledger; {shell_command('review', 'DIR')} creates one")
-    if connection.dialect.name == "sqlite" and known - set(ledger_tables.metadata.tables):
+    if connection.dialect.name == "sqlite" and known - set(tables.metadata.tables):
         raise InputError(name, "is a database of another program; give another ledger")
-    about = ledger_tables.about
-    _refuse_other_columns(connection, known & {about.name}, name)
-    row = connection.execute(sa.select(about)).one_or_none() if about.name in known else None
-    if row is not None and row.format != ledger_tables.FORMAT:
-        raise InputError(name, f"has ledger format {row.format}; this goldbench reads format {ledger_tables.FORMAT}")
-    _refuse_other_columns(connection, known, name)
-    ledger_tables.metadata.create_all(connection)
+    tables.metadata.create_all(connection)
+    row = connection.execute(sa.select(tables.about)).one_or_none()
     if row is None:
-        values = {"one": 1, "format": ledger_tables.FORMAT, "data_sha": data_sha}
-        connection.execute(sa.insert(about).values(values))
+        values = {"one": 1, "format": tables.FORMAT, "data_sha": data_sha}
+        connection.execute(sa.insert(tables.about).values(values))
+    elif row.format != tables.FORMAT:
+        raise InputError(name, f"has ledger format {row.format}; this goldbench reads format {tables.FORMAT}")
     connection.execute(_HOLD).one()
-
-
-def _refuse_other_columns(connection: Connection, tables: Collection[str], name: str) -> None:
-    if problem := ledger_tables.lacking(connection, tables):
-        raise InputError(name, f"{problem}: put a copy of it back, or give another ledger")
 
 
 class Ledger:
     """An open ledger. Methods may be called from several threads, and several processes may share it."""
 
-    def __init__(self, engine: Engine, *, name: str, data_sha: str, meanings: SetMeanings | None = None) -> None:
-        self._engine, self.name, self.data_sha = engine, name, data_sha
-        self._file = ledger_tables.LedgerFile(Path(engine.url.database or "")) if _is_file(engine) else None
-        if self._file is not None:
-            self._file.open_only(engine)
+    def __init__(
+        self, engine: Engine, *, name: str, data_sha: str, meanings: SetMeanings | None, path: Path | None
+    ) -> None:
+        self._engine = engine
+        self.name = name
+        self.data_sha = data_sha
         self.own = meanings
+        self._path = path
+        self._identity = _identity(path)
+        self._log = path.with_name(f"{path.name}-wal") if path is not None else None
+        self._had_log = self._log is not None and self._log.exists()
 
     def __enter__(self) -> Self:
         return self
@@ -138,9 +186,20 @@ class Ledger:
         """Close the connections to the database."""
         self._engine.dispose()
 
-    def hurry(self, seconds: float) -> None:
-        """Raise ``LedgerFailed`` after some seconds if another process holds the ledger."""
-        ledger_tables.hurry(self._engine, seconds)
+    def hurry(self) -> None:
+        """Wait for another process no longer than a request may, from now on."""
+        milliseconds = round(REQUEST_WAIT_S * 1000)
+
+        def set_sqlite_wait(connection: Any, _: object, __: object) -> None:  # noqa: ANN401  the driver's own
+            connection.execute(f"PRAGMA busy_timeout={milliseconds}")
+
+        def set_postgres_wait(connection: Connection) -> None:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
+
+        if self._path is not None:
+            sa.event.listen(self._engine, "checkout", set_sqlite_wait)
+        else:
+            sa.event.listen(self._engine, "begin", set_postgres_wait)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -151,13 +210,30 @@ class Ledger:
             LedgerGone: The file is not at its path any more, before or after the transaction.
         """
         self._check_file()
-        with _told(self.name), self._engine.begin() as connection:
+        with _explained(self.name), self._engine.begin() as connection:
             connection.execute(_HOLD).one()
             yield connection
+        self._check_file()  # a deleted file still takes what is written into it, but nobody finds it again
+
+    @contextlib.contextmanager
+    def _reading(self, connection: Connection | None = None) -> Iterator[Connection]:
+        if connection is not None:
+            yield connection
+            return
         self._check_file()
+        with _explained(self.name), self._engine.connect() as own:
+            yield own
 
     def _check_file(self) -> None:
-        if self._file is not None and (problem := self._file.problem()) is not None:
+        now = _identity(self._path)
+        problem = ""
+        if now is None and self._identity is not None:
+            problem = "was deleted or moved away while it was open; put it back"
+        elif now != self._identity:
+            problem = "was replaced by another file while it was open; put the first one back, or start again"
+        elif self._had_log and self._log is not None and not self._log.exists():
+            problem = f"has lost {self._log.name}, which was deleted while it was open; start the server again"
+        if problem:
             raise LedgerGone(f"{self.name}: {problem}")
 
     def append(self, event: Event) -> Event:
@@ -179,42 +255,41 @@ class Ledger:
         """
         with self.writing() as connection:
             if meanings is not None:
-                add_meanings(connection, meanings)
-            return [self.add(connection, event, anywhere=meanings is not None) for event in events]
+                for (data_sha, query_id), query in meanings.queries.items():
+                    _add_query(connection, data_sha, query_id, query)
+                for (data_sha, chunk_id), passage in meanings.passages.items():
+                    _add_passage(connection, data_sha, chunk_id, passage)
+            return [self.add(connection, event, any_set=meanings is not None) for event in events]
 
-    def add(self, connection: Connection, event: Event, *, anywhere: bool = False) -> Event:
+    def add(self, connection: Connection, event: Event, *, any_set: bool = False) -> Event:
         """Store an event, and what its ids mean, within a transaction of ``writing``; see ``append``.
 
         Args:
             connection: The transaction.
             event: The event.
-            anywhere: Whether it may be about another set, whose texts are stored.
+            any_set: Whether it may be about another set, whose texts are stored.
         """
-        if event.data_sha != self.data_sha and not anywhere:
+        if event.data_sha != self.data_sha and not any_set:
             raise InputError(self.name, "an event belongs to another data set")
-        row = _row(event)
-        known = connection.execute(_KNOWN, {"client": event.client_id}).first()
-        if known is not None:
-            if not same_act(_event(known), event):
+        stored = self._find(connection, event.client_id)
+        if stored is not None:
+            if not is_same_act(stored, event):
                 raise LedgerConflict(f"{self.name}: another event with client_id {event.client_id} is stored")
-            return _event(known)
-        stored = connection.execute(_ADD, row).scalar_one()
+            return stored
+        row = _row(event)
+        number = connection.execute(sa.insert(tables.event).returning(tables.event.c.seq), row).scalar_one()
         if self.own is not None and event.data_sha == self.data_sha:
-            record(connection, self.own, [event.query_id], [] if event.chunk_id is None else [event.chunk_id])
-            if event.rubric_sha == self.own.rubric.sha:
-                record_rubric(connection, self.own.rubric)
-        return Event.model_validate({**row, "seq": stored})
+            _record_meanings(connection, self.own, event)
+        return Event.model_validate({**row, "seq": number})
 
     def find(self, client_id: str) -> Event | None:
-        """Return the event with a client id, or None.
+        """Return the event with a client id, or None."""
+        with self._reading() as connection:
+            return self._find(connection, client_id)
 
-        Raises:
-            LedgerFailed: The database does not answer.
-        """
-        self._check_file()
-        with _told(self.name), self._engine.connect() as reading:
-            row = reading.execute(_KNOWN, {"client": client_id}).first()
-        return _event(row) if row is not None else None
+    def _find(self, connection: Connection, client_id: str) -> Event | None:
+        row = connection.execute(sa.select(tables.event).where(tables.event.c.client_id == client_id)).first()
+        return None if row is None else _event(row)
 
     def events(self, *, after: int = 0, connection: Connection | None = None) -> list[Event]:
         """Return the events with a number above ``after``, in order.
@@ -222,53 +297,48 @@ class Ledger:
         Args:
             after: The number of the last known event.
             connection: A transaction of ``writing``; None for a new one.
-
-        Raises:
-            LedgerFailed: The database does not answer.
         """
-        if connection is not None:
-            return [_event(row) for row in connection.execute(_AFTER, {"after": after})]
-        self._check_file()
-        with _told(self.name), self._engine.connect() as reading:
-            return [_event(row) for row in reading.execute(_AFTER, {"after": after})]
+        number = tables.event.c.seq
+        with self._reading(connection) as reading:
+            rows = reading.execute(sa.select(tables.event).where(number > after).order_by(number))
+            return [_event(row) for row in rows]
 
     def meanings(self, *, connection: Connection | None = None) -> Meanings:
-        """Return what is stored about the meaning of ids.
-
-        Args:
-            connection: A transaction of ``writing``; None for a new one.
-
-        Raises:
-            LedgerFailed: The database does not answer.
-        """
-        if connection is not None:
-            return read_meanings(connection)
-        with _told(self.name), self._engine.connect() as reading:
-            return read_meanings(reading)
+        """Return what is stored about the meaning of ids; see ``events``."""
+        query, passage, text = tables.query, tables.passage, tables.text
+        with self._reading(connection) as reading:
+            queries = reading.execute(sa.select(query, text.c.text).join(text, text.c.sha == query.c.text_sha)).all()
+            judged = sa.select(passage, text.c.text).join(text, text.c.sha == passage.c.text_sha)
+            passages = reading.execute(judged).all()
+        return Meanings(
+            {
+                (row.data_sha, row.query_id): QueryMeaning(
+                    row.text, tuple(Evidence.model_validate(span) for span in json.loads(row.evidence))
+                )
+                for row in queries
+            },
+            {
+                (row.data_sha, row.chunk_id): PassageMeaning(row.text, row.title, row.source, row.doc_id, row.start)
+                for row in passages
+            },
+        )
 
     def translated(self, events: Sequence[Event], *, connection: Connection | None = None) -> Translation:
         """Return events of this ledger as they apply to the open set; without a set, as they are.
 
         Args:
             events: All events, in the order of their numbers.
-            connection: As in `meanings`.
-
-        Raises:
-            LedgerFailed: The database does not answer.
+            connection: As in `events`.
         """
-        if self.own is None or is_about(events, self.data_sha):
+        if self.own is None or all(event.data_sha == self.data_sha for event in events):
             return Translation(tuple(events))
         return translate(events, self.meanings(connection=connection), self.own)
 
 
-def _is_file(engine: Engine) -> bool:
-    return engine.dialect.name == "sqlite"
-
-
-def same_act(one: Event, other: Event) -> bool:
+def is_same_act(event: Event, other: Event) -> bool:
     """Return whether two events with one client id are stored as the same act."""
-    rows = _row(one), _row(other)
-    return all(rows[0][key] == rows[1][key] for key in _SAME_ACT)
+    row, other_row = _row(event), _row(other)
+    return all(row[key] == other_row[key] for key in _ACT_FIELDS)
 
 
 def _row(event: Event) -> dict[str, Any]:
@@ -276,32 +346,103 @@ def _row(event: Event) -> dict[str, Any]:
     return {key: value.translate(UNSTORABLE) if isinstance(value, str) else value for key, value in row.items()}
 
 
-def _event(row: sa.Row[tuple[object, ...]]) -> Event:
+def _event(row: sa.Row[Any]) -> Event:
     return Event.model_validate(dict(row._mapping))  # noqa: SLF001  SQLAlchemy's public name
 
 
-def _name(place: str) -> str:
+def _record_meanings(connection: Connection, own: SetMeanings, event: Event) -> None:
+    """Store what the ids of an event mean in the open set, as far as the set and its edits tell."""
+    query = own.query(event.query_id) or _edited_query(connection, own.data_sha, event.query_id)
+    if query is not None:
+        _add_query(connection, own.data_sha, event.query_id, query)
+    passage = own.passage(event.chunk_id) if event.chunk_id is not None else None
+    if passage is not None:
+        _add_passage(connection, own.data_sha, event.chunk_id or "", passage)
+    if event.rubric_sha == own.rubric.sha:
+        _add_rubric(connection, own.rubric)
+
+
+def _edited_query(connection: Connection, data_sha: str, query_id: str) -> QueryMeaning | None:
+    event = tables.event
+    where = (event.c.kind == EventKind.EDIT_QUERY.value, event.c.data_sha == data_sha)
+    rows = connection.execute(sa.select(event.c.query_id, event.c.text).where(*where).order_by(event.c.seq))
+    text = edited_wording(query_id, [(row.query_id, row.text or "") for row in rows])
+    return QueryMeaning(text) if text else None
+
+
+def _is_stored(connection: Connection, table: sa.Table, *key: str) -> bool:
+    columns = list(table.primary_key.columns)
+    where = [column == value for column, value in zip(columns, key, strict=True)]
+    return connection.execute(sa.select(columns[0]).where(*where)).first() is not None
+
+
+def _add_query(connection: Connection, data_sha: str, query_id: str, query: QueryMeaning) -> None:
+    if _is_stored(connection, tables.query, data_sha, query_id):
+        return
+    evidence = json.dumps([span.model_dump(mode="json") for span in query.evidence])  # ASCII: every database stores it
+    text_sha = _add_text(connection, query.text)
+    values = {"data_sha": data_sha, "query_id": query_id, "text_sha": text_sha, "evidence": evidence}
+    connection.execute(sa.insert(tables.query).values(values))
+
+
+def _add_passage(connection: Connection, data_sha: str, chunk_id: str, passage: PassageMeaning) -> None:
+    if _is_stored(connection, tables.passage, data_sha, chunk_id):
+        return
+    values = {
+        "data_sha": data_sha,
+        "chunk_id": chunk_id,
+        "text_sha": _add_text(connection, passage.text),
+        "title": passage.title.translate(UNSTORABLE),
+        "source": passage.source.translate(UNSTORABLE),
+        "doc_id": passage.doc_id,
+        "start": passage.start,
+    }
+    connection.execute(sa.insert(tables.passage).values(values))
+
+
+def _add_rubric(connection: Connection, rubric: Rubric) -> None:
+    if not _is_stored(connection, tables.rubric, rubric.sha):
+        values = {"rubric_sha": rubric.sha, "text_sha": _add_text(connection, rubric.text)}
+        connection.execute(sa.insert(tables.rubric).values(values))
+
+
+def _add_text(connection: Connection, text: str) -> str:
+    """Return the digest of a text, which is stored unless it is known."""
+    stored = text.translate(UNSTORABLE)
+    sha = hashlib.sha256(stored.encode()).hexdigest()
+    if not _is_stored(connection, tables.text, sha):
+        connection.execute(sa.insert(tables.text).values({"sha": sha, "text": stored}))
+    return sha
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    try:
+        stat = os.stat(path) if path is not None else None  # noqa: PTH116  the path may be None
+    except OSError:
+        return None
+    return None if stat is None else (stat.st_dev, stat.st_ino)
+
+
+def _without_password(address: str) -> str:
     """Return an address for messages, without its password."""
-    if "://" not in place:
-        return shown(place)
-    scheme, _, rest = place.partition("://")
+    if "://" not in address:
+        return shown(address)
+    scheme, _, rest = address.partition("://")
     return shown(f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}")
 
 
 @contextlib.contextmanager
-def _told(name: str) -> Iterator[None]:
+def _explained(name: str) -> Iterator[None]:
     """Turn an error of the database into one line, without the values of the statement."""
     try:
         yield
     except IntegrityError:
         raise LedgerConflict(f"{name}: an event refers to a missing one, or breaks a rule of the tables") from None
     except DBAPIError as error:
-        reason = (
-            str(error.orig).strip().splitlines()[0] if error.orig and str(error.orig).strip() else "no reason given"
-        )
+        reason = next(iter(str(error.orig).strip().splitlines()), "no reason given")
         if "file is not a database" in reason or "malformed" in reason:
             raise InputError(name, "is not a ledger, or is damaged; give another") from None
-        advice = ": make room on the disk, or end what else uses the file" if _OF_THE_DISK.search(reason) else ""
+        advice = ": make room on the disk, or end what else uses the file" if _DISK_ERROR.search(reason) else ""
         raise LedgerFailed(f"{name}: {shown(reason)[:160]}{advice}") from None
     except SQLAlchemyError as error:
         raise LedgerFailed(f"{name}: {type(error).__name__}") from None

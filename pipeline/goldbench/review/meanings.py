@@ -154,11 +154,12 @@ class SetMeanings:
         """Return what the id of a passage means, None if it is not in the set."""
         if chunk_id not in self.material.corpus:
             return None
-        place = self.material.places.get(chunk_id)
-        if place is None or place.span is None or place.own is None:
+        position = self.material.position(chunk_id)
+        if position.span is None or position.own is None:
             return PassageMeaning(self.material.corpus[chunk_id])
-        doc_id = place.span.doc_id
-        return PassageMeaning(place.own, place.title, self._sources.get(doc_id, ""), doc_id, place.span.start)
+        doc_id = position.span.doc_id
+        source = self._sources.get(doc_id, "")
+        return PassageMeaning(position.own, position.title, source, doc_id, position.span.start)
 
     def passages(self) -> dict[str, PassageMeaning]:
         """Return what the ids of all passages mean, in the order of the corpus."""

@@ -16,7 +16,6 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import folder_of
 from goldbench.measures.statistics.calibration import Rated
 from goldbench.records.judgment import Origin, Pooled
-from goldbench.records.relevance import settled
 from goldbench.records.review_event import Event, Lane, Review
 from goldbench.review.ledger import ledger_url, open_ledger
 from goldbench.review.meanings import Meanings, SetMeanings
@@ -33,7 +32,7 @@ class Reviewed:
     """A gold set with the grades of people and of the model, by the present ids of its queries.
 
     ``events`` are those that apply to the set, by its ids; ``strays`` are the decisions that do not, ``carried`` the
-    number of events that were about another set. ``book`` holds the ledger as it is.
+    number of events that were about another set. ``record`` holds the ledger as it is.
     """
 
     material: ReviewableSet
@@ -41,13 +40,13 @@ class Reviewed:
     state: State
     people: Grades
     judge: Grades
-    book: Book
+    record: LedgerRecord
     strays: tuple[Stray, ...] = ()
     carried: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Book:
+class LedgerRecord:
     """All events of a ledger, whatever set they are about, and what their ids mean."""
 
     events: tuple[Event, ...]
@@ -65,19 +64,28 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
     Raises:
         InputError: There is no data set or no ledger.
     """
-    folder = reviewed_folder(path)
+    folder = folder_of(path)
+    if folder is None:
+        raise InputError(path, f"holds no {DATASET}, so it has no reviews; give the folder of a gold set")
     material = load_reviewable(folder)
     own = SetMeanings(material)
     address = ledger_url(folder, ledger)
-    with open_ledger(address, data_sha=material.data_sha, meanings=own, create=create) as opened:
-        book = Book(tuple(opened.events()), opened.meanings())
-        found = opened.translated(book.events)
-    state = fold(found.events)
+    with open_ledger(address, data_sha=material.data_sha, meanings=own, create=create) as book:
+        record = LedgerRecord(tuple(book.events()), book.meanings())
+        translation = book.translated(record.events)
+    state = fold(translation.events)
     people = people_of(
         state, material.queries, corpus=material.corpus, pool=material.pool, earlier=lineage(material.metadata)
     )
     return Reviewed(
-        material, found.events, state, people, judge_of(material), book, strays=found.strays, carried=found.carried
+        material=material,
+        events=translation.events,
+        state=state,
+        people=people,
+        judge=judge_of(material),
+        record=record,
+        strays=translation.strays,
+        carried=translation.carried,
     )
 
 
@@ -93,51 +101,32 @@ def grades_of_people(folder: Path, ledger: str | None = None) -> Grades:
     return people
 
 
-def reviewed_folder(path: Path) -> Path:
-    """Return the folder of the data set that a path belongs to.
-
-    Raises:
-        InputError: There is none.
-    """
-    folder = folder_of(path)
-    if folder is None:
-        raise InputError(path, f"holds no {DATASET}, so it has no reviews; give the folder of a gold set")
-    return folder
-
-
 def judge_of(material: ReviewableSet) -> Grades:
     """Return the model's grade of each pair, by query; for a set without a judge, the grades before people's."""
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for (query_id, chunk_id), said in sorted(material.judged.items()):
+    for (query_id, chunk_id), grade in sorted(material.grades().items()):
         if query_id in material.queries:
-            grades[query_id][chunk_id] = int(settled([one.relevance for one in said]))
+            grades[query_id][chunk_id] = int(grade)
     return dict(grades) if grades else _before_people(material)
 
 
 def _before_people(material: ReviewableSet) -> Grades:
     home = GoldFolder(material.folder)
-    kept = home.unreviewed_labels
-    file = kept if kept.is_file() else home.labels
-    earlier = lineage(material.metadata)
-    found = read_qrels(Source(file)) if file.is_file() else {}
-    return {
-        query_id: dict(found[name])
-        for query_id in material.queries
-        for name in [earlier.get(query_id, [query_id])[-1] if kept.is_file() else query_id]
-        if name in found
-    }
+    is_reviewed = home.unreviewed_labels.is_file()
+    path = home.unreviewed_labels if is_reviewed else home.labels
+    qrels = read_qrels(Source(path)) if path.is_file() else {}
+    earlier = lineage(material.metadata) if is_reviewed else {}
+    first_ids = {query_id: earlier.get(query_id, [query_id])[-1] for query_id in material.queries}
+    return {query_id: dict(qrels[first]) for query_id, first in first_ids.items() if first in qrels}
 
 
 def lineage(metadata: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the earlier ids of every query that was edited, the latest first."""
-    said = metadata.get("review")
-    queries = said.get("queries") if isinstance(said, Mapping) else None
-    found = {}
-    for query_id, note in (queries if isinstance(queries, Mapping) else {}).items():
-        earlier = note.get("earlier") if isinstance(note, Mapping) else None
-        if isinstance(earlier, list) and earlier:
-            found[query_id] = [str(one) for one in earlier]
-    return found
+    review = metadata.get("review")
+    queries = review.get("queries") if isinstance(review, Mapping) else None
+    notes = queries if isinstance(queries, Mapping) else {}
+    earlier = {query_id: note.get("earlier") for query_id, note in notes.items() if isinstance(note, Mapping)}
+    return {query_id: list(map(str, ids)) for query_id, ids in earlier.items() if isinstance(ids, list) and ids}
 
 
 def people_of(
@@ -161,19 +150,19 @@ def people_of(
         earlier: The earlier ids of each query, the latest first.
     """
     settled_now = state.gold()
-    found: Grades = {}
+    people: Grades = {}
     for query_id in query_ids:
         grades: dict[str, int] = {}
         for name in [*reversed(earlier.get(query_id, ())), query_id]:
             grades |= {chunk_id: int(grade) for chunk_id, grade in settled_now.get(name, {}).items()}
         grades = {chunk_id: grade for chunk_id, grade in grades.items() if chunk_id in corpus}
         if grades:
-            found[query_id] = grades
-    for one in pool:
-        grades = found.get(one.query_id, {})
-        if one.shared_from in grades:
-            grades.setdefault(one.chunk_id, grades[one.shared_from])
-    return {query_id: dict(sorted(found[query_id].items())) for query_id in sorted(found)}
+            people[query_id] = grades
+    for pooled in pool:
+        grades = people.get(pooled.query_id, {})
+        if pooled.shared_from in grades:
+            grades.setdefault(pooled.chunk_id, grades[pooled.shared_from])
+    return {query_id: dict(sorted(people[query_id].items())) for query_id in sorted(people)}
 
 
 def current_ids(material: ReviewableSet) -> dict[str, str]:
@@ -193,13 +182,13 @@ def complete_queries(reviewed: Reviewed) -> list[str]:
     now = current_ids(reviewed.material)
     drawn = {now.get(review.query_id) for review in reviewed.state.reviews() if review.lane is Lane.COMPLETE}
     pools: defaultdict[str, set[str]] = defaultdict(set)
-    for one in reviewed.material.pool:
-        pools[one.query_id].add(one.chunk_id)
+    for pooled in reviewed.material.pool:
+        pools[pooled.query_id].add(pooled.chunk_id)
     whole = {query_id for query_id, pool in pools.items() if pool <= reviewed.people.get(query_id, {}).keys()}
     return sorted(whole if whole == pools.keys() else whole & drawn)
 
 
-def blind(reviews: Iterable[Review], *lanes: Lane) -> list[Review]:
+def in_lanes(reviews: Iterable[Review], *lanes: Lane) -> list[Review]:
     """Return the judgments of these lanes; only random lanes show how far people and the model agree."""
     return [review for review in reviews if review.lane in lanes]
 
@@ -208,7 +197,7 @@ def sample_of(reviewed: Reviewed) -> list[Rated]:
     """Return the random sample that people judged blindly: every pair once, with the mean of their first grades."""
     now, sources = current_ids(reviewed.material), sources_of(reviewed.material)
     by_pair: defaultdict[Pair, list[Review]] = defaultdict(list)
-    for review in blind(reviewed.state.reviews(), Lane.CALIBRATION):
+    for review in in_lanes(reviewed.state.reviews(), Lane.CALIBRATION):
         query_id = now.get(review.query_id)
         known = query_id is not None and review.chunk_id in reviewed.judge.get(query_id, {})
         if known and query_id is not None and review.inclusion is not None:
@@ -216,17 +205,17 @@ def sample_of(reviewed: Reviewed) -> list[Rated]:
     return [
         Rated(
             judge=reviewed.judge[pair[0]][pair[1]],
-            human=sum(int(review.first_grade) for review in said) / len(said),
-            inclusion=said[0].inclusion or 1.0,  # never None here
+            human=sum(int(review.first_grade) for review in reviews) / len(reviews),
+            inclusion=reviews[0].inclusion or 1.0,  # never None here
             stratum=stratum_of(pair, sources),
         )
-        for pair, said in sorted(by_pair.items())
+        for pair, reviews in sorted(by_pair.items())
     ]
 
 
 def sources_of(material: ReviewableSet) -> set[Pair]:
     """Return the pairs of a query and the chunk it was written from."""
-    return {pair for pair, one in material.pairs.items() if one.origin is Origin.SOURCE}
+    return {pair for pair, pooled in material.pairs.items() if pooled.origin is Origin.SOURCE}
 
 
 def stratum_of(pair: Pair, sources: set[Pair]) -> str:

@@ -8,6 +8,7 @@ the error rates in the pairs of lane A that people have judged.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import random
 from collections import defaultdict
@@ -20,7 +21,8 @@ from goldbench.records.judgment import Judgment, Pooled
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.review_event import Lane
 from goldbench.review.likely_errors import Checked, Runs, settled_grades, suspects
-from goldbench.review.state import Pair
+from goldbench.review.sample import Sampled, in_steps, sampled
+from goldbench.review.state import Pair, State
 
 SHARES = {"2-3": 0.4, "1": 0.3, "0": 0.3}
 """The shares of the judge's grades in lane A."""
@@ -84,18 +86,20 @@ class Queue:
             covers: The share of a query's terms that a passage holds, 0 to 1, by pair.
             runs: Further rankings, besides those of the pool.
         """
-        judged = (one for one in pool if one.shared_from is None)
-        pooled = sorted(judged, key=lambda one: (one.query_id, one.chunk_id))
-        said = _by_pair(judgments)
-        self._settings, seed, lanes = settings, settings.seed, settings.lanes
+        own_grade = (pair for pair in pool if pair.shared_from is None)
+        pooled = sorted(own_grade, key=lambda pair: (pair.query_id, pair.chunk_id))
+        by_pair = _by_pair(judgments)
+        self._settings = settings
+        seed = settings.seed
+        lanes = settings.lanes
         size = settings.calibration if Lane.CALIBRATION in lanes else 0
-        self._sampled = calibration(pooled, said, size=size, seed=seed)
+        self._sampled = calibration(pooled, by_pair, size=size, seed=seed)
         self._chosen = complete_sample(pooled, count=settings.complete if Lane.COMPLETE in lanes else 0, seed=seed)
+        rest = [pair for pair in pooled if _pair(pair) not in self._sampled]
         whole = set(self._chosen)
-        rest = [one for one in pooled if _pair(one) not in self._sampled]
-        self._complete = [one for one in rest if one.query_id in whole]
-        self._likely = [one for one in rest if one.query_id not in whole] if Lane.ERRORS in lanes else []
-        self._suspects = suspects(pooled, said, covers=covers, runs=runs)
+        self._complete = [pair for pair in rest if pair.query_id in whole]
+        self._likely = [pair for pair in rest if pair.query_id not in whole] if Lane.ERRORS in lanes else []
+        self._suspects = suspects(pooled, by_pair, covers=covers, runs=runs)
         first = _overlapping(self._ordered(self._suspects.by_fixed_weights()), settings.overlap)
         self.items: tuple[Item, ...] = tuple(first)
         self._wanted = {item.pair: item.wanted for item in self.items}
@@ -132,7 +136,7 @@ def stratum_of(grade: Relevance | None) -> str:
 
 
 def calibration(
-    pooled: Sequence[Pooled], said: Mapping[Pair, Sequence[Judgment]], *, size: int, seed: int
+    pooled: Sequence[Pooled], judgments: Mapping[Pair, Sequence[Judgment]], *, size: int, seed: int
 ) -> dict[Pair, Item]:
     """Return lane A: within each stratum every pair with the same probability, spread over the queries.
 
@@ -142,24 +146,24 @@ def calibration(
 
     Args:
         pooled: The pairs to judge.
-        said: The judge's judgments of each pair.
+        judgments: The judge's judgments of each pair.
         size: Number of pairs to draw.
         seed: Seed of the sample.
     """
-    grades = settled_grades(said)
+    grades = settled_grades(judgments)
     strata: defaultdict[str, list[Pair]] = defaultdict(list)
     rank = _shuffled(seed, "sample queries")
     within = _shuffled(seed, "sample pairs")
-    for one in sorted(pooled, key=lambda one: (rank(one.query_id), within(_name(_pair(one))))):
-        strata[stratum_of(grades.get(_pair(one)))].append(_pair(one))
-    found = {}
+    for pair in sorted(map(_pair, pooled), key=lambda pair: (rank(pair[0]), within(_name(pair)))):
+        strata[stratum_of(grades.get(pair))].append(pair)
+    items = {}
     for stratum, number in _allotted({name: len(pairs) for name, pairs in strata.items()}, size).items():
         pairs = strata[stratum]
         start = random.Random(f"{seed} start {stratum}").random()  # noqa: S311  a sample, not a secret
         for i in range(number):
             pair = pairs[min(math.floor((i + start) * len(pairs) / number), len(pairs) - 1)]
-            found[pair] = Item(*pair, Lane.CALIBRATION, inclusion=number / len(pairs), stratum=stratum)
-    return found
+            items[pair] = Item(*pair, Lane.CALIBRATION, inclusion=number / len(pairs), stratum=stratum)
+    return items
 
 
 def complete_sample(pooled: Sequence[Pooled], *, count: int, seed: int) -> tuple[str, ...]:
@@ -170,7 +174,7 @@ def complete_sample(pooled: Sequence[Pooled], *, count: int, seed: int) -> tuple
         count: Number of queries.
         seed: As in `calibration`.
     """
-    return tuple(sorted({one.query_id for one in pooled}, key=_shuffled(seed, "complete"))[:count])
+    return tuple(sorted({pair.query_id for pair in pooled}, key=_shuffled(seed, "complete"))[:count])
 
 
 def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:
@@ -178,28 +182,28 @@ def _allotted(sizes: Mapping[str, int], total: int) -> dict[str, int]:
     pool = sum(sizes.values())
     ungraded = sizes.get(UNGRADED, 0) / pool if pool else 0.0
     shares = {name: (1 - ungraded) * SHARES[name] if name in SHARES else ungraded for name in sorted(sizes)}
-    given = dict.fromkeys(shares, 0)
+    numbers = dict.fromkeys(shares, 0)
     left = min(total, pool)
     while left:
-        open_ = {name: share for name, share in shares.items() if given[name] < sizes[name]}
+        open_ = {name: share for name, share in shares.items() if numbers[name] < sizes[name]}
         whole = sum(open_.values())
         exact = {name: left * share / whole for name, share in open_.items()}
-        step = {name: min(int(exact[name]), sizes[name] - given[name]) for name in open_}
+        step = {name: min(int(exact[name]), sizes[name] - numbers[name]) for name in open_}
         if not any(step.values()):
             step = {max(exact, key=lambda name: (exact[name], name)): 1}
         for name, number in step.items():
-            given[name] += number
+            numbers[name] += number
         left -= sum(step.values())
-    return {name: number for name, number in given.items() if number}
+    return {name: number for name, number in numbers.items() if number}
 
 
 def _groups(items: Sequence[Item], *, order: Callable[[str], Any], seed: int) -> list[list[Item]]:
     """Return items grouped by query, the queries in the given order, their passages shuffled."""
-    found: defaultdict[str, list[Item]] = defaultdict(list)
+    groups: defaultdict[str, list[Item]] = defaultdict(list)
     within = _shuffled(seed, "passages")
     for item in sorted(items, key=lambda item: within(_name(item.pair))):
-        found[item.query_id].append(item)
-    return [found[query_id] for query_id in sorted(found, key=order)]
+        groups[item.query_id].append(item)
+    return [groups[query_id] for query_id in sorted(groups, key=order)]
 
 
 def _bands(rest: Sequence[Pooled], scores: Mapping[Pair, float], *, seed: int) -> Iterator[list[list[Item]]]:
@@ -211,13 +215,10 @@ def _bands(rest: Sequence[Pooled], scores: Mapping[Pair, float], *, seed: int) -
         yield _groups(band, order=[item.query_id for item in band].index, seed=seed)
 
 
-def _alternating(one: Sequence[list[list[Item]]], other: Sequence[list[list[Item]]]) -> list[list[Item]]:
+def _alternating(*lanes: Sequence[list[list[Item]]]) -> list[list[Item]]:
     """Return the groups of two lanes, one batch of each in turn."""
-    found: list[list[Item]] = []
-    for i in range(max(len(one), len(other))):
-        for batches in (one, other):
-            found += batches[i] if i < len(batches) else []
-    return found
+    turns = itertools.zip_longest(*lanes, fillvalue=[])
+    return [group for turn in turns for batch in turn for group in batch]
 
 
 def _split(groups: Sequence[list[Item]], first: int) -> tuple[list[Item], list[list[Item]]]:
@@ -232,12 +233,13 @@ def _split(groups: Sequence[list[Item]], first: int) -> tuple[list[Item], list[l
 
 def _woven(sampled: Sequence[list[Item]], others: Sequence[list[Item]]) -> Iterator[Item]:
     """Yield items, one in three of lane A as long as there are any, without splitting a group."""
-    mine, theirs = 0, 0
-    waiting, rest = list(reversed(sampled)), list(reversed(others))
+    balance = 0  # items of the other lanes so far, less two for each of lane A
+    waiting = list(reversed(sampled))
+    rest = list(reversed(others))
     while waiting or rest:
-        turn = bool(waiting) and (not rest or 2 * mine <= theirs)
-        group = (waiting if turn else rest).pop()
-        mine, theirs = (mine + len(group), theirs) if turn else (mine, theirs + len(group))
+        is_turn = bool(waiting) and (not rest or balance >= 0)
+        group = (waiting if is_turn else rest).pop()
+        balance += -2 * len(group) if is_turn else len(group)
         yield from group
 
 
@@ -250,19 +252,19 @@ def _overlapping(items: Sequence[Item], share: float) -> Iterator[Item]:
 
 
 def _items(pooled: Iterable[Pooled], lane: Lane) -> list[Item]:
-    return [Item(one.query_id, one.chunk_id, lane) for one in pooled]
+    return [Item(pair.query_id, pair.chunk_id, lane) for pair in pooled]
 
 
 def _by_pair(judgments: Iterable[Judgment]) -> dict[Pair, list[Judgment]]:
-    found: defaultdict[Pair, list[Judgment]] = defaultdict(list)
-    for one in judgments:
-        if one.canary is None:
-            found[one.query_id, one.chunk_id].append(one)
-    return dict(found)
+    by_pair: defaultdict[Pair, list[Judgment]] = defaultdict(list)
+    for judgment in judgments:
+        if judgment.canary is None:
+            by_pair[judgment.query_id, judgment.chunk_id].append(judgment)
+    return dict(by_pair)
 
 
-def _pair(one: Pooled) -> Pair:
-    return one.query_id, one.chunk_id
+def _pair(pooled: Pooled) -> Pair:
+    return pooled.query_id, pooled.chunk_id
 
 
 def _name(pair: Pair) -> str:
@@ -272,3 +274,40 @@ def _name(pair: Pair) -> str:
 def _shuffled(seed: int, purpose: str) -> Callable[[str], str]:
     """Return a key function that orders names at random, depending only on seed and purpose."""
     return lambda name: hashlib.sha256(f"{seed} {purpose} {name}".encode()).hexdigest()
+
+
+MAX_LEARNT = 500
+"""Limits the pairs that the order is learnt from to the first of the random sample: more hardly change it, and it is
+computed while people wait."""
+
+
+class LearntOrder:
+    """Renews a queue when 60 pairs of its random sample are judged, then every 20 pairs, and when it is finished.
+
+    The order depends on the queue and on the ledger's decisions about those pairs alone: every server on one ledger,
+    and the same server after a restart, comes to the same order.
+    """
+
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._has_errors = any(item.lane is Lane.ERRORS for item in queue.items)
+        self._basis: tuple[Checked, ...] = ()
+
+    def __call__(self, state: State) -> tuple[Item, ...] | None:
+        """Return the items in the order of what is learnt by now, or None if the order has not changed."""
+        if not self._has_errors:
+            return None
+        basis = tuple(Checked(pair.pair, pair.people, pair.inclusion) for pair in basis_of(state, self._queue.items))
+        if basis == self._basis:
+            return None
+        items = self._queue.renewed(basis)
+        self._basis = basis  # not before: an attempt that was cut off is made again
+        return items
+
+
+def basis_of(state: State, items: Iterable[Item]) -> Sequence[Sampled]:
+    """Return the judged pairs of a queue's random sample that the order rests on; none before there are 60."""
+    drawn = [item for item in items if item.lane is Lane.CALIBRATION][:MAX_LEARNT]
+    finished = bool(drawn) and all(state.deciders(item.pair) or state.parked(item.query_id) for item in drawn)
+    reviews = (state.review(name, item.pair) for item in drawn for name in state.judged_by(item.pair))
+    return in_steps(sampled((review for review in reviews if review is not None), state), finished=finished)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """The surroundings of a passage: its document's title, the headings above it, the passages before and after it.
 
     ``text`` is the passage without the title it is indexed with, which is shown above it; ``span`` is where it stands
@@ -54,7 +55,7 @@ class ReviewableSet:
     notes: dict[str, dict[str, Any]]
     pool: tuple[Pooled, ...]
     judgments: tuple[Judgment, ...]
-    places: Mapping[str, Place]
+    positions: Mapping[str, Position]
     data_sha: str
     rubric: Rubric = DEFAULT
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -71,14 +72,23 @@ class ReviewableSet:
     @cached_property
     def judged(self) -> dict[Pair, list[Judgment]]:
         """The judgments of each pair, in the order of the assessors' names."""
-        found: defaultdict[Pair, list[Judgment]] = defaultdict(list)
-        for judgment in sorted(self.judgments, key=lambda one: (one.query_id, one.chunk_id, one.assessor)):
-            found[judgment.query_id, judgment.chunk_id].append(judgment)
-        return dict(found)
+        by_pair: defaultdict[Pair, list[Judgment]] = defaultdict(list)
+        for judgment in sorted(self.judgments, key=attrgetter("query_id", "chunk_id", "assessor")):
+            by_pair[judgment.query_id, judgment.chunk_id].append(judgment)
+        return dict(by_pair)
 
     def grades(self) -> dict[Pair, Relevance]:
         """Return the grade that the assessors settled for each pair."""
-        return {pair: settled([one.relevance for one in said]) for pair, said in self.judged.items()}
+        return {pair: settled([each.relevance for each in judgments]) for pair, judgments in self.judged.items()}
+
+    def position(self, chunk_id: str) -> Position:
+        """Return the surroundings of a passage, empty if they are not known."""
+        return self.positions.get(chunk_id, Position())
+
+    def text(self, chunk_id: str) -> str:
+        """Return a passage without the title that it is indexed with."""
+        text = self.position(chunk_id).text
+        return self.corpus[chunk_id] if text is None else text
 
     def language(self, query_id: str) -> str | None:
         """Return the language of a query, or None if the build noted none."""
@@ -88,8 +98,8 @@ class ReviewableSet:
     def cover(self, query_id: str, chunk_id: str) -> float:
         """Return the share of a query's content terms that a passage holds, 0 to 1."""
         language = self.language(query_id)
-        asked = set(content_terms(self.asked[query_id].judged, language))
-        return len(asked & index_terms(self.corpus[chunk_id], language)) / len(asked) if asked else 0.0
+        terms = set(content_terms(self.asked[query_id].judged, language))
+        return len(terms & index_terms(self.corpus[chunk_id], language)) / len(terms) if terms else 0.0
 
 
 def load_reviewable(folder: Path) -> ReviewableSet:
@@ -111,8 +121,8 @@ def load_reviewable(folder: Path) -> ReviewableSet:
     waiting = {query.query_id: query for query in home.waiting()}
     queries = dataset.queries | {query_id: query.text for query_id, query in waiting.items()}
     notes = notes_of_queries(folder) | {query_id: query.model_dump() for query_id, query in waiting.items()}
-    said = dataset.metadata.get("review")
-    known = said.get("data_sha") if isinstance(said, Mapping) else None
+    review = dataset.metadata.get("review")
+    data_sha = review.get("data_sha") if isinstance(review, Mapping) else None
     rows = tuple(_pool(home.pool, queries, dataset.corpus))
     pooled = {row.query_id for row in rows}
     pool = rows + tuple(
@@ -130,9 +140,9 @@ def load_reviewable(folder: Path) -> ReviewableSet:
         corpus=dict(dataset.corpus),
         notes=notes,
         pool=pool,
-        judgments=tuple(one for one in home.judgments.read_any() if one.canary is None),
-        places=_places(home.chunks, dataset.corpus),
-        data_sha=known if isinstance(known, str) and known else _digest(notes, queries, dataset.corpus),
+        judgments=tuple(each for each in home.judgments.read_any() if each.canary is None),
+        positions=_positions(home.chunks, dataset.corpus),
+        data_sha=data_sha if isinstance(data_sha, str) and data_sha else _digest(notes, queries, dataset.corpus),
         rubric=home.rubric(),
         metadata=dict(dataset.metadata),
         answers={key: answer.model_dump(mode="json", exclude_none=True) for key, answer in dataset.answers.items()},
@@ -162,21 +172,21 @@ def _origin(notes: Mapping[str, Mapping[str, Any]], query_id: str, chunk_id: str
     return Origin.SOURCE if source == chunk_id else Origin.NEAR_DUPLICATE
 
 
-def _places(chunks: Records[Chunk], corpus: Mapping[str, str]) -> dict[str, Place]:
+def _positions(chunks: Records[Chunk], corpus: Mapping[str, str]) -> dict[str, Position]:
     """Return the surroundings of each passage; chunks are stored in the order of their documents."""
-    found: dict[str, Place] = {}
+    positions: dict[str, Position] = {}
     last: Chunk | None = None
     for chunk in chunks.read_any():
         before = None
         if last is not None and last.span.doc_id == chunk.span.doc_id:
-            earlier = found[last.chunk_id]
+            earlier = positions[last.chunk_id]
             before = earlier.text
-            found[last.chunk_id] = replace(earlier, after=_untitled(chunk, corpus))
-        found[chunk.chunk_id] = Place(
+            positions[last.chunk_id] = replace(earlier, after=_untitled(chunk, corpus))
+        positions[chunk.chunk_id] = Position(
             chunk.title, chunk.headings, before, text=_untitled(chunk, corpus), span=chunk.span, own=chunk.text
         )
         last = chunk
-    return found
+    return positions
 
 
 def _untitled(chunk: Chunk, corpus: Mapping[str, str]) -> str:

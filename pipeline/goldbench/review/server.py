@@ -1,4 +1,4 @@
-"""The server of the page: draws the queue, opens the ledger and binds the port before it prints any link."""
+"""The server of a page: binds the port before it prints any link; and the review page of a set."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ import errno
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+import uvicorn
 
 from goldbench.errors import InputError, Message, OutputError, UsageError
 from goldbench.goldset.folder import GoldFolder
 from goldbench.measures.ranks.order import best
 from goldbench.records.relevance import RELEVANT
-from goldbench.review.connections import QUEUED, PageServer, page_server
-from goldbench.review.desk import Desk
-from goldbench.review.learnt_order import LearntOrder
-from goldbench.review.ledger import Ledger, ledger_url, open_ledger
-from goldbench.review.ledger_tables import file_of
+from goldbench.report.passage_html import passage_html
+from goldbench.review.answers import Answers
+from goldbench.review.assignment import Assigner
+from goldbench.review.ledger import Ledger, ledger_file, ledger_url, open_ledger
 from goldbench.review.likely_errors import Runs
-from goldbench.review.local_page import Audience, open_door
+from goldbench.review.local_page import FRAME, LocalPage, create_app, static_files
 from goldbench.review.meanings import SetMeanings
-from goldbench.review.queue import Item, Queue, QueueSettings
-from goldbench.review.responses import Answers
+from goldbench.review.payload import GRADE_NAMES
+from goldbench.review.queue import Item, LearntOrder, Queue, QueueSettings
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
-from goldbench.review.security import Rates
+from goldbench.review.security import Door, Links, Sessions, key_note, name_for_links, session_key
 from goldbench.review.team import Team
-from goldbench.review.web import create_app
 from goldbench.score.runs import load_run, read_results
 from goldbench.text.display import shown
 
-DEEPEST = 100
+MAX_RANK = 100
 """Results of a run that count for a pair's impact; nobody looks at lower ranks."""
 
-FURTHER = 20
+NEXT_PORTS = 20
 """Ports after the default one that are tried while they are taken."""
 
-PATIENCE_S = 0.4
-"""Seconds that a request waits for another process that holds the ledger; the browser keeps what was refused."""
+SCRIPTS = ("page.js", "asked.js", "review.js", "history.js", "progress.js", "adjudicate.js", "review.css")
+SHARED_WITH_REPORTS = ("passage.js", "passage.css")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,14 @@ class Place:
     training: bool = False
     repeats: int = 10
     seed: int = 0
-    rates: Rates | None = field(default=None)
     team: Team | None = None
     elsewhere: bool = False
+
+
+def key_file(folder: Path, ledger: str) -> Path:
+    """Return the file of the key that signs cookies: beside a ledger in a file, else in the folder of the set."""
+    path = ledger_file(ledger)
+    return path.with_suffix(".key") if path else GoldFolder(folder).review_key
 
 
 @contextlib.contextmanager
@@ -92,21 +97,15 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
         InputError: The folder holds nothing to judge, or the ledger is damaged.
     """
     material = load_reviewable(folder)
-    queue = draw(material, settings)
+    grades = material.grades()
+    covers = {pair: material.cover(*pair) for pair in material.pairs if grades.get(pair, 0) >= RELEVANT}
+    runs = _rankings(folder)
+    queue = Queue(material.pool, material.judgments, settings=settings, covers=covers, runs=runs)
     if not queue.items:
         raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or the lanes leave none")
     address = ledger_url(folder, ledger)
-    file = file_of(address)
-    key = file.with_suffix(".key") if file else GoldFolder(folder).review_key
     with open_ledger(address, data_sha=material.data_sha, meanings=SetMeanings(material)) as book:
-        yield Opened(material, book, queue, key)
-
-
-def draw(material: ReviewableSet, settings: QueueSettings) -> Queue:
-    """Return the queue of a data set."""
-    grades = material.grades()
-    covers = {pair: material.cover(*pair) for pair in material.pairs if pair in grades and grades[pair] >= RELEVANT}
-    return Queue(material.pool, material.judgments, settings=settings, covers=covers, runs=_runs(material.folder))
+        yield Opened(material, book, queue, key_file(folder, address))
 
 
 def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], complain: Callable[[str], None]) -> int:
@@ -135,29 +134,89 @@ def server_of(
     *,
     tell: Callable[[str, str], None],
     complain: Callable[[str], None],
-) -> PageServer:
-    """Return the server of a review, after its links were passed to ``tell``.
-
-    Args:
-        review: As in `serve`.
-        place: As in `serve`.
-        sock: The bound socket.
-        tell: As in `serve`.
-        complain: As in `serve`.
-    """
-    audience = Audience(place.annotators, place.host, place.network, place.rates)
-    door = open_door(sock, audience, review.key, tell=tell, complain=complain)
-    desk = Desk(
+) -> uvicorn.Server:
+    """Return the server of a review at a bound socket, after its links were passed to ``tell``; see `serve`."""
+    assigner = Assigner(
         review.ledger,
         review.items,
         renewed=LearntOrder(review.queue),
         team=place.team or Team(place.annotators),
         repeats=place.repeats,
         seed=place.seed,
-        patience_s=PATIENCE_S,
     )
-    answers = Answers(desk, review.material, training=place.training)
-    return page_server(create_app(answers, door, complain=complain))
+    review.ledger.hurry()
+    answers = Answers(assigner, review.material, training=place.training)
+    page = LocalPage(
+        package=FRAME,
+        pages={
+            "/": "review.html",
+            "/history": "history.html",
+            "/progress": "progress.html",
+            "/adjudicate": "adjudicate.html",
+        },
+        static={
+            **static_files(FRAME, *SCRIPTS),
+            **static_files("goldbench.report", *SHARED_WITH_REPORTS, folder="templates"),
+        },
+        values={"grades": GRADE_NAMES, "rubric": passage_html(review.material.rubric.text)},
+        questions={
+            "/api/session": answers.session,
+            "/api/next": answers.upcoming,
+            "/api/item": answers.item,
+            "/api/context": answers.context,
+            "/api/query": answers.overview,
+            "/api/history": answers.history,
+            "/api/progress": answers.progress,
+            "/api/adjudicate": answers.disputes,
+        },
+        decisions={"/api/event": answers.event},
+    )
+    door = open_door(place, sock, review.key, tell=tell, complain=complain)
+    return page_server(page, door, complain)
+
+
+def open_door(
+    place: Place,
+    sock: socket.socket,
+    key: Path,
+    *,
+    page: str = "review",
+    tell: Callable[[str, str], None],
+    complain: Callable[[str], None],
+) -> Door:
+    """Return the door of a page, after the link of each person was passed to ``tell``.
+
+    Args:
+        place: To whom and where the page is served.
+        sock: The bound socket.
+        key: The file of the key that signs cookies; a missing one is created.
+        page: As in `Door`.
+        tell: Called with each person's name and link.
+        complain: Called with one line if others can read the key.
+    """
+    port = int(sock.getsockname()[1])
+    host = name_for_links(place.host)
+    sessions = Sessions(session_key(key), place.annotators)
+    if note := key_note(key):
+        complain(note)
+    links = Links(place.annotators, lambda name, token: tell(name, f"http://{host}:{port}/?token={token}"))
+    return Door(port, links, sessions, host=host, network=place.network, page=page)
+
+
+def page_server(page: LocalPage, door: Door, complain: Callable[[str], None]) -> uvicorn.Server:
+    """Return the server of a page, which writes no log of its own: internal errors are told without content."""
+    config = uvicorn.Config(
+        create_app(page, door, complain),
+        access_log=False,
+        log_config=None,
+        log_level="critical",
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=3,
+    )
+    return uvicorn.Server(config)
 
 
 @contextlib.contextmanager
@@ -172,58 +231,44 @@ def listening(place: Place, *, complain: Callable[[str], None]) -> Iterator[sock
         OutputError: The port cannot be used.
         UsageError: The address is not one of this machine.
     """
-    with bound(place.host, place.port, further=FURTHER if place.elsewhere else 0) as sock:
-        if place.port and (port := int(sock.getsockname()[1])) != place.port:
-            complain(f"port {place.port} is taken by another program; the page is at port {port}")
-        yield sock
-
-
-@contextlib.contextmanager
-def bound(host: str, port: int, *, further: int = 0) -> Iterator[socket.socket]:
-    """Give a listening socket; port 0 takes a free port.
-
-    Args:
-        host: The address.
-        port: The port.
-        further: How many of the following ports are tried if it is taken.
-
-    Raises:
-        OutputError: The port cannot be used.
-        UsageError: The address is not one of this machine.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on a socket created as TCP; without it every answer waits 40 ms.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
         # On Windows, SO_REUSEADDR would let two servers share a port.
         sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
         try:
-            _bind(sock, host, port, further)
-            sock.listen(QUEUED)
+            _bind(sock, place.host, place.port, NEXT_PORTS if place.elsewhere else 0)
+            sock.listen()
         except socket.gaierror:
-            raise UsageError(Message("{host} {}: not an address of this machine", shown(host))) from None
+            raise UsageError(Message("{host} {}: not an address of this machine", shown(place.host))) from None
         except (OSError, OverflowError) as error:
             reason = (getattr(error, "strerror", None) or "not a valid port").lower()
-            raise OutputError(f"port {port} of {shown(host)} cannot be used ({reason}); give another port") from None
+            problem = f"port {place.port} of {shown(place.host)} cannot be used ({reason}); give another port"
+            raise OutputError(problem) from None
+        port = int(sock.getsockname()[1])
+        if place.port not in {0, port}:
+            complain(f"port {place.port} is taken by another program; the page is at port {port}")
         yield sock
 
 
 def _bind(sock: socket.socket, host: str, port: int, further: int) -> None:
     """Bind a socket to a port, or to the first free one of those that follow."""
-    for candidate in range(port, min(port + further, 65535) + 1):
+    last = min(port + further, 65535)
+    for candidate in range(port, last + 1):
         try:
             sock.bind((host, candidate))
         except OSError as error:
-            if candidate == port + further or error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+            if candidate == last or error.errno not in {errno.EADDRINUSE, errno.EACCES}:
                 raise
         else:
             return
 
 
-def _runs(folder: Path) -> Runs:
+def _rankings(folder: Path) -> Runs:
     """Return the rankings of the runs in a data set's folder, best first; the card names files that are no runs."""
-    found: dict[str, dict[str, Sequence[str]]] = {}
+    rankings: dict[str, dict[str, Sequence[str]]] = {}
     for name, path in GoldFolder(folder).named_runs().items():
         with contextlib.suppress(InputError):
             scores = read_results(load_run(path))
-            found[name] = {query_id: list(best(docs, DEEPEST)) for query_id, docs in scores.items()}
-    return found
+            rankings[name] = {query_id: list(best(docs, MAX_RANK)) for query_id, docs in scores.items()}
+    return rankings

@@ -42,10 +42,10 @@ class Stack:
 
 
 def _move(client_id: str | None, source: list[Event], target: list[Event]) -> bool:
-    place = next((i for i in range(len(source) - 1, -1, -1) if source[i].client_id == client_id), None)
-    if place is None:
+    index = next((i for i in range(len(source) - 1, -1, -1) if source[i].client_id == client_id), None)
+    if index is None:
         return False
-    target.append(source.pop(place))
+    target.append(source.pop(index))
     return True
 
 
@@ -90,6 +90,10 @@ class State:
         """Return whether an act is not undone."""
         return event.client_id in self._standing
 
+    def acts_of(self, annotator: str) -> list[Event]:
+        """Return a person's acts that are not undone, in their order."""
+        return self.stacks[annotator].done if annotator in self.stacks else []
+
     def says(self, annotator: str, pair: Pair) -> Event | None:
         """Return a person's current decision on a pair (judge, later or cannot), or None."""
         for event in reversed(self._acts(annotator, pair)):
@@ -111,8 +115,8 @@ class State:
     def deciders(self, pair: Pair) -> list[str]:
         """Return the people who judged a pair or cannot judge it, sorted."""
         names = sorted(self._of_pair[pair]) if pair in self._of_pair else []
-        said = ((name, self.says(name, pair)) for name in names)
-        return [name for name, event in said if event and event.kind is not EventKind.LATER]
+        decisions = ((name, self.says(name, pair)) for name in names)
+        return [name for name, event in decisions if event and event.kind is not EventKind.LATER]
 
     def review(self, annotator: str, pair: Pair) -> Review | None:
         """Return a person's current judgment of a pair, or None."""
@@ -122,7 +126,7 @@ class State:
         acts = [each for each in self._acts(annotator, pair) if not each.repeat]
         blind = [each for each in acts if each.kind is EventKind.JUDGE and not each.revealed and each.grade is not None]
         first = next((each for each in reversed(blind) if self.stands(each)), blind[-1] if blind else event)
-        said = [each for each in acts if each.kind is EventKind.NOTE or self.stands(each)]
+        current = [each for each in acts if each.kind is EventKind.NOTE or self.stands(each)]
         return Review(
             query_id=pair[0],
             chunk_id=pair[1],
@@ -132,8 +136,8 @@ class State:
             blind=bool(blind),
             lane=event.lane,
             inclusion=event.inclusion,
-            evidence=next((each.evidence for each in reversed(said) if each.evidence is not None), ""),
-            note=next((each.note for each in reversed(said) if each.note is not None), ""),
+            evidence=next((each.evidence for each in reversed(current) if each.evidence is not None), ""),
+            note=next((each.note for each in reversed(current) if each.note is not None), ""),
             ms=event.ms,
             revealed=event.revealed,
             highlights=event.highlights,
@@ -141,29 +145,20 @@ class State:
             adjudicated=self.adjudication(pair) is not None,
         )
 
-    def reviews(self) -> list[Review]:
-        """Return every current judgment, sorted by query, chunk and annotator."""
-        pairs = ((pair, name) for pair in sorted(self._of_pair) for name in sorted(self._of_pair[pair]))
-        return [review for pair, name in pairs if (review := self.review(name, pair))]
-
-    def reviews_of(self, query_id: str) -> list[Review]:
-        """Return every current judgment of a query's passages, sorted by chunk and annotator."""
-        pairs = (
-            (pair, name)
-            for pair in sorted(self._of_pair)
-            if pair[0] == query_id
-            for name in sorted(self._of_pair[pair])
-        )
-        return [review for pair, name in pairs if (review := self.review(name, pair))]
+    def reviews(self, query_id: str | None = None) -> list[Review]:
+        """Return every current judgment, or those of one query, sorted by query, chunk and annotator."""
+        pairs = sorted(pair for pair in self._of_pair if query_id in {None, pair[0]})
+        names = ((pair, name) for pair in pairs for name in sorted(self._of_pair[pair]))
+        return [review for pair, name in names if (review := self.review(name, pair))]
 
     def repeats(self) -> list[tuple[Review, Relevance]]:
         """Return the judgments of repeated pairs, each with the grade of the second look."""
-        found = []
+        repeated = []
         for review in self.reviews():
             events = self._acts(review.annotator, (review.query_id, review.chunk_id))
             again = [each.grade for each in events if each.repeat and self.stands(each) and each.grade is not None]
-            found += [(review, grade) for grade in again[-1:]]
-        return found
+            repeated += [(review, grade) for grade in again[-1:]]
+        return repeated
 
     def repeated(self, annotator: str, pair: Pair) -> bool:
         """Return whether a person has judged a pair a second time."""
@@ -179,19 +174,19 @@ class State:
 
     def adjudicated(self) -> dict[Pair, Relevance]:
         """Return the grade of every adjudicated pair."""
-        found = ((pair, self.adjudication(pair)) for pair in sorted(self._of_pair))
-        return {pair: event.grade for pair, event in found if event and event.grade is not None}
+        decisions = ((pair, self.adjudication(pair)) for pair in sorted(self._of_pair))
+        return {pair: event.grade for pair, event in decisions if event and event.grade is not None}
 
     def gold(self) -> dict[str, dict[str, Relevance]]:
         """Return one grade per pair, by query: the adjudicated, else the lower median, else the single one."""
         grades: defaultdict[str, dict[str, Relevance]] = defaultdict(dict)
         decided = self.adjudicated()
         for pair in sorted(self._of_pair):
-            given = sorted(review.grade for name in self.judged_by(pair) if (review := self.review(name, pair)))
+            own = sorted(review.grade for name in self.judged_by(pair) if (review := self.review(name, pair)))
             if pair in decided:
                 grades[pair[0]][pair[1]] = decided[pair]
-            elif given:
-                grades[pair[0]][pair[1]] = given[(len(given) - 1) // 2]
+            elif own:
+                grades[pair[0]][pair[1]] = own[(len(own) - 1) // 2]
         return dict(grades)
 
     def disagreements(self) -> list[Pair]:
@@ -205,8 +200,8 @@ class State:
 
     def cannot(self) -> set[tuple[str, str, str]]:
         """Return the pairs that people cannot judge: annotator, query, chunk."""
-        said = ((name, pair, self.says(name, pair)) for pair, acts in self._of_pair.items() for name in acts)
-        return {(name, *pair) for name, pair, event in said if event and event.kind is EventKind.CANNOT}
+        decisions = ((name, pair, self.says(name, pair)) for pair, acts in self._of_pair.items() for name in acts)
+        return {(name, *pair) for name, pair, event in decisions if event and event.kind is EventKind.CANNOT}
 
     def bad_queries(self) -> dict[str, dict[str, BadQuery]]:
         """Return the reasons why queries are bad, by query and person; reopened, edited or accepted ones have none."""
@@ -214,15 +209,15 @@ class State:
 
     def bad(self, query_id: str) -> dict[str, BadQuery]:
         """Return the reasons why one query is bad, by person."""
-        found: dict[str, BadQuery] = {}
+        reasons: dict[str, BadQuery] = {}
         for event in self._of_query.get(query_id, ()):
             if not self.stands(event):
                 continue
             if event.kind is EventKind.BAD_QUERY and event.reason is not None:
-                found[event.annotator] = event.reason
+                reasons[event.annotator] = event.reason
             elif event.kind in {EventKind.REOPEN, EventKind.EDIT_QUERY, EventKind.ACCEPT_QUERY}:
-                found.clear()
-        return found
+                reasons.clear()
+        return reasons
 
     def parked(self, query_id: str) -> bool:
         """Return whether nobody should judge a query's pairs now: it is bad, edited or rejected."""
@@ -231,8 +226,8 @@ class State:
 
     def query_verdicts(self) -> dict[str, Event]:
         """Return the last verdict on each query that has one: accepted, edited (with the new ``text``) or rejected."""
-        found = ((query_id, self._verdict(query_id)) for query_id in sorted(self._of_query))
-        return {query_id: verdict for query_id, verdict in found if verdict}
+        verdicts = ((query_id, self._verdict(query_id)) for query_id in sorted(self._of_query))
+        return {query_id: verdict for query_id, verdict in verdicts if verdict}
 
     def _verdict(self, query_id: str) -> Event | None:
         acts = (each for each in reversed(self._of_query.get(query_id, ())) if self.stands(each))

@@ -8,9 +8,6 @@ from dataclasses import dataclass, field
 
 from goldbench.errors import Message, UsageError
 
-MOST_OF_A_TARGET = 1_000_000
-"""The largest number of passages that a target may ask for."""
-
 
 @dataclass(frozen=True, slots=True)
 class Team:
@@ -37,31 +34,28 @@ def team_of(annotators: Sequence[str], leads: Sequence[str], targets: Sequence[s
         targets: ``NAME=N`` for one person, or ``N`` for everybody who has no other.
 
     Raises:
-        UsageError: Two names differ only in case or look the same; a target is not valid, names somebody without a
-            link, or is given twice.
+        UsageError: Two names differ only in case or look the same; a target is not valid, or names somebody without a
+            link.
     """
-    everybody = tuple(dict.fromkeys((*annotators, *leads)))
+    names = tuple(dict.fromkeys((*annotators, *leads)))
     looks: dict[str, str] = {}
-    for name in everybody:
-        other = looks.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
-        if other != name:
+    for name in names:  # nobody is to settle their own disagreements under a second name
+        alike = looks.setdefault(unicodedata.normalize("NFKC", name).casefold(), name)
+        if alike != name:
             raise UsageError(
-                Message("{annotator}, {lead}: {} and {} look alike; give one person one name", other, name)
+                Message("{annotator}, {lead}: {} and {} look alike; give one person one name", alike, name)
             )
-    asked: dict[str, int] = {}
-    for given in targets:
-        name, _, number = given.rpartition("=")
-        name = " ".join(name.split())
-        if not (number.strip().isdecimal() and 0 < int(number.strip()[:12]) <= MOST_OF_A_TARGET):
-            raise UsageError(f"not a valid target: {given!r}; give NAME=N, or N for everybody", parameter="target")
-        if "=" in given and name not in everybody:
+    numbers: dict[str, int] = {}
+    for target in targets:
+        name, _, number = target.rpartition("=")
+        if not number.isdecimal() or len(number) > 6 or not int(number):
+            raise UsageError(f"not a valid target: {target!r}; give NAME=N, or N for everybody", parameter="target")
+        if "=" in target and name not in names:
             raise UsageError(
                 Message("nobody has the name {!r}; give it with {annotator=}, too", name), parameter="target"
             )
-        if name in asked:
-            raise UsageError(f"given twice for {name or 'everybody'}", parameter="target")
-        asked[name] = int(number)
-    common = asked.pop("", None)
+        numbers[name] = int(number)
+    common = numbers.pop("", None)
     if common is not None:
-        asked = dict.fromkeys(annotators, common) | asked
-    return Team(everybody, frozenset(leads), asked)
+        numbers = dict.fromkeys(annotators, common) | numbers
+    return Team(names, frozenset(leads), numbers)

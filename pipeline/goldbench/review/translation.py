@@ -7,16 +7,18 @@ not apply: it stays in the ledger, and is listed with its texts.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from goldbench.goldset.whereabouts import TELLING
 from goldbench.records.relevance import RELEVANT
 from goldbench.records.review_event import Event, EventKind
-from goldbench.review.evidence_places import EvidencePlaces
 from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, next_version
 from goldbench.review.state import Pair, Stack, State, fold
 from goldbench.stages.lineage import Passage, successors
+from goldbench.text.evidence import Place, Stretch, find_quote
 from goldbench.text.similarity import wording_digest
 
 _MARKS = {EventKind.UNDO, EventKind.REDO}
@@ -192,7 +194,7 @@ class _Translator:
         sought = {pair: said for pair, said in lost.items() if gold.get(pair[0], {}).get(pair[1], 0) >= RELEVANT}
         if not sought:
             return {}
-        places = EvidencePlaces(self.own.passages())
+        places = EvidenceFinder(self.own.passages())
         found: dict[tuple[str, str, str, bool], str] = {}
         for pair, said in sought.items():
             found |= self._moved_pair(pair, said, places)
@@ -204,7 +206,7 @@ class _Translator:
         return (event.data_sha, event.chunk_id) not in self.passages
 
     def _moved_pair(
-        self, pair: Pair, said: Sequence[Event], places: EvidencePlaces
+        self, pair: Pair, said: Sequence[Event], places: EvidenceFinder
     ) -> dict[tuple[str, str, str, bool], str]:
         passage, asked = self._passage(said[-1]), self._query(said[-1])
         if passage is None or asked is None:
@@ -275,3 +277,63 @@ class _Wordings:
 
 def _recognised(chunk_id: str, meaning: PassageMeaning) -> Passage:
     return Passage(chunk_id, meaning.doc_id, meaning.source, meaning.digest)
+
+
+class EvidenceFinder:
+    """The passages of a set, in which evidence is looked for.
+
+    Args:
+        passages: The passages by id.
+    """
+
+    def __init__(self, passages: Mapping[str, PassageMeaning]) -> None:
+        self._passages = passages
+        self._plain = {chunk_id: _plain(one.text) for chunk_id, one in passages.items()}
+
+    def of(self, judged: PassageMeaning, asked: QueryMeaning, quoted: str) -> str | None:
+        """Return the one passage that holds the evidence for a judgment, None if there is none or several.
+
+        Args:
+            judged: The passage as it was judged.
+            asked: The query, whose evidence counts if the person quoted none.
+            quoted: What the person quoted from the passage; may be empty.
+        """
+        if quoted.strip():
+            found = find_quote(quoted, judged.text)
+            stretches = [] if found is None else [found]
+        else:
+            stretches = judged.stretches(asked.evidence)
+        places = {self._holder(Stretch.of(judged.text, *one), judged.source) for one in stretches}
+        return places.pop() if len(places) == 1 else None
+
+    def _holder(self, stretch: Stretch, source: str) -> str | None:
+        """Return the passage that holds a stretch, in its own document or else in any; None if it is not told.
+
+        In another document a few words without anything that stood around them may be there by chance.
+        """
+        plain = _plain(stretch.quote)
+        if not plain:
+            return None
+        found = [
+            (place, chunk_id)
+            for chunk_id, text in self._plain.items()
+            if plain in text
+            for place in stretch.places(self._passages[chunk_id].text)
+        ]
+        near = [one for one in found if self._passages[one[1]].source == source]
+        told = len(stretch.quote) >= TELLING
+        return _told(near) or _told([one for one in found if told or one[0].sure])
+
+
+def _told(places: Iterable[tuple[Place, str]]) -> str | None:
+    """Return the passage whose surroundings tell it from all others."""
+    ranked = sorted(places, key=lambda one: one[0].alike, reverse=True)
+    if not ranked:
+        return None
+    if len(ranked) > 1 and not (ranked[0][0].sure and ranked[0][0].alike > ranked[1][0].alike):
+        return None
+    return ranked[0][1]
+
+
+def _plain(text: str) -> str:
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,26 +12,24 @@ from goldbench.measures.ranks.failure_causes import Cause, Listed
 from goldbench.records.corpus import Evidence
 from goldbench.records.judgment import Judgment
 from goldbench.report.passage_html import passage_html
-from goldbench.review.payload import asks, clean
-from goldbench.review.reviewable_set import Place
+from goldbench.review.payload import clean, show_query, utf16_length
+from goldbench.review.reviewable_set import Position
 from goldbench.review.state import State
 from goldbench.text.evidence import find_quote
 from goldbench.text.matched_words import matched_words
-from goldbench.workbench.earlier_version import NEW
-from goldbench.workbench.left_out_queries import LeftOut
-from goldbench.workbench.set_table import VERDICTS, SetTable
+from goldbench.workbench.set_table import VERDICTS, LeftOut, SetTable
 from goldbench.workbench.system_runs import HeldRun
 
-SHOWN, MORE = 10, 50
+FIRST_RESULTS, MORE_RESULTS = 10, 50
 """Results of a system that a query shows at first, at least, and those that are added at once."""
 
-FIRST_CHARACTERS = 300
+PREVIEW_CHARACTERS = 300
 """Characters of a passage in a list; the whole text comes when it is opened."""
 
-SENT = 20_000
+CARD_CHARACTERS = 20_000
 """Characters of a relevant passage that come with the query; the rest comes when it is opened."""
 
-_OF_THE_QUERY = ("kind", "style", "language", "recipe", "generator", "overlap", "noise", "frequency", "traffic")
+_NOTES = ("kind", "style", "language", "recipe", "generator", "overlap", "noise", "frequency", "traffic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,86 +38,47 @@ class QueryDetail:
 
     table: SetTable
 
-    def any(self, key: str, *, depth: int | None = None) -> dict[str, Any] | None:
-        """Return a query of the list, whether the set has it or not; None if no line of the list has this key.
-
-        Args:
-            key: The id of the query, or its key.
-            depth: As in `of`.
-        """
+    def find(self, key: str) -> dict[str, Any] | None:
+        """Return a query of the list, whether the set has it or not; None if no line of the list has this key."""
         if key in self.table.material.queries:
-            return self.of(key, depth=depth)
-        if key in self.table.left_out.by_key:
-            return self.left_out(key)
-        return self.removed(key) if key in self.table.removed else None
+            return self.show(key)
+        return self.show_left_out(key) if key in self.table.left_out else None
 
-    def of(self, query_id: str, *, depth: int | None = None) -> dict[str, Any]:
-        """Return a query of the set.
-
-        Args:
-            query_id: The query.
-            depth: Results of each system; None for the usual number.
-        """
-        table, material = self.table, self.table.material
+    def show(self, query_id: str) -> dict[str, Any]:
+        """Return a query of the set."""
+        table = self.table
         state = table.renew()
-        relevant = table.labels.relevant(query_id)
+        relevant = table.relevant(query_id)
         source = table.source(query_id)
-        known = dict.fromkeys([*([source] if source else []), *relevant])
+        chunk_ids = dict.fromkeys([*([source] if source else []), *relevant])
         return {
             "id": query_id,
-            **asks(material.asked[query_id]),
-            **self._about(query_id),
-            "passages": [self.passage(query_id, one, most=SENT) for one in known],
+            **show_query(table.material.asked[query_id]),
+            "about": self._about(query_id),
+            "answer": table.answer(query_id),
+            "source": source,
+            "passages": [self.passage(query_id, chunk_id, most=CARD_CHARACTERS) for chunk_id in chunk_ids],
             "people": self._people(state, query_id),
             "verdict": self._verdict(state, query_id),
-            "systems": [self._list(run, query_id, relevant, depth) for run in table.systems.runs],
-            "siblings": [_sibling(one) for one in self._siblings(known)],
-            **self._since(query_id),
+            "systems": [self._system(run, query_id, relevant) for run in table.systems.runs],
+            "siblings": list(self._siblings(chunk_ids)),
         }
 
-    def _since(self, query_id: str) -> dict[str, Any]:
-        """Return what changed since the earlier version, nothing if the set is compared with none."""
-        earlier = self.table.systems.earlier
-        if earlier is None:
-            return {}
-        change = earlier.changes.get(query_id)
-        return {"since": earlier.told(change) if change else {"status": NEW}}
-
-    def removed(self, key: str) -> dict[str, Any]:
-        """Return a query that only the earlier version has, with its labels there."""
-        change, earlier = self.table.removed[key], self.table.systems.earlier
-        assert earlier is not None
-        told = {"words": f"Only the earlier version has it: {earlier.name}.", "reason": ""}
-        return {
-            "id": key,
-            "asks": clean(change.text),
-            "left_out": told,
-            "about": {},
-            "answer": "",
-            "passages": [],
-            "siblings": [],
-            "since": earlier.told(change),
-        }
-
-    def left_out(self, key: str) -> dict[str, Any]:
+    def show_left_out(self, key: str) -> dict[str, Any]:
         """Return a query that is not in the set, with the passage that it was written from."""
-        one = self.table.left_out.by_key[key]
-        assert one.candidate is not None
-        held = self.table.material.corpus
-        passages = (
-            [self._passage(one.chunk_id, list(one.candidate.evidence), most=SENT)] if one.chunk_id in held else []
-        )
-        siblings = (other for other in self._siblings([one.chunk_id]) if other.key != key)
-        fields = one.candidate.model_dump(mode="json", include={"kind", "style", "language", "generator", "answer"})
-        about = {name: clean(value) for name, value in fields.items() if isinstance(value, str)}
+        left_out = self.table.left_out[key]
+        candidate, chunk_id = left_out.candidate, left_out.chunk_id
+        evidence = list(candidate.evidence)
+        is_held = chunk_id in self.table.material.corpus
+        fields = candidate.model_dump(mode="json", include={"kind", "style", "language", "generator"})
         return {
             "id": key,
-            "asks": clean(one.candidate.alone),
-            "left_out": _sibling(one),
-            "about": {name: about[name] for name in about if name != "answer"},
-            "answer": about.get("answer", ""),
-            "passages": passages,
-            "siblings": [_sibling(other) for other in siblings],
+            "asks": clean(candidate.alone),
+            "left_out": _show_left_out(left_out),
+            "about": {name: clean(value) for name, value in fields.items() if isinstance(value, str)},
+            "answer": clean(candidate.answer or ""),
+            "passages": [self._passage(chunk_id, evidence, most=CARD_CHARACTERS)] if is_held else [],
+            "siblings": [each for each in self._siblings([chunk_id]) if each["key"] != key],
         }
 
     def results(self, query_id: str, system: int, first: int) -> dict[str, Any]:
@@ -127,15 +86,14 @@ class QueryDetail:
 
         Args:
             query_id: The query.
-            system: The place of the system, from 0.
+            system: The number of the system, from 0.
             first: The rank of the first of them, from 1.
         """
         self.table.renew()
-        run = self.table.systems.runs[system]
-        listed = self.table.failures.listed(run.of(query_id), query_id)
-        relevant = self.table.labels.relevant(query_id)
-        rows = self._rows(query_id, listed, relevant, range(first - 1, min(first - 1 + MORE, len(listed))))
-        return {"results": list(rows), "found": len(listed)}
+        results = self.table.results(self.table.systems.runs[system], query_id)
+        ranks = range(first - 1, min(first - 1 + MORE_RESULTS, len(results)))
+        rows = self._rows(query_id, results, self.table.relevant(query_id), ranks)
+        return {"results": list(rows), "found": len(results)}
 
     def passage(self, query_id: str, chunk_id: str, *, most: int | None = None) -> dict[str, Any]:
         """Return a passage as a query shows it, with the judgments and the marks of evidence.
@@ -145,79 +103,65 @@ class QueryDetail:
             chunk_id: The passage.
             most: Characters of it; None for the whole.
         """
-        evidence = self.table.material.notes.get(query_id, {}).get("evidence") or ()
-        spans = [Evidence.model_validate(one) for one in evidence]
-        found = self._passage(chunk_id, spans, most=most, quotes=self._quotes(query_id, chunk_id))
-        return {**found, **self._judged(query_id, chunk_id)}
+        notes = self.table.material.notes.get(query_id, {})
+        evidence = [Evidence.model_validate(span) for span in notes.get("evidence") or ()]
+        quotes = [each.evidence for each in self._judgments(query_id, chunk_id) if each.evidence]
+        if isinstance(notes.get("quote"), str) and chunk_id == self.table.source(query_id):
+            quotes.insert(0, notes["quote"])
+        passage = self._passage(chunk_id, evidence, most=most, quotes=quotes)
+        return {**passage, **self._judged(query_id, chunk_id)}
 
     def _passage(
         self, chunk_id: str, evidence: Sequence[Evidence], *, most: int | None, quotes: Sequence[str] = ()
     ) -> dict[str, Any]:
-        text = self._shown(chunk_id)
-        marks = evidence_spans(text, self.table.material.places.get(chunk_id, Place()), evidence)
-        marks = marks or [found for quote in quotes if (found := find_quote(quote, text))]
+        text = self.table.material.text(chunk_id)
+        spans = evidence_spans(text, self.table.material.position(chunk_id), evidence)
+        spans = spans or [span for quote in quotes if (span := find_quote(quote, text))]
         return {
             "id": chunk_id,
             **self.text(chunk_id, most=most),
-            "evidence": [in_utf16(text, *span) for span in marks if most is None or span[1] <= most],
+            "evidence": [in_utf16(text, *span) for span in spans if most is None or span[1] <= most],
         }
 
     def text(self, chunk_id: str, *, most: int | None = None) -> dict[str, Any]:
-        """Return what a passage holds, whatever the query: its document, headings, and text, raw and as HTML.
-
-        Args:
-            chunk_id: The passage.
-            most: Characters of it; None for the whole.
-        """
-        text = self._shown(chunk_id)
-        place = self.table.material.places.get(chunk_id, Place())
+        """Return what a passage holds, whatever the query: its document, headings, and text, raw and as HTML."""
+        text = self.table.material.text(chunk_id)
         return {
             "document": self.table.document(chunk_id),
-            "headings": [clean(heading) for heading in place.headings],
+            "headings": [clean(heading) for heading in self.table.material.position(chunk_id).headings],
             "text": clean(text[:most]),
-            "html": _rendered(text[:most]),
+            "html": _render(text[:most]),
             "cut": most is not None and len(text) > most,
         }
 
-    def _shown(self, chunk_id: str) -> str:
-        """Return a passage as it is shown: without the title that it is indexed with, which stands above it."""
-        place = self.table.material.places.get(chunk_id, Place())
-        return self.table.material.corpus[chunk_id] if place.text is None else place.text
-
     def _about(self, query_id: str) -> dict[str, Any]:
-        """Return what a build noted of a query, and its answer."""
+        """Return what a build noted of a query."""
         notes = self.table.material.notes.get(query_id, {})
-        told = {name: notes[name] for name in _OF_THE_QUERY if notes.get(name) not in (None, "")}
+        about = {name: notes[name] for name in _NOTES if notes.get(name) not in (None, "")}
         persona = (notes.get("asked") or {}).get("persona")
         level = (notes.get("difficulty") or {}).get("level")
-        told |= {name: one for name, one in (("persona", persona), ("difficulty", level)) if one}
-        about = {name: clean(value) if isinstance(value, str) else value for name, value in told.items()}
-        answer = self.table.material.answers.get(query_id, {}).get("text") or notes.get("answer") or ""
-        return {"about": about, "answer": clean(str(answer)), "source": self.table.source(query_id)}
+        about |= {name: value for name, value in (("persona", persona), ("difficulty", level)) if value}
+        return {name: clean(value) if isinstance(value, str) else value for name, value in about.items()}
 
-    def _quotes(self, query_id: str, chunk_id: str) -> list[str]:
-        noted = self.table.material.notes.get(query_id, {}).get("quote")
-        quote = [noted] if isinstance(noted, str) and chunk_id == self.table.source(query_id) else []
-        return [*quote, *(one.evidence for one in self._said(query_id, chunk_id) if one.evidence)]
-
-    def _said(self, query_id: str, chunk_id: str) -> Sequence[Judgment]:
+    def _judgments(self, query_id: str, chunk_id: str) -> Sequence[Judgment]:
         return self.table.material.judged.get((query_id, chunk_id), ())
 
     def _judged(self, query_id: str, chunk_id: str) -> dict[str, Any]:
         """Return the grade of a passage, who gave it, and why."""
         state = self.table.state
-        mine = {
+        pair = (query_id, chunk_id)
+        people = {
             clean(name): int(review.grade)
             for earlier in reversed(self.table.names(query_id))
             for name in state.judged_by((earlier, chunk_id))
             if (review := state.review(name, (earlier, chunk_id)))
         }
         return {
-            "grade": self.table.labels.grades(query_id).get(chunk_id),
-            "judges": [_judgment(one) for one in self._said(query_id, chunk_id)],
-            "graded_by": mine,
-            "sampled": not mine and (query_id, chunk_id) in self.table.sampled,
-            "disputed": state.adjudication((query_id, chunk_id)) is None and state.disputed((query_id, chunk_id)),
+            "grade": self.table.grades(query_id).get(chunk_id),
+            "judges": [_show_judgment(judgment) for judgment in self._judgments(query_id, chunk_id)],
+            "graded_by": people,
+            "sampled": not people and pair in self.table.sampled,
+            "disputed": state.adjudication(pair) is None and state.disputed(pair),
         }
 
     def _people(self, state: State, query_id: str) -> list[dict[str, Any]]:
@@ -231,79 +175,83 @@ class QueryDetail:
                 "evidence": clean(review.evidence),
             }
             for name in self.table.names(query_id)
-            for review in state.reviews_of(name)
+            for review in state.reviews(name)
         ]
 
     def _verdict(self, state: State, query_id: str) -> dict[str, Any] | None:
         """Return the last verdict of people on a query, None if there is none."""
         reported = state.bad(query_id)
-        verdicts = state.query_verdicts()
-        event = next((verdicts[one] for one in self.table.names(query_id) if one in verdicts), None)
-        if event is None and not reported:
-            return None
         reasons = sorted({reason.value for reason in reported.values()})
-        if event is None:
+        verdicts = state.query_verdicts()
+        event = next((verdicts[name] for name in self.table.names(query_id) if name in verdicts), None)
+        if event is not None:
+            return {
+                "verdict": VERDICTS[event.kind],
+                "who": clean(event.annotator),
+                "reasons": [event.reason.value] if event.reason else reasons,
+                "text": clean(event.text or ""),
+            }
+        if reported:
             return {"verdict": "reported", "who": clean(", ".join(sorted(reported))), "reasons": reasons, "text": ""}
-        reasons = [event.reason.value] if event.reason else reasons
-        told = {"verdict": VERDICTS[event.kind], "who": clean(event.annotator), "at": event.at}
-        return {**told, "reasons": reasons, "text": clean(event.text or ""), "event": event.client_id}
+        return None
 
-    def _list(self, run: HeldRun, query_id: str, relevant: Sequence[str], depth: int | None) -> dict[str, Any]:
-        listed = self.table.failures.listed(run.of(query_id), query_id)
-        first = min(depth or max(SHOWN, self.table.systems.k), len(listed))
-        held = set(relevant)
-        later = [at for at in range(first, len(listed)) if listed[at].doc_id in held]
-        causes = self.table.failures.causes(run, query_id)
+    def _system(self, run: HeldRun, query_id: str, relevant: Sequence[str]) -> dict[str, Any]:
+        results = self.table.results(run, query_id)
+        first = min(max(FIRST_RESULTS, self.table.systems.k), len(results))
+        later = [rank for rank in range(first, len(results)) if results[rank].doc_id in relevant]
+        causes = self.table.causes(run, query_id)
         return {
             "system": run.name,
             "scores": self.table.scores(run, query_id),
             "causes": [cause.value for cause in causes],
-            "found": len(listed),
-            "results": list(self._rows(query_id, listed, relevant, range(first), causes)),
-            "later": list(self._rows(query_id, listed, relevant, later[:SHOWN])),
-            "missing": sorted(held - {one.doc_id for one in listed}),
+            "found": len(results),
+            "results": list(self._rows(query_id, results, relevant, range(first), causes)),
+            "later": list(self._rows(query_id, results, relevant, later[:FIRST_RESULTS])),
+            "missing": sorted({*relevant} - {result.doc_id for result in results}),
         }
 
     def _rows(
         self,
         query_id: str,
-        listed: Sequence[Listed],
+        results: Sequence[Listed],
         relevant: Sequence[str],
-        places: Sequence[int],
+        ranks: Iterable[int],
         causes: Sequence[Cause] = (),
     ) -> Iterator[dict[str, Any]]:
-        """Yield results of a list; ``tied`` ones have the score of a neighbour."""
-        for at in places:
-            one = listed[at]
-            near = (other.score for other in (*listed[max(0, at - 1) : at], *listed[at + 1 : at + 2]))
+        """Yield results of a list, by their ranks from 0; ``tied`` ones have the score of a neighbour."""
+        for rank in ranks:
+            result = results[rank]
+            neighbours = (*results[max(0, rank - 1) : rank], *results[rank + 1 : rank + 2])
             copy = None
-            if Cause.NEAR_DUPLICATE_ABOVE in causes and one.doc_id not in relevant:
-                copy = self.table.failures.copies_of(one.doc_id, relevant)
+            if Cause.NEAR_DUPLICATE_ABOVE in causes and result.doc_id not in relevant:
+                copy = self.table.copy_of(result.doc_id, relevant)
             yield {
-                "id": one.doc_id,
-                "rank": at + 1,
-                "score": one.score,
-                "tied": one.score in near,
+                "id": result.doc_id,
+                "rank": rank + 1,
+                "score": result.score,
+                "tied": any(result.score == neighbour.score for neighbour in neighbours),
                 "copy_of": copy,
-                **self._begins(query_id, one.doc_id),
-                **self._judged(query_id, one.doc_id),
+                **self._preview(query_id, result.doc_id),
+                **self._judged(query_id, result.doc_id),
             }
 
-    def _begins(self, query_id: str, doc_id: str) -> dict[str, Any]:
+    def _preview(self, query_id: str, doc_id: str) -> dict[str, Any]:
         material = self.table.material
-        text = material.corpus.get(doc_id)
-        if text is None:
+        if doc_id not in material.corpus:
             return {"known": False, "document": "", "begins": "", "words": {}}
-        own = self._shown(doc_id)
+        beginning = " ".join(material.text(doc_id)[: 2 * PREVIEW_CHARACTERS].split())
+        query = material.asked[query_id].judged
         return {
             "known": True,
             "document": self.table.document(doc_id),
-            "begins": clean(" ".join(own[: 2 * FIRST_CHARACTERS].split())[:FIRST_CHARACTERS]),
-            "words": matched_words(material.asked[query_id].judged, text, material.language(query_id)),
+            "begins": clean(beginning[:PREVIEW_CHARACTERS]),
+            "words": matched_words(query, material.corpus[doc_id], material.language(query_id)),
         }
 
-    def _siblings(self, chunk_ids: Sequence[str] | Mapping[str, object]) -> list[LeftOut]:
-        return [one for chunk_id in chunk_ids for one in self.table.left_out.by_chunk.get(chunk_id, ())]
+    def _siblings(self, chunk_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
+        for chunk_id in chunk_ids:
+            for left_out in self.table.left_out_by_chunk.get(chunk_id, ()):
+                yield {"key": left_out.key, "text": clean(left_out.candidate.alone), **_show_left_out(left_out)}
 
 
 _MARKUP = re.compile(r"[#*_`|~<>\[\\]|\n\s*\n|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)
@@ -311,57 +259,51 @@ _MARKUP = re.compile(r"[#*_`|~<>\[\\]|\n\s*\n|^\s*(?:[-+]|\d+[.)])\s", re.MULTIL
 
 
 @lru_cache(maxsize=512)
-def _rendered(text: str) -> str:
+def _render(text: str) -> str:
     """Return a passage as safe HTML whose elements tell where they stand in it; empty if it has no markup."""
     return passage_html(text, anchors=True) if _MARKUP.search(text) else ""
 
 
-def evidence_spans(text: str, place: Place, evidence: Sequence[Evidence]) -> list[tuple[int, int]]:
+def evidence_spans(text: str, position: Position, evidence: Sequence[Evidence]) -> list[tuple[int, int]]:
     """Return where evidence stands in a passage as it is shown: its start and end, in order.
 
     Args:
         text: The passage as it is shown.
-        place: Its surroundings.
+        position: Its surroundings.
         evidence: Stretches of documents with their words.
     """
-    if place.span is None:
-        return sorted(found for one in evidence if (found := find_quote(one.quote, text)))
-    spans = []
-    for one in evidence:
-        if one.doc_id != place.span.doc_id:
+    span = position.span
+    if span is None:
+        return sorted(match for each in evidence if (match := find_quote(each.quote, text)))
+    spans = set()
+    for each in evidence:
+        if each.doc_id != span.doc_id:
             continue
-        start = one.start - place.span.start
-        if start >= 0 and text[start : start + len(one.quote)] == one.quote:
-            spans.append((start, start + len(one.quote)))
-        elif place.span.start < one.end and one.start < place.span.end and (found := find_quote(one.quote, text)):
-            spans.append(found)  # words held out of the passage have moved the rest
-    return sorted(set(spans))
+        start = each.start - span.start
+        if start >= 0 and text[start : start + len(each.quote)] == each.quote:
+            spans.add((start, start + len(each.quote)))
+        elif span.start < each.end and each.start < span.end and (match := find_quote(each.quote, text)):
+            spans.add(match)  # words held out of the passage have moved the rest
+    return sorted(spans)
 
 
 def in_utf16(text: str, start: int, end: int) -> list[int]:
-    """Return the start and end of a stretch of a text in UTF-16 units, as a browser counts them.
-
-    Args:
-        text: The text.
-        start: Its first character, from 0.
-        end: The character after it.
-    """
-    before, length = (len(part.encode("utf-16-le", "surrogatepass")) // 2 for part in (text[:start], text[start:end]))
-    return [before, before + length]
+    """Return the start and end of a stretch of a text in UTF-16 units, as a browser counts them."""
+    before = utf16_length(text[:start])
+    return [before, before + utf16_length(text[start:end])]
 
 
-def _judgment(one: Judgment) -> dict[str, Any]:
+def _show_judgment(judgment: Judgment) -> dict[str, Any]:
     return {
-        "assessor": clean(one.assessor),
-        "grade": int(one.relevance),
-        "reason": clean(one.rationale),
-        "quote": clean(one.evidence),
-        "flag": one.flag.value,
-        "capped": one.capped,
-        "shared_from": one.shared_from,
+        "assessor": clean(judgment.assessor),
+        "grade": int(judgment.relevance),
+        "reason": clean(judgment.rationale),
+        "quote": clean(judgment.evidence),
+        "flag": judgment.flag.value,
+        "capped": judgment.capped,
+        "shared_from": judgment.shared_from,
     }
 
 
-def _sibling(one: LeftOut) -> dict[str, Any]:
-    said = {"by": one.by.value, "rule": one.rule, "words": one.words, "reason": clean(one.reason)}
-    return {"key": one.key, "text": clean(one.candidate.alone) if one.candidate else "", **said}
+def _show_left_out(left_out: LeftOut) -> dict[str, Any]:
+    return {"by": left_out.stage, "rule": left_out.rule, "reason": clean(left_out.reason)}

@@ -32,12 +32,8 @@ class Results:
     doc_ids: tuple[str, ...]
     scores: array[float]
 
-    def scored(self) -> dict[str, float]:
-        """Return the score of each document."""
-        return dict(zip(self.doc_ids, self.scores, strict=True))
 
-
-NOTHING = Results((), array("d"))
+NO_RESULTS = Results((), array("d"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +49,11 @@ class HeldRun:
 
     def of(self, query_id: str) -> Results:
         """Return the results of a query, none if the run lacks it."""
-        return self.results.get(query_id, NOTHING)
+        return self.results.get(query_id, NO_RESULTS)
 
     def documents(self) -> set[str]:
         """Return the ids of all documents that the run retrieves."""
-        return {doc_id for found in self.results.values() for doc_id in found.doc_ids}
+        return {doc_id for results in self.results.values() for doc_id in results.doc_ids}
 
     def values_by(self, query_id: str, grades: Mapping[str, int], measures: Sequence[Measure]) -> list[float]:
         """Return the value of each measure for one query by other judgments than those of the set.
@@ -67,32 +63,34 @@ class HeldRun:
             grades: The grade of each judged document.
             measures: The measures.
         """
-        found = evaluate({query_id: grades}, {query_id: self.of(query_id).scored()}, measures)
-        return [found.values[measure.name][0] for measure in measures]
+        results = self.of(query_id)
+        scores = dict(zip(results.doc_ids, results.scores, strict=True))
+        result = evaluate({query_id: grades}, {query_id: scores}, measures)
+        return [result.values[measure.name][0] for measure in measures]
 
 
-def run_paths(folder: Path, given: Mapping[str, Path]) -> dict[str, Path]:
+def run_paths(folder: Path, runs: Mapping[str, Path]) -> dict[str, Path]:
     """Return the file of each system's run: those given, those beside the set, those of its experiment.
 
     A system of the experiment whose name another run has is called ``bench/NAME``.
 
     Args:
         folder: The folder of the set.
-        given: Further runs by name; they go before others of the same name.
+        runs: Further runs by name; they go before others of the same name.
     """
-    found = GoldFolder(folder).named_runs() | dict(given)
+    paths = GoldFolder(folder).named_runs() | dict(runs)
     for name, path in _measured(folder / BENCH):
-        found[name if name not in found else f"{BENCH}/{name}"] = path
-    return found
+        paths[name if name not in paths else f"{BENCH}/{name}"] = path
+    return paths
 
 
 def _measured(folder: Path) -> Iterator[tuple[str, Path]]:
     """Yield the systems of an experiment that searched the passages of the set, with their runs."""
     record = folder / EXPERIMENT
     with contextlib.suppress(InputError):  # a damaged experiment has no systems
-        for one in read_record(record, Experiment).systems if record.is_file() else ():
-            if one.chunking is None and (folder / one.run).is_file():
-                yield one.system, folder / one.run
+        for system in read_record(record, Experiment).systems if record.is_file() else ():
+            if system.chunking is None and (folder / system.run).is_file():
+                yield system.system, folder / system.run
 
 
 def held_runs(gold: Gold, paths: Mapping[str, Path], measures: Sequence[Measure]) -> tuple[list[HeldRun], list[str]]:
@@ -116,14 +114,15 @@ def held_runs(gold: Gold, paths: Mapping[str, Path], measures: Sequence[Measure]
     return [run for run in runs if not _is_held(run, named.get(run.name.removeprefix(f"{BENCH}/")))], problems
 
 
-def _is_held(run: HeldRun, other: HeldRun | None) -> bool:
+def _is_held(run: HeldRun, other_run: HeldRun | None) -> bool:
     """Whether another run has all the results of a run, in the same order with the same scores."""
-    if other is None or other is run:
+    if other_run is None or other_run is run:
         return False
-    pairs = ((found, other.of(query_id)) for query_id, found in run.results.items())
-    return run.results.keys() == other.results.keys() and all(
-        longer.doc_ids[: len(found.doc_ids)] == found.doc_ids and longer.scores[: len(found.scores)] == found.scores
-        for found, longer in pairs
+    pairs = ((results, other_run.of(query_id)) for query_id, results in run.results.items())
+    return run.results.keys() == other_run.results.keys() and all(
+        longer.doc_ids[: len(shorter.doc_ids)] == shorter.doc_ids
+        and longer.scores[: len(shorter.scores)] == shorter.scores
+        for shorter, longer in pairs
     )
 
 
@@ -132,14 +131,14 @@ def _held(gold: Gold, name: str, path: Path, measures: Sequence[Measure], known:
     if not name.isprintable():
         raise InputError(path, "the name of a run has characters that cannot be shown; rename the file")
     run = load_run(path)
-    found = read_results(run)
+    scores = read_results(run)
     values: dict[str, Sequence[float]] = {}
     if gold.qrels:
-        result = score_results(gold, run, found, measures)
+        result = score_results(gold, run, scores, measures)
         columns = (result.values[measure.name] for measure in measures)
         values = dict(zip(result.query_ids, zip(*columns, strict=True), strict=True))
     results = {}
-    for query_id, documents in found.items():
+    for query_id, documents in scores.items():
         ordered = best(documents, len(documents))
         doc_ids = tuple(known.setdefault(doc_id, doc_id) for doc_id in ordered)
         results[query_id] = Results(doc_ids, array("d", ordered.values()))

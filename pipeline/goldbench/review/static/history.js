@@ -1,75 +1,56 @@
 "use strict";
-// What a person judged, with a filter that stands in the address. Texts become text nodes, never HTML.
+// What a person judged, with a filter that stands in the address.
 
-const $ = (id) => document.getElementById(id);
-const LANES = { A: "random sample", B: "likely judge errors", C: "queries judged completely" };
-const SAID = { judge: "grade ", later: "postponed", cannot: "cannot judge" };
 const FIELDS = ["q", "said", "lane", "since", "until"];
 let asked = 0, shown = 0;
 
-function make(tag, text, more = {}) {
-  const node = Object.assign(document.createElement(tag), more);
-  node.textContent = text;
-  return node;
-}
-
 function midnight(day, after) { // of the reader's own clock, `after` days later; "" while the year is still being typed
-  const found = new Date(`${day}T00:00`);
-  found.setDate(found.getDate() + after);
-  return found.getFullYear() > 0 && found.getFullYear() < 9999 ? found.toISOString() : "";
+  const date = new Date(`${day}T00:00`);
+  date.setDate(date.getDate() + after);
+  return date.getFullYear() > 0 && date.getFullYear() < 9999 ? date.toISOString() : "";
 }
 
-function address() {
-  const found = new URLSearchParams();
-  for (const name of ["q", "said", "lane"]) if ($(name).value) found.set(name, $(name).value);
-  if ($("since").value) found.set("since", midnight($("since").value, 0));
-  if ($("until").value) found.set("before", midnight($("until").value, 1));
-  return found;
+function filter() {
+  const wanted = new URLSearchParams(["q", "said", "lane"].filter((name) => $(name).value).map((name) => [name, $(name).value]));
+  if ($("since").value) wanted.set("since", midnight($("since").value, 0));
+  if ($("until").value) wanted.set("before", midnight($("until").value, 1));
+  return wanted;
 }
 
 function row(item) {
-  const entry = document.createElement("li");
-  const top = make("p", "", { className: "quiet" });
   const when = new Date(item.at);
   const earlier = item.earlier.length ? `, before: ${item.earlier.join(", ")}` : "";
-  top.append(
-    make("time", Number.isNaN(when.getTime()) ? item.at : when.toLocaleString(), { dateTime: item.at }),
-    ` · ${LANES[item.lane]} · `,
-    make("strong", `${SAID[item.said]}${item.said === "judge" ? item.grade : ""}${earlier}`),
-  );
-  entry.append(make("h2", item.asks, { dir: "auto" }), top, make("p", item.begins, { dir: "auto" }));
-  if (item.note) entry.append(make("p", item.note, { dir: "auto", className: "note" }));
-  if (item.evidence) entry.append(make("blockquote", item.evidence, { dir: "auto" }));
-  entry.append(make("a", "Judge again", { href: `/#pair=${item.pair}`, className: "again" }));
-  return entry;
+  const time = make("time", { datetime: item.at }, Number.isNaN(when.getTime()) ? item.at : when.toLocaleString());
+  return make("li", {},
+    make("h2", { dir: "auto" }, item.asks),
+    make("p", { class: "quiet" }, time, ` · ${LANES[item.lane]} · `, make("strong", {}, decision(item) + earlier)),
+    make("p", { dir: "auto" }, item.begins),
+    item.note && make("p", { dir: "auto", class: "note" }, item.note),
+    item.evidence && make("blockquote", { dir: "auto" }, item.evidence),
+    make("a", { href: `/#pair=${item.pair}`, class: "again" }, "Judge again"));
 }
 
 async function load(more) {
   const mine = (asked += 1);
-  const found = address();
-  const kept = new URLSearchParams(FIELDS.filter((name) => $(name).value).map((name) => [name, $(name).value]));
-  history.replaceState(null, "", kept.size ? `#${kept}` : location.pathname);
+  const address = new URLSearchParams(FIELDS.filter((name) => $(name).value).map((name) => [name, $(name).value]));
+  history.replaceState(null, "", address.size ? `#${address}` : location.pathname);
   try {
-    const answer = await fetch(`/api/history?${found}&from=${more ? shown : 0}`);
-    const body = await answer.json();
+    const { items, total } = await request(`/api/history?${filter()}&from=${more ? shown : 0}`);
     if (mine !== asked) return;
-    if (!answer.ok) throw new Error(body.error);
-    $("alarm").hidden = true;
+    alarm("");
     if (!more) $("acts").replaceChildren();
-    $("acts").append(...body.items.map(row));
+    $("acts").append(...items.map(row));
     shown = $("acts").children.length;
-    $("found").textContent = `${body.total} ${body.total === 1 ? "passage" : "passages"}`;
-    $("more").hidden = shown >= body.total;
+    $("found").textContent = amount(total, "passage");
+    $("more").hidden = shown >= total;
   } catch (error) {
-    if (mine !== asked) return;
-    $("alarm").textContent = error instanceof TypeError ? "The server does not answer." : error.message;
-    $("alarm").hidden = false;
+    if (mine === asked) alarm(error.message);
   }
 }
 
-const kept = new URLSearchParams(location.hash.slice(1));
+const address = new URLSearchParams(location.hash.slice(1));
 for (const name of FIELDS) {
-  $(name).value = kept.get(name) ?? "";
+  $(name).value = address.get(name) ?? "";
   $(name).addEventListener("input", () => load(false));
 }
 $("filter").addEventListener("submit", (event) => event.preventDefault());

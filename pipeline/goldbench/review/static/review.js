@@ -2,14 +2,11 @@
 // The judging loop. A decision is shown at once, kept in the browser's storage, and sent until the server confirms it.
 // Texts become text nodes; only passages come as HTML, from the server's sanitiser.
 
-const $ = (id) => document.getElementById(id);
 const AHEAD = 50; // passages in reserve, to judge while the server is away
 const AT_ONCE = 20; // passages of one answer
 const IDLE_MS = 30 * 60000; // a page that nobody touches for longer keeps no passages from others
-const TOO_SOON_MS = 40; // a key pressed sooner after a passage appears is the second half of a double press
 const REASONS = ["unclear", "not_stand_alone", "unrealistic", "too_broad", "wrong_language"];
 const DECIDED = [400, 409, 410]; // answers that are the same however often a decision is sent
-const SAID = { judge: "grade ", later: "postponed", cannot: "cannot judge" };
 
 let me = null; // the annotator, as the server knows them
 let items = []; // passages shown and to be shown, in order
@@ -32,27 +29,6 @@ const lit = { A: false, B: true, C: true };
 
 const now = () => performance.now();
 const current = () => items[at];
-const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
-const nameOf = (grade) => document.querySelector(`[data-grade="${grade}"] strong`).textContent;
-
-const mine = () => (me ? { "Goldbench-Person": encodeURIComponent(me.annotator) } : {}); // the server refuses it from a browser that somebody else's link was opened in
-
-async function ask(path) {
-  const answer = await fetch(path, { headers: mine() });
-  const body = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(body.error), { status: answer.status });
-  return body;
-}
-
-function reason(error) { // why a question got no answer, as the server says it
-  return error.status && error.message ? sentence(error.message) : "The server does not answer.";
-}
-
-function post(path, body) {
-  return fetch(path, { method: "POST", headers: { "Content-Type": "application/json", ...mine() }, body: JSON.stringify(body) });
-}
-
 // --- saving --------------------------------------------------------------------------------------------------------
 
 function keep() {
@@ -98,7 +74,7 @@ function setAside(event) { // the set that is served lacks the passage: the deci
 
 function send(event) {
   made += 1;
-  queue.push({ client_id: fresh(), set: me.set, ...event });
+  queue.push({ client_id: newId(), set: me.set, ...event });
   keep();
   pump();
   return queue[queue.length - 1].client_id;
@@ -115,49 +91,45 @@ async function pump() {
   pumping = true;
   clearTimeout(retry);
   while (queue.length) {
-    const { lane, step, set, ...event } = queue[0];
-    let answer, body;
+    const { step, set, ...event } = queue[0];
+    let answer = null, refusal = null;
     try {
-      answer = await post("/api/event", { ...event, want: queue.length === 1 ? Math.min(AT_ONCE, missing()) : 0, have: waiting() });
-      body = await answer.json();
-    } catch {
-      stuck("The server does not answer.");
-      break;
+      answer = await request("/api/event", { ...event, want: queue.length === 1 ? Math.min(AT_ONCE, missing()) : 0, have: waiting() });
+    } catch (error) {
+      refusal = error;
     }
-    const stored = answer.ok && Number.isInteger(body.seq);
-    if (!stored && !(DECIDED.includes(answer.status) && body.error)) { // also what another program at this address answers
-      stuck(body.error ? sentence(body.error) : "Something else than this review answers.");
+    const stored = Number.isInteger(answer?.seq);
+    if (!stored && !(DECIDED.includes(refusal?.status) && refusal.message)) { // also what another program at this address answers
+      stuck(refusal?.message || "Something else than this review answers.");
       break;
     }
     const sent = queue.shift();
-    if (body.count) told = body.count;
-    const lacks = answer.status === 410 || aside.has(event.undoes);
+    if (answer?.count) told = answer.count;
+    const lacks = refusal?.status === 410 || aside.has(event.undoes);
     if (!stored && lacks) setAside(sent);
     keep();
-    if (stored) confirmed(event, body);
-    else if (!lacks) refused(event, body.error);
+    if (stored) confirmed(event, answer);
+    else if (!lacks) refused(event, refusal.message);
   }
   pumping = false;
   if (queue.length) return;
-  $("alarm").hidden = true;
+  alarm("");
   if (!dry && (!current() || missing())) fill();
   else if (!current()) show(); // only now it is known that nothing is left
 }
 
 function stuck(why) {
-  alarm(why);
+  warn(why);
   retry = setTimeout(pump, 1000);
 }
 
-function alarm(why) {
+function warn(why) {
   const where = keeps ? "kept in this browser, and sent again. Keep this page open." : "this browser cannot keep them. Do not close this page.";
-  const text = queue.length ? `${why} ${queue.length} not saved yet: ${where}` : why;
-  if ($("alarm").textContent !== text) $("alarm").textContent = text;
-  $("alarm").hidden = false;
+  alarm(queue.length ? `${why} ${queue.length} not saved yet: ${where}` : why);
 }
 
 function refused(event, why) {
-  tell(`Not saved: ${why}.`);
+  tell(`Not saved: ${why}`);
   acts = acts.filter((act) => act.id !== event.client_id);
   const item = items.find((one) => one.pair === event.pair);
   if (item && event.kind === "judge") Object.assign(item, { said: null, grade: null });
@@ -200,7 +172,7 @@ async function fill() {
   let again = false;
   const before = made;
   try {
-    const { items: more, lost, count: known } = await ask(`/api/next?n=${wanted}&have=${waiting().join(",")}`);
+    const { items: more, lost, count: known } = await request(`/api/next?n=${wanted}&have=${waiting().join(",")}`);
     if (!queue.length && before === made) told = known;
     dry = !more.length;
     again = more.length === wanted;
@@ -212,9 +184,9 @@ async function fill() {
       if (dry && passed >= 0) at = passed; // passages skipped without judging are shown again
       show();
     }
-    if (!queue.length) $("alarm").hidden = true;
+    if (!queue.length) alarm("");
   } catch (error) {
-    alarm(reason(error));
+    warn(error.message);
     setTimeout(fill, 1000);
   }
   fetching = false;
@@ -271,7 +243,7 @@ function show() {
   paint(item);
   for (const button of document.querySelectorAll("[data-grade]"))
     button.setAttribute("aria-pressed", String(item.said === "judge" && Number(button.dataset.grade) === item.grade));
-  $("state").textContent = notice || (item.said ? `You said: ${SAID[item.said]}${item.said === "judge" ? item.grade : ""}.` : item.cut ? "Only the beginning of this passage is shown." : "");
+  $("state").textContent = notice || (item.said ? `You said: ${decision(item)}.` : item.cut ? "Only the beginning of this passage is shown." : "");
   notice = "";
   if (item.note) noting(item, false);
   quoted(item);
@@ -320,7 +292,7 @@ function count() { // each passage counts once, by all its judgments: mine ≤ e
 async function stayInTouch() { // others judge too; and passages stay lent to a page that somebody uses
   if (queue.length || fetching || Date.now() - touched > IDLE_MS) return;
   const before = made;
-  const found = await ask(`/api/next?n=${current() ? 0 : 3}&have=${waiting().join(",")}`).catch(() => null);
+  const found = await request(`/api/next?n=${current() ? 0 : 3}&have=${waiting().join(",")}`).catch(() => null);
   if (!found || queue.length) return;
   if (before === made) told = found.count;
   drop(found.lost);
@@ -340,8 +312,7 @@ function tell(text) { // what both a reader and a listener must know
 function reveal(item, before) {
   const { grade, quote } = item.revealed;
   const mine = item.said === "judge" ? `you said ${item.grade}, ` : "";
-  const words = Object.assign(document.createElement("bdi"), { textContent: quote });
-  $("revealed").firstElementChild.replaceChildren(`${before}${mine}the judge said ${grade}`, ...(quote ? [": “", words, "”"] : [", without a quote"]));
+  $("revealed").firstElementChild.replaceChildren(`${before}${mine}the judge said ${grade}`, ...(quote ? [": “", make("bdi", {}, quote), "”"] : [", without a quote"]));
   $("revealed").dataset.pair = item.pair;
   $("revealed").hidden = false;
 }
@@ -411,10 +382,7 @@ async function older(kind) { // decisions from before this page was opened: only
   if (queue.length) return tell("Wait: not everything is saved yet.");
   stepping = true;
   try {
-    const answer = await post(`/api/${kind}`, { client_id: fresh() });
-    const body = await answer.json();
-    if (!answer.ok) return tell(sentence(body.error));
-    const item = body.item;
+    const { item } = await request("/api/event", { kind });
     const done = kind === "undo" ? "Undone." : "Redone.";
     if (!item) return say(done);
     const old = items.find((one) => one.pair === item.pair);
@@ -427,8 +395,8 @@ async function older(kind) { // decisions from before this page was opened: only
     say(done);
     goTo(old || item);
     if (kind === "redo") advance();
-  } catch {
-    tell("The server does not answer.");
+  } catch (error) {
+    tell(error.message);
   } finally {
     stepping = false;
   }
@@ -472,9 +440,9 @@ async function context() {
   }
   if (!item.around) return tell("The passages around this one are not known.");
   try {
-    item.near ||= await ask(`/api/context?pair=${item.pair}`);
+    item.near ||= await request(`/api/context?pair=${item.pair}`);
   } catch (error) {
-    return tell(reason(error));
+    return tell(error.message);
   }
   if (item !== current()) return;
   for (const side of ["before", "after"]) {
@@ -488,42 +456,31 @@ async function overview() {
   const item = current();
   if (!item) return;
   try {
-    const { items: rows } = await ask(`/api/query?query=${item.query}`);
+    const { items: rows } = await request(`/api/query?query=${item.query}`);
     if (item !== current() || occupied()) return;
     $("rows").textContent = "";
     for (const row of rows) $("rows").append(line(row));
     $("overview").showModal();
   } catch (error) {
-    tell(reason(error));
+    tell(error.message);
   }
 }
 
 function line(row) {
-  const entry = document.createElement("li");
-  const button = document.createElement("button");
-  const here = items.find((one) => one.pair === row.pair);
-  const { said, grade } = here || row;
-  const state = document.createElement("b");
-  const begins = document.createElement("span");
-  begins.dir = "auto";
-  state.textContent = said ? SAID[said] + (said === "judge" ? grade : "") : "open";
-  begins.textContent = row.begins;
-  button.type = "button";
-  button.append(state, begins);
-  button.addEventListener("click", async () => {
+  const here = items.find((item) => item.pair === row.pair);
+  const open = async () => {
     $("overview").close();
     if (here) return goTo(here);
     const before = current();
     try {
-      const item = await ask(`/api/item?pair=${row.pair}`);
+      const item = await request(`/api/item?pair=${row.pair}`);
       if (before !== current() || occupied()) return tell("You went on before the passage was here: choose it again.");
       goTo(item);
     } catch (error) {
-      tell(reason(error));
+      tell(error.message);
     }
-  });
-  entry.append(button);
-  return entry;
+  };
+  return make("li", {}, make("button", { type: "button", on: { click: open } }, make("b", {}, decision(here || row)), make("span", { dir: "auto" }, row.begins)));
 }
 
 const DO = {
@@ -583,9 +540,9 @@ async function named() { // a passage that another page names, such as the histo
   if (!key) return null;
   history.replaceState(null, "", "/");
   try {
-    return await ask(`/api/item?pair=${encodeURIComponent(key)}`);
+    return await request(`/api/item?pair=${encodeURIComponent(key)}`);
   } catch (error) {
-    notice = reason(error);
+    notice = error.message;
     say(notice);
     return null;
   }
@@ -593,15 +550,16 @@ async function named() { // a passage that another page names, such as the histo
 
 async function start() {
   try {
-    me = await ask("/api/session");
+    me = await request("/api/session");
   } catch (error) {
-    alarm(reason(error));
+    warn(error.message);
     setTimeout(start, 1000);
     return;
   }
+  person = me.annotator;
   told = me.count;
   $("welcome").hidden = told.mine > 0 || Boolean(localStorage.getItem(`goldbench-welcome ${me.annotator}`));
-  store = `goldbench ${me.set} ${me.annotator} ${fresh()}`;
+  store = `goldbench ${me.set} ${me.annotator} ${newId()}`;
   adopt();
   keep();
   await pump();

@@ -38,10 +38,10 @@ function judging(page, passage) { // "judge this now"
   const group = make("div", { class: "row", role: "group", "aria-label": `Grade of ${passage.id}` });
   const note = make("textarea", { rows: 2, maxlength: 4000, dir: "auto" });
   for (const grade of ["3", "2", "1", "0"]) {
-    const send = () => page.act({ act: settles ? "settle" : "judge", passage: passage.id, grade: Number(grade), ...(note.value.trim() ? { note: note.value.trim() } : {}) }, `Grade ${grade} saved.`);
+    const send = () => page.act({ kind: settles ? "adjudicate" : "judge", passage: passage.id, grade: Number(grade), ...(note.value.trim() ? { note: note.value.trim() } : {}) }, `Grade ${grade} saved.`);
     group.append(button(`${grade} ${GRADES[grade]}`, send, { class: `g${grade}`, "data-grade": grade }));
   }
-  if (page.annotator in (passage.graded_by || {})) group.append(button("Undo my grade", () => page.act({ act: "undo", passage: passage.id }, "Grade taken back.")));
+  if (page.annotator in (passage.graded_by || {})) group.append(button("Undo my grade", () => page.act({ kind: "undo", passage: passage.id }, "Grade taken back.")));
   box.append(make("label", { class: "wide" }, "Note, sent with the grade", note), group);
   return box;
 }
@@ -164,7 +164,7 @@ function scoreTable(page) {
 
 function siblings(query) {
   if (!query.siblings.length) return [];
-  const rows = query.siblings.map((one) => make("li", {}, make("a", { href: `#${new URLSearchParams({ query: one.key })}`, dir: "auto" }, one.text), said(one.words, "p"), one.reason ? said(one.reason, "p", { class: "quiet" }) : ""));
+  const rows = query.siblings.map((one) => make("li", {}, make("a", { href: `#${new URLSearchParams({ query: one.key })}`, dir: "auto" }, one.text), make("p", {}, `Rule: ${one.rule}`), one.reason ? said(one.reason, "p", { class: "quiet" }) : ""));
   return [make("h3", {}, "Rejected queries of the same passages"), make("ul", { class: "siblings" }, ...rows)];
 }
 
@@ -181,39 +181,18 @@ function reasonChoice(label) {
   return [select, make("label", {}, label, select)];
 }
 
-function since(page) { // what changed since the earlier version of the set
-  const told = page.query.since;
-  if (!told) return [];
-  const head = make("h3", {}, "Since ", name(page.earlier));
-  if (told.status === "new") return [head, make("p", {}, "This query is new.")];
-  const parts = [];
-  const grade = (one) => (one === null ? "no label" : `grade ${one}`);
-  if (told.status === "same") parts.push(make("p", { class: "quiet" }, "Its wording, its labels and the texts of its labelled passages are the same."));
-  if (told.status === "removed") parts.push(make("p", {}, "The set does not have this query any more."));
-  else if (told.before !== page.query.id) parts.push(make("p", {}, "It had another id: ", name(told.before), "."));
-  if (told.fields.length) parts.push(make("p", {}, `Changed: ${told.fields.join(", ")}.`));
-  if (told.fields.includes("wording")) parts.push(make("p", {}, "It was: ", make("bdi", {}, told.text)));
-  const rows = told.labels.map((one) => make("li", {}, name(one.after ?? one.before), `: ${grade(one.was)} → ${grade(one.now)}`, one.after === null ? ", the passage is not in the set any more" : "", one.before !== null && one.after !== null && one.before !== one.after ? make("span", {}, ", before under the id ", name(one.before)) : ""));
-  if (rows.length) parts.push(make("h4", {}, "Labels"), make("ul", {}, ...rows));
-  for (const one of told.texts) {
-    const text = said(one.text + (one.cut ? " …" : ""), "p", { class: "earlier" });
-    parts.push(make("details", {}, make("summary", {}, "Earlier text of ", name(one.after ?? one.before)), text));
-  }
-  return [head, ...parts];
-}
-
 function actions(page) {
   if (!source.canAct || page.query.left_out) return null;
   const wording = make("textarea", { rows: 2, maxlength: 2000, dir: "auto" }, page.query.verdict?.text || page.query.asks);
-  const save = () => wording.value.trim() && page.act({ act: "edit", text: wording.value.trim() }, "New wording saved.");
+  const save = () => wording.value.trim() && page.act({ kind: "edit_query", text: wording.value.trim() }, "New wording saved.");
   const [rejecting, rejectLabel] = reasonChoice("Why ");
   const [reporting, reportLabel] = reasonChoice("Why ");
   const box = make("details", { id: "actions" }, make("summary", {}, "Change this query"));
   box.append(
     make("div", { class: "act" }, make("label", { class: "wide" }, "Wording", wording), button("Save wording", save, { id: "save-wording" })),
-    make("div", { class: "act row" }, rejectLabel, button("Reject query", () => page.act({ act: "reject", reason: rejecting.value }, "Query rejected."), { id: "reject" })),
-    make("div", { class: "act row" }, reportLabel, button("Send to review", () => page.act({ act: "review", reason: reporting.value }, "Sent to review."), { id: "send" })),
-    make("div", { class: "act row" }, button("Accept query", () => page.act({ act: "accept" }, "Query accepted.")), page.query.verdict ? button("Undo my decision", () => page.act({ act: "undo" }, "Decision taken back.")) : ""),
+    make("div", { class: "act row" }, rejectLabel, button("Reject query", () => page.act({ kind: "reject_query", reason: rejecting.value }, "Query rejected."), { id: "reject" })),
+    make("div", { class: "act row" }, reportLabel, button("Send to review", () => page.act({ kind: "bad_query", reason: reporting.value }, "Sent to review."), { id: "send" })),
+    make("div", { class: "act row" }, button("Accept query", () => page.act({ kind: "accept_query" }, "Query accepted.")), page.query.verdict ? button("Undo my decision", () => page.act({ kind: "undo" }, "Decision taken back.")) : ""),
     make("p", { class: "quiet" }, "Decisions are kept in the review's ledger. They enter the set with goldbench review apply."),
   );
   return box;
@@ -238,13 +217,13 @@ function queryView(page) { // all elements of a query
   ];
   if (query.left_out) {
     const why = query.left_out;
-    parts.push(make("div", { class: "cause" }, make("p", {}, "Not in the set. ", why.words), why.reason ? said(why.reason) : ""));
+    parts.push(make("div", { class: "cause" }, make("p", {}, `Not in the set. Rule: ${why.rule}`), why.reason ? said(why.reason) : ""));
   } else parts.push(verdict(page), actions(page));
-  if (query.since?.status !== "removed") parts.push(make("h3", {}, query.left_out ? "The passage it was written from" : "Its passages"));
-  if (query.since?.status !== "removed") parts.push(...(query.passages.length ? query.passages.map((passage) => passageCard(page, passage)) : [make("p", { class: "quiet" }, "No passage is known.")]));
+  parts.push(make("h3", {}, query.left_out ? "The passage it was written from" : "Its passages"));
+  parts.push(...(query.passages.length ? query.passages.map((passage) => passageCard(page, passage)) : [make("p", { class: "quiet" }, "No passage is known.")]));
   const notes = (query.people || []).filter((one) => one.note || one.evidence);
   if (notes.length) parts.push(make("h3", {}, "Notes of people"), make("ul", {}, ...notes.map((one) => make("li", {}, name(one.who), " on ", name(one.passage), one.note ? said(one.note) : "", one.evidence ? said(one.evidence, "blockquote") : ""))));
-  parts.push(...since(page), ...siblings(query));
+  parts.push(...siblings(query));
   if (!query.left_out) parts.push(make("h3", {}, "What the systems found"), ...(query.systems.length ? [scoreTable(page), page.picker()] : []), comparison(page));
   return parts.filter(Boolean);
 }

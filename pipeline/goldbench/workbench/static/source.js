@@ -1,29 +1,15 @@
 "use strict";
 // Where the page's data comes from: the server, or the page itself if it is a file.
 
-const fresh = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-async function fromServer(path, body) {
-  let answer;
-  try {
-    answer = await fetch(path, body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-  } catch {
-    throw new Error("The server does not answer. Is goldbench open still running?");
-  }
-  const found = await answer.json();
-  if (!answer.ok) throw new Error(found.error);
-  return found;
-}
-
 const served = {
   canAct: true,
-  list: () => fromServer("/api/list"),
-  query: (id) => fromServer(`/api/query?${new URLSearchParams({ id })}`),
-  passage: (query, passage) => fromServer(`/api/passage?${new URLSearchParams({ query, passage })}`),
-  results: (query, system, first) => fromServer(`/api/results?${new URLSearchParams({ query, system, first })}`),
-  found: async (words) => new Set((await fromServer(`/api/found?${new URLSearchParams({ words })}`)).ids),
-  look: () => fromServer("/api/look"),
-  act: (body) => fromServer("/api/act", { client_id: fresh(), ...body }),
+  list: () => request("/api/list"),
+  query: (id) => request(`/api/query?${new URLSearchParams({ id })}`),
+  passage: (query, passage) => request(`/api/passage?${new URLSearchParams({ query, passage })}`),
+  results: (query, system, first) => request(`/api/results?${new URLSearchParams({ query, system, first })}`),
+  found: async (words) => new Set((await request(`/api/matches?${new URLSearchParams({ words })}`)).ids),
+  look: () => request("/api/look"),
+  act: (body) => request("/api/event", body),
 };
 
 async function unpacked(text) { // base64 of a zlib stream of JSON

@@ -1,23 +1,8 @@
 "use strict";
-// Elements. Texts of documents and people become text nodes with a direction of their own, never HTML.
-
-const $ = (id) => document.getElementById(id);
-
-function make(tag, more = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [key, value] of Object.entries(more)) {
-    if (key === "on") for (const [event, act] of Object.entries(value)) node.addEventListener(event, act);
-    else if (value === true) node.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, value);
-  }
-  node.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
-  return node;
-}
+// Texts of documents and people: text nodes with a direction of their own, never HTML.
 
 const said = (text, tag = "p", more = {}) => make(tag, { dir: directionOf(text), ...more }, text); // a text of its own
 const name = (text) => make("bdi", {}, text); // a name or an id within a sentence
-const button = (text, act, more = {}) => make("button", { type: "button", on: { click: act }, ...more }, text);
-const amount = (count, one, many = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 const figure = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;

@@ -2,11 +2,10 @@
 // The list of queries with its filters, the figures of the systems, and the address, which holds all of it.
 
 const STEP = 100;
-const WHERE = { set: "in the set", waiting: "waiting for a label", check: "rejected by a check", grading: "left out by grading", review: "left out by review", refresh: "retired with its documents", earlier: "only in the earlier version" };
-const SINCE = { new: "new", changed: "changed", same: "the same", removed: "removed" };
+const WHERE = { set: "in the set", waiting: "waiting for a label", check: "rejected by a check", grading: "left out by grading", review: "left out by review", refresh: "retired with its documents" };
 const SHOW = { all: "all queries", fails: "first system fails", unjudged: "first has unjudged", judged: "judged by people", differ: "both systems differ" };
 const SORT = { set: "order of the set", worst: "worst of the first", best: "best of the first", difference: "largest difference", ahead: "first system ahead", behind: "second system ahead", unjudged: "most unjudged", words: "text of the query" };
-const DEFAULTS = { query: "", find: "", where: "", kind: "", language: "", document: "", verdict: "", rule: "", since: "", cause: "", show: "all", sort: "set", measure: "", first: "", second: "" };
+const DEFAULTS = { query: "", find: "", where: "", kind: "", language: "", document: "", verdict: "", rule: "", cause: "", show: "all", sort: "set", measure: "", first: "", second: "" };
 const LOOK_MS = 2000; // between two looks whether the files of the set changed
 const FIELDS = Object.keys(DEFAULTS).filter((key) => key !== "query");
 
@@ -18,11 +17,6 @@ let shown = 0;
 let current = null; // the query on the page
 let reached = ""; // the passage that the address leads to, until its query is open
 let meant = ""; // the set that a link of another page is about
-
-function alarm(text) {
-  $("alarm").textContent = text;
-  $("alarm").hidden = !text;
-}
 
 let questions = 0, alarmed = 0; // how many were asked, and before the last alarm
 async function ask(question) {
@@ -85,7 +79,7 @@ const orders = {
 const byScore = new Set(["worst", "best", "difference", "ahead", "behind"]);
 
 function passes(row, words) {
-  for (const key of ["where", "kind", "language", "verdict", "rule", "since"]) if (state[key] && (row[key] || "") !== state[key]) return false;
+  for (const key of ["where", "kind", "language", "verdict", "rule"]) if (state[key] && (row[key] || "") !== state[key]) return false;
   if (state.document && !row.document.toLowerCase().includes(state.document.toLowerCase())) return false;
   if (state.cause && !(row.causes && row.causes[chosen()[0]]?.includes(state.cause))) return false;
   if (byScore.has(state.sort) && score(row, chosen()[0]) === null) return false; // nothing to sort it by
@@ -108,7 +102,7 @@ function line(row) {
   const figures = row.scores && data.systems.length
     ? make("span", { class: "number" }, make("bdi", {}, data.systems[first]), ` ${figure(score(row, first))}`, ...(second === first ? [] : [" · ", make("bdi", {}, data.systems[second]), ` ${figure(score(row, second))}`]))
     : make("span", { class: "number" }, WHERE[row.where]);
-  const marks = [row.since && row.since !== "same" ? `${SINCE[row.since]} since the earlier version` : "", row.verdict !== "undecided" ? row.verdict : "", row.people ? "judged by people" : "", ...(row.causes?.[first] || []).map(title)].filter(Boolean);
+  const marks = [row.verdict !== "undecided" ? row.verdict : "", row.people ? "judged by people" : "", ...(row.causes?.[first] || []).map(title)].filter(Boolean);
   const link = make("a", { href: address(row.id), "data-query": row.id, "aria-current": row.id === state.query ? "true" : false }, make("span", { class: "asked", dir: "auto" }, row.text || row.id), figures, marks.length ? make("span", { class: "marks" }, marks.join(", ")) : "");
   link.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -169,7 +163,6 @@ function fillFilters() {
   options("language", known("language"), "every language");
   options("verdict", known("verdict"), "every verdict");
   options("rule", known("rule"), "every rule");
-  options("since", present("since", SINCE), "everything");
   options("cause", Object.fromEntries(data.causes.map((one) => [one.cause, title(one.cause)])), "every cause");
   options("show", data.systems.length ? SHOW : { all: SHOW.all, judged: SHOW.judged });
   options("sort", data.systems.length ? SORT : { set: SORT.set, words: SORT.words });
@@ -186,7 +179,7 @@ function showFields() {
     const [first, second] = chosen();
     Object.assign(told, { first: data.systems[first], second: data.systems[second], measure: data.measures[measured()] });
   }
-  if (["cause", "where", "kind", "language", "verdict", "rule", "since", "document"].some((key) => state[key])) $("filters-box").open = true;
+  if (["cause", "where", "kind", "language", "verdict", "rule", "document"].some((key) => state[key])) $("filters-box").open = true;
   for (const key of FIELDS) if (document.activeElement !== $(key) || $(key).matches("select")) $(key).value = told[key] ?? "";
 }
 
@@ -228,7 +221,6 @@ const page = {
   chosen, title, meaning, ask, picker,
   get query() { return current; },
   get level() { return data.level; },
-  get earlier() { return data.earlier; },
   get settles() { return data.settles; },
   get measures() { return data.measures; },
   get annotator() { return data.annotator; },
