@@ -114,15 +114,14 @@ def test_an_answer_store_with_other_columns_says_so(tmp_path: Path, statement: s
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("table", ["event", "ledger", "lease"])
-def test_a_ledger_with_other_columns_says_so(tmp_path: Path, table: str) -> None:
+@pytest.mark.parametrize(("table", "column"), [("event", "note"), ("ledger", "data_sha")])
+def test_a_ledger_with_other_columns_says_so_when_it_is_read(tmp_path: Path, table: str, column: str) -> None:
     path = tmp_path / "review.sqlite"
     open_ledger(path, data_sha="0" * 64).close()
-    column = {"event": "note", "ledger": "data_sha", "lease": "until"}[table]
     ledger = sqlite3.connect(path)
     ledger.execute(f"ALTER TABLE goldbench_{table} RENAME COLUMN {column} TO other")
     ledger.commit()
     ledger.close()
-    says = f"is a ledger whose table goldbench_{table} lacks the column {column}: put a copy of it back"
-    with pytest.raises(GoldbenchError, match=says):
-        open_ledger(path, data_sha="0" * 64)
+    with pytest.raises(GoldbenchError, match=f"goldbench_{table}.{column}") as caught:
+        list(open_ledger(path, data_sha="0" * 64).events())
+    assert "\n" not in str(caught.value)

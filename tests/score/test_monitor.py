@@ -103,7 +103,7 @@ def test_a_page_of_a_run_is_what_the_history_opens(goldbench: Goldbench, files: 
     goldbench(*RECORD, "--run", "bad.trec")
     entries = read_history(files / "history.jsonl")
     assert [(entry.run, entry.page) for entry in entries] == [("good.trec", "pages/one.html"), ("bad.trec", None)]
-    assert "Queries and their results" in (files / "pages" / "one.html").read_text(encoding="utf-8")
+    assert ">good<" in (files / "pages" / "one.html").read_text(encoding="utf-8")
     goldbench("monitor", "plot", "history.jsonl", "--out", "pages/all.html")
     page = (files / "pages" / "all.html").read_text(encoding="utf-8")
     assert 'href="./../pages/one.html"' in page
