@@ -56,7 +56,7 @@ def test_a_published_table_stands_beside_ours(
         row = beside["ik", f"hit@{k}"]
         assert row.value == printed["bm25"]["hit_rate"][k - 1]
         assert row.queries == pytest.approx((hits["ik"][k - 1] - row.value) * QUERIES)
-        assert f"({float(row['queries']):+.1f})" in done.stdout
+        assert f"({float(row.queries):+.1f})" in done.stdout
     assert {row.system for row in rows} == {"ik", "standard", "cjk-bigram", "rewritten", "lsi", "ik+lsi"}
     assert "not public" in done.stdout + done.stderr
     assert "defined ties" in done.stdout + done.stderr

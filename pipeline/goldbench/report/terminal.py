@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Iterator
 
@@ -104,5 +105,9 @@ class TerminalProgress:
 
 def on_standard_error() -> TerminalProgress:
     """Return a progress on standard error, where nothing is taken for markup, in notebooks, too."""
-    console = Console(stderr=True, soft_wrap=True, markup=False, highlight=False, force_jupyter=False)
+    in_notebook = "ipykernel" in sys.modules  # its stream says that it is a terminal, and shows each step of a bar
+    force = False if in_notebook else None
+    console = Console(
+        stderr=True, soft_wrap=True, markup=False, highlight=False, force_jupyter=False, force_terminal=force
+    )
     return TerminalProgress(console)
