@@ -49,7 +49,7 @@ def test_an_open_page_follows_its_set_and_keeps_what_is_being_written(site: Site
     )
     write_run(site.folder / "runs" / "third.trec", WORDS, tag="third")
     anna.page.locator("#figures tr", has_text="third").wait_for()
-    act(client, 1, kind="edit", text="Welcher Wasserdruck gilt am Ventil?")
+    act(client, 1, kind="edit_query", text="Welcher Wasserdruck gilt am Ventil?")
     apply_review(site.folder, ledger=None)
     anna.page.locator("#detail", has_text="Choose a query.").wait_for()  # the query has another id now
 
