@@ -249,7 +249,7 @@ class Assigner:
         Args:
             event: The decision.
             want: Number of further pairs.
-            have: As in `claim`.
+            have: The pairs that the person has, each with whether it is a second look; their leases are renewed.
             blind: Whether a judgment needs a lease, as on the review page.
 
         Raises:

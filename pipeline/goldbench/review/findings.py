@@ -143,8 +143,8 @@ def figures_of(
         people: People's grade of each chunk, by query.
         judge: The judge's grades, likewise.
         weights: The weight of each pair, or None for equal weights; pairs without a weight are left out.
-        resamples: As in `report`.
-        seed: As in `report`.
+        resamples: Resamples of the queries for the intervals, at least 100.
+        seed: Seed of the resamples, not negative.
     """
     highest = int(Relevance.ANSWERS)
     if weights is not None:
@@ -164,8 +164,8 @@ def between_people(shared: Mapping[Pair, Mapping[str, Relevance]], *, resamples:
 
     Args:
         shared: The grades of each pair that several people judged, by their names.
-        resamples: As in `report`.
-        seed: As in `report`.
+        resamples: Resamples of the queries for the intervals, at least 100.
+        seed: Seed of the resamples, not negative.
     """
     if not shared:
         return None

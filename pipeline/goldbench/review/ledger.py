@@ -328,7 +328,7 @@ class Ledger:
 
         Args:
             events: All events, in the order of their numbers.
-            connection: As in `events`.
+            connection: A transaction of ``writing``; None for a new one.
         """
         if self.own is None or all(event.data_sha == self.data_sha for event in events):
             return Translation(tuple(events))

@@ -190,7 +190,7 @@ def open_door(
         place: To whom and where the page is served.
         sock: The bound socket.
         key: The file of the key that signs cookies; a missing one is created.
-        page: As in `Door`.
+        page: The page that the door leads to.
         tell: Called with each person's name and link.
         complain: Called with one line if others can read the key.
     """
