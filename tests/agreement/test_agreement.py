@@ -50,21 +50,6 @@ def labels(grades: dict, name: str = "x", **more) -> Labels:
     return Labels(name, Path(name), {name: grades}, **more)
 
 
-def test_gpt4_against_nist_has_the_published_figures(labels_folder: Path) -> None:
-    folder = labels_folder / "dl23_gpt4"
-    people = read_labels(str(folder / "2023.qrels.pass.withDupes.txt.gz"))
-    found = agree(people, read_labels(str(folder / "2023.qrels.pass.gpt4.txt.gz")), **FEW)
-    figures = found.overall
-    assert figures is not None
-    assert (figures.pairs, figures.queries, found.only_judge, found.only_reference) == (22_327, 82, 0, 0)
-    assert figures.kappa.value == pytest.approx(0.2553, abs=5e-5)
-    assert figures.kappa_binary.value == pytest.approx(0.4288, abs=5e-5)
-    assert figures.kappa_quadratic.value == pytest.approx(0.5175, abs=5e-5)
-    assert figures.alpha.value == pytest.approx(0.48, abs=5e-3)
-    assert figures.exact.value == pytest.approx(0.5131, abs=5e-5)
-    assert [round(item.share.value or 0, 2) for item in figures.relevant_by_grade] == [0.03, 0.17, 0.42, 0.57]
-
-
 @pytest.mark.parametrize(
     ("source", "first", "last"), [("human", 0, 3_000_000), ("t5", 3_000_000, 3_100_000), ("gpt4", 3_100_000, 10**9)]
 )

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import sysconfig
 import tarfile
-import venv
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.packaging.journey import walk
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -76,16 +73,3 @@ def test_the_sdist_holds_each_file_once_and_no_links(sdist: Path) -> None:
     texts = {"CHANGELOG.md", "CONTRIBUTING.md", "README.md", "LICENSE"}
     tops = {"pipeline", "prompts", "schemas", "docs", "data", *texts, "pyproject.toml", "PKG-INFO"}
     assert {name.split("/")[0] for name in names} - {".gitignore"} == tops
-
-
-def test_an_installed_wheel_works_beside_packages_of_the_same_names(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=False)
-    python = tmp_path / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run([*install, "--disable-pip-version-check"], check=True, capture_output=True)
-    places = {"base": str(tmp_path / "venv"), "platbase": str(tmp_path / "venv")}
-    others = Path(sysconfig.get_path("purelib", vars=places)) / "others.pth"
-    # Libraries come from this environment. Its own .pth files are not read, so the editable install is out of sight.
-    others.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    (tmp_path / "empty").mkdir()
-    assert {"check_top_level", "build_and_score", "write_page", "review"} <= set(walk(python, tmp_path / "empty"))

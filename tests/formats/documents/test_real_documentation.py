@@ -6,8 +6,6 @@ What the pages hold was marked by reading them and by counts of their raw HTML.
 from __future__ import annotations
 
 import re
-import unicodedata
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,39 +153,3 @@ def test_pages_that_list_names_are_not_asked_about_and_pages_about_one_version_a
     assert versions <= asked
     assert selection.ineligible["index-page"] > 1000
     assert selection.ineligible["changelog"] < 100
-
-
-@pytest.mark.parametrize(
-    ("folder", "main", "step"),
-    [(PYTHON, "[role=main]", 13), (POSTGRES, ".sect1, .chapter, .refentry, .part, .preface, .appendix", 13)],
-)
-def test_no_text_of_the_main_content_is_lost(folder: Path, main: str, step: int, tmp_path: Path) -> None:
-    if not folder.is_dir():
-        pytest.skip("the Debian package of this documentation is not installed")
-    from bs4 import BeautifulSoup, MarkupResemblesLocatorWarning, XMLParsedAsHTMLWarning
-
-    lost, seen = Counter[str](), Counter[str]()
-    for page in sorted(folder.resolve().rglob("*.html"))[::step]:
-        (tmp_path / "page.html").write_bytes(page.read_bytes())
-        (document,) = read(tmp_path)
-        have = squeezed(document.text)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)
-            warnings.simplefilter("ignore", MarkupResemblesLocatorWarning)
-            soup = BeautifulSoup(page.read_bytes(), "html.parser")  # another parser than the code's
-        for mark in soup.select(
-            "a.headerlink, a.id_link, div.toc, nav, .toctree-wrapper, .navheader, .navfooter, .topic"
-        ):
-            mark.extract()
-        for part in soup.select(main):
-            for kind in ("pre", "h1", "h2", "h3", "dt", "p"):
-                for element in part.find_all(kind):
-                    if text := squeezed(element.get_text()):
-                        seen[kind] += 1
-                        lost[kind] += text not in have
-    assert sum(seen.values()) > 3_000
-    assert {kind: count for kind, count in lost.items() if count} == {}
-
-
-def squeezed(text: str) -> str:
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text))  # raised numbers too
