@@ -16,10 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.stages.check.single_checks import CHECKS
-from goldbench.stages.critique import Critic
-from goldbench.stages.select.eligibility import RULES
-from goldbench.stages.select.page_kinds import PAGE_RULES
 from tests.conftest import ROOT, SETTINGS
 from tests.forked_commands import start
 from tests.model_server.fixture import ServerHandle, start_server
@@ -132,11 +128,6 @@ def test_every_goldbench_command_of_the_pages_works(
             work(command, tmp_path, model_server)
 
 
-def test_the_pages_show_more_than_a_few_commands() -> None:
-    assert len(SECTIONS) >= 12
-    assert len(FIRST) >= 4
-
-
 def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
     from docs.write_reference import EXAMPLE, REFERENCE, example, reference
 
@@ -144,32 +135,6 @@ def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
     assert shown == example(tomllib.loads(shown)), "run make generated"
     for name, page in reference().items():
         assert (REFERENCE / name).read_text(encoding="utf-8") == page, f"{name}: run make generated"
-
-
-def test_the_reference_explains_every_rule_of_a_build() -> None:
-    from docs.queries_page import RULES as EXPLAINED
-
-    of_the_set = {
-        "near-duplicate",
-        "skipped",
-        "foreign-language",
-        "duplicate",
-        "overlap-quota",
-        "yes-no-quota",
-        "held-out",
-        "surplus",
-        "difficulty",
-    }
-    of_kinds = {"one-passage-enough", "answered", "moment", "history", "self-contained", "kind-quota"}
-    critics = {f"critic-{critic.value}" for critic in Critic}
-    assert set(EXPLAINED) == {
-        *dict(RULES),
-        *PAGE_RULES,
-        *(check.name for check in CHECKS),
-        *critics,
-        *of_the_set,
-        *of_kinds,
-    }
 
 
 def test_the_experiment_on_the_page_is_one(tmp_path: Path) -> None:
@@ -180,22 +145,8 @@ def test_the_experiment_on_the_page_is_one(tmp_path: Path) -> None:
     assert load_bench(tmp_path / "bench.toml", level=2)
 
 
-def test_every_make_target_of_the_pages_exists() -> None:
-    assert {"make dataset", "make test"} <= set(COMMANDS["README.md"])
-    lines = itertools.chain.from_iterable(COMMANDS.values())
-    targets = {shlex.split(command)[1] for command in lines if command.startswith("make ")}
-    for target in targets:
-        assert run(f"make --dry-run {target}", ROOT).returncode == 0, target
-
-
 MEASURED = re.compile(r"python -m (tests\.benchmarks[\w.]*)((?: [\w./-]+)*)")
 TESTED = re.compile(r"pytest -m slow (tests/[\w/]+\.py)")
-SECTIONS_WITH_TABLES = {
-    f"{name}: {part.splitlines()[0]}": part
-    for name, page in PAGES.items()
-    for part in (re.split(r"^## ", page, flags=re.MULTILINE) if name == "README.md" else [page])
-    if re.search(r"^\|", part, re.MULTILINE)
-}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -214,21 +165,6 @@ def test_every_measurement_that_a_page_names_can_be_made(name: str) -> None:
         assert "pytest.mark.slow" in (ROOT / path).read_text(encoding="utf-8"), path
 
 
-@pytest.mark.parametrize("section", SECTIONS_WITH_TABLES)
-def test_a_table_of_figures_stands_beside_the_command_that_prints_it(section: str) -> None:
-    text = SECTIONS_WITH_TABLES[section]
-    rows = [line.split("|")[2:-1] for line in text.splitlines() if line.startswith("| ")]
-    figures = sum(bool(re.match(r" *[−+-]?[.\d]", cell)) for row in rows for cell in row)
-    if 4 * figures > sum(map(len, rows)) and "| `--target` |" not in text:  # these are settings
-        assert MEASURED.search(text) or TESTED.search(text), section
-
-
-def test_there_is_no_other_kind_of_command() -> None:
-    lines = itertools.chain.from_iterable(COMMANDS.values())
-    known = ("goldbench ", "make ", "source .venv/bin/activate")
-    assert not [command for command in lines if not command.startswith(known)]
-
-
 PYTHON = {page: found for page in PAGES if page not in ELSEWHERE and (found := blocks(page, "python"))}
 
 
@@ -241,16 +177,6 @@ def test_the_python_of_the_pages_runs(page: str, made: Path) -> None:
 
 
 MADE = pytest.mark.skipif(not (ROOT / ".venv" / ".runtime").exists(), reason="made by make install")
-
-
-@pytest.mark.slow
-@MADE
-@pytest.mark.timeout(300)
-def test_make_dataset_without_the_model_simulates_and_says_so(tmp_path: Path) -> None:
-    done = run(f"make dataset GENERATOR=simulated OUT={tmp_path / 'run'}", ROOT, timeout_s=280)
-    assert done.returncode == 0, done.stderr
-    assert f"40 queries in {tmp_path / 'run' / 'dataset.json'}" in " ".join(done.stdout.split())
-    assert "simulated" in done.stderr
 
 
 @MADE

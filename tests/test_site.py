@@ -9,23 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bs4 import BeautifulSoup
 from filelock import FileLock
 
-from docs.write_site import BrokenLink, linked, place_of, stage, with_lists
+from docs.write_site import BrokenLink, linked, place_of
 from tests.conftest import ROOT
 from tests.report.test_page_in_a_browser import BROWSER
 
 MADE = pytest.mark.skipif(not (ROOT / ".venv" / ".runtime").exists(), reason="made by make install")
-LOADS = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "source": "src",
-    "video": "src",
-    "audio": "src",
-    "object": "data",
-}
 
 
 def test_links_follow_their_files_into_the_site() -> None:
@@ -41,30 +31,11 @@ def test_links_follow_their_files_into_the_site() -> None:
     assert place_of("data/example/README.md").endswith(".txt")  # shown as it is
 
 
-def test_a_diagram_becomes_a_list_of_its_arrows_or_of_its_groups() -> None:
-    arrows = 'a\n```mermaid\nflowchart LR\n  x["load: files"] --> y["end"]\n  y --> x\n```\nb\n'
-    assert with_lists(arrows) == "a\n- **load**: files → **end**\n- **end** → **load**: files\nb\n"
-    page = with_lists((ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8"))
-    assert "mermaid" not in page
-    assert (
-        "1. Start: **\\_\\_main\\_\\_**\n1. Command line and Python: **api**: import goldbench; **cli**: one module"
-        in page
-    )
-    assert "- **load**: files to texts → **chunk**: texts to passages\n" in page
-
-
 @pytest.mark.parametrize("link", ["gone.md", "../../pyproject.tom", "../../../outside.md"])
 def test_a_link_to_no_file_of_the_project_is_refused(link: str) -> None:
     with pytest.raises(BrokenLink, match=r"docs/how_to/query_logs\.md"):
         linked("docs/how_to/query_logs.md", f"[a]({link})")
     assert linked("docs/how_to/query_logs.md", f"`[a]({link})`")[1] == set()
-
-
-def test_what_is_staged_holds_pages_and_pictures_and_no_code(tmp_path: Path) -> None:
-    stage(tmp_path / "pages")
-    names = {path.relative_to(tmp_path / "pages").as_posix() for path in (tmp_path / "pages").rglob("*")}
-    assert {"index.md", "how_to/query_logs.md", "project/CHANGELOG.md", "files/data/screenshots/score.png"} <= names
-    assert not [name for name in names if name.endswith((".py", ".pyc"))]
 
 
 @pytest.fixture(scope="module")
@@ -86,19 +57,6 @@ def html_pages(site: Path) -> list[Path]:
     """The pages, without the one that a server shows for wrong addresses."""
     found = (path for path in sorted(site.rglob("*.html")) if "files" not in path.relative_to(site).parts)
     return [path for path in found if path.name != "404.html"]
-
-
-@pytest.mark.slow
-@MADE
-@pytest.mark.timeout(400)
-def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
-    pages = html_pages(site)
-    assert len(pages) > 40
-    for page in pages:
-        soup = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
-        loaded = [one.get(name) for tag, name in LOADS.items() for one in soup.find_all(tag)]
-        loaded += [one.get("href") for one in soup.find_all("link") if one.get("rel") != ["canonical"]]
-        assert [address for address in loaded if address and "//" in address] == [], page
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ def judgments(command: Command, folder: Path) -> list[tuple[str, int]]:
     return sorted((sheets[row["chunk_id"]], int(row["grade"])) for row in rows)
 
 
+@pytest.mark.timeout(600)
 def test_passages_are_judged_by_keyboard_and_blind_on_a_page_without_barriers_and_survive_a_kill(
     command: Command, graded: Path, open_review: OpenReview
 ) -> None:

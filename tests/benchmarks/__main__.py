@@ -16,34 +16,24 @@ from tests.benchmarks import (
     notes_speed,
     open_speed,
     peers,
-    pool_speed,
-    published,
-    read_speed,
     real_model,
-    refresh_speed,
     rows,
     score_speed,
-    significance_speed,
     start_speed,
 )
 
 MEASUREMENTS = {
     "start": start_speed.main,
-    "reading": read_speed.main,
     "corpus": build_speed.main,
-    "refresh": refresh_speed.main,
     "engines": engine_identity.main,
     "notes": notes_speed.main,
     "model": model_speed.main,
     "commands": command_speed.main,
     "peers": peers.main,
-    "pool": pool_speed.main,
     "score": score_speed.main,
-    "significance": significance_speed.main,
     "card": card_speed.main,
     "open": open_speed.main,
     "bm25": bm25_speed.main,
-    "published": published.main,
 }
 LONG = {"million": million.main, "sizes": extra_sizes.main, "real_model": real_model.main}
 """Measurements that take long, install much or need a model: they run only if they are named."""

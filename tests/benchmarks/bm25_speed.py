@@ -1,9 +1,8 @@
-"""BM25 over 100,000 and 1,000,000 synthetic chunks: queries per CPU second beside bm25s, tantivy and rank_bm25.
+"""BM25 over 100,000 and 1,000,000 synthetic chunks: queries per CPU second beside bm25s and tantivy.
 
 Every tool is a process of its own that reads the same file of chunks, indexes it once and searches all queries
 ``rows.TIMES`` times. Medians are printed; goldbench's rate over each peer's is its ratio. All cut texts into lower-case
-words and leave out nothing. rank_bm25 scores every chunk in Python: it gets fewer queries, and no more than 100,000
-chunks.
+words and leave out nothing.
 """
 
 from __future__ import annotations
@@ -24,8 +23,7 @@ from tests.benchmarks.synthetic_text import paragraphs
 BARS = {100_000: 2_500, 1_000_000: 150}
 """Queries per CPU second that goldbench must answer, by the number of chunks."""
 TOP, QUERIES = 10, 1_000
-MOST_FOR_RANK_BM25, QUERIES_FOR_RANK_BM25 = 100_000, 30
-PEERS = ("bm25s==0.3.16", "numba==0.68.1", "tantivy==0.27.0", "rank_bm25==0.2.2")
+PEERS = ("bm25s==0.3.16", "numba==0.68.1", "tantivy==0.27.0")
 
 COMMON = """
 import json, resource, statistics, sys, time
@@ -79,25 +77,6 @@ measured(index, search)
 """
 )
 
-RANK_BM25 = (
-    COMMON
-    + """
-import numpy as np
-from rank_bm25 import BM25Okapi
-found = []
-def words(text):
-    return text.lower().replace(".", " ").replace(",", " ").split()
-def search(some):
-    results = 0
-    for query in some:
-        scores = found[0].get_scores(words(query))
-        best = np.argpartition(-scores, top)[:top]
-        results += len(best[np.argsort(-scores[best])])
-    return results
-measured(lambda: found.append(BM25Okapi([words(text) for _, text in chunks()], k1=1.2, b=0.75)), search)
-"""
-)
-
 TANTIVY = (
     COMMON
     + """
@@ -138,18 +117,6 @@ def write_chunks(folder: Path, count: int) -> None:
     (folder / "queries.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
-def peers(count: int) -> dict[str, tuple[str, int]]:
-    """Return the program of each peer, and how many queries it gets.
-
-    Args:
-        count: The number of chunks.
-    """
-    found = {"bm25s with numba": (BM25S, QUERIES), "tantivy": (TANTIVY, QUERIES)}
-    if count <= MOST_FOR_RANK_BM25:
-        found["rank_bm25"] = (RANK_BM25, QUERIES_FOR_RANK_BM25)
-    return found
-
-
 def measured(python: Path | str, program: str, folder: Path, queries: int) -> dict[str, float] | str:
     """Run one tool in a process of its own; return what it reports, or in words why it failed.
 
@@ -187,8 +154,8 @@ def report(count: int, folder: Path) -> None:
         f"BM25, {count:,} chunks", figure(ours), f"{ours['rate'] / bar:.1f} x", f"{bar:,}", met=ours["rate"] >= bar
     )
     python = python_with("bm25", *PEERS)
-    for name, (program, queries) in peers(count).items():
-        found = python if isinstance(python, str) else measured(python, program, folder, queries)
+    for name, program in (("bm25s with numba", BM25S), ("tantivy", TANTIVY)):
+        found = python if isinstance(python, str) else measured(python, program, folder, QUERIES)
         if isinstance(found, str):
             rows.row(f"beside {name}", found, "-", "-", met=False)
         else:

@@ -33,12 +33,6 @@ def test_values_are_put_in_once_and_never_searched() -> None:
     assert (system, user) == ("Say {{b}}.", "{{a}} # System")
 
 
-@pytest.mark.parametrize("values", [{"a": "1"}, {"a": "1", "b": "2", "c": "3"}])
-def test_missing_and_unknown_values_are_refused(values: dict[str, str]) -> None:
-    with pytest.raises(PromptError, match=r"prompt p\.v1: missing"):
-        parse("p.v1", GOOD).render(**values)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -55,13 +49,6 @@ def test_a_malformed_prompt_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(PromptError, match=r"prompt p\.v1: ") as caught:
         parse("p.v1", text)
     assert "\n" not in str(caught.value)
-
-
-def test_a_users_own_prompt_goes_before_ours(tmp_path: Path) -> None:
-    text = (FOLDER / "generate.v1.md").read_text(encoding="utf-8").replace("You write queries", "You compose queries")
-    (tmp_path / "generate.v1.md").write_text(text, encoding="utf-8")
-    assert "You compose queries" in load("generate.v1", tmp_path).system
-    assert "You compose queries" not in load("generate.v1").system
 
 
 OWN = '+++\ndescription = "x"\nplaceholders = [{}]\n+++\n# System\n\nAsk in verse.\n\n# User\n\n{}\n'
@@ -86,12 +73,6 @@ def test_a_users_own_prompt_needs_the_passage_and_knows_only_our_placeholders(
     (tmp_path / "generate.v1.md").write_text(OWN.format(placeholders, user), encoding="utf-8")
     with pytest.raises(PromptError, match=says):
         load("generate.v1", tmp_path)
-
-
-@pytest.mark.parametrize("prompt_id", ["generate", "../secret.v1", "generate.v0", "nowhere.v1"])
-def test_an_unknown_id_is_refused(prompt_id: str) -> None:
-    with pytest.raises(PromptError, match="prompt "):
-        load(prompt_id)
 
 
 def test_a_users_own_prompt_has_the_passage_in_the_question_and_is_named_by_its_file(tmp_path: Path) -> None:
@@ -119,11 +100,3 @@ def test_examples_of_the_language_and_style_are_turns_before_the_question() -> N
     assert prompt.turns("de-AT", "question") == (("any", "r"), ("f", "a?"))
     assert prompt.turns("de", "vague") == (("any", "r"), ("f", "a?")), "the first reply where a style has none"
     assert prompt.turns("it", "question") == prompt.turns(None, "question") == (("any", "r"), ("q", "r?"))
-
-
-def test_an_example_without_a_reply_or_with_a_placeholder_is_refused() -> None:
-    text = SHOWN
-    with pytest.raises(PromptError, match="needs one '# Reply'"):
-        parse("a.v1", text.format("# Example\nq1\n"))
-    with pytest.raises(PromptError, match=r"sent as it is, and holds \{\{x\}\}"):
-        parse("a.v1", text.format("# Example\n{{x}}\n# Reply\nr1\n"))
