@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.report.gate_markdown import MOST
 from tests.conftest import ROOT, posix
 from tests.packaging.action_job import ACTION, FOLDER, STEPS, Job
 from tests.packaging.github_api import GitHub, github
@@ -61,11 +60,6 @@ class TestTheFile:
         wanted = set(re.findall(r"steps\.(\w+)\.outputs\.([\w-]+)", text))
         assert wanted - made == {("python", "python-path")}
 
-    def test_the_job_keeps_its_own_python(self) -> None:
-        (python,) = (step for step in STEPS if "uses" in step)
-        assert python["uses"].startswith("actions/setup-python@v")
-        assert python["with"]["update-environment"] is False
-
 
 class TestTheComment:
     """``post_comment.py`` alone, as the last step calls it."""
@@ -99,17 +93,6 @@ class TestTheComment:
         assert (others[0]["body"], forged["body"], quoted["body"][:1]) == ("comment 0", f"{MARKER}\nforged", ">")
         assert api.tokens == {"Bearer a-token"}
 
-    def test_each_title_has_a_comment_of_its_own(self, tmp_path: Path, api: GitHub) -> None:
-        for title in ("manual", "laws --> <b>", "manual"):
-            self.post(tmp_path, api.url, title=title)
-        assert [comment["body"].splitlines()[0] for comment in api.comments] == [
-            "<!-- goldbench gate: manual -->",
-            "<!-- goldbench gate: laws  b -->",
-        ]
-
-    def test_the_longest_table_fits(self, tmp_path: Path, api: GitHub) -> None:
-        assert self.post(tmp_path, api.url, "長" * MOST, title="t" * 50) == "Comment written.\n"
-
     @pytest.mark.parametrize("status", [401, 403, 404, 500])
     def test_a_refusal_is_one_line_and_no_failure(self, tmp_path: Path, api: GitHub, status: int) -> None:
         api.refuses = status
@@ -139,10 +122,6 @@ class TestTheComment:
         assert "GitHub cannot be reached or gave no valid answer" in line
         assert "a-token" not in line
 
-    def test_a_table_that_is_gone_is_told_as_not_checked(self, tmp_path: Path, api: GitHub) -> None:
-        assert self.post(tmp_path, api.url, None) == "Comment written.\n"
-        assert "not checked" in api.comments[0]["body"]
-
     def test_a_push_has_no_pull_request_to_comment_on(self, tmp_path: Path, api: GitHub) -> None:
         assert self.post(tmp_path, api.url, event={"ref": "refs/heads/main"}).startswith("No comment: ")
         assert api.requests == []
@@ -170,29 +149,6 @@ class TestTheSteps:
         assert len(api.comments) == 1
         assert "❌ 3 of 3 checks failed" in api.comments[0]["body"]
         assert [method for method, _ in api.requests] == ["GET", "POST", "GET", "PATCH"]
-
-    def test_a_broken_gate_is_neither_passed_nor_failed_and_the_comment_says_so(
-        self, tmp_path: Path, api: GitHub
-    ) -> None:
-        done = job(tmp_path, api).run({**GIVEN, "min": "no-such-measure=0.5"})
-        assert (done.code, done.failed, done.outputs["passed"]) == (2, "Gate", ""), done.log
-        assert "⚠️ not checked" in api.comments[0]["body"]
-
-    @pytest.mark.parametrize(
-        ("inputs", "step", "told"),
-        [
-            ({"gold": "missing"}, "Build the gold set", "gold: folder not found"),
-            ({"retriever": "true"}, "Run the retriever", "retriever: wrote no results"),
-            ({"retriever": "exit 7"}, "Run the retriever", ""),
-            ({"baseline": "b.json"}, "Gate", "baseline and baseline-run contradict"),
-        ],
-    )
-    def test_what_cannot_be_checked_fails_at_its_step(
-        self, tmp_path: Path, inputs: dict[str, str], step: str, told: str
-    ) -> None:
-        done = job(tmp_path, event={}).run({**GIVEN, **inputs})
-        assert done.code in {2, 7}
-        assert (done.failed, told in done.log) == (step, True), done.log
 
     def test_inputs_are_data_and_not_shell_text(self, tmp_path: Path) -> None:
         hostile = "$(touch pwned)`touch pwned`;touch pwned; '\" && touch pwned"
