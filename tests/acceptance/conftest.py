@@ -96,14 +96,14 @@ def kill(process: subprocess.Popen[str]) -> None:
 
 def kill_while_it_waits(folder: Path, server: ServerHandle, *arguments: object, answers: int) -> None:
     """Kill a command while it waits for an answer, after it got so many."""
-    before = server.stats()["answered"]
+    before = server.stats()
     server.script({"when": {"from": answers + 1}, "do": {"hang": True}})
     process = start_command(folder, *arguments)
-    while server.stats()["in_flight"] == 0 or server.stats()["answered"] < before + answers:
+    while server.stats()["requests"] <= before["requests"] + answers:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     kill(process)
-    assert server.stats()["answered"] == before + answers
+    assert server.stats()["answered"] == before["answered"] + answers
     server.script()
 
 
