@@ -110,15 +110,13 @@ def kill_while_it_waits(folder: Path, server: ServerHandle, *arguments: object, 
 class ReviewPage:
     """The page of ``goldbench review`` before one person, who uses keys alone."""
 
-    def __init__(self, folder: Path, page: Any, *options: object) -> None:
+    def __init__(self, page: Any, process: subprocess.Popen[str]) -> None:
         self.page = page
+        self.process = process
         self.urls: list[str] = []
         self.responses: list[Any] = []
         page.on("request", lambda request: self.urls.append(request.url))
         page.on("response", lambda response: self.responses.append(response))  # noqa: PLW0108  not a built-in
-        self.process = start_command(
-            folder, "review", "serve", "set", "--port", 0, "--annotator", "anna", "--overlap", 0, *options
-        )
         assert self.process.stdout is not None
         links = (re.search(r"http://\S+token=\S+", line) for line in self.process.stdout)
         page.goto(next(link[0] for link in links if link))
@@ -167,14 +165,17 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def open_review(browser: Any, tmp_path: Path) -> Iterator[Callable[..., ReviewPage]]:
     """Open the page on the set in the test's folder; pages and servers end with the test."""
-    pages: list[ReviewPage] = []
+    processes: list[subprocess.Popen[str]] = []
+    contexts: list[Any] = []
 
     def open_page(*options: object) -> ReviewPage:
-        page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-        pages.append(ReviewPage(tmp_path, page, *options))
-        return pages[-1]
+        serve = ("review", "serve", "set", "--port", 0, "--annotator", "anna", "--overlap", 0, *options)
+        processes.append(start_command(tmp_path, *serve))
+        contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}))
+        return ReviewPage(contexts[-1].new_page(), processes[-1])
 
     yield open_page
-    for review in pages:
-        review.page.context.close()
-        kill(review.process)
+    for context in contexts:
+        context.close()
+    for process in processes:
+        kill(process)
