@@ -72,7 +72,11 @@ class TestTheDoors:
             assert allowed or f"{name} -> {library}" in linted.stdout, (seed, name, library, linted.stdout)
 
     def lint(self, folder: Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
+        command = [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command as run; run(['--no-cache'])",
+        ]
         # the copy goes before the installed package; long names are not broken over lines
         environment = {**os.environ, "PYTHONPATH": str(folder / "pipeline"), "COLUMNS": "400"}
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

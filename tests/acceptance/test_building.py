@@ -56,6 +56,7 @@ def test_spans_are_exact(
     for query in queries:
         source = chunks[query["chunk_id"]]["span"]
         assert relevant[query["query_id"], query["chunk_id"]] > 0
+        assert query["evidence"]
         for quote in query["evidence"]:
             assert texts[quote["doc_id"]][quote["start"] : quote["end"]] == quote["quote"]
             assert source["doc_id"] == quote["doc_id"]

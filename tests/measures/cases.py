@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from math import log2
 
 import numpy as np
@@ -29,26 +28,6 @@ def qrels(draw: st.DrawFn, lowest: int = -2) -> dict[str, dict[str, int]]:
 def runs() -> st.SearchStrategy[dict[str, dict[str, float]]]:
     documents = st.dictionaries(st.sampled_from(RETRIEVED), SCORES, min_size=1)
     return st.dictionaries(st.sampled_from([*QUERY_IDS, "unjudged"]), documents, min_size=1)
-
-
-def drawn(chance: random.Random) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Judgments and a run as `qrels` and `runs` give them, in a tenth of the time and without shrinking."""
-
-    def some(values: list[str]) -> list[str]:
-        return chance.sample(values, chance.randint(1, len(values)))
-
-    judged = {
-        query_id: {**{one: chance.randint(-2, 3) for one in some(IDS)}, chance.choice(IDS): chance.randint(1, 3)}
-        for query_id in some(QUERY_IDS)
-    }
-    near = chance.uniform(-1e6, 1e6)
-    run = {
-        query_id: {
-            one: chance.choice((*SPECIAL, near, np.nextafter(near, 0), chance.gauss())) for one in some(RETRIEVED)
-        }
-        for query_id in some([*QUERY_IDS, "unjudged"])
-    }
-    return judged, run
 
 
 def order(documents: dict[str, float], *, single: bool) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from goldbench.report.gate_markdown import MOST
 from tests.conftest import ROOT, posix
 from tests.packaging.action_job import ACTION, FOLDER, STEPS, Job
 from tests.packaging.github_api import GitHub, github
@@ -93,6 +94,17 @@ class TestTheComment:
         assert (others[0]["body"], forged["body"], quoted["body"][:1]) == ("comment 0", f"{MARKER}\nforged", ">")
         assert api.tokens == {"Bearer a-token"}
 
+    def test_each_title_has_a_comment_of_its_own(self, tmp_path: Path, api: GitHub) -> None:
+        for title in ("manual", "laws --> <b>", "manual"):
+            self.post(tmp_path, api.url, title=title)
+        assert [comment["body"].splitlines()[0] for comment in api.comments] == [
+            "<!-- goldbench gate: manual -->",
+            "<!-- goldbench gate: laws  b -->",
+        ]
+
+    def test_the_longest_table_fits(self, tmp_path: Path, api: GitHub) -> None:
+        assert self.post(tmp_path, api.url, "長" * MOST, title="t" * 50) == "Comment written.\n"
+
     @pytest.mark.parametrize("status", [401, 403, 404, 500])
     def test_a_refusal_is_one_line_and_no_failure(self, tmp_path: Path, api: GitHub, status: int) -> None:
         api.refuses = status
@@ -149,6 +161,27 @@ class TestTheSteps:
         assert len(api.comments) == 1
         assert "❌ 3 of 3 checks failed" in api.comments[0]["body"]
         assert [method for method, _ in api.requests] == ["GET", "POST", "GET", "PATCH"]
+
+    def test_a_broken_gate_is_neither_passed_nor_failed_and_the_comment_says_so(
+        self, tmp_path: Path, api: GitHub
+    ) -> None:
+        done = job(tmp_path, api).run({**GIVEN, "min": "no-such-measure=0.5"})
+        assert (done.code, done.failed, done.outputs["passed"]) == (2, "Gate", ""), done.log
+        assert "⚠️ not checked" in api.comments[0]["body"]
+
+    @pytest.mark.parametrize(
+        ("inputs", "step"),
+        [
+            ({"gold": "missing"}, "Build the gold set"),
+            ({"retriever": "true"}, "Run the retriever"),
+            ({"retriever": "exit 7"}, "Run the retriever"),
+            ({"baseline": "b.json"}, "Gate"),
+        ],
+    )
+    def test_what_cannot_be_checked_fails_at_its_step(self, tmp_path: Path, inputs: dict[str, str], step: str) -> None:
+        done = job(tmp_path, event={}).run({**GIVEN, **inputs})
+        assert done.code in {2, 7}
+        assert done.failed == step, done.log
 
     def test_inputs_are_data_and_not_shell_text(self, tmp_path: Path) -> None:
         hostile = "$(touch pwned)`touch pwned`;touch pwned; '\" && touch pwned"

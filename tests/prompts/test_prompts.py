@@ -33,6 +33,12 @@ def test_values_are_put_in_once_and_never_searched() -> None:
     assert (system, user) == ("Say {{b}}.", "{{a}} # System")
 
 
+@pytest.mark.parametrize("values", [{"a": "1"}, {"a": "1", "b": "2", "c": "3"}])
+def test_missing_and_unknown_values_are_refused(values: dict[str, str]) -> None:
+    with pytest.raises(PromptError):
+        parse("p.v1", GOOD).render(**values)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -75,6 +81,12 @@ def test_a_users_own_prompt_needs_the_passage_and_knows_only_our_placeholders(
         load("generate.v1", tmp_path)
 
 
+@pytest.mark.parametrize("prompt_id", ["generate", "../secret.v1", "generate.v0", "nowhere.v1"])
+def test_an_unknown_id_is_refused(prompt_id: str) -> None:
+    with pytest.raises(PromptError):
+        load(prompt_id)
+
+
 def test_a_users_own_prompt_has_the_passage_in_the_question_and_is_named_by_its_file(tmp_path: Path) -> None:
     path = tmp_path / "generate.v1.md"
     path.write_text(OWN.format('"passage"', "Ask.").replace("Ask in verse.", "Ask about {{passage}}"), encoding="utf-8")
@@ -100,3 +112,9 @@ def test_examples_of_the_language_and_style_are_turns_before_the_question() -> N
     assert prompt.turns("de-AT", "question") == (("any", "r"), ("f", "a?"))
     assert prompt.turns("de", "vague") == (("any", "r"), ("f", "a?")), "the first reply where a style has none"
     assert prompt.turns("it", "question") == prompt.turns(None, "question") == (("any", "r"), ("q", "r?"))
+
+
+@pytest.mark.parametrize("example", ["# Example\nq1\n", "# Example\n{{x}}\n# Reply\nr1\n"])
+def test_an_example_without_a_reply_or_with_a_placeholder_is_refused(example: str) -> None:
+    with pytest.raises(PromptError):
+        parse("a.v1", SHOWN.format(example))
