@@ -220,10 +220,14 @@ def test_no_key_is_in_any_output_and_no_connection_is_made_that_nobody_asked_for
 
     error = {"error": {"message": f"Incorrect API key provided: {KEY}", "code": KEY, "type": KEY}}
     echo = {"x-key": KEY, "www-authenticate": f'Bearer realm="{KEY}"'}
+    skip = {"skip_reason": f"the key is {KEY}", "candidates": []}
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": json.dumps(skip)}}
+    usage = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+    reply = {"model": KEY, "id": KEY, "system_fingerprint": KEY, "choices": [choice], "usage": usage}
     answers: list[dict[str, Any]] = [
         {"status": 500, "body": error, "headers": echo},
         {"status": 200, "body": f"<html>{KEY}</html>"},
-        {"content": f'{{"skip_reason": "the key is {KEY}", "candidates": []}}', "headers": echo},
+        {"status": 200, "body": reply, "headers": echo},
         {"content": f"{KEY} {{not json"},
         {"status": 400, "body": f"cannot use {KEY}"},
         {"status": 401, "body": error, "headers": echo},
@@ -234,6 +238,11 @@ def test_no_key_is_in_any_output_and_no_connection_is_made_that_nobody_asked_for
     model_server.script(*rules, api_key=KEY)
     printed += [run("build", "docs", "--out", "by-model", "--queries", 8, *server) for _ in range(3)]
     assert {"200", "500", "400", "401"} <= set(model_server.stats()["statuses"])
+    for command in (("grade", "set", *server), ("doctor", "--try", *server[:4])):
+        model_server.script({"do": answers[-1]}, api_key=KEY)
+        requests = model_server.stats()["requests"]
+        printed.append(run(*command))
+        assert model_server.stats()["requests"] > requests, command
     model_server.script({"do": redirect}, api_key=KEY)
     printed.append(run("build", "docs", "--out", "elsewhere", "--queries", 7, "--answers", "new.sqlite", *server))
     assert "308" in model_server.stats()["statuses"]
