@@ -19,8 +19,7 @@ from goldbench.retrieval.system_settings import BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 from goldbench.stages.generate import describe_constraints
 from tests.conftest import Goldbench
-from tests.generate.killed_runs import kill_several_times
-from tests.generate.test_build import artifacts, lines
+from tests.generate.test_build import lines
 from tests.generate.test_dry_run import total
 from tests.generate.test_kinds import linked
 from tests.model_server.fixture import ServerHandle
@@ -189,22 +188,6 @@ def test_simulated_queries_are_selected_and_a_recipe_that_holds_words_out_ignore
     ignored = goldbench(*command, "--offline-recipe", "mixed", "--out", "other", "--queries", 8)
     assert "[generate.difficulty] is ignored: the recipe mixed" in ignored.stderr
     assert manifest(tmp_path / "other")["difficulty"] is None
-
-
-@pytest.mark.slow
-def test_a_build_that_was_killed_ends_with_the_same_files(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    linked(tmp_path / "docs", 90)
-    build = (*asked(tmp_path, model_server), "--queries", 24, "--concurrency", 4)
-    model_server.script(levels={"bad": 0.4})
-    assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
-    model_server.reset()
-    model_server.script(levels={"bad": 0.4}, latency_ms=60)
-    disturbed = (*build, "--out", "two", "--answers", "two.sqlite")
-    kill_several_times(tmp_path, disturbed, model_server, kills=3)
-    assert manifest(tmp_path / "one")["difficulty"]["set_aside"] > 0
-    assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
 def test_a_set_that_word_matching_does_not_reach_is_told(goldbench: Goldbench, tmp_path: Path) -> None:

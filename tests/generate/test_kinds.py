@@ -17,8 +17,7 @@ from goldbench.records.corpus import Chunk, Span
 from goldbench.retrieval.lsi import Fitted
 from goldbench.retrieval.postings import Occurrences
 from tests.conftest import Goldbench
-from tests.generate.killed_runs import kill_several_times
-from tests.generate.test_build import artifacts, lines
+from tests.generate.test_build import lines
 from tests.generate.test_dry_run import total
 from tests.model_server.fixture import ServerHandle
 from tests.model_server.kind_writer import key_words
@@ -446,21 +445,6 @@ def test_a_hundred_queries_have_the_shares_asked_for_whatever_hostile_documents_
     for kind in ("multi_hop", "cross_comparison"):
         check_joined(tmp_path / "run", kind)
     assert not any("PWNED" in str(row["text"]) for row in lines(tmp_path / "run" / "3-queries.jsonl"))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_kill_9_in_the_middle_changes_no_byte_and_pays_nothing_twice(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    linked(tmp_path / "docs", 40)
-    build = (*asked(tmp_path, SHARES, model_server), "--queries", 30, "--concurrency", 4)
-    assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
-    model_server.reset()
-    model_server.script(latency_ms=60)
-    disturbed = (*build, "--out", "two", "--answers", "two.sqlite")
-    kill_several_times(tmp_path, disturbed, model_server, kills=4)
-    assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
 class Chunks(list[Chunk]):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import random
 import shutil
-import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ import pytest
 from goldbench.goldset.integrity import validate
 from tests.conftest import Goldbench
 from tests.generate.test_build import corpus
-from tests.generate.test_build_under_fire import FAULTS, ended, started
+from tests.generate.test_build_under_fire import FAULTS
 from tests.grade.graded_sets import artifacts, write_set
 from tests.model_server.fixture import ServerHandle
 
@@ -106,38 +103,6 @@ def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
     assert goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url).returncode == done.returncode
     assert artifacts(tmp_path / "run") == before
     assert model_server.stats()["requests"] == 0
-
-
-@pytest.mark.slow
-def test_a_grading_that_is_killed_again_and_again_loses_and_repays_nothing(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
-) -> None:
-    corpus(tmp_path / "docs", 9)
-    goldbench("build", "docs", "--out", "one", "--queries", 6, *url)
-    shutil.copytree(tmp_path / "one", tmp_path / "two")
-    grade = ("--concurrency", 4, "--force", *url)
-    goldbench("grade", "one", *grade, "--answers", "one.sqlite")
-    ungraded = artifacts(tmp_path / "two")
-    asked_for = model_server.stats()["prompts"]
-    model_server.reset()
-    model_server.script(latency_ms=40)
-    rng, kills = random.Random(3), 0
-    for _ in range(4):
-        process = started(tmp_path, "grade", "two", *grade, "--answers", "two.sqlite")
-        before = model_server.stats()["answered"]
-        wanted = before + rng.randrange(2, 14)
-        while process.poll() is None and model_server.stats()["answered"] < wanted:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        kills += ended(process, 30) == -signal.SIGKILL
-        left = {name: data for name, data in artifacts(tmp_path / "two").items() if not name.startswith(".")}
-        assert left == {name: data for name, data in ungraded.items() if not name.startswith(".")}
-    assert kills == 4
-    goldbench("grade", "two", *grade, "--answers", "two.sqlite")
-    stats = model_server.stats()
-    assert stats["paid_twice"] <= kills * 8  # 4 calls on their way when the process died, and 4 being stored
-    assert stats["prompts"] <= asked_for
-    assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
 @pytest.mark.slow

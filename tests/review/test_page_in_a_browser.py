@@ -16,20 +16,6 @@ Sites = Callable[..., Site]
 People = Callable[..., Person]
 
 
-def test_a_set_is_graded_by_keys_to_the_end_and_the_digit_is_the_grade(site: Sites, person: People) -> None:
-    served = site(queries=3, passages=4)
-    anna = person(served.links["anna"])
-    for i in range(12):
-        assert anna.text("count") == f"You: {i} · Everyone: {i} of 12 · Left: {12 - i}"
-        anna.press(str(i % 4))
-    assert "Nothing is left to judge" in anna.text("asks")
-    anna.saved()
-    events = served.events()
-    assert [event.grade for event in events] == [i % 4 for i in range(12)]
-    assert [(event.query_id, event.chunk_id) for event in events] == [item.pair for item in served.queue]
-    assert all(event.ms and event.inclusion == 1 and not event.revealed and not event.highlights for event in events)
-
-
 @pytest.mark.slow
 def test_undo_goes_back_as_far_as_one_likes_and_redo_forward_also_after_a_reload(site: Sites, person: People) -> None:
     served = site(queries=2, passages=4)

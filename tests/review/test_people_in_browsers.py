@@ -38,20 +38,6 @@ def process(tmp_path: Path) -> Iterator[Callable[..., Process]]:
             one.process.stdout.close()
 
 
-def test_a_server_killed_after_an_acknowledged_key_has_lost_nothing(
-    process: Any, person: People, tmp_path: Path
-) -> None:
-    served = process("--annotator", "anna")
-    anna = person(served.links["anna"])
-    for grade in "312":
-        anna.press(grade)
-    anna.saved()
-    anna.offline = True
-    served.process.kill()
-    served.process.wait()
-    assert [event.grade for event in events_of(tmp_path / "set")] == [3, 1, 2]
-
-
 def test_while_the_server_is_away_decisions_wait_and_are_sent_once(
     process: Any, person: People, tmp_path: Path
 ) -> None:
