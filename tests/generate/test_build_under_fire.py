@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -321,6 +322,31 @@ def test_no_key_prompt_text_or_reply_reaches_a_log_an_error_or_the_manifest(
     if reply == "good":
         seen += (tmp_path / "run" / "manifest.json").read_text(encoding="utf-8")
     assert not [name for name in ("CANARYKEY", "CANARYPROMPT", "CANARYTEXT", "CANARYREPLY") if name in seen]
+
+
+@pytest.mark.slow
+def test_kill_9_at_any_moment_of_concurrent_calls_changes_no_byte_and_pays_only_for_what_was_in_flight(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    concurrency, kills, moments = 4, 8, random.Random(11)
+    many(tmp_path / "docs", 70)
+    build = ("build", "docs", "--queries", 60, "--concurrency", concurrency, *url)
+    assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
+    model_server.reset()
+    model_server.script(latency_ms=60)
+    killed = (*build, "--out", "two", "--answers", "two.sqlite")
+    for _ in range(kills):
+        paid = model_server.stats()["requests"]
+        process = started(tmp_path, *killed)
+        _wait_for(lambda paid=paid, process=process: _sends(model_server, paid) or process.poll() is not None)
+        time.sleep(moments.uniform(0.0, 0.12))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert ended(started(tmp_path, *killed), 120) == 0
+    stats = model_server.stats()
+    assert stats["prompts"] >= 60
+    assert stats["repeated"] <= concurrency * kills
+    assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
 @pytest.mark.slow
