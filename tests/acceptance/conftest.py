@@ -51,6 +51,13 @@ def qrels_of(folder: Path) -> dict[tuple[str, str], int]:
     return {(query, passage): int(grade) for query, _, passage, grade in rows}
 
 
+def judge_of(folder: Path) -> dict[str, Any]:
+    """Return settings of a judge that finds each query's answer in its source, and 2 of 10 other passages relevant."""
+    texts = {row["chunk_id"]: row["text"] for row in json_lines(folder / "1-chunks.jsonl")}
+    queries = json_lines(folder / "3-queries.jsonl")
+    return {"truth": {query["text"]: {texts[query["chunk_id"]]: 3} for query in queries}, "up": 0.2}
+
+
 def contents_of(folder: Path) -> dict[str, bytes]:
     """Return the files of a set that other tools read."""
     names = ("dataset.json", "trec/qrels.txt", "trec/topics.tsv", "beir/corpus.jsonl", "beir/queries.jsonl")
@@ -94,17 +101,19 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.communicate(timeout=60)
 
 
-def kill_while_it_waits(folder: Path, server: ServerHandle, *arguments: object, answers: int) -> None:
+def kill_while_it_waits(
+    folder: Path, server: ServerHandle, *arguments: object, answers: int, judge: object = None
+) -> None:
     """Kill a command while it waits for an answer, after it got so many."""
     before = server.stats()
-    server.script({"when": {"from": answers + 1}, "do": {"hang": True}})
+    server.script({"when": {"from": answers + 1}, "do": {"hang": True}}, judge=judge)
     process = start_command(folder, *arguments)
     while server.stats()["requests"] <= before["requests"] + answers:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     kill(process)
     assert server.stats()["answered"] == before["answered"] + answers
-    server.script()
+    server.script(judge=judge)
 
 
 class ReviewPage:

@@ -13,7 +13,15 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.conftest import Command, contents_of, json_lines, kill_while_it_waits, qrels_of, write_sheets
+from tests.acceptance.conftest import (
+    Command,
+    contents_of,
+    json_lines,
+    judge_of,
+    kill_while_it_waits,
+    qrels_of,
+    write_sheets,
+)
 from tests.conftest import IMPORT_PATH, ROOT, SETTINGS
 from tests.model_server.fixture import ServerHandle
 
@@ -88,6 +96,8 @@ def test_a_build_and_a_grading_that_are_killed_lose_nothing_and_pay_nothing_twic
     build = ("build", "docs", "--queries", 6, *model)
     grade = ("--depth", 2, "--canaries", 0, "--method", "written", "--force", *model)
     command(*build, "--out", "whole", "--answers", "whole.sqlite")
+    judge = judge_of(tmp_path / "whole")
+    model_server.script(judge=judge)
     command("grade", "whole", *grade, "--answers", "whole.sqlite")
     needed = model_server.stats()["answered"]
     model_server.reset()
@@ -97,7 +107,7 @@ def test_a_build_and_a_grading_that_are_killed_lose_nothing_and_pay_nothing_twic
     command(*build, "--out", "set")
     ungraded = contents_of(tmp_path / "set")
     for answers in (3, 1):
-        kill_while_it_waits(tmp_path, model_server, "grade", "set", *grade, answers=answers)
+        kill_while_it_waits(tmp_path, model_server, "grade", "set", *grade, answers=answers, judge=judge)
         assert contents_of(tmp_path / "set") == ungraded
     command("grade", "set", *grade)
     assert contents_of(tmp_path / "set") == contents_of(tmp_path / "whole") != ungraded
@@ -139,6 +149,7 @@ def test_28_of_30_queries_and_all_unaffected_grades_survive_an_edit(
 ) -> None:
     write_sheets(tmp_path / "docs", 32)
     command("build", "docs", "--out", "set", "--queries", 30, *model)
+    model_server.script(judge=judge_of(tmp_path / "set"))
     command("grade", "set", "--depth", 2, "--canaries", 0, "--method", "written", "--force", *model)
     grades = qrels_of(tmp_path / "set")
     queries = {row["query_id"]: row for row in json_lines(tmp_path / "set" / "3-queries.jsonl")}

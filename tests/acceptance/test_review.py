@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.acceptance.conftest import Command, ReviewPage, json_lines, kill, write_sheets
+from tests.acceptance.conftest import Command, ReviewPage, json_lines, judge_of, kill, write_sheets
 from tests.model_server.fixture import ServerHandle
 
 JUDGE = "secret-judge"
@@ -21,12 +21,13 @@ def graded(command: Command, tmp_path: Path, model_server: ServerHandle) -> Path
     write_sheets(tmp_path / "docs", 8)
     server = ("--base-url", model_server.base_url, "--model")
     command("build", "docs", "--out", "set", "--generator", "simulated", "--queries", 3)
+    model_server.script(judge=judge_of(tmp_path / "set"))
     command("grade", "set", "--depth", 1, "--canaries", 0, "--method", "written", "--force", *server, JUDGE)
     return tmp_path / "set"
 
 
 def judgments(command: Command, folder: Path) -> list[tuple[str, int]]:
-    """Return sheet and grade of people's judgments, in the order in which they were made."""
+    """Return sheet and grade of people's judgments, sorted."""
     command("review", "export", "set", "--format", "csv", "--out", "people.csv")
     sheets = {row["chunk_id"]: row["title"].split()[-1] for row in json_lines(folder / "1-chunks.jsonl")}
     with (folder.parent / "people.csv").open(encoding="utf-8", newline="") as file:
