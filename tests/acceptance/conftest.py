@@ -53,7 +53,8 @@ def qrels_of(folder: Path) -> dict[tuple[str, str], int]:
 
 def judge_of(folder: Path) -> dict[str, Any]:
     """Return settings of a judge that finds each query's answer in its source, and 2 of 10 other passages relevant."""
-    texts = {row["chunk_id"]: row["text"] for row in json_lines(folder / "1-chunks.jsonl")}
+    chunks = json_lines(folder / "1-chunks.jsonl")
+    texts = {row["chunk_id"]: f"{row['title']}\n\n{row['text']}" for row in chunks}  # judged below its title
     queries = json_lines(folder / "3-queries.jsonl")
     return {"truth": {query["text"]: {texts[query["chunk_id"]]: 3} for query in queries}, "up": 0.2}
 
