@@ -125,17 +125,16 @@ def nested(pairs: dict[tuple[str, str], int]) -> dict[str, dict[str, int]]:
 
 def test_beir_and_datasets_load_a_set_and_a_set_loads_theirs(exported: Command, tmp_path: Path) -> None:
     grades = qrels_of(tmp_path / "set")
-    tables = load(tmp_path, DATASETS, "set/beir")
-    assert {(row["query-id"], row["corpus-id"]): row["score"] for row in tables["qrels"]} == grades
-    assert {row["_id"]: row["text"] for row in tables["corpus"]} == {
-        row["_id"]: row["text"] for row in json_lines(tmp_path / "set" / "beir" / "corpus.jsonl")
-    }
-    assert {row["_id"] for row in tables["queries"]} == {query for query, _ in grades}
-    for kind, target in (("beir", None), ("hf", "hf"), ("mteb", "mteb"), ("ir_datasets", "ir_datasets")):
-        folder = "set/beir"
-        if target:
-            folder = f"as-{target}"
-            exported("export", "set", "--to", target, "--out", folder)
+    corpus = {row["_id"]: row["text"] for row in json_lines(tmp_path / "set" / "beir" / "corpus.jsonl")}
+    exported("export", "set", "--to", "hf", "--out", "as-hf")
+    for folder in ("set/beir", "as-hf"):
+        tables = load(tmp_path, DATASETS, folder)
+        assert {(row["query-id"], row["corpus-id"]): row["score"] for row in tables["qrels"]} == grades
+        assert {row["_id"]: row["text"] for row in tables["corpus"]} == corpus
+        assert {row["_id"] for row in tables["queries"]} == {query for query, _ in grades}
+    for target in ("mteb", "ir_datasets"):
+        exported("export", "set", "--to", target, "--out", f"as-{target}")
+    for kind, folder in (("beir", "set/beir"), ("hf", "as-hf"), ("mteb", "as-mteb"), ("ir_datasets", "as-ir_datasets")):
         exported("import", kind, folder, "--out", f"from-{kind}")
         assert qrels_of(tmp_path / f"from-{kind}") == grades, kind
 
