@@ -29,12 +29,10 @@ def child(folder: str, place: str) -> None:
     """Pool one set, label it and write it; print what it took."""
     from goldbench.config import GradeSettings
     from goldbench.goldset.folder import Draft, GoldFolder
-    from goldbench.grade.gradable_set import read_gradable
-    from goldbench.grade.graded_files import write_graded
-    from goldbench.grade.outcome import figures, outcome_of
+    from goldbench.grade.calls import Answered, Answers, Slot
+    from goldbench.grade.outcome import figures, outcome_of, write_graded
+    from goldbench.grade.pool import Pools, pool_of, read_gradable
     from goldbench.grade.preparation import pool_settings
-    from goldbench.grade.retriever_pool import Pools, pool_of
-    from goldbench.grade.slots import Answered, Answers, Slot
     from goldbench.records.judgment import Judgment
     from goldbench.records.relevance import Relevance
     from goldbench.systems import open_systems

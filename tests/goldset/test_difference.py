@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from goldbench.goldset.counterparts import counterparts
-from goldbench.goldset.difference import Difference, compare_sets
-from goldbench.goldset.set_contents import QueryFacts, SetContents, read_contents
+from goldbench.goldset.difference import Difference, QueryFacts, SetContents, compare_sets, counterparts, read_contents
 from goldbench.text.similarity import wording_digest
 from tests import forked_commands
 from tests.conftest import ROOT, Goldbench

@@ -22,7 +22,7 @@ from goldbench.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.publication import read_manifest
 from goldbench.grade.panel import ModelPanel
-from goldbench.grade.retriever_pool import Pools
+from goldbench.grade.pool import Pools
 from goldbench.grade.session import Work, plan_folder
 from goldbench.records.relevance import Relevance, settled
 from goldbench.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings

@@ -17,9 +17,8 @@ from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import ADD, OWN, POOL, QUERIES, UNLABELLED, answers_beside
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded, with_reports
 from goldbench.goldset.publication import sha256_of
-from goldbench.grade.gradable_set import read_gradable
+from goldbench.grade.pool import Pools, read_gradable, waiting_pool
 from goldbench.grade.preparation import pools
-from goldbench.grade.retriever_pool import Pools, waiting_pool
 from goldbench.ports import Progress
 from goldbench.records.corpus import Document, Evidence
 from goldbench.records.manifest import StageReport

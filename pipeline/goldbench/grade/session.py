@@ -13,15 +13,29 @@ from goldbench.errors import JudgeFailed, Message, NothingKept, OutputError, Usa
 from goldbench.generate.progress import calls_shown
 from goldbench.generate.writers import WAVE
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded
-from goldbench.grade.calls import Asking, grouped, remembered
-from goldbench.grade.disputes import People, agreement, with_earlier
-from goldbench.grade.gradable_set import GradableSet, read_gradable
-from goldbench.grade.graded_files import manifest_of, with_refusal, write_graded
-from goldbench.grade.judge_choice import choose_judge
-from goldbench.grade.outcome import Outcome, figures, outcome_of
+from goldbench.grade.calls import (
+    Answers,
+    Asking,
+    Slot,
+    choose_judge,
+    grouped,
+    own_answers_missing,
+    remembered,
+    slots_of,
+)
+from goldbench.grade.outcome import (
+    Outcome,
+    People,
+    agreement,
+    figures,
+    manifest_of,
+    outcome_of,
+    with_earlier,
+    with_refusal,
+    write_graded,
+)
 from goldbench.grade.panel import ACCOUNTS, Assessors, ModelPanel
-from goldbench.grade.retriever_pool import Pool, Pools, pool_of
-from goldbench.grade.slots import Answers, Slot, own_answers_missing, slots_of
+from goldbench.grade.pool import GradableSet, Pool, Pools, pool_of, read_gradable
 from goldbench.llm.rehearsal import PlannedStage
 from goldbench.ports import Progress
 from goldbench.records.manifest import (
