@@ -15,7 +15,6 @@ from rich.cells import cell_len
 
 from goldbench.goldset.difference import Difference, QueryFacts, SetContents, compare_sets, counterparts, read_contents
 from goldbench.text.similarity import wording_digest
-from tests import forked_commands
 from tests.conftest import ROOT, Goldbench
 from tests.report.hostile import ENDINGS, IMAGE, SCRIPT
 
@@ -25,13 +24,6 @@ EXAMPLE = ROOT / "data" / "example" / "documents" / "service"
 @pytest.fixture
 def goldbench(goldbench_inside: Goldbench) -> Goldbench:
     return goldbench_inside
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("diff") / "run"
-    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 3)
-    return folder
 
 
 def write_beir(
@@ -133,14 +125,6 @@ def test_what_changed_is_counted_and_shown(goldbench: Goldbench, tmp_path: Path)
     assert goldbench("diff", "a", "b").returncode == 0
 
 
-@pytest.mark.slow
-def test_a_built_set_and_its_copies_are_the_same(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
-    for copy in ("dataset.json", "beir"):
-        done = goldbench("diff", built, built / copy, "--exit-code")
-        assert done.returncode == 0, done.stdout
-    assert read_contents(built).documents
-
-
 def test_texts_of_a_set_do_nothing_in_markdown_and_in_a_terminal(goldbench: Goldbench, tmp_path: Path) -> None:
     hostile = f"a | b ``` `@team` #12 https://x.example [l](y) {SCRIPT} {IMAGE} {ENDINGS} \x1b[31m\n## Heading"
     write_beir(tmp_path / "a", {"c1": "Text."}, {"q1": "Which?"}, [("q1", "c1", 3)])
@@ -155,16 +139,6 @@ def test_texts_of_a_set_do_nothing_in_markdown_and_in_a_terminal(goldbench: Gold
     lines = goldbench("diff", "a", "b | <b>").stdout.splitlines()
     assert "\x1b" not in "".join(lines)
     assert max(map(cell_len, lines)) <= 80
-
-
-def test_lines_fit_a_terminal_whatever_the_script(goldbench: Goldbench, tmp_path: Path) -> None:
-    wide = {f"c{number}": "点検" * 60 + str(number) for number in range(9)}
-    write_beir(tmp_path / "a", {"c": "Text."}, {"q": "Which?"}, [("q", "c", 3)])
-    write_beir(tmp_path / "b", {"c": "Text.", **wide}, {"q": "Which?"}, [("q", "c", 3)])
-    lines = goldbench("diff", "a", "b", "--examples", 3).stdout.splitlines()
-    assert max(map(cell_len, lines)) <= 80
-    assert sum(line.startswith("  + ") for line in lines) == 3
-    assert "  and 6 more" in lines
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 
 from goldbench.errors import InputError, OutputError
 from goldbench.goldset import publication
-from goldbench.goldset.folder import GoldFolder, ReplacePolicy, with_reports
+from goldbench.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.goldset.publication import changed_files, publish, read_manifest, staging
 from goldbench.records.corpus import Document
-from goldbench.records.manifest import Manifest, StageReport
+from goldbench.records.manifest import Manifest
 from goldbench.records.query import Rejection
 
 
@@ -120,14 +120,6 @@ def test_a_run_of_other_documents_is_not_written_over_whatever_they_are_called(
             GoldFolder(tmp_path).check_same_corpus(after)
 
 
-def test_a_finished_run_holds_its_files_and_nothing_unfinished(tmp_path: Path) -> None:
-    finished(tmp_path / "run")
-    names = sorted(path.relative_to(tmp_path / "run").as_posix() for path in (tmp_path / "run").rglob("[!.]*"))
-    assert names == ["a.txt", "manifest.json", "sub", "sub/b.txt"]
-    assert not (tmp_path / "run" / ".unfinished").exists()
-    assert list(changed_files(tmp_path / "run", read_manifest(tmp_path / "run"))) == []
-
-
 def test_a_run_that_fails_leaves_no_folder_behind(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), staging(tmp_path / "run") as place:
         (place / "a.txt").write_text("half")
@@ -152,20 +144,6 @@ def test_another_configuration_is_not_mixed_in(tmp_path: Path) -> None:
     usable(tmp_path, "c2", replace=True)
 
 
-def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
-    finished(tmp_path, "c1")
-    (tmp_path / "0-config.toml").write_text("[chunk]\nsize = 1000\n[generate]\nqueries = 5\n")
-    settings = {"chunk": {"size": 1000}, "generate": {"queries": 6, "seed": 1}}
-    with pytest.raises(OutputError, match=r"\(generate\.queries, generate\.seed\)"):
-        GoldFolder(tmp_path).check_usable(ReplacePolicy(settings, "c2"))
-
-
-def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(OutputError, match="not a goldbench run"):
-        usable(tmp_path, "c1", replace=True)
-
-
 def test_what_a_killed_build_left_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / ".unfinished").mkdir()
     (tmp_path / ".unfinished" / "half").write_text("x")
@@ -175,11 +153,6 @@ def test_what_a_killed_build_left_is_no_obstacle(tmp_path: Path) -> None:
     assert not (tmp_path / ".unfinished").exists()
 
 
-def test_two_builds_cannot_write_to_one_folder(tmp_path: Path) -> None:
-    with staging(tmp_path), pytest.raises(OutputError, match="another command"), staging(tmp_path):
-        pass
-
-
 def test_files_of_the_earlier_run_that_are_no_longer_written_go(tmp_path: Path) -> None:
     finished(tmp_path)
     with staging(tmp_path) as place:
@@ -187,22 +160,6 @@ def test_files_of_the_earlier_run_that_are_no_longer_written_go(tmp_path: Path) 
         publish(place, tmp_path, manifest(), stale=["a.txt", "sub/b.txt"])
     assert not (tmp_path / "sub" / "b.txt").exists()
     assert (tmp_path / "a.txt").read_text() == "new"
-
-
-def test_a_change_after_the_run_is_seen(tmp_path: Path) -> None:
-    finished(tmp_path)
-    (tmp_path / "a.txt").write_text("tampered")
-    (tmp_path / "sub" / "b.txt").unlink()
-    found = sorted(changed_files(tmp_path, read_manifest(tmp_path)))
-    assert found == ["a.txt: has changed since it was written", "sub/b.txt: is missing"]
-
-
-@pytest.mark.parametrize("content", [None, b"", b"{", b'{"format": 1}'])
-def test_a_folder_without_a_whole_manifest_is_no_run(tmp_path: Path, content: bytes | None) -> None:
-    if content is not None:
-        (tmp_path / "manifest.json").write_bytes(content)
-    with pytest.raises(InputError, match=r"manifest\.json"):
-        read_manifest(tmp_path)
 
 
 REJECTION = Rejection(chunk_id="c", filter="too-short", reason="3 words")
@@ -250,17 +207,3 @@ def test_a_draft_that_is_not_finished_changes_nothing(tmp_path: Path) -> None:
     with GoldFolder(tmp_path).replacing(ReplacePolicy({}, "c1")) as draft:
         draft.file("a.txt").write_text("new")
     assert visible(tmp_path) == before
-
-
-def test_the_reports_of_a_stage_that_ran_again_are_renewed_at_the_end() -> None:
-    reports = [StageReport(stage=name, reads="a", writes="b", read=1, written=1) for name in ("load", "pool", "cut")]
-    again = StageReport(stage="pool", reads="a", writes="b", read=2, written=2)
-    assert with_reports(reports, [again]) == [reports[0], reports[2], again]
-
-
-@pytest.mark.parametrize("content", ["", "[chunk", "\x00"])
-def test_damaged_settings_are_no_reason_to_crash(tmp_path: Path, content: str) -> None:
-    finished(tmp_path, "c1")
-    (tmp_path / "0-config.toml").write_text(content)
-    with pytest.raises(OutputError, match=r"its prompts|generate\.queries"):
-        GoldFolder(tmp_path).check_usable(ReplacePolicy({"generate": {"queries": 6}}, "c2"))

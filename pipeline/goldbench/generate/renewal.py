@@ -17,7 +17,7 @@ from goldbench.formats.runs.trec import read_qrels
 from goldbench.generate.drawn_queries import Drawn, Standing
 from goldbench.goldset.file_names import CHUNKS, DOCUMENTS, OWN, USERS
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded
-from goldbench.goldset.grading_counts import recounted
+from goldbench.goldset.grading_counts import grading_counts
 from goldbench.goldset.publication import sha256_of
 from goldbench.goldset.transfer import Corpus, KeptQuery, OldSet, Transfer, transfer_queries
 from goldbench.records.corpus import Chunk
@@ -329,7 +329,8 @@ class Renewal:
         place.ungraded.write(
             one.model_copy(update={"query": stay[one.query.query_id]}) for one in dropped if one.query.query_id in stay
         )
-        return recounted(self.manifest.grading, pool, judgments, [one.query for one in self.left.kept])
+        counts = grading_counts(pool, judgments, [one.query for one in self.left.kept])
+        return self.manifest.grading.model_copy(update=counts)
 
 
 def _labels(path: Path) -> dict[str, dict[str, Relevance]]:

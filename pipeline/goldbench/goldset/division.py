@@ -24,7 +24,7 @@ from goldbench.formats.runs.trec import read_qrels
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import QUERIES, RENAMED
 from goldbench.goldset.folder import Draft, GoldFolder, Records, ReplacePolicy, stamp, with_reports
-from goldbench.goldset.grading_counts import recounted
+from goldbench.goldset.grading_counts import grading_counts
 from goldbench.goldset.publication import new_folder
 from goldbench.ports import Stored
 from goldbench.records.corpus import Chunk, Evidence
@@ -279,8 +279,8 @@ def _write(piece: _Piece, folder: Path, noted: Mapping[str, Any], fingerprint: s
         place.write_settings(settings)
         manifest = _manifest(whole, queries, unanswerable, fingerprint, started)
         if manifest.grading is not None:
-            grading = recounted(manifest.grading, place.pool.read_any(), place.judgments.read_any(), queries)
-            manifest = manifest.model_copy(update={"grading": grading})
+            counts = grading_counts(place.pool.read_any(), place.judgments.read_any(), queries)
+            manifest = manifest.model_copy(update={"grading": manifest.grading.model_copy(update=counts)})
         place.finish(manifest)
     labels = sum(map(len, grades.values()))
     return Part(piece.name, folder, piece.wanted, len(queries), len(unanswerable), labels)

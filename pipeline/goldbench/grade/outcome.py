@@ -13,12 +13,13 @@ from goldbench.generate.steps import FAILURES_LISTED
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
 from goldbench.goldset.folder import Draft, with_reports
+from goldbench.goldset.grading_counts import grading_counts
 from goldbench.grade.calls import Answers
 from goldbench.grade.panel import ACCOUNTS, Assessors
 from goldbench.grade.pool import GradableSet, Pool
 from goldbench.llm.prices import added
 from goldbench.measures.statistics.guardrails import failed_guardrails, guardrails
-from goldbench.records.judgment import Canary, Flag, Judgment, Origin, Pooled
+from goldbench.records.judgment import Canary, Judgment, Pooled
 from goldbench.records.manifest import (
     CanaryCount,
     CanaryVerdict,
@@ -187,15 +188,16 @@ def figures(
         made: The result of the answers.
         own: Why no answer of the set was written by the judge's model, if so.
     """
-    pairs = {key: found for key, found in answers.pairs().items() if found}
-    counts, unanswered = tally(answers.canaries()), answers.unanswered_canaries()
-    found = findings(counts, sources=answers.sources(), unanswered=unanswered.total())
+    counts = tally(answers.canaries())
+    unanswered = answers.unanswered_canaries()
+    checked = findings(counts, sources=answers.sources(), unanswered=unanswered.total())
     held = guardrails(answers.canaries(), own=own)
-    crossed = [f"guardrail, {one}" for one in failed_guardrails(held)]
-    everything = [item for judgments in pairs.values() for item in judgments]
-    final = [settled([item.relevance for item in judgments]) for judgments in pairs.values()]
-    shared = sum(row.shared_from is not None for row in _rows(pool))
-    several = [[item.relevance for item in judgments] for judgments in pairs.values() if len(judgments) > 1]
+    crossed = [f"guardrail, {problem}" for problem in failed_guardrails(held)]
+    canaries = {}
+    for kind in Canary:
+        graded, relevant = counts.get(kind, (0, 0))
+        if graded or unanswered[kind]:
+            canaries[kind.value] = CanaryCount(graded=graded, relevant=relevant, unanswered=unanswered[kind])
     return Grading(
         assessors=list(panel.assessors),
         panel=settings.panel.value,
@@ -206,27 +208,13 @@ def figures(
         thresholds=panel.thresholds and astuple(panel.thresholds),
         retrievers=list(pool.retrievers),
         runs=list(pool.runs),
-        feedback=sum(row.origin is Origin.FEEDBACK for row in _rows(pool)),
-        pairs=len(pool) - shared,
-        judged=len(pairs),
-        shared=shared,
-        unjudged=len(pool) - shared - len(pairs),
-        escalated=len(several),
-        capped=sum(judgments[0].capped for judgments in pairs.values()),
-        flagged=dict(sorted(Counter(item.flag.value for item in everything if item.flag is not Flag.NONE).items())),
-        spread=dict(sorted(Counter(int(max(grades) - min(grades)) for grades in several).items())),
-        grades=dict(sorted(Counter(map(int, final)).items())),
-        too_broad=sum(bool(query.too_broad) for query in made.kept),
-        unreachable=sum(bool(query.unreachable) for query in made.kept),
-        canaries={
-            kind.value: CanaryCount(graded=graded, relevant=relevant, unanswered=unanswered[kind])
-            for kind in Canary
-            for graded, relevant in [counts.get(kind, (0, 0))]
-            if graded or unanswered[kind]
-        },
-        canary_verdict=CanaryVerdict.WARNING if crossed and found.verdict is CanaryVerdict.PASSED else found.verdict,
-        canary_findings=[*found.failed, *found.warnings, *crossed],
+        canaries=canaries,
+        canary_verdict=CanaryVerdict.WARNING
+        if crossed and checked.verdict is CanaryVerdict.PASSED
+        else checked.verdict,
+        canary_findings=[*checked.failed, *checked.warnings, *crossed],
         guardrails=held,
+        **grading_counts(_rows(pool), made.judgments, made.kept),
     )
 
 
