@@ -131,7 +131,7 @@ class Transfer:
         evidence gave to another passage. Judge checks only hold for a text that is still there. Use it for judgments of
         pairs, for checks of sources, and for those that show that nothing answers a query.
         """
-        labelled = [*self.kept, *(heir for heir in self.left_out if isinstance(heir, KeptQuery))]
+        labelled: list[KeptQuery] = [heir for heir in (*self.queries, *self.left_out) if isinstance(heir, KeptQuery)]
         graded: dict[tuple[str, str], list[str]] = {}
         for heir in labelled:
             for chunk_id, origin in heir.origins.items():
@@ -505,11 +505,13 @@ class _Heirs:
         for chunk_id, grade in before.items():
             if grade < RELEVANT or chunk_id in unread:
                 continue
-            places = [self.places[item] for item in self.promises.get((query.query_id, chunk_id), ())]
-            for item, place in standing.items():
-                if any(holder == chunk_id for holder, _ in self.matches.earlier_holders(item)):
-                    places.append(place)
-            for place in places:
+            promised = self.promises.get((query.query_id, chunk_id), ())
+            held_there = (
+                place
+                for item, place in standing.items()
+                if any(holder == chunk_id for holder, _ in self.matches.earlier_holders(item))
+            )
+            for place in (*(self.places[item] for item in promised), *held_there):
                 for holder in self._holders(place, held) if isinstance(place, Evidence) else ():
                     if holder not in kept:
                         _raise(by_evidence, holder, _Grade(grade, chunk_id, derived=False))

@@ -292,15 +292,6 @@ class _Asked:
                 f"each of the first {len(self.failures)} calls failed, the last: {self.failures[-1].message}"
             )
 
-    def put_next(self, places: Iterator[int], results: list[Answered]) -> None:
-        """Put answers in the place of the first judge's alone.
-
-        Args:
-            places: Yields the place of the group.
-            results: The answers.
-        """
-        self.found[next(places)] = results
-
     def in_order(self, groups: Sequence[Group]) -> Answers:
         """Return the answers in the order of the groups; pairs that were not asked about are unjudged."""
         answers = Answers()
@@ -359,78 +350,54 @@ class Asking:
         """
         groups = list(grouped(slots, per_call, self.is_known))
         asked = _Asked(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
-        checks, sources = self._first(groups) if self.tries else ([], [])
-        await self._ask_in_turn(groups, checks, asked)
-        if checks and self.panel.thresholds is None and self._is_over(asked):  # thresholds are set by sources as well
-            return asked.in_order(groups)
-        await self._ask_in_turn(groups, sources, asked, doubts=False)
-        if sources and self._is_over(asked):
-            return asked.in_order(groups)
-        known = [asked.found[place] for place in sources if place in asked.found]
-        await bounded(
-            self._settle, known, limit=self.concurrency, take=functools.partial(asked.put_next, iter(sources))
-        )
-        await self._ask_in_turn(groups, sorted({*range(len(groups))}.difference(checks, sources)), asked)
+        for places, may_end in self._turns(groups):
+            await bounded(
+                self._work,
+                [groups[place] for place in places],
+                limit=self.concurrency,
+                take=functools.partial(asked.take_next, iter(places)),
+                ahead=asked.ahead,
+            )
+            if places and may_end and asked.failed_checks(len(self.gold.queries)):
+                break
         return asked.in_order(groups)
 
-    def _first(self, groups: Sequence[Group]) -> tuple[list[int], list[int]]:
-        """Return the places of the judge checks, and of the first queries' sources if they may end the asking."""
-        checks = [place for place, group in enumerate(groups) if all(slot.planted for slot in group)]
+    def _turns(self, groups: Sequence[Group]) -> Iterator[tuple[list[int], bool]]:
+        """Yield the places of the groups asked about at a time, and whether a judge that failed by then is given up.
+
+        While the judge is on trial, the judge checks come first, then the sources of the first queries, then the rest.
+        """
+        places = range(len(groups))
+        if not self.tries:
+            yield list(places), False
+            return
+        checks = [place for place in places if all(slot.planted for slot in groups[place])]
+        yield checks, self.stops and self.panel.thresholds is None  # thresholds are set by sources as well
         first = {query.query_id for query in self.gold.queries[:SOURCES_FIRST]} if self.stops else set()
         sources: dict[str, int] = {}
-        for place, group in enumerate(groups):
-            for slot in group:
+        for place in places:
+            for slot in groups[place]:
                 if slot.source and slot.query.query_id in first:
                     sources.setdefault(slot.query.query_id, place)  # with the answer in sight, if there is one
-        return checks, sorted(set(sources.values()))
+        yield sorted(set(sources.values())), self.stops
+        yield sorted(set(places).difference(checks, sources.values())), False
 
-    def _is_over(self, asked: _Asked) -> bool:
-        return self.stops and asked.failed_checks(len(self.gold.queries))
-
-    async def _ask_in_turn(
-        self, groups: Sequence[Group], places: Sequence[int], asked: _Asked, *, doubts: bool = True
-    ) -> None:
-        """Ask about the groups at these places, the first few alone while the judge is on trial.
-
-        Args:
-            groups: All groups.
-            places: Positions among them.
-            asked: Takes the answers.
-            doubts: Whether the other judges are asked about pairs in doubt.
-        """
-        await bounded(
-            functools.partial(self._work, doubts=doubts),
-            [groups[place] for place in places],
-            limit=self.concurrency,
-            take=functools.partial(asked.take_next, iter(places)),
-            ahead=asked.ahead,
-        )
-
-    async def _work(self, group: Group, *, doubts: bool) -> list[Answered]:
+    async def _work(self, group: Group) -> list[Answered]:
         try:
             firsts = await self._firsts(group)
+            return [await self._escalated(item) if item.judgments else item for item in firsts]
         except LimitReached as error:
             return [Answered(slot, limit=str(error)) for slot in group]
         except NotAsked:
             return [Answered(slot) for slot in group]
         finally:
             self.advance(len(group))
-        return await self._settle(firsts) if doubts else firsts
 
     async def _firsts(self, group: Group) -> list[Answered]:
         """Ask the first judge."""
         if len(group) == 1 and (self.panel.many is None or group[0].check or self.is_known(group[0])):
             return [await self._one(group[0])]
         return await self._several(group)
-
-    async def _settle(self, firsts: list[Answered]) -> list[Answered]:
-        """Ask the other judges about the pairs in doubt."""
-        try:
-            return [await self._escalated(item) if item.judgments else item for item in firsts]
-        except LimitReached as error:
-            return [Answered(item.slot, limit=str(error)) for item in firsts]
-        except NotAsked:
-            return [Answered(item.slot) for item in firsts]
 
     async def _one(self, slot: Slot) -> Answered:
         judge = self.panel.check if slot.check else self.panel.canary if slot.planted else self.panel.first
