@@ -18,19 +18,18 @@ class Target:
 
     ``write`` writes the set into a new file, or into an empty folder. ``endings`` are what the name of that file may
     end with, the usual one first; empty for a folder. ``contextless`` tells whether the tool takes queries without a
-    relevant passage; to others they are not written. ``mark`` stands in every such file, and hardly in another one.
+    relevant passage; to others they are not written.
     """
 
     write: Callable[[ExportedSet, Path], None]
     endings: tuple[str, ...] = ()
     contextless: bool = False
-    mark: bytes = b"relevant_from"
 
 
 TARGETS: dict[Tool, Target] = {
     Tool.RAGAS: Target(records.write_ragas, (JSON_LINES,)),
     Tool.DEEPEVAL: Target(records.write_deepeval, (".json", JSON_LINES), contextless=True),
-    Tool.LLAMA_INDEX: Target(records.write_llama_index, (".json",), mark=b'\n "examples": ['),
+    Tool.LLAMA_INDEX: Target(records.write_llama_index, (".json",)),
     Tool.LANGSMITH: Target(records.write_langsmith, (JSON_LINES,), contextless=True),
     Tool.PHOENIX: Target(records.write_phoenix, (JSON_LINES, ".csv"), contextless=True),
     Tool.PROMPTFOO: Target(records.write_promptfoo, (".json", JSON_LINES, ".yaml"), contextless=True),

@@ -182,7 +182,7 @@ def _but(items: Mapping[str, _Value], left_out: Mapping[str, str] | set[str]) ->
 def _pairs(left: Mapping[str, _Value], right: Mapping[str, _Value]) -> dict[str, str]:
     """Return items of both sides with equal values, the first with the first."""
     waiting: defaultdict[_Value, list[str]] = defaultdict(list)
-    for item, value in reversed(right.items()):
+    for item, value in reversed(list(right.items())):
         waiting[value].append(item)
     return {item: waiting[value].pop() for item, value in left.items() if waiting.get(value)}
 

@@ -93,8 +93,8 @@ def _match(home: GoldFolder, asked: Sequence[OwnQuery], name: str) -> Addition:
     for query in new:
         if query.quote:
             evidence[query.line] = _locate(query, documents, name)
+    language = language_of(home.chunks.read())
     chunks = list(home.chunks.read())
-    language = language_of(chunks)
     for query in new:
         record = UnlabelledQuery(
             query_id=query_id(query.text), text=query.text, generator=OWN, language=language, answer=query.answer
