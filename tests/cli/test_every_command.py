@@ -330,6 +330,7 @@ class TestWrongValues:
             ("answers prune none", "prune needs a condition: give --stage, --prompt, --model or --rejected, or delete"),
             ("answers import x.sqlite none", "none: file not found; give one that goldbench answers export wrote"),
             ("answers import x.sqlite one.txt", "one.txt, line 1: not a line of an export of answers"),
+            ("doctor gold", "gold: documents are for --try alone; add --try, or leave the documents out"),
             ("doctor --base-url foo", "--base-url: not a valid http(s) URL; give one such as http://127.0.0.1:8000/v1"),
             ("doctor --base-url http://{host}/v1", "--base-url: not a valid http(s) URL; give one such as http://127."),
             ("gate gold --run a.trec --baseline one.txt", "one.txt: is not a baseline: Invalid JSON: expected value"),

@@ -108,6 +108,14 @@ def test_a_task_of_mteb_gives_the_ndcg_that_goldbench_gives_for_the_run_of_its_m
     assert found["graded"]["languages"] == ["eng-Latn", "zho-Hans"]
 
 
+def test_the_method_returns_a_task_of_mteb(sets: dict[str, GoldSet], tmp_path: Path) -> None:
+    needs("mteb")
+    task = sets["graded"].to_mteb(tmp_path / "task")
+    assert (task.metadata.type, task.metadata.main_score) == ("Retrieval", "ndcg_at_10")
+    task.load_data()
+    assert set(task.dataset["default"]["test"]["corpus"]["id"]) == set(CORPUS)
+
+
 def loaded_evaluator(folder: Path, **options: Any) -> Any:
     """Return the evaluator of an exported folder."""
     spec = spec_from_file_location("sentence_evaluator", folder / "sentence_evaluator.py")

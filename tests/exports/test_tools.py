@@ -207,3 +207,7 @@ def test_promptfoo_runs_the_test_cases(sample: Path, tmp_path: Path, ending: str
         **GRADES,
         "q9": {},
     }
+
+
+def test_promptfoo_gets_no_text_as_a_variable_of_its_own(sample: Path) -> None:
+    assert {type(value) for case in GoldSet.load(sample).to_promptfoo() for value in case["vars"].values()} == {dict}

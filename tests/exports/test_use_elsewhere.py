@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Goldbench
+from tests.conftest import ROOT, Goldbench
 from tests.exports.how_to_page import SECTIONS, blocks, carried_out, commands
 from tests.exports.sample_exports import QUESTIONS, UNANSWERED
 
@@ -36,3 +37,14 @@ def test_the_configuration_for_promptfoo_runs(sample: Path, goldbench_inside: Go
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(QUESTIONS) + len(UNANSWERED)} passed (100%)" in done.stdout + done.stderr
+
+
+def test_the_versions_are_those_of_the_environments() -> None:
+    rows = re.findall(r"^\| ([\w-]+) \| (\d[\w.]*) \|", SECTIONS["Versions tried"], re.MULTILINE)
+    assert len(rows) >= 8
+    pinned = (*(ROOT / ".ci").glob("*.lock"), ROOT / ".ci" / "models.txt")
+    locks = "".join(path.read_text(encoding="utf-8") for path in pinned)
+    locked = set(re.findall(r"^([\w.-]+)==([\w.]+)", locks, re.MULTILINE)) | {
+        row for row in rows if row[0] == "promptfoo"
+    }
+    assert set(rows) - locked == set()

@@ -102,3 +102,4 @@ def test_the_bundled_model_is_tried_like_any_server(goldbench: Goldbench, tmp_pa
     table = "\n".join(" ".join(line.split()) for line in done.stdout.splitlines())
     assert "ok response format JSON Schema, with its limits" in table, done.stdout + done.stderr
     assert "ok usage reported with each answer" in table
+    assert "ok writing, prompt style short" in table

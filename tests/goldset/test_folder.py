@@ -144,6 +144,20 @@ def test_another_configuration_is_not_mixed_in(tmp_path: Path) -> None:
     usable(tmp_path, "c2", replace=True)
 
 
+def test_the_settings_that_differ_are_named(tmp_path: Path) -> None:
+    finished(tmp_path, "c1")
+    (tmp_path / "0-config.toml").write_text("[chunk]\nsize = 1000\n[generate]\nqueries = 5\n")
+    settings = {"chunk": {"size": 1000}, "generate": {"queries": 6, "seed": 1}}
+    with pytest.raises(OutputError, match=r"\(generate\.queries, generate\.seed\)"):
+        GoldFolder(tmp_path).check_usable(ReplacePolicy(settings, "c2"))
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(OutputError, match="not a goldbench run"):
+        usable(tmp_path, "c1", replace=True)
+
+
 def test_what_a_killed_build_left_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / ".unfinished").mkdir()
     (tmp_path / ".unfinished" / "half").write_text("x")
@@ -153,6 +167,11 @@ def test_what_a_killed_build_left_is_no_obstacle(tmp_path: Path) -> None:
     assert not (tmp_path / ".unfinished").exists()
 
 
+def test_two_builds_cannot_write_to_one_folder(tmp_path: Path) -> None:
+    with staging(tmp_path), pytest.raises(OutputError, match="another command"), staging(tmp_path):
+        pass
+
+
 def test_files_of_the_earlier_run_that_are_no_longer_written_go(tmp_path: Path) -> None:
     finished(tmp_path)
     with staging(tmp_path) as place:
@@ -160,6 +179,22 @@ def test_files_of_the_earlier_run_that_are_no_longer_written_go(tmp_path: Path) 
         publish(place, tmp_path, manifest(), stale=["a.txt", "sub/b.txt"])
     assert not (tmp_path / "sub" / "b.txt").exists()
     assert (tmp_path / "a.txt").read_text() == "new"
+
+
+def test_a_change_after_the_run_is_seen(tmp_path: Path) -> None:
+    finished(tmp_path)
+    (tmp_path / "a.txt").write_text("tampered")
+    (tmp_path / "sub" / "b.txt").unlink()
+    found = sorted(changed_files(tmp_path, read_manifest(tmp_path)))
+    assert found == ["a.txt: has changed since it was written", "sub/b.txt: is missing"]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b'{"format": 1}'])
+def test_a_folder_without_a_whole_manifest_is_no_run(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"manifest\.json"):
+        read_manifest(tmp_path)
 
 
 REJECTION = Rejection(chunk_id="c", filter="too-short", reason="3 words")
@@ -207,3 +242,11 @@ def test_a_draft_that_is_not_finished_changes_nothing(tmp_path: Path) -> None:
     with GoldFolder(tmp_path).replacing(ReplacePolicy({}, "c1")) as draft:
         draft.file("a.txt").write_text("new")
     assert visible(tmp_path) == before
+
+
+@pytest.mark.parametrize("content", ["", "[chunk", "\x00"])
+def test_damaged_settings_are_no_reason_to_crash(tmp_path: Path, content: str) -> None:
+    finished(tmp_path, "c1")
+    (tmp_path / "0-config.toml").write_text(content)
+    with pytest.raises(OutputError, match=r"its prompts|generate\.queries"):
+        GoldFolder(tmp_path).check_usable(ReplacePolicy({"generate": {"queries": 6}}, "c2"))

@@ -58,6 +58,15 @@ def hostile(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_dataset_json_loads_with_json_alone_into_the_four_maps(hostile: Path) -> None:
+    data = json.loads((hostile / "dataset.json").read_text(encoding="utf-8"))
+    assert list(data) == ["queries", "corpus", "relevant_docs", "mode", "relevance_scores", "metadata"]
+    assert data["corpus"] == HOSTILE
+    assert data["mode"] == "text"
+    assert data["relevant_docs"] == {'q"1': ['"quoted"', 'a"b'], "q,2": ["ид-1"]}
+    assert data["relevance_scores"]["q,2"] == {"'=1+1": 1, "ид-1": 3}
+
+
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")  # its own
 def test_beirs_own_loader_reads_the_folder_whatever_its_ids_and_texts_hold(hostile: Path) -> None:
     from beir.datasets import data_loader as loader
@@ -74,6 +83,11 @@ def test_ir_measures_reads_the_trec_qrels(hostile: Path) -> None:
     qrels = ir_measures.read_trec_qrels(str(hostile / "trec" / "qrels.txt"))
     read = {(item.query_id, item.doc_id, item.relevance) for item in qrels}
     assert read == {('q"1', '"quoted"', 3), ('q"1', 'a"b', 2), ("q,2", "'=1+1", 1), ("q,2", "ид-1", 3)}
+
+
+def test_topics_are_one_line_with_one_tab_each(hostile: Path) -> None:
+    lines = (hostile / "trec" / "topics.tsv").read_text(encoding="utf-8").splitlines()
+    assert [line.count("\t") for line in lines] == [1, 1]
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from goldbench.errors import InputError
 from goldbench.formats.benchmarks.collection import Chosen
+from goldbench.formats.benchmarks.exported_notes import ExportedNotes
 from goldbench.formats.benchmarks.kinds import open_collection
 from goldbench.goldset.importer import Imported, Options, import_benchmark, import_collection
 
@@ -23,7 +25,55 @@ def bring(kind: str, path: Path, out: Path) -> Imported:
     return import_collection(open_collection(kind, str(path), Chosen()), out, Options(Chosen()))
 
 
+def ragas(folder: Path, *rows: dict[str, Any]) -> Imported:
+    (folder / "set.jsonl").write_text("".join(f"{json.dumps({**SAMPLE, **row})}\n" for row in rows))
+    return bring("ragas", folder / "set.jsonl", folder / "out")
+
+
+def autorag(folder: Path, **row: Any) -> Imported:
+    pl.DataFrame([{**ASKED, **row}]).write_parquet(folder / "qa.parquet")
+    pl.DataFrame([{"doc_id": "d1", "contents": "It is now."}]).write_parquet(folder / "corpus.parquet")
+    return bring("autorag", folder, folder / "out")
+
+
 NAMES = ("kind", "needs", "evidence", "history", "asked", "source", "evidence_level", "notice", "relevant_from")
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_notes_of_a_sample_are_passed_over(tmp_path: Path, odd: Any) -> None:
+    ragas(tmp_path, {"goldbench": dict.fromkeys(NAMES, odd) | {"asked": None}})
+    assert json.loads((tmp_path / "out" / "dataset.json").read_bytes())["queries"] == {"q1": "When?"}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_notes_of_autorag_are_passed_over(tmp_path: Path, odd: Any) -> None:
+    autorag(tmp_path, goldbench=json.dumps(dict.fromkeys(NAMES, odd) | {"asked": None}))
+    assert json.loads((tmp_path / "out" / "dataset.json").read_bytes())["queries"] == {"q1": "When?"}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_notes_of_a_data_set_are_passed_over(odd: Any) -> None:
+    notes = {"query-id": "q1", "kind": odd, "needs": odd, "history": odd}
+    known = ExportedNotes.of([{"query-id": "q1", "answer": odd, "evidence": odd}], [notes], [])
+    found = known.topic("row 1", {"_id": "q1", "text": "When?"})
+    assert (found.text, found.kind, found.needs) == ("When?", None, ())
+
+
+def test_an_answer_of_autorag_that_is_no_text_is_none(tmp_path: Path) -> None:
+    autorag(tmp_path, generation_gt=5)
+    assert "answers" not in json.loads((tmp_path / "out" / "dataset.json").read_bytes())
+
+
+def test_a_grade_that_is_true_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"row 1: has a grade in goldbench that is not a whole number"):
+        autorag(tmp_path, goldbench='{"grades": {"d1": true}}')
+
+
+def test_two_passages_of_a_row_with_one_id_are_refused(tmp_path: Path) -> None:
+    row = {"reference_contexts": ["It is now.", "It was then."], "reference_context_ids": [1, "1"]}
+    with pytest.raises(InputError, match=r"line 2: has two passages with the id '1' and different texts"):
+        ragas(tmp_path, {}, row)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
@@ -88,3 +138,8 @@ def test_an_export_that_lost_its_corpus_is_not_taken_for_an_id(tmp_path: Path) -
     (tmp_path / "x" / "goldbench.json").write_text("{}")
     with pytest.raises(InputError, match=r"holds no corpus\.jsonl or"):
         bring("ir_datasets", tmp_path / "x", tmp_path / "out")
+
+
+def test_half_a_character_in_a_passage_is_named_by_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"line 2: holds half a character"):
+        ragas(tmp_path, {}, {"reference_contexts": ["\ud800"]})

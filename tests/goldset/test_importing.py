@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import subprocess
@@ -95,6 +96,28 @@ def test_beirs_own_loader_reads_the_same_judgments_and_texts_from_the_import(
     assert all(queries[query_id] == given_queries[query_id] for query_id in queries)
     indexed = {i: f"{row['title']} {row['text']}".strip() for i, row in given_corpus.items()}
     assert {i: row["text"] for i, row in corpus.items()} == {i: text for i, text in indexed.items() if text}
+
+
+def test_figures_of_a_run_are_those_of_the_benchmark_itself(collections: Path, tmp_path: Path) -> None:
+    import pytrec_eval
+
+    from goldbench.measures import evaluate
+
+    bring("beir", collections / "med", tmp_path / "out")
+    rows = (collections / "med" / "qrels.tsv").read_text().splitlines()[1:]
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for query_id, doc_id, grade in (row.split("\t") for row in rows):
+        qrels.setdefault(query_id, {})[doc_id] = int(grade)
+        score = int(hashlib.sha256(f"{query_id} {doc_id}".encode()).hexdigest()[:6], 16)
+        run.setdefault(query_id, {})[doc_id if score % 3 else f"x{doc_id}"] = float(score)
+    names = {"ndcg_cut.10": "ndcg@10", "map_cut.100": "map@100", "recall.10": "r@10"}
+    found = pytrec_eval.RelevanceEvaluator(qrels, set(names)).evaluate(run)
+    gold = load_gold(tmp_path / "out")
+    ours = evaluate(gold.qrels, run, list(names.values()), rel=gold.level, scores="float32")
+    for theirs, name in names.items():
+        mean = sum(values[theirs.replace(".", "_")] for values in found.values()) / len(found)
+        assert ours.mean(name) == pytest.approx(mean, abs=1e-9)
 
 
 def test_the_published_llamaindex_set_is_brought_in_whole(collections: Path, tmp_path: Path) -> None:
@@ -200,6 +223,20 @@ def test_grades_up_to_3_are_kept_and_1_is_not_relevant(tmp_path: Path) -> None:
     assert load_gold(tmp_path / "out").level == RELEVANT
 
 
+@pytest.mark.parametrize("grades", [{0, 1, 2}, {1, 2}, {2, 3}, {3}, {0, 2}, {0, 1, 2, 3}])
+def test_a_scale_within_0_to_3_is_kept_unless_it_is_0_and_1(grades: set[int]) -> None:
+    grading, unknown = choose_grading(grades, told=None, relevant_from=None)
+    assert unknown is None
+    assert all(grading[grade] == grade for grade in grades)
+
+
+def test_the_lowest_relevant_grade_can_be_said(tmp_path: Path) -> None:
+    source = beir(tmp_path / "in", "q1\td1\t1\nq1\td2\t2\nq2\td2\t1\nq2\td3\t0\n")
+    bring("beir", source, tmp_path / "out", relevant_from=1)
+    assert dataset(tmp_path / "out")["relevance_scores"] == {"q1": {"d1": 2, "d2": 3}, "q2": {"d2": 2, "d3": 0}}
+    assert dataset(tmp_path / "out")["metadata"]["grades"] == {"0": "0", "1": "2", "2": "3"}
+
+
 def test_grades_of_other_scales_become_what_is_said(tmp_path: Path) -> None:
     source = beir(tmp_path / "in", "q1\td1\t4\nq1\td2\t-2\nq1\td3\t1\nq2\td2\t3\n")
     with pytest.raises(InputError, match=r"line 3: grade -2.*--grades -2=0,1=1,3=2,4=3"):
@@ -207,6 +244,12 @@ def test_grades_of_other_scales_become_what_is_said(tmp_path: Path) -> None:
     imported = bring("beir", source, tmp_path / "out", grades="-2=none,0..1=0,3=2,4=3")
     assert dataset(tmp_path / "out")["relevance_scores"] == {"q1": {"d1": 3, "d3": 0}, "q2": {"d2": 2}}
     assert imported.manifest.stages[-1].rules == {"unjudged-by-option": 1}
+
+
+@pytest.mark.parametrize("text", ["", "1", "1=4", "x=1", "3..1=2", "1=1,1=2", "1=3,2=1", "0=0;1=1"])
+def test_a_mapping_of_grades_that_makes_no_sense_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--grades"):
+        parse_grades(text)
 
 
 @given(grades=st.sets(st.integers(-5, 12), min_size=1), relevant_from=st.none() | st.integers(1, 8))
@@ -286,6 +329,12 @@ def test_the_answers_of_squad_become_evidence_at_their_place(tmp_path: Path) -> 
     assert [(e["start"], e["end"], e["quote"]) for e in query["evidence"]] == [(10, 15, "Paris")]
     assert imported.manifest.stages[1].rules == {"unjudged": 1}
     assert not validate(tmp_path / "out").problems
+
+
+def test_an_answer_of_squad_that_is_not_where_it_is_said_to_be_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(squad("It is Paris.", 3), indent=1))
+    with pytest.raises(InputError, match=r"s.json, line 11: question 's1': its answer does not stand at character 3"):
+        bring("squad", tmp_path / "s.json", tmp_path / "out")
 
 
 CONTEXT = "大熊猫主要栖息在四川、陕西和甘肃的山区。1961年，它成为世界自然基金会的标志。"
@@ -378,6 +427,15 @@ def test_selected_passages_of_ms_marco_are_relevant_and_the_others_unjudged(tmp_
     assert found["relevance_scores"] == {"7": {relevant: 3}}
 
 
+def test_ms_marco_comes_as_a_folder_of_tables_too(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "collection.tsv").write_text("0\tzero\n1\tone\n")
+    (tmp_path / "in" / "queries.dev.small.tsv").write_text("5\twhich\n6\tunjudged\n")
+    (tmp_path / "in" / "qrels.dev.small.tsv").write_text("5\t0\t1\t1\n")
+    bring("msmarco", tmp_path / "in", tmp_path / "out")
+    assert dataset(tmp_path / "out")["relevant_docs"] == {"5": ["1"]}
+
+
 SGML = (
     "<DOC>\n<DOCNO> FT-1 </DOCNO>\n<HEADLINE>Rain &amp; wind</HEADLINE>\n<TEXT>\n<P>It rained.</P>\n</TEXT>\n</DOC>\n"
     "<DOC>\n<DOCNO>FT-2</DOCNO>\n<TEXT>\nDry.\n</TEXT>\n</DOC>\n"
@@ -414,6 +472,19 @@ def test_judgments_of_trecs_deep_learning_track_keep_their_grades(collections: P
     found = dataset(tmp_path / "out")["relevance_scores"]
     assert sum(len(grades) for grades in found.values()) == len(judged)
     assert all(found[q][d] == int(grade) for q, _, d, grade in judged)
+
+
+def test_a_broken_reference_in_json_is_named_with_its_line(goldbench: Goldbench, tmp_path: Path) -> None:
+    data = {"queries": {"q": "why"}, "corpus": {"c": "text"}, "relevant_docs": {"q": ["c", "gone"]}, "mode": "text"}
+    text = json.dumps(data, indent=1)
+    (tmp_path / "l.json").write_text(text)
+    done = goldbench("import", "llamaindex", "l.json", "--out", "out")
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "gone" in one)
+    assert done.returncode == 2
+    assert f"l.json, line {line}: query 'q': judges document 'gone'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+    assert bring("llamaindex", tmp_path / "l.json", tmp_path / "out", drop_broken=True).manifest.queries == 1
 
 
 def test_what_is_imported_can_be_validated_retrieved_and_scored(

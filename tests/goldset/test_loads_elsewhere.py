@@ -17,6 +17,8 @@ from goldbench import GoldSet
 from goldbench.formats.annotations import settled_qrels
 from goldbench.formats.dataset_card import TABLES
 from goldbench.goldset.dataset import write_gold
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.integrity import validate
 from goldbench.records.query import Turn
 from goldbench.score.runs import load_gold
 from tests.conftest import ROOT, Goldbench, needs
@@ -152,6 +154,18 @@ def test_parquet_copies_go_when_they_are_no_longer_needed(tmp_path: Path) -> Non
     assert list((tmp_path / "beir").rglob("*.parquet")) == []
 
 
+@pytest.mark.slow
+def test_two_sets_and_a_set_built_again_are_not_mixed_up_in_the_cache(tmp_path: Path, loaded: Any) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_gold(tmp_path / name, gold_set({"q": "why"}, {"c1": f"text of {name}"}, {"q": {"c1": 3}}))
+    found = loaded(tmp_path / "a" / "beir", tmp_path / "b" / "beir")
+    assert [one["corpus"][0]["text"] for one in found] == ["text of a", "text of b"]
+    write_gold(tmp_path / "a", gold_set({"q": "why"}, {"c1": "text of a"}, {"q": {"c1": 2}}))
+    (again,) = loaded(tmp_path / "a" / "beir")
+    assert again["qrels"][0]["score"] == 2
+
+
 HOSTILE_METADATA = {
     "evidence_level": "smoke\n---\nconfigs: []",
     "notice": "a\n# heading\n---\n<script>alert(1)</script> ![x](http://evil.example/x.png) `code` |",
@@ -180,6 +194,37 @@ def test_metadata_cannot_break_the_front_matter_or_the_markdown(tmp_path: Path) 
     assert "](" not in body.replace("\\](", "").replace("\\]\\(", "")
     assert "\x1b" not in body
     assert all(line.replace("\\|", "").count("|") == 3 for line in body.splitlines() if line.startswith("| Model"))
+
+
+def test_the_card_tells_level_warning_languages_and_counts(goldbench_inside: Goldbench, tmp_path: Path) -> None:
+    done = goldbench_inside("build", ROOT / "data/example/documents/support", "--out", "run", "--queries", 5)
+    assert done.returncode == 0, done.stderr
+    head, body = front_matter(tmp_path / "run")
+    metadata = GoldFolder(tmp_path / "run").metadata()
+    assert head["language"] == ["en"]
+    assert "**Evidence level: smoke.** The queries are simulated or written by a tiny model." in body
+    assert metadata["notice"].split(" (")[0] in body
+    assert "5 queries" in body
+    assert "README.md" in "".join(GoldFolder(tmp_path / "run").manifest().files)
+    assert "licence" in body
+
+
+def test_files_are_listed_checked_scored_and_brought_back(goldbench_inside: Goldbench, tmp_path: Path) -> None:
+    assert goldbench_inside("build", ROOT / "data/example/documents/zh", "--out", "run", "--queries", 4).returncode == 0
+    run = GoldFolder(tmp_path / "run")
+    listed = {name for name in run.manifest().files if name.startswith("beir/")}
+    assert listed == {f"beir/{p.relative_to(run.path / 'beir').as_posix()}" for p in files_below(run.path / "beir")}
+    lines = run.path / "beir" / "qrels" / "test.jsonl"
+    assert load_gold(lines).qrels == load_gold(run.path / "beir" / "qrels" / "test.tsv").qrels
+    assert goldbench_inside("import", "beir", "run/beir", "--out", "again").returncode == 0
+    again = tmp_path / "again" / "beir"
+    assert (again / "qrels" / "test.jsonl").read_bytes() == lines.read_bytes()
+    given, back = ([json.loads(row) for row in (at / "corpus.jsonl").open("rb")] for at in (run.path / "beir", again))
+    assert {row["text"] for row in back} == {f"{row['title']} {row['text']}" for row in given}
+    lines.write_text(lines.read_text(encoding="utf-8").replace('"score": 3', '"score": 2', 1), encoding="utf-8")
+    (again / "README.md").unlink()
+    assert [p.split(":")[0] for p in validate(run.path).problems] == ["beir/qrels/test.jsonl"] * 2
+    assert [p.split(":")[0] for p in validate(tmp_path / "again").problems] == ["beir/README.md"]
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -241,3 +286,26 @@ def test_a_task_of_mteb_scores_the_set_as_we_do(goldbench: Goldbench, tmp_path: 
     assert theirs["ndcg_at_10"] == pytest.approx(ours.mean("ndcg@10"), abs=1e-5)
     assert theirs["recall_at_10"] == pytest.approx(ours.mean("r@10"), abs=1e-5)
     assert theirs["map_at_10"] == pytest.approx(ours.mean("map@10"), abs=1e-5)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_passages_get_their_card_in_bounded_memory(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from goldbench.goldset.dataset import GoldContents, Passage, write_gold
+from goldbench.records.relevance import Relevance
+from goldbench.records.query import Query
+from tests.peak_memory import peak_megabytes
+def corpus():
+    return (Passage(f"2019-01-01-{n}" if n else "2019-01-01", "", f"passage {n} " * 60) for n in range(100_000))
+queries = [Query(query_id=f"q{n}", text="why", chunk_id="2019-01-01", generator="t") for n in range(300)]
+gold = GoldContents(queries, corpus, {q.query_id: {"2019-01-01": Relevance.ANSWERS} for q in queries}, {})
+write_gold(Path(sys.argv[1]), gold)
+print(peak_megabytes())
+"""
+    arguments = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "beir" / "corpus.parquet").exists()
+    assert float(done.stdout) < 500

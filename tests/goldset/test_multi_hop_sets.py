@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet
+from goldbench.errors import InputError
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.projection import write_rechunked
@@ -143,6 +144,13 @@ def test_an_imported_set_is_searched_scored_and_cut_again(tmp_path: Path, goldbe
     assert validate(tmp_path / "again").problems == ()
 
 
+def test_answers_come_back_from_a_beir_folder(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text(json.dumps(MUSIQUE[0]) + "\n", encoding="utf-8")
+    bring("musique", tmp_path / "m.jsonl", tmp_path / "out")
+    bring("beir", tmp_path / "out" / "beir", tmp_path / "again")
+    assert dataset(tmp_path / "again")["answers"]["2hop__1"]["text"] == "Miquette Giraudy"
+
+
 def test_conversations_come_back_from_a_beir_folder_and_other_metadata_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     turns = [{"question": "Which pump feeds the tank?", "answer": "Pump 4."}, {"question": "Is it loud?"}]
@@ -183,6 +191,17 @@ BROKEN = pytest.mark.parametrize(
         ("musique", 7, "is not a JSON object"),
     ],
 )
+
+
+@BROKEN
+def test_a_question_of_another_form_is_refused_with_its_place(
+    tmp_path: Path, kind: str, change: object, says: str
+) -> None:
+    row = {**(HOTPOT[0] if kind == "hotpotqa" else MUSIQUE[0]), **change} if isinstance(change, dict) else change
+    (tmp_path / "file.json").write_text(json.dumps([row]), encoding="utf-8")
+    with pytest.raises(InputError, match="question 1: ") as caught:
+        bring(kind, tmp_path / "file.json", tmp_path / "out")
+    assert says in str(caught.value)
 
 
 @BROKEN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
@@ -20,7 +21,7 @@ from goldbench.goldset.projection import rechunk, write_rechunked
 from goldbench.records.judgment import Judgment
 from goldbench.records.relevance import Relevance
 from tests import forked_commands
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import ROOT, Goldbench, posix
 
 EXAMPLE = ROOT / "data" / "example" / "documents"
 
@@ -77,6 +78,22 @@ def test_labels_follow_the_evidence_and_come_back_as_they_were(
     was, now = gold(run), gold(tmp_path / "back")
     for key in ("queries", "corpus", "relevant_docs", "relevance_scores"):
         assert was[key] == now[key]
+
+
+def test_results_on_an_earlier_chunking_are_set_aside(goldbench: Goldbench, run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    write_rechunked(run, other, size=400, overlap=40)
+    for folder in ("runs", "bench"):
+        (other / folder).mkdir()
+    done = goldbench("rechunk", run, "--chunk-size", 500, "--out", "other", "--replace", "--yes")
+    assert done.returncode == 0, done.stderr
+    folders = sorted(path.name for path in other.iterdir() if path.name.startswith(("runs", "bench")))
+    assert len(folders) == 2
+    for folder in folders:
+        assert folder not in {"runs", "bench"}
+        assert f"other/{folder}" in done.stderr
+    write_rechunked(run, other, size=500, overlap=50, replace=True)
+    assert sorted(path.name for path in other.iterdir() if path.name.startswith(("runs", "bench"))) == folders
 
 
 def test_words_held_out_of_the_corpus_stay_out(run: Path, tmp_path: Path) -> None:
@@ -176,3 +193,15 @@ def test_a_document_that_cannot_be_cut_is_named_and_the_others_are_cut(
     assert cut == {document["doc_id"] for document in others}
     with pytest.raises(GoldbenchError, match="cut into chunks: it took more than 60 s; leave this chunk size out"):
         rechunk(run, size=500, overlap=50)
+
+
+@posix
+@pytest.mark.parametrize("name", ["dataset.json", "manifest.json"])
+def test_a_pipe_in_the_place_of_a_file_of_the_set_is_one_line(run: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    os.mkfifo(tmp_path / "run" / name)
+    with pytest.raises(GoldbenchError, match=f"{name}: cannot be read .*pipe or a device; give a plain file"):
+        validate(tmp_path / "run")
+    with pytest.raises(GoldbenchError, match="pipe or a device; give a plain file"):
+        rechunk(tmp_path / "run", size=500, overlap=50)

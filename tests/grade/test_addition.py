@@ -19,6 +19,7 @@ from goldbench.grade.addition import Addition, add_queries
 from goldbench.records.review_event import EventKind
 from goldbench.review.apply import apply_review
 from tests.benchmarks.build_speed import Clock
+from tests.conftest import Goldbench
 from tests.grade.graded_sets import KnownSet, artifacts, grade, settings, write_set
 from tests.model_server.fixture import ServerHandle
 from tests.review.made_set import event, ledger_of
@@ -195,3 +196,25 @@ def test_queries_are_added_from_python(known: KnownSet) -> None:
     assert gold.add(file, progress=False) is gold
     assert "Who?" in gold.queries.values()
     assert gold.remarks[-1] == "1 query waiting for judgments"
+
+
+def test_a_dry_run_changes_nothing(known: KnownSet) -> None:
+    before = artifacts(known.folder)
+    made = add(known, {"query": ANSWERED}, {"query": "Who?", "passages": answer_of(known)}, dry_run=True)
+    assert (len(made.waiting), len(made.labelled)) == (1, 1)
+    assert artifacts(known.folder) == before
+
+
+def test_the_command_says_what_waits_and_what_to_do_next(known: KnownSet, goldbench_inside: Goldbench) -> None:
+    file = known.folder.parent / "own.csv"
+    file.write_text(f'query,passages\n"Who, then?",{answer_of(known)}\n{ANSWERED},\n', encoding="utf-8")
+    done = goldbench_inside("add", str(known.folder), str(file))
+    assert "1 query added with labels, 1 query waiting for judgments" in done.stdout
+    assert f"goldbench review {known.folder}" in done.stdout
+    lines = file.with_suffix(".txt")
+    lines.write_text("Who, then?\n\nWho else?\n", encoding="utf-8")
+    assert "0 queries added with labels, 1 query wait" in goldbench_inside("add", str(known.folder), str(lines)).stdout
+    file.write_text("frage\nWer?\n", encoding="utf-8")
+    wrong = goldbench_inside("add", str(known.folder), str(file))
+    assert wrong.returncode == 2
+    assert "own.csv, line 1: has no column query; it has frage" in wrong.stderr

@@ -75,6 +75,39 @@ def test_a_judge_that_fails_its_checks_ends_a_grading_in_one_sentence_and_leaves
     assert artifacts(tmp_path / "set") != before
 
 
+def test_feedback_must_be_the_output_of_its_command(
+    goldbench_inside: Goldbench, tmp_path: Path, url: tuple[str, ...]
+) -> None:
+    write_set(tmp_path / "set", subjects=5)
+    before = artifacts(tmp_path / "set")
+    (tmp_path / "empty.jsonl").write_text("")
+    (tmp_path / "other.jsonl").write_text('{"query": "pump"}\n')
+    for name, says in (
+        ("none.jsonl", "none.jsonl: file not found; give the output of goldbench feedback"),
+        ("empty.jsonl", "empty.jsonl: holds no feedback; give the output of goldbench feedback"),
+        ("other.jsonl", "other.jsonl, line 1: is not the output of goldbench feedback (query_id: Field required)"),
+    ):
+        done = goldbench_inside("grade", "set", "--feedback", name, *url)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"goldbench: {says}")
+    assert artifacts(tmp_path / "set") == before
+
+
+@pytest.mark.slow
+def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...], untested: tuple[str, ...]
+) -> None:
+    corpus(tmp_path / "docs", 6)
+    url = (*untested, *url)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url)
+    before = artifacts(tmp_path / "run")
+    model_server.reset()
+    refused = goldbench("build", "docs", "--out", "run", "--queries", 3, *url)
+    assert (refused.returncode, "--grade" in refused.stderr) == (2, True)
+    assert goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url).returncode == done.returncode
+    assert artifacts(tmp_path / "run") == before
+    assert model_server.stats()["requests"] == 0
+
+
 @pytest.mark.slow
 def test_a_grading_that_is_killed_again_and_again_loses_and_repays_nothing(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]

@@ -7,18 +7,24 @@ import csv
 import json
 import shutil
 from collections import Counter
+from fractions import Fraction
+from math import ceil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from goldbench.errors import InputError, JudgeFailed, ModelUnfit, OutputError
+from goldbench.errors import InputError, JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
 from goldbench.goldset.dataset import read_dataset
+from goldbench.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.publication import read_manifest
 from goldbench.grade.panel import ModelPanel
 from goldbench.grade.pool import Pools
 from goldbench.grade.session import Work, plan_folder
+from goldbench.records.relevance import Relevance, settled
 from goldbench.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
 from tests.benchmarks.build_speed import Clock
 from tests.grade.graded_sets import TEXTS, KnownSet, artifacts, grade, retrievers, settings, write_set
@@ -44,6 +50,11 @@ def qrels(folder: Path) -> dict[str, dict[str, int]]:
 
 def of_truth(known: KnownSet, found: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
     return {query: {chunk: known.ids[query].get(chunk, 0) for chunk in grades} for query, grades in found.items()}
+
+
+@given(st.lists(st.sampled_from(list(Relevance)), min_size=1, max_size=5))
+def test_the_grade_of_several_assessors_is_their_mean_and_a_half_goes_down(grades: list[Relevance]) -> None:
+    assert settled(grades) == ceil(Fraction(sum(grades), len(grades)) - Fraction(1, 2))
 
 
 def test_the_labels_of_a_judge_without_fault_are_the_truth_with_explicit_zeros(
@@ -80,6 +91,13 @@ def test_every_pair_is_asked_once_and_only_those_in_doubt_go_to_the_others(
     first = sum(usage[name].requests for name in ("grade", "source check", "canary"))
     assert usage["canary"].requests == 15  # the least, more than 5 % of so few calls
     assert usage["escalate"].requests <= 0.6 * first
+
+
+@pytest.mark.slow
+def test_with_panel_all_every_pair_goes_to_every_judge(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth})
+    done = grade(known.folder, settings(model_server, panel="all"))
+    assert done.usage["escalate"].requests == 2 * (done.grading.pairs + 6)
 
 
 @pytest.mark.slow
@@ -124,6 +142,26 @@ def test_where_every_judgment_of_a_pair_is_right_its_label_is_the_truth(
         wrong += set(grades) != {truth}
     assert wrong >= 2
     assert validate(known.folder).problems == ()
+
+
+@pytest.mark.slow
+def test_a_panel_of_independent_judges_mends_what_one_of_them_got_wrong(
+    tmp_path: Path, model_server: ServerHandle
+) -> None:
+    known = write_set(tmp_path / "set", subjects=20)
+    model_server.script(judge={"truth": known.truth, "up": 0.15, "independent": True})
+    done = grade(known.folder, settings(model_server), force=True)
+    first = {
+        (item["query_id"], item["chunk_id"]): item["relevance"] >= 2
+        for item in rows(known.folder / "4-judgments.jsonl")
+        if item["assessor"] == "m/grade.v1" and "canary" not in item
+    }
+    truth = {key: known.ids[key[0]].get(key[1], 0) >= 2 for key in first}
+    final = qrels(known.folder)
+    wrong_first = sum(value != truth[key] for key, value in first.items())
+    wrong_final = sum((final[q][c] >= 2) != truth[q, c] for q, c in first if q in final)
+    assert wrong_final < wrong_first / 3
+    assert sum(count for spread, count in done.grading.spread.items() if spread) >= wrong_first / 2
 
 
 @pytest.mark.parametrize(
@@ -249,6 +287,14 @@ def test_a_judge_without_a_usable_reply_to_its_checks_has_failed_them(
     assert artifacts(known.folder) == before
 
 
+def test_a_grade_without_a_quote_is_asked_for_again(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth, "unquoted": 1.0})
+    done = grade(known.folder, settings(model_server))
+    assert done.grading.capped == 0
+    assert qrels(known.folder) == of_truth(known, qrels(known.folder))
+    assert all(item["evidence"] for item in rows(known.folder / "4-judgments.jsonl") if item["relevance"] >= 2)
+
+
 @pytest.mark.slow
 def test_a_grade_that_never_shows_its_quote_is_taken_down_to_1_and_marked(
     known: KnownSet, model_server: ServerHandle
@@ -351,6 +397,16 @@ def test_a_cap_leaves_whole_queries_and_the_next_run_ends_with_the_same_bytes_an
     assert total == model_server.stats()["requests"] - 5  # those of the run that came to nothing
 
 
+def test_a_query_whose_source_got_no_grade_waits(known: KnownSet, model_server: ServerHandle) -> None:
+    query = next(iter(GoldFolder(known.folder).queries.read()))
+    source = known.texts[query.chunk_id].split(". ")[0]
+    model_server.script({"when": {"contains": source}, "do": {"reply": "garbage"}}, judge={"truth": known.truth})
+    grade(known.folder, settings(model_server))
+    waiting = {row["query"]["query_id"]: row["filter"] for row in rows(known.folder / "4-rejections.jsonl")}
+    assert waiting[query.query_id] == "unjudged"
+    assert validate(known.folder).problems == ()
+
+
 def test_grading_again_asks_nothing_even_without_the_store(
     known: KnownSet, model_server: ServerHandle, tmp_path: Path
 ) -> None:
@@ -420,6 +476,21 @@ def test_feedback_on_another_set_is_refused_and_nothing_changes(
     assert model_server.stats()["requests"] == 0
 
 
+@pytest.mark.slow
+def test_what_every_judge_said_stays_where_fewer_are_asked_later(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth, "up": 0.3, "down": 0.2, "independent": True})
+    grade(known.folder, settings(model_server, panel="all"), force=True)
+    before = (known.folder / "4-judgments.jsonl").read_bytes(), qrels(known.folder)
+    grade(known.folder, settings(model_server), force=True)
+    assert ((known.folder / "4-judgments.jsonl").read_bytes(), qrels(known.folder)) == before
+
+
+def test_a_topup_of_an_ungraded_set_is_refused(known: KnownSet, model_server: ServerHandle, tmp_path: Path) -> None:
+    run = _run_file(tmp_path / "new.trec", known)
+    with pytest.raises(UsageError, match="not graded yet"):
+        grade(known.folder, settings(model_server), runs={"new": run}, again=True)
+
+
 def test_a_run_over_another_corpus_is_refused_and_nothing_changes(
     known: KnownSet, model_server: ServerHandle, tmp_path: Path
 ) -> None:
@@ -442,6 +513,15 @@ def test_the_grades_of_another_judge_are_replaced_only_when_told_to(
     assert grade(known.folder, other, replace=True).grading.assessors[0] == "n/grade.v1"
 
 
+def test_an_ungraded_build_does_not_take_the_place_of_a_graded_set(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth})
+    grade(known.folder, settings(model_server))
+    with pytest.raises(OutputError, match="--grade"):
+        GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c"))
+    GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c", graded=True))
+    GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c", replace=True))
+
+
 def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
@@ -451,6 +531,19 @@ def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(
     assert done.grading.assessors[0] == "m/grade-many.v1"
     assert done.usage["grade"].requests <= done.grading.pairs / 2
     assert NOT_MEASURED in list(grading_warnings(done.manifest, [], None))
+
+
+def test_a_passage_that_a_reply_about_several_leaves_out_is_unjudged(
+    known: KnownSet, model_server: ServerHandle
+) -> None:
+    row = {"number": 1, "evidence": "", "topic": 0, "grade": 0, "flag": "none"}
+    short = json.dumps({"intent": "x", "passages": [row]})
+    model_server.script({"do": {"content": short}}, judge={"truth": known.truth})
+    before = artifacts(known.folder)
+    done = grade(known.folder, settings(model_server, passages_per_call=4, canaries=0), force=True)
+    assert isinstance(done.problem(known.folder), NothingKept)
+    assert "no query would be left" in str(done.refusal)  # the only grade that came is 0
+    assert artifacts(known.folder) == before
 
 
 def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(
@@ -474,6 +567,15 @@ def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(
     assert f"{left:,} requests" in said[0]
 
 
+@pytest.mark.slow
+def test_the_labels_from_before_the_first_grading_are_kept_beside(known: KnownSet, model_server: ServerHandle) -> None:
+    before = (known.folder / "trec" / "qrels.txt").read_bytes()
+    model_server.script(judge={"truth": known.truth})
+    grade(known.folder, settings(model_server))
+    grade(known.folder, settings(model_server, depth=3))
+    assert (known.folder / "trec" / "qrels-given.txt").read_bytes() == before
+
+
 def test_a_query_whose_source_the_judge_refutes_is_left_out_and_comes_back_with_another_judge(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
@@ -489,6 +591,22 @@ def test_a_query_whose_source_the_judge_refutes_is_left_out_and_comes_back_with_
     assert done.manifest.queries == read_manifest(known.folder).queries == 5
     grade(known.folder, settings(model_server, model={"name": "n"}), replace=True)
     assert list(read_dataset(known.folder / "dataset.json").queries) == list(known.ids)
+
+
+def test_every_query_says_who_reaches_its_source(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth})
+    grade(known.folder, settings(model_server))
+    for query in rows(known.folder / "3-queries.jsonl"):
+        assert query["reached_by"] == ["bm25", "stems"]
+        assert query["unreachable"] is False
+        assert query["source_grade"] == 3
+
+
+def test_a_changed_file_is_not_graded(known: KnownSet, model_server: ServerHandle) -> None:
+    with (known.folder / "3-queries.jsonl").open("a") as file:
+        file.write("\n")
+    with pytest.raises(OutputError, match="has changed"):
+        grade(known.folder, settings(model_server))
 
 
 @pytest.mark.parametrize(("unjudged", "told"), [(0, "found by the judge"), (3, "found yet, and pairs are left")])

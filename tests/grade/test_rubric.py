@@ -50,6 +50,14 @@ def test_every_wording_of_the_judge_reads_the_rubric_of_the_set_and_every_judgme
     assert grading.rubric == OURS.sha
 
 
+def test_without_a_rubric_of_its_own_a_set_is_judged_by_the_built_in_one(
+    known: KnownSet, model_server: ServerHandle
+) -> None:
+    done = grade(known.folder, settings(model_server))
+    assert all(DEFAULT.text in system for system in systems(model_server))
+    assert done.grading.rubric == DEFAULT.sha
+
+
 def test_a_judge_by_yes_or_no_reads_no_rubric_and_says_so(known: KnownSet, model_server: ServerHandle) -> None:
     (known.folder / "rubric.md").write_text(OURS.text, encoding="utf-8")
     done = grade(known.folder, settings(model_server, method="yes-no"))

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from goldbench.errors import JudgeFailed, ModelUnfit
+from goldbench.errors import JudgeFailed, ModelUnfit, UsageError
+from goldbench.goldset.publication import read_manifest
 from goldbench.grade.calls import held_out_grades, thresholds_for
 from goldbench.llm.model_path import open_model
 from goldbench.llm.server_settings import ModelSettings
@@ -75,6 +76,13 @@ def test_a_judge_that_fails_in_writing_judges_by_yes_or_no_and_is_asked_nothing_
     assert model_server.stats()["requests"] == asked, "the store answers a grading of the same pairs"
 
 
+def test_thresholds_are_not_set_in_batches(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth}, probabilities="openai")
+    with pytest.raises(UsageError):
+        grade(known.folder, settings(model_server, method="yes-no"), batch=True)
+    assert not model_server.requests()
+
+
 def test_a_judge_that_passes_in_writing_stays_with_it(known: KnownSet, model_server: ServerHandle) -> None:
     model_server.script(judge={"truth": known.truth}, probabilities="openai")
     done = grade(known.folder, settings(model_server))
@@ -94,6 +102,28 @@ def test_without_probabilities_there_is_only_the_written_judge(
     assert 1 <= len(tried) <= 2, "one pair shows that the server lists no probabilities"
     with pytest.raises(ModelUnfit):
         grade(known.folder, settings(model_server, method="yes-no"))
+
+
+def test_a_judge_that_is_sure_of_everything_gives_grades_of_3_and_0(
+    known: KnownSet, model_server: ServerHandle
+) -> None:
+    sure = {"probabilities": (1e-8, 0.2, 0.6, 0.9999998), "spread": 0}
+    model_server.script(judge={"truth": known.truth, **sure}, probabilities="openai")
+    grade(known.folder, settings(model_server, method="yes-no"))
+    by_probability: dict[float, set[int]] = {}
+    for row in judgments(known.folder):
+        by_probability.setdefault(row["probability"], set()).add(row["relevance"])
+    assert (by_probability[1], by_probability[0]) == ({3}, {0})
+
+
+def test_a_judge_that_says_no_to_everything_changes_nothing(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth, "blind": True}, probabilities="openai")
+    done = grade(known.folder, settings(model_server, method="yes-no"))
+    assert isinstance(done.refusal, JudgeFailed)
+    refused = read_manifest(known.folder).refused_grading
+    assert refused is not None
+    assert (refused.grading.method, refused.grading.canary_verdict) == ("yes-no", CanaryVerdict.FAILED)
+    assert not (known.folder / "4-judgments.jsonl").exists()
 
 
 def test_sentences_that_order_a_grade_are_not_shown_to_the_judge(tmp_path: Path, model_server: ServerHandle) -> None:
@@ -118,6 +148,10 @@ def test_thresholds_lie_between_answers_and_fakes_wherever_the_model_puts_them()
     assert thresholds_for([0.1], [0.05]) == Thresholds(), "a single pair sets nothing"
 
 
+def test_fakes_at_zero_leave_passages_without_any_chance_at_grade_zero() -> None:
+    assert thresholds_for([0.9, 0.8, 0.7], [0.0, 0.0, 0.0]).grade(0.0) == 0
+
+
 async def test_a_judge_that_is_as_sure_as_of_known_answers_gives_their_grade(model_server: ServerHandle) -> None:
     tokens = [{"token": "Yes", "logprob": log(0.9999998)}, {"token": "No", "logprob": log(0.0000002)}]
     weighed = {"content": [{**tokens[0], "top_logprobs": tokens}]}
@@ -128,6 +162,12 @@ async def test_a_judge_that_is_as_sure_as_of_known_answers_gives_their_grade(mod
         judge = YesNoJudge(model=path, name="m", prompt=load(YES_NO), thresholds=thresholds)
         judgment = await judge.judge(Pair("q", "c", "Who built the pump?", "Anna built the pump."))
     assert (judgment.probability, judgment.relevance) == (1.0, 3)
+
+
+def test_probabilities_that_say_nothing_fail_on_the_pairs_that_did_not_set_the_thresholds() -> None:
+    answers = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7]
+    grades = held_out_grades(answers, answers[::-1])
+    assert sum(grade >= 2 for grade in grades[1]) > len(answers) / 4
 
 
 def test_the_recorded_verdict_and_guardrails_are_those_of_thresholds_that_other_pairs_set(

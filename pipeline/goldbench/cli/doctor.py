@@ -10,7 +10,7 @@ import typer
 
 from goldbench.cli.options import model_option, progress_console, takes
 from goldbench.cli.output import screen
-from goldbench.errors import NEGATIVE
+from goldbench.errors import NEGATIVE, UsageError
 from goldbench.goldset.file_names import ANSWERS
 
 if TYPE_CHECKING:
@@ -20,30 +20,36 @@ if TYPE_CHECKING:
     from goldbench.generate.diagnosis import Finding
     from goldbench.llm.preflight import Trait
 
-Answers = Annotated[Path, model_option(metavar="FILE", help=f"Store of what --try finds (default: {ANSWERS}).")]
+Paths = Annotated[
+    list[str] | None, typer.Argument(metavar="PATH...", help="Documents for --try (default: a built-in sample).")
+]
+Answers = Annotated[Path, model_option(metavar="FILE", help=f"Store of the replies to --try (default: {ANSWERS}).")]
 
 
 @takes("model", "generate.prompt_style")
 def doctor(
     settings: Config,
-    tries: Annotated[bool, model_option("--try", help="Ask the server what it takes.")] = False,
+    paths: Paths = None,
+    tries: Annotated[bool, model_option("--try", help="Try the model on a few passages.")] = False,
     answers: Answers = Path(ANSWERS),
 ) -> None:
     """Check the configuration and the model server.
 
     Also lists the local servers that listen. With --try, one small request finds out what the server takes, shown as a
-    table; it is repeated without what the server refuses.
+    table, and the model writes and judges a few queries: at most 26 calls.
     """
     from goldbench.cli.event_loop import run
     from goldbench.generate.diagnosis import examine
     from goldbench.systems.destinations import destinations, text_line
 
+    if paths and not tries:
+        raise UsageError(f"{paths[0]}: documents are for --try alone; add --try, or leave the documents out")
     screen.note(text_line(destinations(settings, chat=tries)))
     found = run(examine(settings))
     healthy = _show(found)
     screen.add(findings=[asdict(one) for one in found])
     if tries:
-        healthy = _try(settings, answers) and healthy
+        healthy = _try(settings, paths, answers) and healthy
     screen.add(healthy=healthy)
     if not healthy:
         raise typer.Exit(NEGATIVE)
@@ -72,14 +78,18 @@ def _table(traits: Iterable[Trait]) -> bool:
     return all(row.good is not False for row in rows)
 
 
-def _try(settings: Config, answers: Path) -> bool:
+def _try(settings: Config, paths: list[str] | None, answers: Path) -> bool:
     from goldbench.cli.event_loop import run
-    from goldbench.grade.tryout import check_server
+    from goldbench.generate.inputs import find_documents
+    from goldbench.grade.tryout import try_out
     from goldbench.report.build_text import spending
     from goldbench.report.terminal import TerminalProgress
 
-    check = run(check_server(settings, answers, progress=TerminalProgress(progress_console())))
-    healthy = _table(check.traits)
-    screen.add(traits=[asdict(trait) for trait in check.traits])
-    screen.show(*(f"    {line}" for line in spending(check.usage)), indent="    ")
+    found = find_documents(paths) if paths else None
+    progress = TerminalProgress(progress_console())
+    tried = run(try_out(settings, found, answers, progress=progress))
+    healthy = _table(tried.traits)
+    healthy = _show(tried.findings) and healthy
+    screen.add(traits=[asdict(one) for one in tried.traits], tried=[asdict(one) for one in tried.findings])
+    screen.show(*(f"    {line}" for line in spending(tried.usage)), indent="    ")
     return healthy

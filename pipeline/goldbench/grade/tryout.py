@@ -1,27 +1,51 @@
-"""What a server takes, found out before a run, and the built-in sample of which judge checks can be made."""
+"""A model tried before a run: its speed, the queries it writes about a few passages, and whether it can judge."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from goldbench.config import Config
-from goldbench.errors import Message, UsageError
+from goldbench.config import KINDS, Config, JudgeMethod
+from goldbench.errors import InputError, Message, ModelUnfit, UsageError
+from goldbench.formats.documents.sources import Found
+from goldbench.generate.attempts import Attempts
+from goldbench.generate.diagnosis import Finding
+from goldbench.generate.draw import Draw
+from goldbench.generate.drawn_queries import Drawn
+from goldbench.generate.inputs import brief_for, cut
 from goldbench.generate.progress import calls_shown
+from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
+from goldbench.generate.task_source import TaskSource
 from goldbench.generate.writers import ModelWriter, open_answers, writer_for
+from goldbench.grade.calls import Answers, Asking, Slot, by_key, choose_judge
+from goldbench.grade.panel import CANARY, ModelPanel
 from goldbench.llm.preflight import Trait, preflight
 from goldbench.llm.probe import probe
 from goldbench.llm.server_settings import ModelSettings
-from goldbench.ports import Progress, Traffic
+from goldbench.ports import Progress, Speed, Traffic, Writing
 from goldbench.records.corpus import Chunk, Document, Evidence
-from goldbench.records.manifest import StageUsage
+from goldbench.records.judgment import Canary
+from goldbench.records.manifest import CanaryVerdict, StageUsage
 from goldbench.records.query import Query
+from goldbench.stages.canaries import TRAPS, findings, plant, tally
 from goldbench.stages.chunk import chunk_documents
+from goldbench.stages.select import READY, Limits, fault
+from goldbench.text.display import amount
+from goldbench.text.display import queries as count_of
 
+_CHECKS = 8
+"""Judge checks."""
+_CALLS = TRIAL_PASSAGES + _CHECKS
+"""The calls of a try if one prompt style and one method of judging are enough."""
 _SAMPLE = Path(__file__).with_name("sample.toml")
+"""What is tried if no documents are named; the judge checks are always made of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +65,19 @@ class Held:
     def at(self, position: int) -> Chunk:
         """Return the chunk at this position, counted from 0."""
         return self.chunks[position]
+
+
+@dataclass(slots=True)
+class Tried:
+    """What was found of the server, the findings in the order in which they are shown, and what it cost by account."""
+
+    traits: list[Trait] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    usage: dict[str, StageUsage] = field(default_factory=dict)
+
+    def note(self, line: str) -> None:
+        """Enter a line about the server."""
+        self.findings.append(Finding("server", line.removeprefix("Note: "), good=False))
 
 
 def sample() -> tuple[list[Chunk], list[Query]]:
@@ -71,46 +108,190 @@ def sample() -> tuple[list[Chunk], list[Query]]:
     return chunks, queries
 
 
-@dataclass(slots=True)
-class ServerCheck:
-    """What was found of a server, and what finding it out cost by account."""
+async def try_out(config: Config, found: Found | None, answers: Path, *, progress: Progress) -> Tried:
+    """Return how a model does on a few passages, as a writer of queries and as a judge.
 
-    traits: list[Trait] = field(default_factory=list)
-    usage: dict[str, StageUsage] = field(default_factory=dict)
+    Every reply is stored before it is used; those that the store holds already are used again.
+
+    Args:
+        config: The configuration; its caps hold.
+        found: The documents, None for the built-in sample.
+        answers: The store of answers.
+        progress: Shows how far the try is.
+
+    Raises:
+        UsageError: No model is set up.
+        InputError: No passage of the documents may be asked about.
+        ModelUnavailable: The model's server cannot be used.
+    """
+    writer = await writer_for(config, answers)
+    if not isinstance(writer, ModelWriter):
+        raise UsageError(Message("{try=True} needs a model: give {model=} and {base_url=}, or {model='local'}"))
+    chunks = Held(_first_chunks(config, found))
+    tried = Tried()
+    writer.say = tried.note
+    if not await _asked(writer.config, answers, tried, progress):
+        return tried
+    drawn = await _written(writer, chunks, tried, progress)
+    tried.usage |= writer.usage()
+    if drawn is None or drawn.limit is None:
+        await _judged(writer.config, answers, tried, progress)
+    return tried
 
 
-class _Calls(NamedTuple):
+class _Asking(NamedTuple):
     """The calls of a path, as `calls_shown` takes them."""
 
     traffic: Callable[[], Traffic]
     patience_s: float
 
 
-async def check_server(config: Config, answers: Path, *, progress: Progress) -> ServerCheck:
-    """Find out what the server of a model takes, with the context that it lists.
-
-    Args:
-        config: The configuration; its caps hold.
-        answers: The store, in which the traits are remembered.
-        progress: Shows that the server is waited for.
-
-    Raises:
-        UsageError: No model is set up.
-        ModelUnavailable: The model's server cannot be used.
-    """
-    writer = await writer_for(config, answers)
-    if not isinstance(writer, ModelWriter):
-        raise UsageError(Message("{try=True} needs a model: give {model=} and {base_url=}, or {model='local'}"))
-    settings = ModelSettings.of(writer.config.model)
+async def _asked(config: Config, answers: Path, tried: Tried, progress: Progress) -> bool:
+    """Find out what the server takes, with the context that it lists; return whether it may answer other requests."""
+    settings = ModelSettings.of(config.model)
     with open_answers(answers, replay=False) as store, progress.stage("ask the server", None) as step:
-        traits, usage, _ = await preflight(
-            settings, store, lambda path: calls_shown(_Calls(path.snapshot, settings.patience_s), step, progress)
+        tried.traits, usage, answers_come = await preflight(
+            settings, store, lambda path: calls_shown(_Asking(path.snapshot, settings.patience_s), step, progress)
         )
+    tried.usage |= usage
     if settings.file is None:
         answer = await probe(settings.address, settings.api_key, key_header=settings.key_header)
         length = answer.contexts.get(settings.name)
         says = f"{length:,} tokens for prompt and answer" if length else "not listed by the server"
         if answer.problem:
             says = f"unknown: /models {answer.problem}"
-        traits.append(Trait("context", says, Message("{chunk_size=}")))
-    return ServerCheck(traits, dict(usage))
+        tried.traits.append(Trait("context", says, Message("{chunk_size=}")))
+    return answers_come
+
+
+def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:
+    if found is None:
+        return sample()[0][:TRIAL_PASSAGES]
+    limits = READY if config.documents.no_chunk else Limits()
+    able = (chunk for chunk in cut(config, found, on_failure=lambda _: None) if fault(chunk.text, limits) is None)
+    first = list(islice(able, TRIAL_PASSAGES))
+    if not first:
+        raise InputError("documents", "no passage of them may be asked about; name others, or none for the sample")
+    return first
+
+
+async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Progress) -> Drawn | None:
+    """Let the model write queries, enter how it did, and return them; None if its replies are useless."""
+    async with _shown(writer, chunks, progress) as (writing, advance):
+        config = writer.config
+        settings = config.generate.model_copy(update={"kinds": KINDS})
+        count = len(chunks)
+        source = TaskSource(chunks=chunks, order=range(count), brief=partial(brief_for, config), settings=settings)
+        attempts = Attempts(generator=writing.generator, advance=advance)
+        style, attempts, figures = await in_better_style(config, attempts, writing.other_style, source, count=count)
+        if figures is not None:
+            tried.findings.append(Finding("prompt style", figures))
+        config = config.in_style(style)
+        source = replace(source, brief=partial(brief_for, config))
+        target = settings.constraints.per_chunk * count
+        at_once = 2 * config.model.calls_at_once
+        draw = Draw(source=source, attempts=attempts, target=target, concurrency=at_once, trial=trial_of(config))
+        drawn: Drawn | None = None
+        try:
+            drawn = await draw.draw()
+        except ModelUnfit as unfit:
+            tried.findings.append(Finding(f"writing, prompt style {style}", str(unfit), good=False))
+        speed = writing.traffic().speed() if writing.traffic else None
+    if drawn is not None:
+        tried.findings += [_writing(drawn, style), _speed(speed, drawn)]
+    return drawn
+
+
+@asynccontextmanager
+async def _shown(writer: ModelWriter, chunks: Held, progress: Progress) -> AsyncIterator[tuple[Writing, partial[None]]]:
+    async with writer.open(chunks) as writing:
+        with progress.stage("try writing", len(chunks)) as step:
+            async with calls_shown(writing, step, progress, calls=_CALLS):
+                yield writing, partial(step.advance)
+
+
+def _writing(drawn: Drawn, style: str) -> Finding:
+    """Return how the model did as a writer of queries."""
+    quoted = sum(bool(candidate.evidence) for candidate in drawn.candidates)
+    rules = Counter(item.filter for item in drawn.rejections)
+    parts = [
+        f"replies fit for {drawn.chunks_drawn - drawn.chunks_failed} of {amount(drawn.chunks_drawn, 'passage')}",
+        f"evidence is found in {quoted} of {count_of(len(drawn.candidates))}",
+        f"{len(drawn.queries)} accepted",
+    ]
+    if rules:
+        parts.append("rejected by rule: " + ", ".join(f"{rule} {count}" for rule, count in rules.most_common()))
+    if drawn.limit:
+        parts.append(drawn.limit)
+    if not drawn.queries:
+        parts.append(Message("use another model or looser constraints"))
+    return Finding(f"writing, prompt style {style}", "; ".join(parts), good=bool(drawn.queries))
+
+
+def _speed(speed: Speed | None, drawn: Drawn) -> Finding:
+    """Return how fast the model answers, and how long 100 queries would take one call after another."""
+    if speed is None:
+        return Finding("speed", "not measured: no call was made, or every reply came from the store")
+    per_call = speed.seconds / speed.calls
+    says = f"{speed.tokens / speed.seconds:.1f} tokens per second, {per_call:.1f} s per call ({speed.calls} calls)"
+    if drawn.queries:
+        minutes = 100 * per_call * drawn.chunks_drawn / len(drawn.queries) / 60
+        says += f"; 100 queries take about {max(1, round(minutes))} min if calls follow one another"
+    return Finding("speed", says)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """The queries of the sample, whose planted pairs bring their own texts."""
+
+    queries: Sequence[Query]
+
+    def text_of(self, chunk_id: str) -> str:
+        raise KeyError(chunk_id)
+
+
+async def _judged(config: Config, answers: Path, tried: Tried, progress: Progress) -> None:
+    """Let the model judge planted answers and fakes of the sample, and enter how it did."""
+    chunks, queries = sample()
+    planted = list(plant(queries, count=_CHECKS, chunks=Held(chunks), pooled=lambda _: ()))
+    slots = [Slot(pair.query, pair.chunk_id, planted=pair) for pair in planted]
+    panel = ModelPanel(config, answers, say=tried.note)
+    async with panel.open(tried.usage) as assessors:
+        with progress.stage("try judging", len(slots)) as step:
+            asking = Asking(
+                gold=_Sample(queries),
+                panel=assessors,
+                concurrency=2 * config.model.calls_at_once,
+                advance=step.advance,
+                known={},
+                known_checks={},
+            )
+            async with calls_shown(assessors, step, progress):
+                checked = await asking.ask(slots, per_call=1)
+                tried.findings.append(_judging("judging", checked))
+                if assessors.thresholds is None and config.grade.method is not JudgeMethod.WRITTEN:
+                    known = replace(asking, known=by_key(checked.canaries()))
+                    chosen = (await choose_judge(known, slots)).asking
+                    if chosen.panel.thresholds is not None:
+                        tried.findings.append(_judging("judging by yes or no", await chosen.ask(slots, per_call=1)))
+    tried.usage |= {"canary": panel.usage().get(CANARY, StageUsage())}
+
+
+def _judging(subject: str, answers: Answers) -> Finding:
+    """Return how the model did as a judge."""
+    counts = tally(answers.canaries())
+    failed = Counter(failure.kind for failure in answers.failures)
+    failed["limit"] = sum(item.limit is not None for item in answers.slots)
+    failed += Counter()  # without those that never came
+    found = findings(counts, unanswered=failed.total())
+    fakes, accepted = (sum(counts.get(kind, (0, 0))[part] for kind in TRAPS) for part in (0, 1))
+    shown, recognised = counts.get(Canary.EVIDENCE_ALONE, (0, 0))
+    says = (
+        f"judge checks {found.verdict.value}: accepted {accepted} of {amount(fakes, 'planted fake')}, "
+        f"recognised {recognised} of {amount(shown, 'planted answer')}"
+    )
+    if failed:
+        says += "; replies that could not be used: " + ", ".join(f"{kind} {count}" for kind, count in failed.items())
+    if found.verdict is CanaryVerdict.FAILED:
+        return Finding(subject, f"{says}; let another model grade", good=False)
+    return Finding(subject, says, good=found.verdict is CanaryVerdict.PASSED or None)
