@@ -36,7 +36,7 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
         exported: The set.
         to: A name of `Tool`.
         out: The new file or folder.
-        force: Whether an earlier export there may be replaced.
+        force: Whether a file, or an earlier export in a folder, may be replaced.
 
     Raises:
         UsageError: The tool is not known, or the file's name has an ending that the tool does not read.
@@ -73,7 +73,9 @@ def _check_free(target: Target, out: Path, *, force: bool) -> None:
     if not force:
         raise OutputError(Message("{}: exists already; give another {out=}, or {force=True} to replace it", shown(out)))
     is_folder = not target.endings
-    if out.is_dir() != is_folder or (is_folder and not (out / EXPORT_ABOUT).is_file() and any(out.iterdir())):
+    with explained(out):
+        is_free = not is_folder or (out.is_dir() and ((out / EXPORT_ABOUT).is_file() or not any(out.iterdir())))
+    if out.is_dir() != is_folder or not is_free:
         raise OutputError(Message("{}: is not an earlier export to this target; give another {out=}", shown(out)))
 
 

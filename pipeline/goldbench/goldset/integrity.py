@@ -21,6 +21,7 @@ from goldbench.goldset.file_names import (
     MEMBERS,
     QRELS,
     QRELS_COPY,
+    QRELS_LINES,
     QUERIES,
     QUERIES_COPY,
     UNANSWERABLE,
@@ -161,17 +162,16 @@ def _problems_of_grades(folder: GoldFolder, gold: TestSet, *, renewed: bool) -> 
 
 def _problems_of_copies(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
     """Compare the BEIR folder and the TREC files with ``dataset.json``."""
-    grades = {query_id: dict(labels) for query_id, labels in (gold.relevance_scores or {}).items()}
+    grades = {query_id: dict(labels) for query_id, labels in (gold.relevance_scores or {}).items() if labels}
     copies: tuple[tuple[str, Callable[[Path], object], object], ...] = (
-        (QRELS_COPY, lambda path: read_judgments(path)[0], grades),
-        (QRELS, lambda path: read_judgments(path)[0], grades),
+        *((name, lambda path: read_judgments(path)[0], grades) for name in (QRELS_COPY, QRELS_LINES, QRELS) if grades),
         (CORPUS_COPY, functools.partial(_read_texts, titles=title_use(gold.metadata)), gold.corpus),
         (QUERIES_COPY, _read_texts, gold.queries),
     )
     for name, read, expected in copies:
         try:
             same = read(folder.file(name)) == expected
-        except (InputError, OSError, ValueError, KeyError):
+        except (InputError, OSError, ValueError, KeyError, TypeError):
             yield f"{name}: not a valid file of its format"
         else:
             if not same:
