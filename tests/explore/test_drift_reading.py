@@ -11,7 +11,7 @@ import pytest
 
 from goldbench.explore.readings import Unread, decided
 from goldbench.explore.word_rules import State
-from goldbench.grade.slots import Answered, Slot
+from goldbench.grade.calls import Answered, Slot
 from goldbench.grade.tryout import sample
 from goldbench.records.judgment import Flag, Judgment
 from goldbench.records.manifest import Failure

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from goldbench import GoldSet, build
-from goldbench.exports.mteb_folder import _CODES, _UNKNOWN
+from goldbench.exports.folders import _CODES, _UNKNOWN
 from tests.conftest import IMPORT_PATH, ROOT, needs
 from tests.exports.how_to_page import SECTIONS, blocks
 from tests.exports.sample_exports import CORPUS, GRADES, write_set

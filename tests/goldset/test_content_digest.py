@@ -15,7 +15,6 @@ from goldbench.goldset.content_digest import read_content
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench
-from tests.grade.graded_sets import write_set
 
 
 @pytest.fixture
@@ -98,21 +97,3 @@ def test_a_set_that_is_built_again_has_its_digest_and_one_of_other_documents_ano
     assert gold(built)["metadata"]["content_sha256"] == later
     assert f"content {str(later)[:12]}" in goldbench("validate", "run").stdout
     assert validate(built).problems == ()
-
-
-def rewritten(folder: Path, old: str, new: str) -> None:
-    """Put the set in place again with one text of its data set changed, as a command does."""
-    home = GoldFolder(folder)
-    with home.rewriting() as place:
-        text = home.file("dataset.json").read_text(encoding="utf-8")
-        assert old in text
-        place.file("dataset.json").write_text(text.replace(old, new), encoding="utf-8")
-        place.finish(home.manifest())
-
-
-def test_a_set_that_a_command_changes_gets_the_digest_of_what_it_holds_now(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "run").folder
-    text = next(iter(gold(folder)["queries"].values()))
-    rewritten(folder, json.dumps(text, ensure_ascii=False), '"What else?"')
-    digest = GoldFolder(folder).manifest().content_sha256
-    assert digest == gold(folder)["metadata"]["content_sha256"] == plainly_computed(gold(folder))

@@ -8,10 +8,10 @@ import pytest
 
 from goldbench.errors import InputError, OutputError
 from goldbench.goldset import publication
-from goldbench.goldset.folder import GoldFolder, ReplacePolicy, with_reports
+from goldbench.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.goldset.publication import changed_files, publish, read_manifest, staging
 from goldbench.records.corpus import Document
-from goldbench.records.manifest import Manifest, StageReport
+from goldbench.records.manifest import Manifest
 from goldbench.records.query import Rejection
 
 
@@ -118,14 +118,6 @@ def test_a_run_of_other_documents_is_not_written_over_whatever_they_are_called(
     else:
         with pytest.raises(OutputError, match="other documents"):
             GoldFolder(tmp_path).check_same_corpus(after)
-
-
-def test_a_finished_run_holds_its_files_and_nothing_unfinished(tmp_path: Path) -> None:
-    finished(tmp_path / "run")
-    names = sorted(path.relative_to(tmp_path / "run").as_posix() for path in (tmp_path / "run").rglob("[!.]*"))
-    assert names == ["a.txt", "manifest.json", "sub", "sub/b.txt"]
-    assert not (tmp_path / "run" / ".unfinished").exists()
-    assert list(changed_files(tmp_path / "run", read_manifest(tmp_path / "run"))) == []
 
 
 def test_a_run_that_fails_leaves_no_folder_behind(tmp_path: Path) -> None:
@@ -250,12 +242,6 @@ def test_a_draft_that_is_not_finished_changes_nothing(tmp_path: Path) -> None:
     with GoldFolder(tmp_path).replacing(ReplacePolicy({}, "c1")) as draft:
         draft.file("a.txt").write_text("new")
     assert visible(tmp_path) == before
-
-
-def test_the_reports_of_a_stage_that_ran_again_are_renewed_at_the_end() -> None:
-    reports = [StageReport(stage=name, reads="a", writes="b", read=1, written=1) for name in ("load", "pool", "cut")]
-    again = StageReport(stage="pool", reads="a", writes="b", read=2, written=2)
-    assert with_reports(reports, [again]) == [reports[0], reports[2], again]
 
 
 @pytest.mark.parametrize("content", ["", "[chunk", "\x00"])

@@ -98,14 +98,6 @@ def test_beirs_own_loader_reads_the_same_judgments_and_texts_from_the_import(
     assert {i: row["text"] for i, row in corpus.items()} == {i: text for i, text in indexed.items() if text}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["cisi", "npl", "xquad_en", "xquad_ar", "xquad_hi", "xquad_th"])
-def test_every_collection_makes_a_set_that_validates(collections: Path, tmp_path: Path, name: str) -> None:
-    imported = bring("beir", collections / name, tmp_path / "out")
-    assert imported.manifest.evidence_level == "human"
-    assert not validate(tmp_path / "out").problems
-
-
 def test_figures_of_a_run_are_those_of_the_benchmark_itself(collections: Path, tmp_path: Path) -> None:
     import pytrec_eval
 
@@ -404,26 +396,6 @@ def test_answers_of_cmrc_without_a_place_are_left_out_and_listed_with_their_line
     quotes = [[(one["quote"], one["start"]) for one in query["evidence"]] for query in asked]
     assert quotes[:2] == [[("四川、陕西和甘肃的山区", 8), ("四川", 8)], [("1961年", 20)]]
     assert not validate(tmp_path / "out").problems
-
-
-@pytest.mark.parametrize(
-    ("paragraph", "says"),
-    [
-        (
-            {"context_text": "x", "qas": [{"query_id": "1", "query_text": "why"}]},
-            "paragraph 1: is not in the form of CMRC",
-        ),
-        ({"context_text": 3, "qas": [{"query_id": "1", "query_text": "why", "answers": ["x"]}]}, "paragraph 1: is not"),
-        (
-            {"context_text": "x", "qas": [{"query_id": 1, "query_text": "why", "answers": ["x"]}]},
-            "question '1': has no",
-        ),
-    ],
-)
-def test_a_paragraph_of_cmrc_in_another_form_is_named(tmp_path: Path, paragraph: dict[str, Any], says: str) -> None:
-    (tmp_path / "c.json").write_text(json.dumps([paragraph]))
-    with pytest.raises(InputError, match=says):
-        bring("squad", tmp_path / "c.json", tmp_path / "out")
 
 
 @pytest.mark.parametrize("form", ["jsonl", "columns", "rows", "parquet"])

@@ -231,25 +231,6 @@ def files_below(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
 
 
-def test_judgments_in_json_lines_that_are_wrong_are_refused_with_their_line(
-    goldbench_inside: Goldbench, tmp_path: Path
-) -> None:
-    good = '{"query-id": "q", "corpus-id": "d", "score": 1}\n'
-    (tmp_path / "run.trec").write_text("q Q0 d 1 1.0 x\n")
-    for bad, says in (
-        (good, "already in line 1"),
-        ('{"query-id": 3, "corpus-id": "d", "score": 1}\n', "line 2: has no query-id"),
-        ('{"query-id": "q", "corpus-id": "e", "score": 1.5}\n', "line 2: the score is not"),
-        ('{"query-id": "q", "corpus-id": "", "score": 1}\n', "line 2: an id is empty"),
-        ("[]\n", "line 2: is not a JSON object"),
-    ):
-        (tmp_path / "q.jsonl").write_text(good + bad)
-        done = goldbench_inside("score", "q.jsonl", "--run", "run.trec")
-        assert done.returncode == 2
-        assert says in done.stderr, done.stderr
-        assert len(done.stderr.splitlines()) == 1
-
-
 MTEB = """
 import json, sys, warnings
 warnings.simplefilter("ignore")

@@ -14,7 +14,7 @@ from goldbench.bench.searched_texts import read_passages
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.projection import rechunk
-from goldbench.grade.gradable_set import read_gradable
+from goldbench.grade.pool import read_gradable
 from goldbench.records.corpus import Chunk, Span
 from goldbench.score.runs import load_gold
 from goldbench.text.title_path import title_path

@@ -17,7 +17,7 @@ from goldbench.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.publication import publish, staging
 from goldbench.grade.panel import ModelPanel
-from goldbench.grade.retriever_pool import Pools
+from goldbench.grade.pool import Pools
 from goldbench.grade.session import Graded, Work, grade_folder
 from goldbench.ports import Retriever
 from goldbench.records.corpus import Chunk, Document, Evidence, Span

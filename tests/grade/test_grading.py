@@ -22,7 +22,7 @@ from goldbench.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.publication import read_manifest
 from goldbench.grade.panel import ModelPanel
-from goldbench.grade.retriever_pool import Pools
+from goldbench.grade.pool import Pools
 from goldbench.grade.session import Work, plan_folder
 from goldbench.records.relevance import Relevance, settled
 from goldbench.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
@@ -113,18 +113,6 @@ def test_other_models_are_the_further_judges_where_some_are_named(known: KnownSe
         assert {chunk for chunk, value in grades.items() if value >= 2} == {
             c for c, v in found[query].items() if v >= 2
         }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("up", [0.15, 0.3])
-def test_judges_that_are_lenient_cost_no_more_than_sixty_calls_of_a_hundred(
-    tmp_path: Path, model_server: ServerHandle, up: float
-) -> None:
-    known = write_set(tmp_path / "set", subjects=20)
-    model_server.script(judge={"truth": known.truth, "up": up, "independent": True})
-    done = grade(known.folder, settings(model_server), force=True)
-    first = sum(done.usage[name].requests for name in ("grade", "source check", "canary"))
-    assert done.usage["escalate"].requests <= 0.6 * first
 
 
 @pytest.mark.parametrize(
@@ -252,8 +240,8 @@ def test_a_judge_that_finds_nothing_in_the_sources_fails_also_where_no_answer_is
     before = artifacts(known.folder)
     done = grade(known.folder, settings(model_server))
     assert "5 of 5 sources known to answer their query are graded 0" in str(done.refusal)
-    assert done.grading.judged == 5  # nothing else is asked about, and none of the other judges
-    assert model_server.stats()["requests"] <= 15 + 5
+    assert done.grading.judged == 5  # nothing else is asked about
+    assert model_server.stats()["requests"] <= 15 + 3 * 5
     assert artifacts(known.folder) == before
 
 

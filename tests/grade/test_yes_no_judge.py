@@ -12,7 +12,7 @@ import pytest
 
 from goldbench.errors import JudgeFailed, ModelUnfit, UsageError
 from goldbench.goldset.publication import read_manifest
-from goldbench.grade.thresholds import held_out_grades, thresholds_for
+from goldbench.grade.calls import held_out_grades, thresholds_for
 from goldbench.llm.model_path import open_model
 from goldbench.llm.server_settings import ModelSettings
 from goldbench.measures.statistics.guardrails import PROBES

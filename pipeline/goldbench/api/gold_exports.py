@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from goldbench.exports.exported_set import ExportedSet
-    from goldbench.exports.llamaindex_set import LlamaIndexSet
+    from goldbench.exports.records import LlamaIndexSet
 
 
 class GoldExports(GoldRecords):
@@ -48,9 +48,9 @@ class GoldExports(GoldRecords):
         Raises:
             MissingPackage: ragas is not installed, or cannot be imported.
         """
-        from goldbench.exports.ragas_samples import dataset
+        from goldbench.exports.records import ragas_dataset
 
-        return dataset(self._exported().with_contexts())
+        return ragas_dataset(self._exported().with_contexts())
 
     def to_deepeval(self) -> Any:  # noqa: ANN401  a class of deepeval
         """Return a ``deepeval.dataset.EvaluationDataset``: a golden for each query.
@@ -61,9 +61,9 @@ class GoldExports(GoldRecords):
         Raises:
             MissingPackage: deepeval is not installed, or cannot be imported.
         """
-        from goldbench.exports.deepeval_goldens import dataset
+        from goldbench.exports.records import deepeval_dataset
 
-        return dataset(self._exported())
+        return deepeval_dataset(self._exported())
 
     def to_llama_index(self) -> LlamaIndexSet:
         """Return nodes of LlamaIndex with the queries to evaluate, of those with a relevant passage.
@@ -71,9 +71,9 @@ class GoldExports(GoldRecords):
         Raises:
             MissingPackage: llama-index-core is not installed, or cannot be imported.
         """
-        from goldbench.exports.llamaindex_set import nodes_and_queries
+        from goldbench.exports.records import llama_index_set
 
-        return nodes_and_queries(self._exported().with_contexts())
+        return llama_index_set(self._exported().with_contexts())
 
     def to_langsmith(self) -> list[Any]:
         """Return what LangSmith's ``Client.create_examples(examples=...)`` takes, an object for each query.
@@ -81,21 +81,21 @@ class GoldExports(GoldRecords):
         Raises:
             MissingPackage: langsmith is not installed, or cannot be imported.
         """
-        from goldbench.exports.tracked_examples import langsmith_examples
+        from goldbench.exports.records import langsmith_examples
 
         return langsmith_examples(self._exported())
 
     def to_phoenix(self) -> list[dict[str, Any]]:
         """Return what Phoenix's ``Client().datasets.create_dataset(examples=...)`` takes, a dict for each query."""
-        from goldbench.exports.tracked_examples import phoenix_examples
+        from goldbench.exports.records import phoenix_examples
 
         return phoenix_examples(self._exported())
 
     def to_promptfoo(self) -> list[dict[str, Any]]:
         """Return promptfoo's test cases: a dict for each query, with an object in the variable ``gold``."""
-        from goldbench.exports.promptfoo_tests import cases
+        from goldbench.exports.records import promptfoo_cases
 
-        return cases(self._exported())
+        return promptfoo_cases(self._exported())
 
     @keywords_named()
     def to_mteb(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  a class of mteb
@@ -108,9 +108,9 @@ class GoldExports(GoldRecords):
         Raises:
             MissingPackage: mteb is not installed, or cannot be imported.
         """
-        from goldbench.exports.mteb_folder import task
+        from goldbench.exports.folders import mteb_task
 
-        return task(self.export("mteb", out, force=force))
+        return mteb_task(self.export("mteb", out, force=force))
 
     @keywords_named()
     def to_sentence_transformers(self, **options: Any) -> Any:  # noqa: ANN401  a class of sentence-transformers
@@ -122,9 +122,9 @@ class GoldExports(GoldRecords):
         Raises:
             MissingPackage: sentence-transformers is not installed, or cannot be imported.
         """
-        from goldbench.exports.sentence_folder import evaluator
+        from goldbench.exports.folders import sentence_evaluator
 
-        return evaluator(self._exported().with_contexts(), **options)
+        return sentence_evaluator(self._exported().with_contexts(), **options)
 
     @keywords_named()
     def to_ir_datasets(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  of ir_datasets
@@ -137,18 +137,18 @@ class GoldExports(GoldRecords):
         Raises:
             MissingPackage: ir_datasets is not installed, or cannot be imported.
         """
-        from goldbench.exports.ir_folder import dataset
+        from goldbench.exports.folders import ir_dataset
 
-        return dataset(self.export("ir_datasets", out, force=force))
+        return ir_dataset(self.export("ir_datasets", out, force=force))
 
     def to_autorag(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return AutoRAG's tables of questions and of passages, which its ``QA`` and ``Corpus`` take."""
         import pandas as pd
 
-        from goldbench.exports.autorag_tables import corpus_rows, qa_rows
+        from goldbench.exports.folders import autorag_corpus, autorag_questions
 
         exported = self._exported().with_contexts()
-        return pd.DataFrame(list(qa_rows(exported))), pd.DataFrame(list(corpus_rows(exported)))
+        return pd.DataFrame(list(autorag_questions(exported))), pd.DataFrame(list(autorag_corpus(exported)))
 
     def _exported(self) -> ExportedSet:
         from goldbench.exports.exported_set import read_set

@@ -30,8 +30,7 @@ def diff(
     the folder, which is only read). The same text under another id is the same. A BEIR folder has no documents.
     Exits with 2 if a set cannot be read.
     """
-    from goldbench.goldset.difference import compare_sets, with_passage_texts
-    from goldbench.goldset.set_contents import read_contents
+    from goldbench.goldset.difference import compare_sets, read_contents, with_passage_texts
     from goldbench.report import difference_text as report
 
     if screen.json and markdown:
@@ -54,8 +53,8 @@ def diff(
 
 def _decisions(path: Path) -> Decisions | None:
     """Return the decisions in the ledger of a set's folder; the extra that reads it is needed only if there is one."""
+    from goldbench.goldset.difference import home_of
     from goldbench.goldset.folder import GoldFolder
-    from goldbench.goldset.set_contents import home_of
 
     folder = home_of(path)
     if not GoldFolder(folder).ledger.is_file():

@@ -20,12 +20,10 @@ from goldbench.explore.word_rules import is_foreign
 from goldbench.generate.progress import calls_shown
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import folder_of
-from goldbench.grade.calls import Asking
-from goldbench.grade.judge_choice import choose_judge
+from goldbench.grade.calls import Answered, Answers, Asking, Slot, choose_judge
 from goldbench.grade.panel import Assessors, ModelPanel
 from goldbench.grade.preparation import pools
 from goldbench.grade.session import expected_escalation, more_calls
-from goldbench.grade.slots import Answered, Answers, Slot
 from goldbench.grade.tryout import Held, sample
 from goldbench.llm.rehearsal import PlannedStage
 from goldbench.ports import Progress, Retriever

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldbench.explore.word_rules import State
-from goldbench.grade.slots import Answered
+from goldbench.grade.calls import Answered
 from goldbench.records.judgment import Flag
 from goldbench.records.manifest import CanaryVerdict, Failure, StageUsage
 from goldbench.records.relevance import RELEVANT, settled

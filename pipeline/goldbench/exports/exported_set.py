@@ -72,10 +72,13 @@ class ExportedQuery:
         """The query as it is understood without earlier turns; passages are judged for this text."""
         return self.standalone or self.text
 
+    def quotes(self) -> list[dict[str, str | None]]:
+        """Return the evidence of the answer, as JSON takes it."""
+        return [{"quote": quote.text, "chunk_id": quote.doc_id} for quote in self.evidence]
+
     def described(self) -> dict[str, Any]:
         """Return what a target has no field for, as JSON takes it; only what there is."""
         turns = [{"question": asked, **({"answer": said} if said else {})} for asked, said in self.history]
-        quotes = [{"quote": one.text, "chunk_id": one.doc_id} for one in self.evidence]
         found = {
             "query_id": self.query_id,
             "context_ids": [context.doc_id for context in self.contexts],
@@ -83,7 +86,7 @@ class ExportedQuery:
             "answerable": self.answerable,
             "source": self.source,
             "needs": list(self.needs),
-            "evidence": quotes,
+            "evidence": self.quotes(),
             "asked": self.text if self.alone != self.text else None,
             "history": turns,
             **self.notes,

@@ -18,8 +18,6 @@ from goldbench.text.display import amount, queries, shown
 
 _MADE_BY_TOOLS = frozenset({"__pycache__", "corpus.jsonl.pklz4"})
 """What Python and ir_datasets make in an exported folder when they read it; a new export takes its place, too."""
-_BLOCK = 1 << 20
-"""Bytes of a file that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
         exported: The set.
         to: A name of `Tool`.
         out: The new file or folder.
-        force: Whether an earlier export there may be replaced.
+        force: Whether a file, or an earlier export in a folder, may be replaced.
 
     Raises:
         UsageError: The tool is not known, or the file's name has an ending that the tool does not read.
@@ -74,28 +72,11 @@ def _check_free(target: Target, out: Path, *, force: bool) -> None:
         return
     if not force:
         raise OutputError(Message("{}: exists already; give another {out=}, or {force=True} to replace it", shown(out)))
+    is_folder = not target.endings
     with explained(out):
-        earlier = _is_earlier(target, out)
-    if not earlier:
+        is_free = not is_folder or (out.is_dir() and ((out / EXPORT_ABOUT).is_file() or not any(out.iterdir())))
+    if out.is_dir() != is_folder or not is_free:
         raise OutputError(Message("{}: is not an earlier export to this target; give another {out=}", shown(out)))
-
-
-def _is_earlier(target: Target, out: Path) -> bool:
-    """Whether a place holds what an export to this target wrote, or is an empty folder."""
-    if out.is_dir():
-        return not target.endings and ((out / EXPORT_ABOUT).is_file() or not any(out.iterdir()))
-    return bool(target.endings) and out.is_file() and _holds(out, target.mark)
-
-
-def _holds(file: Path, mark: bytes) -> bool:
-    """Whether bytes stand in a file, which may be larger than the memory."""
-    before = b""
-    with file.open("rb") as opened:
-        while block := opened.read(_BLOCK):
-            if mark in before + block:
-                return True
-            before = block[-len(mark) :]
-    return False
 
 
 def _check_whole(written: ExportedSet) -> ExportedSet:

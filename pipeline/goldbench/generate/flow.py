@@ -24,7 +24,6 @@ from goldbench.generate.drawn_queries import Drawn
 from goldbench.generate.progress import Watched
 from goldbench.generate.steps import Run, assemble, check, choose, chunk, generate, load
 from goldbench.generate.writers import NotSimulated
-from goldbench.goldset.earlier_lines import EarlierLines
 from goldbench.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy
 from goldbench.ports import Progress, Stored, Writing
@@ -165,7 +164,6 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
             take_style=writer.take_style,
-            earlier=None if from_scratch else EarlierLines.of(folder, policy.settings),
             grades_stay=finish is None,
         )
         await walk(run, until="chunk")
@@ -277,7 +275,6 @@ async def plan(
         progress=progress,
         accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
         opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),
-        earlier=EarlierLines.of(folder, config.shaping()) if folder else None,
     )
     await walk(run, until="chunk")
     run.renewal = renewal_of(folder, run.draft, refresh=refresh) if folder else None

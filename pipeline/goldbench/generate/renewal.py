@@ -15,13 +15,11 @@ from goldbench.errors import InputError, Message
 from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.trec import read_qrels
 from goldbench.generate.drawn_queries import Drawn, Standing
-from goldbench.goldset.earlier_lines import EarlierLines
 from goldbench.goldset.file_names import CHUNKS, DOCUMENTS, OWN, USERS
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded
-from goldbench.goldset.grading_counts import recounted
-from goldbench.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
+from goldbench.goldset.grading_counts import grading_counts
 from goldbench.goldset.publication import sha256_of
-from goldbench.goldset.whereabouts import Corpus, Part
+from goldbench.goldset.transfer import Corpus, KeptQuery, OldSet, Transfer, transfer_queries
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import Grading, KindCount, LevelSelection, Manifest, Renewed
 from goldbench.records.query import Query, RetiredQuery
@@ -88,7 +86,7 @@ class Renewal:
     keeps_some: bool = False
     """Whether documents that hold the evidence of no query are refused."""
     standing: Standing = field(default_factory=Standing)
-    left: Inheritance | None = None
+    left: Transfer | None = None
     unchanged: bool = False
     """Whether documents and chunks are the earlier ones, byte by byte."""
     stays: bool = False
@@ -103,7 +101,7 @@ class Renewal:
         """The queries that are retired now, each with its reason."""
         if self.left is None:
             return []
-        return [RetiredQuery(query=one.query, reason=one.reason) for one in self.left.retired]
+        return self.left.retired
 
     @property
     def graded(self) -> bool:
@@ -122,20 +120,18 @@ class Renewal:
             return min(asked, sum(query.generator != OWN for query in before))
         return asked
 
-    def look(self, place: Draft, lines: EarlierLines | None = None) -> None:
+    def look(self, place: Draft) -> None:
         """Compare the documents with the earlier ones, and find out what of the earlier set holds.
 
         Args:
             place: The draft with the documents and chunks of today.
-            lines: What was copied into it of the earlier set.
 
         Raises:
             InputError: No query is kept, so these are documents of another set.
         """
         self.unchanged = self.has_same_texts(place)
-        before, now = lines.alike() if lines else ({}, {})
         chunks = place.chunks.read()
-        self.left = inherited(self._estate(before), Corpus(place.documents.read(), chunks, now))
+        self.left = transfer_queries(self._old_set(), Corpus(place.documents.read(), chunks))
         kept = self.left.kept
         if self.keeps_some and self.left.queries and not kept:
             remedy = Message("name the right ones, or build with {replace=True}")
@@ -144,7 +140,7 @@ class Renewal:
             queries=tuple(one.query for one in kept),
             positions=tuple(one.positions for one in kept),
             unanswerable=self.left.unanswerable,
-            judgments=tuple(self.left.judged(self.base.home.unanswerable_judgments.read_any())),
+            judgments=tuple(self.left.pairs(self.base.home.unanswerable_judgments.read_any())),
         )
         self.unasked = self._unasked(self.left.new_documents)
         self.new_passages = len(chunks) - len(set(self.left.passages.values()))
@@ -221,15 +217,15 @@ class Renewal:
             manifest = manifest.model_copy(update={"prompts": {**manifest.prompts, **judging}})
         return manifest.model_copy(update={"renewed": self.record(self.new(drawn)), "grading": grading})
 
-    def _estate(self, alike: Mapping[str, Part]) -> Estate:
+    def _old_set(self) -> OldSet:
         base = self.base
         labels = _labels(base.labels)
         quotes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for judgment in base.records.judgments.read_any():
             if judgment.canary is None and judgment.relevance >= RELEVANT and judgment.evidence:
                 quotes[judgment.query_id, judgment.chunk_id].append(judgment.evidence)
-        return Estate(
-            corpus=Corpus(base.home.documents.read(), base.home.chunks.read(), alike),
+        return OldSet(
+            corpus=Corpus(base.home.documents.read(), base.home.chunks.read()),
             queries=list(base.records.queries.read()),
             unanswerable=list(base.home.unanswerable.read_any()),
             left_out=[one.query for one in base.home.ungraded.read_any()],
@@ -309,9 +305,8 @@ class Renewal:
         if self.base.home.unlabelled.exists():
             place.unlabelled.write(self.base.home.unlabelled.read())
         if self.left is not None and not self.graded and self.base.records.pool.exists():
-            place.pool.write(self.left.pooled(self.base.records.pool.read()))
-        gone = [one for one in self.left.left_out if isinstance(one, Retired)] if self.left else []
-        dropped = [RetiredQuery(query=one.query, reason=one.reason) for one in gone]
+            place.pool.write(self.left.pairs(self.base.records.pool.read()))
+        dropped = [one for one in self.left.left_out if isinstance(one, RetiredQuery)] if self.left else []
         if every := [*before, *self.retired, *dropped]:
             place.retired.write(every)
 
@@ -324,17 +319,18 @@ class Renewal:
         if not self.graded or self.manifest.grading is None:
             return None
         records = self.base.records
-        pool = list(self.left.pooled(records.pool.read_any()))
-        judgments = list(self.left.judged(records.judgments.read_any()))
+        pool = list(self.left.pairs(records.pool.read_any()))
+        judgments = list(self.left.pairs(records.judgments.read_any()))
         place.pool.write(pool)
         place.judgments.write(judgments)
-        place.checks.write(self.left.judged(records.checks.read_any()))
-        stay = {one.query.query_id: one.query for one in self.left.left_out if isinstance(one, Kept)}
+        place.checks.write(self.left.pairs(records.checks.read_any()))
+        stay = {one.query.query_id: one.query for one in self.left.left_out if isinstance(one, KeptQuery)}
         dropped = self.base.home.ungraded.read_any()
         place.ungraded.write(
             one.model_copy(update={"query": stay[one.query.query_id]}) for one in dropped if one.query.query_id in stay
         )
-        return recounted(self.manifest.grading, pool, judgments, [one.query for one in self.left.kept])
+        counts = grading_counts(pool, judgments, [one.query for one in self.left.kept])
+        return self.manifest.grading.model_copy(update=counts)
 
 
 def _labels(path: Path) -> dict[str, dict[str, Relevance]]:

@@ -34,9 +34,7 @@ from goldbench.generate.progress import calls_shown, counted
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.generate.rank_meter import MEASURED_UP_TO, RankMeter
 from goldbench.generate.task_source import TaskSource
-from goldbench.goldset.corpus_lines import CorpusLines
 from goldbench.goldset.dataset import GoldContents, passages
-from goldbench.goldset.earlier_lines import EarlierLines
 from goldbench.goldset.folder import Draft
 from goldbench.ports import Author, Progress, QueryGenerator, Writing
 from goldbench.records.corpus import Chunk, Document, TitleUse
@@ -82,8 +80,6 @@ class Run:
     opened: WriterFactory
     take_style: Callable[[PromptStyle], None] = lambda _: None
     renewal: Renewal | None = None
-    earlier: EarlierLines | None = None
-    """What can be copied of the set in the folder."""
     grades_stay: bool = False
     """Whether the grades of a judge are taken over, because no judge grades the new set."""
     books: Books = field(default_factory=Books)
@@ -203,16 +199,14 @@ async def chunk(run: Run) -> Counts:
             sizes = {"size": settings.size, "overlap": settings.overlap_characters}
             return cut_documents(documents, workers, **sizes, on_failure=skips)
 
-        if run.earlier is None and are_worth_pieces(run.documents, settings.size):
+        if are_worth_pieces(run.documents, settings.size):
             seed, ready = run.config.generate.seed, run.config.documents.no_chunk
             pieces = Pieces(workers, settings.size, settings.overlap_characters, seed, ready)
             lines = pieces.lines(run.documents, on_failure=skips, advance=step.advance)
             run.chunks = run.draft.chunks.write(lines)
             run.looked_at = pieces.traits()
-        elif run.earlier is None:
-            run.chunks = run.draft.chunks.write(cut(counted(run.documents, step)))
         else:
-            run.chunks = run.draft.chunks.write(run.earlier.cut(run.documents, cut, step.advance))
+            run.chunks = run.draft.chunks.write(cut(counted(run.documents, step)))
     skips.tell_others()
     run.books.failures.extend(skips.failures)
     return Counts(read=count, written=count - skips.count, failed=skips.count)
@@ -222,14 +216,11 @@ async def choose(run: Run) -> Counts:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
-        known = run.earlier.traits() if run.earlier else run.looked_at
-        if known is None:
-            known = Traits.unknown(len(run.chunks))
+        known = run.looked_at if run.looked_at is not None else Traits.unknown(len(run.chunks))
         step.advance(len(run.chunks) - len(unseen(known)))
         with workers_for(run.config) as workers:
             look_at_chunks(run.chunks, known, workers, seed=seed, ready=ready, advance=step.advance)
         run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known)
-    run.draft.traits.write_bytes(run.selection.traits.packed())
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
     return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
 
@@ -240,7 +231,7 @@ async def generate(run: Run) -> Counts:
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
     """
     if run.renewal is not None:
-        run.renewal.look(run.draft, run.earlier)
+        run.renewal.look(run.draft)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
     await _draw(run)
@@ -371,11 +362,9 @@ async def assemble(run: Run) -> Counts:
         relevance = run.renewal.relevance(relevance, judged=graded)
     titles = run.config.corpus.title
     corpus = functools.partial(passages, chunks, queries, titles)
-    made = CorpusLines(chunks, queries, titles)
-    lines = functools.partial(run.earlier.corpus, chunks, queries, titles) if run.earlier else made
     metadata = described(run.config, run.drawn, run.generator, run.selected())
     if run.renewal is not None:
         run.renewal.write_retired(run.draft)
         metadata |= run.renewal.metadata(judged=graded)
-    run.draft.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived, lines))
+    run.draft.write_gold(GoldContents(queries, corpus, relevance, metadata, run.drawn.unanswerable, derived))
     return Counts(read=len(queries), written=len(queries))

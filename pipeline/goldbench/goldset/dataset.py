@@ -25,6 +25,7 @@ from goldbench.formats.dataset_card import (
 from goldbench.formats.faults import explain, unreadable
 from goldbench.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.formats.jsonl import as_line
+from goldbench.goldset.content_digest import ContentDigest
 from goldbench.goldset.file_names import (
     BEIR,
     CORPUS_COPY,
@@ -37,12 +38,11 @@ from goldbench.goldset.file_names import (
     TOPICS,
 )
 from goldbench.goldset.gold_path import METADATA
-from goldbench.goldset.reference_answers import reference_answers
 from goldbench.records.corpus import Chunk, Evidence, Span, TitleUse
 from goldbench.records.query import Query
 from goldbench.records.record import Record
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.records.testset import Answer, TestSet
+from goldbench.records.testset import Answer, Cited, TestSet
 from goldbench.text.asked_query import AskedQuery
 from goldbench.text.title_path import text_below, title_path, titled
 
@@ -62,7 +62,7 @@ class Passage:
     full_title: str = ""
     span: Span | None = None
 
-    def alone(self, titles: TitleUse) -> str:
+    def text_with_title(self, titles: TitleUse) -> str:
         """Return the passage as ``dataset.json`` holds it, which has no field for a title."""
         return titled(self.title, self.text) if titles is TitleUse.JOIN else self.text or self.title
 
@@ -81,8 +81,6 @@ class GoldContents:
     metadata: Mapping[str, Any]
     unanswerable: Sequence[Query] = ()
     derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    lines: Callable[[], Iterable[CorpusLine]] | None = None
-    """Gives the corpus as lines where most are known; else they are made of the passages."""
 
     def relevant_docs(self) -> Iterator[tuple[str, list[str]]]:
         """Yield each query id with the ids of its relevant chunks, the highest grade first."""
@@ -91,26 +89,55 @@ class GoldContents:
             ranked = sorted(grades, key=lambda chunk_id: (-grades[chunk_id], chunk_id != query.chunk_id, chunk_id))
             yield query.query_id, [chunk_id for chunk_id in ranked if grades[chunk_id] >= RELEVANT]
 
-    def answers(self) -> dict[str, Answer]:
-        """Return the reference answer of each query that has one."""
-        return reference_answers(self.queries, ((passage.chunk_id, passage.span) for passage in self.corpus()))
+    def judgments(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """Yield each query id with its grades, ordered by chunk."""
+        for query in self.queries:
+            grades = self.relevance[query.query_id]
+            yield query.query_id, {chunk_id: int(grades[chunk_id]) for chunk_id in sorted(grades)}
 
-    def described(self, answers: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    def answers(self) -> dict[str, Answer]:
+        """Return the reference answer of each query that has one, with the words it rests on.
+
+        The words name the passage they stand in: the source of the query if that holds them, else a passage that the
+        query needs, else the first one.
+        """
+        answered = [query for query in self.queries if query.answer and query.answer.strip()]
+        by_document: dict[str, list[Evidence]] = {}
+        for query in answered:
+            for evidence in query.evidence:
+                by_document.setdefault(evidence.doc_id, []).append(evidence)
+        holders: dict[Evidence, list[str]] = {}
+        for passage in self.corpus() if answered else ():
+            for evidence in by_document.get(passage.span.doc_id, ()) if passage.span else ():
+                if passage.span and passage.span.contains(evidence):
+                    holders.setdefault(evidence, []).append(passage.chunk_id)
+        answers = {}
+        for query in answered:
+            cited = []
+            for evidence in query.evidence:
+                held_by = holders.get(evidence, [])
+                preferred = (query.chunk_id, *query.needs, *held_by)
+                chunk_id = next((chunk_id for chunk_id in preferred if chunk_id in held_by), None)
+                cited.append(Cited(quote=evidence.quote, chunk_id=chunk_id))
+            answers[query.query_id] = Answer(text=query.answer or "", evidence=tuple(cited))
+        return answers
+
+    def query_metadata(self, answers: Mapping[str, object]) -> dict[str, dict[str, Any]]:
         """Return what stands in the metadata of each query's line for BEIR beside its source.
 
         Args:
             answers: The reference answers, as in ``dataset.json``.
         """
         texts = {query.query_id: query.text for query in self.queries}
-        found = {}
+        metadata = {}
         for query in self.queries:
             original = texts.get(query.original or "")
             asked = AskedQuery(query.text, query.history, query.standalone, original)
             answer = {"answer": answers[query.query_id]} if query.query_id in answers else {}
             asked_often = {"frequency": query.frequency, "traffic": query.traffic}
             known = {name: value for name, value in asked_often.items() if value is not None}
-            found[query.query_id] = {**answer, **asked.metadata(), **known}
-        return found
+            metadata[query.query_id] = {**answer, **asked.metadata(), **known}
+        return metadata
 
     def members(self) -> Iterator[tuple[str, list[tuple[str, object]]]]:
         """Yield the members of ``dataset.json`` that only some sets have, each with its entries by query id."""
@@ -122,12 +149,12 @@ class GoldContents:
             "answers": [(query_id, _dumped([answer])[0]) for query_id, answer in self.answers().items()],
             "history": [(query.query_id, _dumped(query.history)) for query in asked if query.history],
             "standalone": [(query.query_id, query.standalone) for query in asked if query.standalone],
-            "derived": [(query_id, list(found)) for query_id, found in self.derived.items() if query_id in here],
+            "derived": [(query_id, list(chunks)) for query_id, chunks in self.derived.items() if query_id in here],
             "originals": [(query.query_id, query.original) for query in self.queries if query.original in here],
             "frequency": [(query.query_id, query.frequency) for query in self.queries if query.frequency],
             "traffic": [(query.query_id, query.traffic) for query in self.queries if query.traffic],
         }
-        return (named for named in members.items() if named[1])
+        return (member for member in members.items() if member[1])
 
     def _holds_needs(self, query: Query) -> bool:
         """Whether a query needs several passages and each is still relevant: a judge or a person may say otherwise."""
@@ -136,25 +163,22 @@ class GoldContents:
 
 
 @dataclass(slots=True)
-class Held:
+class HeldOut:
     """The words and titles of one document that are taken out of its passages."""
 
     masks: list[Evidence] = field(default_factory=list)
     titles: set[str] = field(default_factory=set)
 
 
-def held_out(queries: Iterable[Query]) -> dict[str, Held]:
+def held_out(queries: Iterable[Query]) -> dict[str, HeldOut]:
     """Return what is held out for queries, by document."""
-    found: dict[str, Held] = {}
+    by_document: dict[str, HeldOut] = {}
     for query in queries:
         for mask in query.masked:
-            found.setdefault(mask.doc_id, Held()).masks.append(mask)
+            by_document.setdefault(mask.doc_id, HeldOut()).masks.append(mask)
         for part in query.masked_titles:
-            found.setdefault(part.doc_id, Held()).titles.add(part.text)
-    return found
-
-
-NOTHING_HELD = Held()
+            by_document.setdefault(part.doc_id, HeldOut()).titles.add(part.text)
+    return by_document
 
 
 def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse) -> Iterator[Passage]:
@@ -165,48 +189,23 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse
         queries: The queries, with the words held out for them.
         titles: Whether the passages get titles.
     """
-    held = held_out(queries)
+    by_document = held_out(queries)
+    nothing = HeldOut()
     for chunk in chunks:
-        yield indexed(chunk, held.get(chunk.span.doc_id, NOTHING_HELD), titles)
-
-
-def indexed(chunk: Chunk, held: Held, titles: TitleUse) -> Passage:
-    """Return a chunk as it is indexed.
-
-    Args:
-        chunk: The chunk.
-        held: What is held out in its document.
-        titles: As in `passages`.
-    """
-    text = text_below(chunk, held.masks, held.titles)
-    emits = titles is not TitleUse.NONE
-    full_title = title_path(chunk) if emits else chunk.title
-    title = (title_path(chunk, held.titles) if held.titles else full_title) if emits else ""
-    return Passage(
-        chunk_id=chunk.chunk_id,
-        title=title,
-        text="" if text == title else text,
-        original=None if text == chunk.text else chunk.text,
-        full_title=full_title,
-        span=chunk.span,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusLine:
-    """A passage in the files: its entry in ``dataset.json``, without what separates it, and its line for BEIR."""
-
-    entry: bytes
-    row: bytes
-
-    @classmethod
-    def of(cls, passage: Passage, titles: TitleUse) -> CorpusLine:
-        """Return the lines of a passage."""
-        metadata = {"title": passage.full_title}
-        if passage.original is not None:
-            metadata["original_text"] = passage.original
-        row = {"_id": passage.chunk_id, "title": passage.title, "text": passage.text, "metadata": metadata}
-        return cls(_entry(passage.chunk_id, passage.alone(titles)), as_line(json_text(row)).encode())
+        held = by_document.get(chunk.span.doc_id, nothing)
+        text = text_below(chunk, held.masks, held.titles)
+        full_title, title = chunk.title, ""
+        if titles is not TitleUse.NONE:
+            full_title = title_path(chunk)
+            title = title_path(chunk, held.titles) if held.titles else full_title
+        yield Passage(
+            chunk_id=chunk.chunk_id,
+            title=title,
+            text="" if text == title else text,
+            original=None if text == chunk.text else chunk.text,
+            full_title=full_title,
+            span=chunk.span,
+        )
 
 
 def title_use(metadata: Mapping[str, Any]) -> TitleUse:
@@ -225,10 +224,10 @@ def write_gold(folder: Path, gold: GoldContents) -> None:
     for name in (QRELS_COPY, QRELS):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
     members = dict(gold.members())
-    described = gold.described(dict(members.get("answers", ())))
+    metadata = gold.query_metadata(dict(members.get("answers", ())))
     _write_dataset(folder, gold, members)
-    _write_beir(folder, gold, described)
-    _write_card(folder, gold, tables_with({name for metadata in described.values() for name in metadata}))
+    _write_beir(folder, gold, metadata)
+    _write_card(folder, gold, tables_with({name for of_query in metadata.values() for name in of_query}))
     _write_trec(folder, gold)
 
 
@@ -249,59 +248,61 @@ def read_dataset(path: Path) -> TestSet:
 
 
 def _write_dataset(folder: Path, gold: GoldContents, members: Mapping[str, Iterable[tuple[str, object]]]) -> None:
-    """Write ``dataset.json``, and the corpus for BEIR in the same pass."""
-    titles = title_use(gold.metadata)
+    """Write ``dataset.json`` with the digest of its content, and the corpus for BEIR in the same pass."""
+    digest = ContentDigest()
     with (folder / DATASET).open("wb") as file, (folder / CORPUS_COPY).open("wb") as rows:
         file.write(b"{\n")
-        _write_map(file, "queries", ((query.query_id, query.text) for query in gold.queries))
-        lines = gold.lines() if gold.lines else (CorpusLine.of(passage, titles) for passage in gold.corpus())
-        _write_entries(file, "corpus", _entries_beside(lines, rows))
+        _write_map(file, "queries", ((query.query_id, query.text) for query in gold.queries), digest)
+        _write_map(file, "corpus", _corpus_entries(gold, rows), digest)
         _write_map(file, "relevant_docs", gold.relevant_docs())
         file.write(b'"mode": "text",\n')
-        _write_map(file, "relevance_scores", ((query.query_id, _plain(gold, query)) for query in gold.queries))
+        _write_map(file, "relevance_scores", gold.judgments(), digest)
         for name, entries in members.items():
-            _write_map(file, name, entries)
-        rest = {key: value for key, value in gold.metadata.items() if key != "members"}
+            _write_map(file, name, entries, digest)
+        metadata = {key: value for key, value in gold.metadata.items() if key != "members"}
         special = [name for name in members if name not in {"answers", "derived"}]  # what `score` looks for
-        metadata = {**rest, "members": special} if special else rest
+        if special:
+            metadata["members"] = special
+        metadata["content_sha256"] = digest.hexdigest()
         file.write((METADATA + as_line(json.dumps(metadata, ensure_ascii=False, sort_keys=True))).encode())
         file.write(b"}\n")
 
 
-def _entries_beside(lines: Iterable[CorpusLine], rows: BinaryIO) -> Iterator[bytes]:
+def _corpus_entries(gold: GoldContents, rows: BinaryIO) -> Iterator[tuple[str, str]]:
     """Yield the entries of the corpus, and write its lines for BEIR."""
-    for line in lines:
-        rows.write(line.row)
-        yield line.entry
+    titles = title_use(gold.metadata)
+    for passage in gold.corpus():
+        metadata = {"title": passage.full_title}
+        if passage.original is not None:
+            metadata["original_text"] = passage.original
+        row = {"_id": passage.chunk_id, "title": passage.title, "text": passage.text, "metadata": metadata}
+        rows.write(as_line(json_text(row)).encode())
+        yield passage.chunk_id, passage.text_with_title(titles)
 
 
 def _dumped(records: Iterable[Record]) -> list[dict[str, Any]]:
     return [record.model_dump(mode="json", exclude_none=True) for record in records]
 
 
-def _write_map(file: BinaryIO, name: str, items: Iterable[tuple[str, object]]) -> None:
-    """Write one member of the outermost object, an entry per line."""
-    _write_entries(file, name, (_entry(key, value) for key, value in items))
-
-
-def _write_entries(file: BinaryIO, name: str, entries: Iterable[bytes]) -> None:
+def _write_map(
+    file: BinaryIO, name: str, entries: Iterable[tuple[str, object]], digest: ContentDigest | None = None
+) -> None:
+    """Write one member of the outermost object, an entry per line, and add the entries to the digest."""
     file.write(f'"{name}": {{'.encode())
     separator = b"\n"
-    for entry in entries:
-        file.write(separator + entry)
+    for key, value in entries:
+        file.write(separator + as_line(f"{json_text(key)}: {json_text(value)}")[:-1].encode())
         separator = b",\n"
+        if digest is not None:
+            digest.add(name, key, value)
     file.write(b"\n},\n")
 
 
-def _entry(key: str, value: object) -> bytes:
-    return as_line(f"{json_text(key)}: {json_text(value)}")[:-1].encode()
-
-
-def _write_beir(folder: Path, gold: GoldContents, described: Mapping[str, Mapping[str, Any]]) -> None:
+def _write_beir(folder: Path, gold: GoldContents, metadata: Mapping[str, Mapping[str, Any]]) -> None:
     with (folder / QUERIES_COPY).open("w", encoding="utf-8", newline="\n") as file:
         for query in gold.queries:
-            metadata = {"source": query.chunk_id, **described[query.query_id]}
-            row = {"_id": query.query_id, "text": query.text, "metadata": metadata}
+            of_query = {"source": query.chunk_id, **metadata[query.query_id]}
+            row = {"_id": query.query_id, "text": query.text, "metadata": of_query}
             _write_json(file, row)
     with (folder / QRELS_COPY).open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
@@ -314,13 +315,13 @@ def _write_beir(folder: Path, gold: GoldContents, described: Mapping[str, Mappin
 
 def _write_card(folder: Path, gold: GoldContents, tables: tuple[Table, ...]) -> None:
     """Write the dataset card of the BEIR folder, and the Parquet files if it needs any."""
-    found = {}
+    contents = {}
     for table in tables:
         with (folder / BEIR / table.file).open("rb") as file:
-            found[table.name] = contents_of(file)
+            contents[table.name] = contents_of(file)
     for table in tables:
         copy = folder / BEIR / table.parquet
-        if needs_parquet(found):
+        if needs_parquet(contents):
             write_parquet(table, folder / BEIR / table.file, copy)
         else:
             copy.unlink(missing_ok=True)
@@ -330,7 +331,7 @@ def _write_card(folder: Path, gold: GoldContents, tables: tuple[Table, ...]) -> 
         languages={query.language for query in gold.queries if query.language},
         tables=tables,
     )
-    (folder / DATASET_CARD).write_text(dataset_card(found, made), encoding="utf-8", newline="\n")
+    (folder / DATASET_CARD).write_text(dataset_card(contents, made), encoding="utf-8", newline="\n")
 
 
 def _write_trec(folder: Path, gold: GoldContents) -> None:
@@ -343,14 +344,9 @@ def _write_trec(folder: Path, gold: GoldContents) -> None:
 
 
 def _judgments(gold: GoldContents) -> Iterator[tuple[str, str, int]]:
-    for query in gold.queries:
-        for chunk_id, grade in _plain(gold, query).items():
-            yield query.query_id, chunk_id, grade
-
-
-def _plain(gold: GoldContents, query: Query) -> dict[str, int]:
-    grades = gold.relevance[query.query_id]
-    return {chunk_id: int(grades[chunk_id]) for chunk_id in sorted(grades)}
+    for query_id, grades in gold.judgments():
+        for chunk_id, grade in grades.items():
+            yield query_id, chunk_id, grade
 
 
 def _write_json(file: TextIO, value: object) -> None:

@@ -1,26 +1,71 @@
-"""What changed between two gold sets: documents, passages, queries, labels and people's decisions."""
+"""What changed between two gold sets: documents, passages, queries, labels and people's decisions.
+
+Items of two sets are paired by id and text, then by text alone, then by id or name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from goldbench.goldset.counterparts import Counterparts, counterparts
-from goldbench.goldset.gold_path import texts_of_documents
-from goldbench.goldset.set_contents import Labels, QueryFacts, SetContents
-from goldbench.text.display import amount, queries
+from goldbench.errors import InputError
+from goldbench.goldset.file_names import DATASET
+from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.gold_path import (
+    answers_of_queries,
+    each_document,
+    members_of,
+    metadata_of,
+    read_gold,
+    texts_of_documents,
+    texts_of_queries,
+)
+from goldbench.text.display import amount, queries, shown
+from goldbench.text.similarity import wording_digest
 
 PASSAGES = "passages"
 _EXAMPLE = 300
 """Most characters of a passage that are kept to show it."""
 
-_Key = str | tuple[str]
-"""An id of the first set; in a tuple, an id of the second set that has no counterpart in the first."""
-
+Labels = Mapping[str, Mapping[str, int]]
+_Value = TypeVar("_Value", bound=Hashable)
+_Ids = tuple[str, ...]
+"""The ids that tell an item: of a query, or of a query and a passage."""
 _Texts = tuple[Mapping[str, str], Mapping[str, str]]
 """What a reader recognises items by, in the first set and in the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryFacts:
+    """A query as far as it is compared; ``needs`` and ``original`` hold ids of its own set."""
+
+    text: str
+    answerable: bool = True
+    answer: str = ""
+    history: tuple[tuple[str, str], ...] = ()
+    standalone: str = ""
+    needs: tuple[str, ...] = ()
+    original: str = ""
+
+    def digest(self) -> bytes:
+        """Return the digest by which the query is recognised: its wording and the turns before it."""
+        return wording_digest(self.text, *(question for question, _ in self.history))
+
+
+@dataclass(frozen=True, slots=True)
+class SetContents:
+    """A gold set to compare. ``documents`` are digests by id, ``sources`` their paths; None if the set has none."""
+
+    path: Path
+    documents: dict[str, bytes] | None
+    sources: dict[str, str]
+    passages: dict[str, bytes]
+    queries: dict[str, QueryFacts]
+    labels: Labels
+    metadata: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +122,125 @@ class Difference:
         return any(section.differs for section in self.sections)
 
 
+@dataclass(frozen=True, slots=True)
+class Counterparts:
+    """The items of two sets side by side, by their ids.
+
+    ``same`` maps ids of the first set to ids of the second that have the same text, ``changed`` those that are the same
+    item with another text. ``removed`` are only in the first set, ``added`` only in the second.
+    """
+
+    same: dict[str, str]
+    changed: dict[str, str]
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+    @property
+    def found(self) -> dict[str, str]:
+        """The id in the second set by the id in the first, for every item that is in both."""
+        return {**self.same, **self.changed}
+
+    @property
+    def renamed(self) -> int:
+        """How many items have the same text under another id."""
+        return sum(before != after for before, after in self.same.items())
+
+
+def counterparts(
+    first: Mapping[str, bytes],
+    second: Mapping[str, bytes],
+    names: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
+) -> Counterparts:
+    """Return which items of two sets are the same, changed, only in the first and only in the second.
+
+    Texts that occur several times are paired in their order. Exchanging the sets exchanges the two sides.
+
+    Args:
+        first: Digest of the text by id, in the order of the set; see `similarity.wording_digest`.
+        second: The same of the other set.
+        names: A second name of some items in either set, as the path of a document: items of one name are the same.
+    """
+    same = {item: item for item, digest in first.items() if second.get(item) == digest}
+    same |= _pairs(_but(first, same), _but(second, same))
+    left = _but(first, same)
+    right = _but(second, set(same.values()))
+    changed = {item: item for item in left if item in right}
+    unnamed = {item: names[0][item] for item in left if item in names[0] and item not in changed}
+    changed |= _pairs(unnamed, {item: names[1][item] for item in right if item in names[1] and item not in changed})
+    return Counterparts(
+        same={item: same[item] for item in first if item in same},
+        changed={item: changed[item] for item in first if item in changed},
+        removed=tuple(_but(left, changed)),
+        added=tuple(_but(right, set(changed.values()))),
+    )
+
+
+def _but(items: Mapping[str, _Value], left_out: Mapping[str, str] | set[str]) -> dict[str, _Value]:
+    return {item: value for item, value in items.items() if item not in left_out}
+
+
+def _pairs(left: Mapping[str, _Value], right: Mapping[str, _Value]) -> dict[str, str]:
+    """Return items of both sides with equal values, the first with the first."""
+    waiting: defaultdict[_Value, list[str]] = defaultdict(list)
+    for item, value in reversed(list(right.items())):
+        waiting[value].append(item)
+    return {item: waiting[value].pop() for item, value in left.items() if waiting.get(value)}
+
+
+def read_contents(path: Path) -> SetContents:
+    """Return what a gold set holds; its texts are read one by one and not kept.
+
+    Args:
+        path: The folder of a set, its ``dataset.json``, a BEIR folder, or a file of judgments.
+
+    Raises:
+        InputError: There is nothing that can be read as a set, or something in it is wrong.
+    """
+    if not path.exists():
+        raise InputError(shown(path), "not found; give the folder of a gold set")
+    labels, _ = read_gold(path)
+    home = GoldFolder(home_of(path))
+    has_documents = home.holds_documents()
+    documents: dict[str, bytes] = {}
+    sources: dict[str, str] = {}
+    for document in home.documents.read() if has_documents else ():
+        documents[document.doc_id] = wording_digest(document.text)
+        sources[document.doc_id] = document.source
+    return SetContents(
+        path=path,
+        documents=documents if has_documents else None,
+        sources=sources,
+        passages={chunk_id: wording_digest(text) for chunk_id, text in each_document(path)},
+        queries=_read_queries(path),
+        labels=labels,
+        metadata=metadata_of(path),
+    )
+
+
+def home_of(path: Path) -> Path:
+    """Return the folder that the files of a set lie in."""
+    return path.parent if path.name == DATASET else path
+
+
+def _read_queries(path: Path) -> dict[str, QueryFacts]:
+    members, answers = members_of(path), answers_of_queries(path)
+    history = members.get("history", {})
+    texts = {query_id: (text, True) for query_id, text in texts_of_queries(path).items()}
+    texts |= {query_id: (text, False) for query_id, text in members.get("unanswerable", {}).items()}
+    return {
+        query_id: QueryFacts(
+            text=text,
+            answerable=answerable,
+            answer=str(answers.get(query_id, {}).get("text", "")).strip(),
+            history=tuple((str(turn["question"]), turn.get("answer") or "") for turn in history.get(query_id, ())),
+            standalone=members.get("standalone", {}).get(query_id, ""),
+            needs=tuple(members.get("needs", {}).get(query_id, ())),
+            original=members.get("originals", {}).get(query_id, ""),
+        )
+        for query_id, (text, answerable) in texts.items()
+    }
+
+
 def compare_sets(
     first: SetContents, second: SetContents, people: tuple[Decisions | None, Decisions | None] = (None, None)
 ) -> Difference:
@@ -89,25 +253,25 @@ def compare_sets(
     """
     passages = counterparts(first.passages, second.passages)
     asked = counterparts(_digests(first), _digests(second))
-    texts = _texts(first), _texts(second)
-    to_query, to_passage = _translation(asked, first.queries), _translation(passages, first.passages)
+    compare = _Comparison(
+        _translation(asked, first.queries), _translation(passages, first.passages), _texts_of(first, second)
+    )
     sections = [
-        _of_texts(PASSAGES, passages),
-        _of_queries(first, second, asked, passages),
-        _of_labels("labels", (first.labels, second.labels), (to_query, to_passage), texts),
+        _text_section(PASSAGES, passages),
+        _query_section(first, second, asked, passages),
+        compare.section("labels", _flat(first.labels), _flat(second.labels)),
     ]
     if first.documents is not None and second.documents is not None:
         documents = counterparts(first.documents, second.documents, (_files(first), _files(second)))
-        sections.insert(0, _of_texts("documents", documents, (first.sources, second.sources)))
-    known = tuple(one or Decisions() for one in people)
+        sections.insert(0, _text_section("documents", documents, (first.sources, second.sources)))
     if any(people):
-        grades = known[0].grades, known[1].grades
-        sections.append(_of_labels("people's grades", grades, (to_query, to_passage), texts))
-        verdicts = _of_verdicts("people's verdicts", (known[0].verdicts, known[1].verdicts), to_query, texts)
-        sections.append(verdicts)
-    applied = _applied(first), _applied(second)
+        before, after = (decisions or Decisions() for decisions in people)
+        sections.append(compare.section("people's grades", _flat(before.grades), _flat(after.grades)))
+        verdicts = _by_tuple(before.verdicts), _by_tuple(after.verdicts)
+        sections.append(compare.section("people's verdicts", *verdicts))
+    applied = _by_tuple(_applied(first)), _by_tuple(_applied(second))
     if any(applied):
-        sections.append(_of_verdicts("applied verdicts", applied, to_query, texts))
+        sections.append(compare.section("applied verdicts", *applied))
     return Difference(tuple(sections), tuple(_notes(first, second, people, sections)))
 
 
@@ -143,49 +307,43 @@ def _digests(contents: SetContents) -> dict[str, bytes]:
     return {query_id: facts.digest() for query_id, facts in contents.queries.items()}
 
 
-def _texts(contents: SetContents) -> dict[str, str]:
-    return {query_id: facts.text for query_id, facts in contents.queries.items()}
+def _texts_of(first: SetContents, second: SetContents) -> _Texts:
+    before, after = ({key: facts.text for key, facts in each.queries.items()} for each in (first, second))
+    return before, after
 
 
-def _translation(found: Counterparts, first: Mapping[str, object]) -> dict[str, _Key]:
-    """Return by what key an item of the second set is compared, where that is not its id."""
-    keys: dict[str, _Key] = {one: (one,) for one in found.added if one in first}
-    return keys | {other: one for one, other in found.found.items()}
+def _translation(pairs: Counterparts, first: Mapping[str, object]) -> dict[str, str]:
+    """Return the id in the first set of each item of the second; an id that is another item there names nothing."""
+    return {item: f"\0{item}" for item in pairs.added if item in first} | {
+        after: before for before, after in pairs.found.items()
+    }
 
 
-def _of_texts(name: str, found: Counterparts, texts: _Texts | None = None) -> Section:
+def _text_section(name: str, pairs: Counterparts, texts: _Texts | None = None) -> Section:
     before, after = texts or ({}, {})
     return Section(
         name=name,
-        before=len(found.found) + len(found.removed),
-        after=len(found.found) + len(found.added),
-        same=len(found.same),
-        removed=tuple(Item((one,), (), text=before.get(one, "")) for one in found.removed),
-        added=tuple(Item((), (one,), text=after.get(one, "")) for one in found.added),
-        changed=tuple(Item((a,), (b,), "text", before.get(a, "")) for a, b in found.changed.items()),
-        renamed=len(found.renamed),
+        before=len(pairs.found) + len(pairs.removed),
+        after=len(pairs.found) + len(pairs.added),
+        same=len(pairs.same),
+        removed=tuple(Item((item,), (), text=before.get(item, "")) for item in pairs.removed),
+        added=tuple(Item((), (item,), text=after.get(item, "")) for item in pairs.added),
+        changed=tuple(Item((a,), (b,), "text", before.get(a, "")) for a, b in pairs.changed.items()),
+        renamed=pairs.renamed,
     )
 
 
-def _of_queries(first: SetContents, second: SetContents, asked: Counterparts, passages: Counterparts) -> Section:
+def _query_section(first: SetContents, second: SetContents, asked: Counterparts, passages: Counterparts) -> Section:
     changed = []
-    for one, other in asked.found.items():
-        before, after = first.queries[one], second.queries[other]
+    for before_id, after_id in asked.found.items():
+        before, after = first.queries[before_id], second.queries[after_id]
         fields = list(_changed_fields(before, after, asked.found, passages.found))
-        if one in asked.changed:
+        if before_id in asked.changed:
             fields.insert(0, "wording")
         if fields:
-            changed.append(Item((one,), (other,), ", ".join(fields), before.text))
-    return Section(
-        name="queries",
-        before=len(first.queries),
-        after=len(second.queries),
-        same=len(asked.found) - len(changed),
-        removed=tuple(Item((one,), (), text=first.queries[one].text) for one in asked.removed),
-        added=tuple(Item((), (one,), text=second.queries[one].text) for one in asked.added),
-        changed=tuple(changed),
-        renamed=len(asked.renamed),
-    )
+            changed.append(Item((before_id,), (after_id,), ", ".join(fields), before.text))
+    section = _text_section("queries", asked, _texts_of(first, second))
+    return replace(section, same=len(asked.found) - len(changed), changed=tuple(changed))
 
 
 def _changed_fields(
@@ -197,54 +355,43 @@ def _changed_fields(
     for name in ("answer", "history", "standalone"):
         if getattr(before, name) != getattr(after, name):
             yield name
-    if [passage_ids.get(one) for one in before.needs] != list(after.needs):
+    if [passage_ids.get(chunk_id) for chunk_id in before.needs] != list(after.needs):
         yield "needs"
     if (query_ids.get(before.original) if before.original else "") != after.original:
         yield "original"
 
 
-def _of_labels(
-    name: str, labels: tuple[Labels, Labels], translations: tuple[Mapping[str, _Key], ...], texts: _Texts
-) -> Section:
-    to_query, to_passage = translations
-    before: dict[tuple[_Key, _Key], int] = {
-        (query_id, doc_id): grade for query_id, found in labels[0].items() for doc_id, grade in found.items()
-    }
-    same, added, changed = 0, [], []
-    for query_id, found in labels[1].items():
-        for doc_id, grade in found.items():
-            key = to_query.get(query_id, query_id), to_passage.get(doc_id, doc_id)
-            earlier = before.pop(key, None)
-            here = query_id, doc_id
+def _flat(labels: Labels) -> dict[_Ids, object]:
+    return {(query_id, doc_id): grade for query_id, grades in labels.items() for doc_id, grade in grades.items()}
+
+
+def _by_tuple(verdicts: Mapping[str, str]) -> dict[_Ids, object]:
+    return {(query_id,): verdict for query_id, verdict in verdicts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """Compares values by query, or by query and passage; ids of the second set are read as those of the first."""
+
+    query_ids: Mapping[str, str]
+    passage_ids: Mapping[str, str]
+    texts: _Texts
+
+    def section(self, name: str, first: Mapping[_Ids, object], second: Mapping[_Ids, object]) -> Section:
+        """Return the values that are only in one set, and those that are others."""
+        before, after = self.texts
+        left = dict(first)
+        added, changed = list[Item](), list[Item]()
+        for ids, value in second.items():
+            key = (self.query_ids.get(ids[0], ids[0]), *(self.passage_ids.get(doc_id, doc_id) for doc_id in ids[1:]))
+            earlier = left.pop(key, None)
             if earlier is None:
-                added.append(Item((), here, str(grade), texts[1].get(query_id, "")))
-            elif earlier == grade:
-                same += 1
-            else:
-                pair = str(key[0]), str(key[1])
-                changed.append(Item(pair, here, f"{earlier} → {grade}", texts[0].get(pair[0], "")))
-    left = (((str(one), str(other)), grade) for (one, other), grade in before.items())
-    removed = tuple(Item(pair, (), str(grade), texts[0].get(pair[0], "")) for pair, grade in left)
-    total = same + len(changed)
-    return Section(name, total + len(removed), total + len(added), same, removed, tuple(added), tuple(changed))
-
-
-def _of_verdicts(
-    name: str, verdicts: tuple[Mapping[str, str], Mapping[str, str]], to_query: Mapping[str, _Key], texts: _Texts
-) -> Section:
-    before: dict[_Key, str] = dict(verdicts[0].items())
-    same, added, changed = 0, [], []
-    for query_id, verdict in verdicts[1].items():
-        key = to_query.get(query_id, query_id)
-        earlier = before.pop(key, None)
-        if earlier is None:
-            added.append(Item((), (query_id,), verdict, texts[1].get(query_id, "")))
-        elif earlier == verdict:
-            same += 1
-        else:
-            changed.append(Item((str(key),), (query_id,), f"{earlier} → {verdict}", texts[0].get(str(key), "")))
-    removed = tuple(Item((str(one),), (), said, texts[0].get(str(one), "")) for one, said in before.items())
-    return Section(name, len(verdicts[0]), len(verdicts[1]), same, removed, tuple(added), tuple(changed))
+                added.append(Item((), ids, str(value), after.get(ids[0], "")))
+            elif earlier != value:
+                changed.append(Item(key, ids, f"{earlier} → {value}", before.get(key[0], "")))
+        removed = tuple(Item(key, (), str(value), before.get(key[0], "")) for key, value in left.items())
+        same = len(second) - len(added) - len(changed)
+        return Section(name, len(first), len(second), same, removed, tuple(added), tuple(changed))
 
 
 def _applied(contents: SetContents) -> dict[str, str]:

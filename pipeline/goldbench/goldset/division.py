@@ -15,20 +15,17 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from goldbench.errors import InputError, Message, UsageError
 from goldbench.formats.jsonl import write_texts
-from goldbench.formats.packed_files import Source
-from goldbench.formats.runs.trec import read_qrels
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import QUERIES, RENAMED
-from goldbench.goldset.folder import Draft, GoldFolder, Records, ReplacePolicy, stamp, with_reports
-from goldbench.goldset.grading_counts import recounted
+from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp, with_reports
+from goldbench.goldset.grading_counts import grading_counts
 from goldbench.goldset.publication import new_folder
 from goldbench.ports import Stored
 from goldbench.records.corpus import Chunk, Evidence
-from goldbench.records.judgment import Judgment, Pooled
 from goldbench.records.manifest import KindCount, Manifest, StageReport
 from goldbench.records.query import DroppedQuery, Query, QueryKind
 from goldbench.records.relevance import Relevance
@@ -43,7 +40,6 @@ from goldbench.text.similarity import normal
 
 STAGE, ELSEWHERE = "split", "in-another-part"
 By = Literal["query", "source"]
-_R = TypeVar("_R", Pooled, Judgment)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _SHARE = re.compile(r"\d{0,6}\.?\d{1,12}|\d{1,6}/0{0,5}[1-9]\d{0,5}")
@@ -114,36 +110,37 @@ def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By
         InputError: The folder is not that of a finished set, or a part would have no query.
         OutputError: The new folder exists, or cannot be written.
     """
-    started, home = time.monotonic(), GoldFolder(folder)
-    whole = _Whole.read(home)
-    wanted = exact_numbers(len(whole.queries), list(shares.values()))
-    groups, part_of = _divided(whole, home, list(shares.values()), by=by, seed=seed)
-    here = Counter(part_of[query.query_id] for query in whole.queries)
+    started = time.monotonic()
+    whole = _Whole.read(GoldFolder(folder))
+    groups, part_of = _divided(whole, list(shares.values()), by=by, seed=seed)
+    counts = Counter(part_of[query.query_id] for query in whole.queries)
     largest = max(group.size for group in groups)
-    empty = next((name for place, name in enumerate(shares) if not here[place]), None)
+    empty = next((name for number, name in enumerate(shares) if not counts[number]), None)
     if empty is not None:
         groups_of = f"the {count_of(len(whole.queries))} form {len(groups)} groups that belong together"
         problem = f"part {empty} would have no query: {groups_of}, the largest of {largest}"
         raise InputError(folder, Message("{}; give other shares, or {by='query'}", problem))
     fingerprint = _digest([whole.manifest.files, list(map(str, shares.items())), by, seed])
+    wanted = exact_numbers(len(whole.queries), list(shares.values()))
     parts = []
     with new_folder(out) as place:
         for number, name in enumerate(shares):
-            noted = {"part": name, "by": by, "seed": seed, "shares": {one: str(share) for one, share in shares.items()}}
             kept = {query_id for query_id, part in part_of.items() if part == number}
-            parts.append(
-                _write(_Piece(whole, home, name, kept, wanted[number]), place / name, noted, fingerprint, started)
+            note = {"part": name, "by": by, "seed": seed, "shares": {key: str(share) for key, share in shares.items()}}
+            manifest = _write_part(whole, kept, place / name, note, fingerprint, started)
+            labels = sum(
+                len(_grades(whole.dataset, query.query_id)) for query in whole.queries if query.query_id in kept
             )
-    found = tuple(
-        Part(part.name, out / part.name, part.wanted, part.queries, part.unanswerable, part.labels) for part in parts
-    )
-    return Division(found, len(groups), largest, _relevant_in_several(whole.dataset, part_of))
+            unanswerable = sum(query.query_id in kept for query in whole.unanswerable)
+            parts.append(Part(name, out / name, wanted[number], manifest.queries, unanswerable, labels))
+    return Division(tuple(parts), len(groups), largest, _relevant_in_several(whole.dataset, part_of))
 
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
     """The set that is divided."""
 
+    home: GoldFolder
     manifest: Manifest
     dataset: TestSet
     queries: list[Query]
@@ -152,23 +149,22 @@ class _Whole:
 
     @classmethod
     def read(cls, home: GoldFolder) -> _Whole:
-        manifest, queries = home.manifest(), list(home.queries.read())
+        manifest = home.manifest()
+        queries = list(home.queries.read())
         if len(queries) < 2:
             raise InputError(home.path, f"holds {count_of(len(queries))}: two are needed for two parts")
         dropped = list(home.ungraded.read_any())
-        return cls(manifest, home.dataset(), queries, list(home.unanswerable.read_any()), dropped)
+        return cls(home, manifest, home.dataset(), queries, list(home.unanswerable.read_any()), dropped)
 
     def every(self) -> list[Query]:
         """Return all queries: those that count first, then those without an answer, then those that were left out."""
         return [*self.queries, *self.unanswerable, *(item.query for item in self.dropped)]
 
 
-def _divided(
-    whole: _Whole, home: GoldFolder, shares: Sequence[Fraction], *, by: By, seed: int
-) -> tuple[list[Group], dict[str, int]]:
+def _divided(whole: _Whole, shares: Sequence[Fraction], *, by: By, seed: int) -> tuple[list[Group], dict[str, int]]:
     """Return the groups of queries, and the part of every query by its id."""
     every = whole.every()
-    chunks = home.chunks.read()
+    chunks = whole.home.chunks.read()
     keys = [set(_own_keys(query)) for query in every]
     _add_passages(keys, every, chunks, by_source=by == "source")
     for one, other in alike(query.alone for query in every):
@@ -244,46 +240,35 @@ def _relevant_in_several(dataset: TestSet, part_of: Mapping[str, int]) -> int:
     return sum(len(found) > 1 for found in parts.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A part to be written: the ids of its queries, and how many it should have."""
-
-    whole: _Whole
-    home: GoldFolder
-    name: str
-    kept: Collection[str]
-    wanted: int
-
-
-def _write(piece: _Piece, folder: Path, noted: Mapping[str, Any], fingerprint: str, started: float) -> Part:
-    whole, home, kept = piece.whole, piece.home, piece.kept
+def _write_part(
+    whole: _Whole, kept: Collection[str], folder: Path, note: Mapping[str, Any], fingerprint: str, started: float
+) -> Manifest:
     queries = [query for query in whole.queries if query.query_id in kept]
     unanswerable = [query for query in whole.unanswerable if query.query_id in kept]
-    grades = {one.query_id: _grades(whole.dataset, one.query_id) for one in queries}
-    settings = {**home.settings(), STAGE: dict(noted)}
-    with GoldFolder(folder).replacing(ReplacePolicy(settings, fingerprint)) as place:
-        place.documents.write(home.documents.read())
-        chunks = place.chunks.write(home.chunks.read())
-        place.queries.write(queries)
-        _write_followers(piece, place)
-        metadata = {**whole.dataset.metadata, STAGE: dict(noted)}
+    grades = {query.query_id: _grades(whole.dataset, query.query_id) for query in queries}
+    settings = {**whole.home.settings(), STAGE: dict(note)}
+    with GoldFolder(folder).replacing(ReplacePolicy(settings, fingerprint)) as draft:
+        draft.documents.write(whole.home.documents.read())
+        chunks = draft.chunks.write(whole.home.chunks.read())
+        draft.queries.write(queries)
+        _write_followers(whole, kept, draft)
+        metadata = {**whole.dataset.metadata, STAGE: dict(note)}
         if isinstance(metadata.get("review"), Mapping):
             metadata["review"] = _reviewed(metadata["review"], kept)
         if isinstance(metadata.get("unanswerable"), Mapping):
-            judged = len(list(place.unanswerable_judgments.read_any()))
+            judged = len(list(draft.unanswerable_judgments.read_any()))
             counts = {"queries": len(unanswerable), "judged_pairs": judged}
             metadata["unanswerable"] = {**metadata["unanswerable"], **counts}
         corpus = functools.partial(passages, chunks, queries, title_use(metadata))
-        derived = {one: found for one, found in whole.dataset.derived.items() if one in kept}
-        place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
-        place.write_settings(settings)
+        derived = {key: chunk_ids for key, chunk_ids in whole.dataset.derived.items() if key in kept}
+        draft.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
+        draft.write_settings(settings)
         manifest = _manifest(whole, queries, unanswerable, fingerprint, started)
         if manifest.grading is not None:
-            grading = recounted(manifest.grading, place.pool.read_any(), place.judgments.read_any(), queries)
-            manifest = manifest.model_copy(update={"grading": grading})
-        place.finish(manifest)
-    labels = sum(map(len, grades.values()))
-    return Part(piece.name, folder, piece.wanted, len(queries), len(unanswerable), labels)
+            figures = grading_counts(draft.pool.read_any(), draft.judgments.read_any(), queries)
+            manifest = manifest.model_copy(update={"grading": manifest.grading.model_copy(update=figures)})
+        draft.finish(manifest)
+    return manifest
 
 
 def _grades(dataset: TestSet, query_id: str) -> dict[str, Relevance]:
@@ -291,29 +276,23 @@ def _grades(dataset: TestSet, query_id: str) -> dict[str, Relevance]:
     return dict(graded) if graded is not None else dict.fromkeys(dataset.relevant_docs[query_id], Relevance.ANSWERS)
 
 
-def _write_followers(piece: _Piece, place: Draft) -> None:
+def _write_followers(whole: _Whole, kept: Collection[str], draft: Draft) -> None:
     """Write every other record that belongs to a query of the part."""
-    home, kept = piece.home, piece.kept
-    _write_of(kept, home.unanswerable_judgments, place.unanswerable_judgments)
-    _write_of(kept, home.pool, place.pool)
-    _write_of(kept, home.judgments, place.judgments)
-    _write_of(kept, home.checks, place.checks)
+    home = whole.home
+    for name in ("unanswerable_judgments", "pool", "judgments", "checks"):
+        records = getattr(home, name)
+        if records.exists():
+            getattr(draft, name).write(record for record in records.read() if record.query_id in kept)
     if home.relevance.exists():
-        place.relevance.write(one for one in home.relevance.read() if one.query.query_id in kept)
+        draft.relevance.write(item for item in home.relevance.read() if item.query.query_id in kept)
     if home.ungraded.exists():
-        place.ungraded.write(one for one in piece.whole.dropped if one.query.query_id in kept)
+        draft.ungraded.write(item for item in whole.dropped if item.query.query_id in kept)
     if home.given_labels.is_file():
-        given = read_qrels(Source(home.given_labels))
-        rows = ((one, other, grade) for one, found in given.items() if one in kept for other, grade in found.items())
-        place.given_labels.parent.mkdir(parents=True, exist_ok=True)
-        write_texts(place.given_labels, (f"{one} 0 {other} {grade}" for one, other, grade in rows))
+        lines = home.given_labels.read_text(encoding="utf-8").splitlines()
+        draft.given_labels.parent.mkdir(parents=True, exist_ok=True)
+        write_texts(draft.given_labels, (line for line in lines if line.split(" ")[0] in kept))
     if home.file(RENAMED).is_file():
-        write_texts(place.file(RENAMED), home.file(RENAMED).read_text(encoding="utf-8").split("\n")[:-1])
-
-
-def _write_of(kept: Collection[str], records: Records[_R], written: Records[_R]) -> None:
-    if records.exists():
-        written.write(one for one in records.read() if one.query_id in kept)
+        draft.file(RENAMED).write_bytes(home.file(RENAMED).read_bytes())
 
 
 def _reviewed(review: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:

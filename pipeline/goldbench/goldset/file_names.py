@@ -27,8 +27,6 @@ RELEVANCE = "0-relevance.jsonl"
 RENAMED = "0-renamed.jsonl"
 """Ids that an import had to change, with what they are called here; written only when there are any."""
 CHUNKS = "1-chunks.jsonl"
-TRAITS = "1-chunks.traits"
-"""What the selection knows of each chunk, 89 bytes a chunk; a refresh reads it for chunks that did not change."""
 CANDIDATES = "2-candidates.jsonl"
 QUERIES = "3-queries.jsonl"
 UNLABELLED = "3-unlabelled.jsonl"
@@ -87,7 +85,7 @@ RUNS = "runs"
 BENCH = "bench"
 
 FILES_OF_A_SET = (
-    DATASET, CONFIG, DOCUMENTS, RELEVANCE, RENAMED, CHUNKS, TRAITS, CANDIDATES, QUERIES, UNLABELLED, UNANSWERABLE,
+    DATASET, CONFIG, DOCUMENTS, RELEVANCE, RENAMED, CHUNKS, CANDIDATES, QUERIES, UNLABELLED, UNANSWERABLE,
     UNANSWERABLE_JUDGMENTS, REJECTIONS, RETIRED, POOL, JUDGMENTS, CHECKS, UNGRADED, REJECTED,
     CORPUS_COPY, QUERIES_COPY, QRELS_COPY, QRELS_LINES, *PARQUET_COPIES, DATASET_CARD, QRELS, TOPICS, GIVEN_QRELS,
     UNREVIEWED_QRELS, *(f"{UNREVIEWED}/{name}" for name in BY_QUERY),

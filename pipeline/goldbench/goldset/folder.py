@@ -21,7 +21,6 @@ from goldbench.formats.runs.run_tables import names_of_runs
 from goldbench.formats.toml import write_toml
 from goldbench.goldset import file_names as names
 from goldbench.goldset import publication
-from goldbench.goldset.content_digest import stamp_content
 from goldbench.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.goldset.gold_path import read_metadata
 from goldbench.prompts.rubric import DEFAULT, Rubric
@@ -163,8 +162,6 @@ class GoldFolder:
     rejected = RecordsOf(names.REJECTED, DroppedQuery)
     """The queries that the review left out."""
 
-    traits = PathOf(names.TRAITS)
-    """What the selection knows of each chunk; missing in a set that was not built from documents."""
     labels = PathOf(names.QRELS)
     """The grade of each pair, as TREC qrels."""
     given_labels = PathOf(names.GIVEN_QRELS)
@@ -505,16 +502,16 @@ class Draft(GoldFolder):
         self.finished = manifest
 
     def stamped(self, before: GoldFolder) -> Manifest:
-        """Return the manifest with the digest of the set's content, which is written into the draft, too.
+        """Return the manifest with the digest of the set's content.
 
         Args:
             before: The folder that the set is put into; a damaged set in it counts as none.
         """
         assert self.finished is not None
+        digest: str | None = None
         if self.file(names.DATASET).is_file():
-            digest: str | None = stamp_content(self.file(names.DATASET))
+            digest = self.metadata()["content_sha256"]
         else:  # the set itself stays as it is
-            digest = None
             with contextlib.suppress(InputError):
                 digest = before.manifest().content_sha256
         return self.finished.model_copy(update={"content_sha256": digest})

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.formats.interchange_names import JUDGMENT_COLUMNS
+from goldbench.errors import InputError
 from goldbench.formats.jsonl import RecordFile
+from goldbench.formats.runs.judgments import read_judgments
 from goldbench.goldset.content_digest import read_content
 from goldbench.goldset.dataset import GoldContents, Passage, passages, title_use
 from goldbench.goldset.file_names import (
@@ -96,7 +96,7 @@ def _problems_of_spans(
         while chunk is not None and chunk.span.doc_id == document.doc_id:
             if document.text[chunk.span.start : chunk.span.end] != chunk.text:
                 yield f"chunk {chunk.chunk_id} is not the text of its document at its span"
-            if gold.corpus.get(chunk.chunk_id) != next(indexed).alone(titles):
+            if gold.corpus.get(chunk.chunk_id) != next(indexed).text_with_title(titles):
                 yield f"chunk {chunk.chunk_id} is missing from the corpus of {DATASET}, or has another text there"
             chunk = next(waiting, None)
     if chunk is not None:
@@ -162,45 +162,24 @@ def _problems_of_grades(folder: GoldFolder, gold: TestSet, *, renewed: bool) -> 
 
 def _problems_of_copies(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
     """Compare the BEIR folder and the TREC files with ``dataset.json``."""
-    judgments = {
-        (query_id, doc_id, int(grade))
-        for query_id, grades in (gold.relevance_scores or {}).items()
-        for doc_id, grade in grades.items()
-    }
+    grades = {query_id: dict(labels) for query_id, labels in (gold.relevance_scores or {}).items() if labels}
     copies: tuple[tuple[str, Callable[[Path], object], object], ...] = (
-        (QRELS_COPY, _beir_judgments, judgments),
-        (QRELS_LINES, _line_judgments, judgments),
-        (QRELS, _trec_judgments, judgments),
-        (CORPUS_COPY, functools.partial(_beir_texts, titles=title_use(gold.metadata)), gold.corpus),
-        (QUERIES_COPY, _beir_texts, gold.queries),
+        *((name, lambda path: read_judgments(path)[0], grades) for name in (QRELS_COPY, QRELS_LINES, QRELS) if grades),
+        (CORPUS_COPY, functools.partial(_read_texts, titles=title_use(gold.metadata)), gold.corpus),
+        (QUERIES_COPY, _read_texts, gold.queries),
     )
     for name, read, expected in copies:
         try:
             same = read(folder.file(name)) == expected
-        except (OSError, ValueError, KeyError, IndexError, TypeError, csv.Error):
+        except (InputError, OSError, ValueError, KeyError, TypeError):
             yield f"{name}: not a valid file of its format"
         else:
             if not same:
                 yield f"{name}: differs from {DATASET}"
 
 
-def _beir_judgments(path: Path) -> set[tuple[str, str, int]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file, delimiter="\t"))[1:]
-    return {(query_id, doc_id, int(grade)) for query_id, doc_id, grade in rows}
-
-
-def _line_judgments(path: Path) -> set[tuple[str, str, int]]:
+def _read_texts(path: Path, titles: TitleUse = TitleUse.NONE) -> dict[str, str]:
     with path.open(encoding="utf-8") as file:
-        return {tuple(row[name] for name in JUDGMENT_COLUMNS) for row in map(json.loads, file)}
-
-
-def _trec_judgments(path: Path) -> set[tuple[str, str, int]]:
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    return {(query_id, doc_id, int(grade)) for query_id, _, doc_id, grade in map(str.split, lines)}
-
-
-def _beir_texts(path: Path, titles: TitleUse = TitleUse.NONE) -> dict[str, str]:
-    with path.open(encoding="utf-8") as file:
-        rows = map(json.loads, file)
-        return {row["_id"]: Passage(row["_id"], row.get("title", ""), row["text"]).alone(titles) for row in rows}
+        rows = [json.loads(line) for line in file]
+    passages_read = (Passage(row["_id"], row.get("title", ""), row["text"]) for row in rows)
+    return {passage.chunk_id: passage.text_with_title(titles) for passage in passages_read}

@@ -79,17 +79,33 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
     home = GoldFolder(folder)
     relevance = read_relevance(home)
     chunks = list(_cut(home, size, overlap, on_failure=_refuse))
-    cuts = _cuts(chunks, relevance)
-    projected = {one.query.query_id: project(one, cuts) for one in relevance}
-    kept = {name: found for name, found in projected.items() if isinstance(found, Projection)}
-    queries = [one.query for one in relevance if one.query.query_id in kept]
-    cut = passages(chunks, queries, title_use(home.metadata()))
+    kept, left_out = _project(relevance, chunks)
+    cut = passages(chunks, [query for query, _ in kept], title_use(home.metadata()))
     return Rechunked(
         corpus={passage.chunk_id: titled(passage.title, passage.text) for passage in cut},
-        qrels={name: {c: int(g) for c, g in sorted(found.grades.items())} for name, found in kept.items()},
+        qrels={
+            query.query_id: {chunk_id: int(grade) for chunk_id, grade in sorted(projection.grades.items())}
+            for query, projection in kept
+        },
         level=int(RELEVANT),
-        lost=tuple(sorted(projected.keys() - kept.keys())),
+        lost=tuple(sorted(left_out)),
     )
+
+
+def _project(
+    relevance: Sequence[TextRelevance], chunks: Iterable[Chunk]
+) -> tuple[list[tuple[Query, Projection]], dict[str, str]]:
+    """Return the projection of each query on chunks, and by query id why the others have none."""
+    cuts = _cuts(chunks, relevance)
+    kept: list[tuple[Query, Projection]] = []
+    left_out: dict[str, str] = {}
+    for item in relevance:
+        projection = project(item, cuts)
+        if isinstance(projection, str):
+            left_out[item.query.query_id] = projection
+        else:
+            kept.append((item.query, projection))
+    return kept, left_out
 
 
 def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace: bool = False) -> Outcome:
@@ -114,32 +130,34 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
     before, relevance = home.manifest(), read_relevance(home)
     settings = {**home.settings(), "chunk": {"size": size, "overlap": overlap}}
     fingerprint = _digest([before.files.get(QUERIES), before.files.get(DOCUMENTS), settings])
-    with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=replace)) as place:
-        documents = place.documents.write(home.documents.read())
+    with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=replace)) as draft:
+        documents = draft.documents.write(home.documents.read())
         failures: list[Failure] = []
-        chunks = place.chunks.write(
+        chunks = draft.chunks.write(
             _cut(home, size, overlap, on_failure=lambda error: failures.append(_failure(error)))
         )
-        cuts = _cuts(chunks, relevance)
-        projected = [(one, project(one, cuts)) for one in relevance]
-        left_out = {one.query.query_id: found for one, found in projected if isinstance(found, str)}
-        kept = [(one.query, found) for one, found in projected if isinstance(found, Projection)]
+        kept, left_out = _project(relevance, chunks)
         if not kept:
             raise InputError(folder, f"no query can be projected on chunks of {size}: {next(iter(left_out.values()))}")
-        queries = [_moved(query, found) for query, found in kept]
-        place.relevance.write(relevance)
-        place.queries.write(queries)
-        place.rejections.write(_rejections(relevance, left_out))
-        grades = {query.query_id: found.grades for query, found in kept}
+        queries = [_moved(query, projection) for query, projection in kept]
+        draft.relevance.write(relevance)
+        draft.queries.write(queries)
+        draft.rejections.write(_rejections(relevance, left_out))
         metadata = home.dataset().metadata | {
             "chunk": {"size": size, "overlap": overlap},
             "rechunked": {"queries": len(relevance), "left_out": len(left_out)},
         }
-        corpus = functools.partial(passages, chunks, queries, title_use(metadata))
-        unanswerable = list(home.unanswerable.read_any())
-        derived = {query.query_id: found.derived for query, found in kept if found.derived}
-        place.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
-        place.write_settings(settings)
+        draft.write_gold(
+            GoldContents(
+                queries=queries,
+                corpus=functools.partial(passages, chunks, queries, title_use(metadata)),
+                relevance={query.query_id: projection.grades for query, projection in kept},
+                metadata=metadata,
+                unanswerable=list(home.unanswerable.read_any()),
+                derived={query.query_id: item.derived for query, item in kept if item.derived},
+            )
+        )
+        draft.write_settings(settings)
         report = StageReport(
             stage="project",
             reads=RELEVANCE,
@@ -162,9 +180,10 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
                 "usage": {},
             }
         )
-        place.finish(manifest)
-    lost, skipped = sum(found.lost for _, found in kept), tuple(failure.message for failure in failures)
-    return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped, place.set_aside)
+        draft.finish(manifest)
+    lost = sum(projection.lost for _, projection in kept)
+    skipped = tuple(failure.message for failure in failures)
+    return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped, draft.set_aside)
 
 
 def read_relevance(folder: GoldFolder) -> list[TextRelevance]:

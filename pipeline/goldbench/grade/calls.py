@@ -3,23 +3,219 @@
 from __future__ import annotations
 
 import functools
+import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from statistics import median
 from typing import Protocol, TypeAlias
 
-from goldbench.errors import CallFailed, LimitReached, ModelUnavailable, NotAsked
+from goldbench.errors import CallFailed, LimitReached, ModelUnavailable, ModelUnfit, NotAsked
 from goldbench.generate.bounded_work import bounded
 from goldbench.generate.first_replies import FAULTS, MAX_FAILED_CALLS, Trial
-from goldbench.grade.gradable_set import Earlier
-from goldbench.grade.panel import ESCALATION, Assessors
-from goldbench.grade.slots import SOURCES_FIRST, Answered, Answers, Slot
+from goldbench.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
+from goldbench.grade.pool import Earlier, GradableSet, Pool
+from goldbench.llm.chat import NO_PROBABILITY
 from goldbench.measures.statistics.shares import clustered_share
-from goldbench.records.judgment import Canary, Flag, Judgment
-from goldbench.records.manifest import Failure
+from goldbench.ports import Speed
+from goldbench.records.judgment import Canary, Flag, Judgment, Origin
+from goldbench.records.manifest import CanaryVerdict, Failure
 from goldbench.records.query import Query
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.stages.canaries import REFUTED_ABOVE, findings, tally
-from goldbench.stages.judge import Pair, escalates, of_one_mind
+from goldbench.stages.canaries import (
+    CHECKS,
+    FAIL_ABOVE,
+    REFUTED_ABOVE,
+    TRAPS,
+    Findings,
+    Planted,
+    findings,
+    how_many,
+    plant,
+    tally,
+)
+from goldbench.stages.judge import Pair, Thresholds, escalates, of_one_mind
+from goldbench.stages.pool import shuffled
+
+_FEWEST = 3
+"""Fewest probabilities of answers, and of fakes, that thresholds are set by."""
+_LEAST_TOPIC = 0.01
+"""The least probability of a grade of 1: at 0, where half of the fakes may be, every passage would get it."""
+
+
+def thresholds_for(answers: Sequence[float], fakes: Sequence[float]) -> Thresholds:
+    """Return the thresholds that probabilities of known answers and of planted fakes suggest.
+
+    A grade of 2 begins where answers and fakes are told apart best, and of equal places nearest to even odds; a grade
+    of 3 at the middle one of the answers, of 1 at the middle one of the fakes: a source below that is no better than
+    they are, and its query is left out. Few pairs leave the default.
+    """
+    if min(len(answers), len(fakes)) < _FEWEST:
+        return Thresholds()
+    known = sorted({*answers, *fakes})
+    places = [0.5, *((low + high) / 2 for low, high in pairwise(known))]
+    helps = max(places, key=lambda place: (_balance(place, answers, fakes), -abs(place - 0.5)))
+    topic = max(median(fakes), _LEAST_TOPIC)
+    return Thresholds(min(topic, helps), helps, max(median(answers), helps))
+
+
+def _balance(place: float, answers: Sequence[float], fakes: Sequence[float]) -> float:
+    """Return the share of answers from a place on, less the share of fakes; rounded, so that equal is equal."""
+    found = sum(value >= place for value in answers) / len(answers)
+    return round(found - sum(value >= place for value in fakes) / len(fakes), 9)
+
+
+def held_out_grades(answers: Sequence[float], fakes: Sequence[float]) -> tuple[list[Relevance], list[Relevance]]:
+    """Return the grade of each probability by the thresholds that the other half of the pairs suggests."""
+    halves = [thresholds_for(answers[1 - half :: 2], fakes[1 - half :: 2]) for half in (0, 1)]
+    return (
+        [halves[place % 2].grade(value) for place, value in enumerate(answers)],
+        [halves[place % 2].grade(value) for place, value in enumerate(fakes)],
+    )
+
+
+SOURCES_FIRST = 20
+"""How many queries' sources are asked about before other passages: a judge that finds nothing in them is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One pair to be judged; ``check`` marks a source shown with its answer, ``planted`` a judge check."""
+
+    query: Query
+    chunk_id: str
+    source: bool = False
+    check: bool = False
+    planted: Planted | None = None
+
+    @property
+    def stage(self) -> str:
+        """The account of its first call."""
+        return CHECK if self.check else CANARY if self.planted else GRADING
+
+    @property
+    def name(self) -> str:
+        """Query and chunk."""
+        return f"{self.query.query_id} {self.chunk_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The judgments about a slot, the first judge's first; none if the slot is unjudged."""
+
+    slot: Slot
+    judgments: tuple[Judgment, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    limit: str | None = None
+
+
+@dataclass(slots=True)
+class Answers:
+    """All answers, in the order of asking."""
+
+    slots: list[Answered] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    limit: str | None = None
+
+    def pairs(self) -> dict[tuple[str, str], tuple[Judgment, ...]]:
+        """Return the judgments of each pair of the pool."""
+        kept = (item for item in self.slots if item.slot.stage == GRADING)
+        return {(item.slot.query.query_id, item.slot.chunk_id): item.judgments for item in kept}
+
+    def checks(self) -> dict[str, tuple[Judgment, ...]]:
+        """Return the judgments of each query's source, made with the answer in sight."""
+        return {item.slot.query.query_id: item.judgments for item in self.slots if item.slot.check}
+
+    def sources(self) -> list[Relevance]:
+        """Return the first judge's grade of each query's source: shown with the answer if there is one, else alone."""
+        shown: dict[str, list[Relevance]] = {}
+        alone: dict[str, list[Relevance]] = {}
+        for item in self.slots:
+            if item.slot.source and item.judgments:
+                grades = shown if item.slot.check else alone
+                grades.setdefault(item.slot.query.query_id, []).append(item.judgments[0].relevance)
+        return [max(grades) for grades in (alone | shown).values()]
+
+    def canaries(self) -> list[Judgment]:
+        """Return the judgments of all canaries, no grade by thresholds that were set on the same pair.
+
+        A judge by yes or no has thresholds that these pairs set. Graded by them, it would look better than it is: each
+        half of the pairs is graded by the thresholds that the other half suggests.
+        """
+        judgments = [judgment for item in self.slots if item.slot.planted for judgment in item.judgments]
+        known = self._known_pairs()
+        grades: dict[Judgment, Relevance] = {}
+        for pairs, held_out in zip(known, held_out_grades(*self.probabilities()), strict=True):
+            grades.update(zip(pairs, held_out, strict=True))
+        return [item.model_copy(update={"relevance": grades.get(item, item.relevance)}) for item in judgments]
+
+    def probabilities(self) -> tuple[list[float], list[float]]:
+        """Return the probabilities of yes about known answers, and about planted fakes."""
+        answers, fakes = ([item.probability or 0.0 for item in pairs] for pairs in self._known_pairs())
+        return answers, fakes
+
+    def _known_pairs(self) -> tuple[list[Judgment], list[Judgment]]:
+        """Return the judgments by yes or no of known answers (planted, then first sources), and of planted fakes."""
+        planted = [item.judgments[0] for item in self.slots if item.slot.planted and item.judgments]
+        sources: dict[str, Judgment] = {}
+        for item in self.slots:
+            if item.slot.source and item.judgments and len(sources) < SOURCES_FIRST:
+                sources.setdefault(item.slot.query.query_id, item.judgments[0])
+        answers = [item for item in planted if item.canary is Canary.EVIDENCE_ALONE] + [*sources.values()]
+        fakes = [item for item in planted if item.canary in TRAPS]
+        asked = [[item for item in pairs if item.probability is not None] for pairs in (answers, fakes)]
+        return asked[0], asked[1]
+
+    def unanswered_canaries(self) -> Counter[Canary]:
+        """Return how many canaries of each kind were asked about without a usable reply."""
+        return Counter(
+            item.slot.planted.kind for item in self.slots if item.slot.planted and item.failures and not item.judgments
+        )
+
+
+def own_answers_missing(gold: GradableSet, judge: str) -> str | None:
+    """Return why no answer of the set is known to be written by the judge's model, or None if there are some.
+
+    Args:
+        gold: The set.
+        judge: The judge's model.
+    """
+    if not any(query.answer and query.evidence for query in gold.queries):
+        return "the set holds no answers written by a model"
+    if gold.manifest.model != judge:
+        return f"the answers were written by {gold.manifest.model or 'no known model'}, not by the judge's model"
+    return None
+
+
+def slots_of(gold: GradableSet, pool: Pool, *, share: float, judge: str) -> list[Slot]:
+    """Return the pairs to judge, query by query so that a cap leaves whole queries judged, judge checks mixed in.
+
+    Args:
+        gold: The set.
+        pool: Its pool.
+        share: How many judge checks there are per call (0.05 = 5 %).
+        judge: The first judge's model.
+    """
+    by_query: dict[str, list[Slot]] = {}
+    calls = 0
+    for query in gold.queries:
+        rows = [row for row in pool.pairs[query.query_id] if row.shared_from is None]
+        slots = [Slot(query, row.chunk_id, source=row.origin is Origin.SOURCE) for row in rows]
+        if query.answer and gold.sources[query.query_id]:
+            slots.insert(0, Slot(query, query.chunk_id, source=True, check=True))
+        by_query[query.query_id] = slots
+        calls += len(slots)
+    pooled = {query_id: {row.chunk_id for row in rows} for query_id, rows in pool.pairs.items()}
+    own = own_answers_missing(gold, judge) is None
+    kinds = [*CHECKS, Canary.EMPTY, *([Canary.OWN_ANSWER] if own else [])]
+    count = how_many(calls, share, kinds=len(kinds))
+    for canary in plant(gold.queries, count=count, chunks=gold.chunks, pooled=pooled.__getitem__, kinds=kinds):
+        slots = by_query[canary.query.query_id]
+        place = shuffled(canary.query.query_id, [slot.chunk_id for slot in slots] + [canary.chunk_id])
+        slots.insert(max(1, place.index(canary.chunk_id)), Slot(canary.query, canary.chunk_id, planted=canary))
+    return [slot for query in gold.queries for slot in by_query[query.query_id]]
+
 
 Known = dict[tuple[str, str, str, Canary | None], Judgment]
 
@@ -96,15 +292,6 @@ class _Asked:
                 f"each of the first {len(self.failures)} calls failed, the last: {self.failures[-1].message}"
             )
 
-    def put_next(self, places: Iterator[int], results: list[Answered]) -> None:
-        """Put answers in the place of the first judge's alone.
-
-        Args:
-            places: Yields the place of the group.
-            results: The answers.
-        """
-        self.found[next(places)] = results
-
     def in_order(self, groups: Sequence[Group]) -> Answers:
         """Return the answers in the order of the groups; pairs that were not asked about are unjudged."""
         answers = Answers()
@@ -163,78 +350,54 @@ class Asking:
         """
         groups = list(grouped(slots, per_call, self.is_known))
         asked = _Asked(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
-        checks, sources = self._first(groups) if self.tries else ([], [])
-        await self._ask_in_turn(groups, checks, asked)
-        if checks and self.panel.thresholds is None and self._is_over(asked):  # thresholds are set by sources as well
-            return asked.in_order(groups)
-        await self._ask_in_turn(groups, sources, asked, doubts=False)
-        if sources and self._is_over(asked):
-            return asked.in_order(groups)
-        known = [asked.found[place] for place in sources if place in asked.found]
-        await bounded(
-            self._settle, known, limit=self.concurrency, take=functools.partial(asked.put_next, iter(sources))
-        )
-        await self._ask_in_turn(groups, sorted({*range(len(groups))}.difference(checks, sources)), asked)
+        for places, may_end in self._turns(groups):
+            await bounded(
+                self._work,
+                [groups[place] for place in places],
+                limit=self.concurrency,
+                take=functools.partial(asked.take_next, iter(places)),
+                ahead=asked.ahead,
+            )
+            if places and may_end and asked.failed_checks(len(self.gold.queries)):
+                break
         return asked.in_order(groups)
 
-    def _first(self, groups: Sequence[Group]) -> tuple[list[int], list[int]]:
-        """Return the places of the judge checks, and of the first queries' sources if they may end the asking."""
-        checks = [place for place, group in enumerate(groups) if all(slot.planted for slot in group)]
+    def _turns(self, groups: Sequence[Group]) -> Iterator[tuple[list[int], bool]]:
+        """Yield the places of the groups asked about at a time, and whether a judge that failed by then is given up.
+
+        While the judge is on trial, the judge checks come first, then the sources of the first queries, then the rest.
+        """
+        places = range(len(groups))
+        if not self.tries:
+            yield list(places), False
+            return
+        checks = [place for place in places if all(slot.planted for slot in groups[place])]
+        yield checks, self.stops and self.panel.thresholds is None  # thresholds are set by sources as well
         first = {query.query_id for query in self.gold.queries[:SOURCES_FIRST]} if self.stops else set()
         sources: dict[str, int] = {}
-        for place, group in enumerate(groups):
-            for slot in group:
+        for place in places:
+            for slot in groups[place]:
                 if slot.source and slot.query.query_id in first:
                     sources.setdefault(slot.query.query_id, place)  # with the answer in sight, if there is one
-        return checks, sorted(set(sources.values()))
+        yield sorted(set(sources.values())), self.stops
+        yield sorted(set(places).difference(checks, sources.values())), False
 
-    def _is_over(self, asked: _Asked) -> bool:
-        return self.stops and asked.failed_checks(len(self.gold.queries))
-
-    async def _ask_in_turn(
-        self, groups: Sequence[Group], places: Sequence[int], asked: _Asked, *, doubts: bool = True
-    ) -> None:
-        """Ask about the groups at these places, the first few alone while the judge is on trial.
-
-        Args:
-            groups: All groups.
-            places: Positions among them.
-            asked: Takes the answers.
-            doubts: Whether the other judges are asked about pairs in doubt.
-        """
-        await bounded(
-            functools.partial(self._work, doubts=doubts),
-            [groups[place] for place in places],
-            limit=self.concurrency,
-            take=functools.partial(asked.take_next, iter(places)),
-            ahead=asked.ahead,
-        )
-
-    async def _work(self, group: Group, *, doubts: bool) -> list[Answered]:
+    async def _work(self, group: Group) -> list[Answered]:
         try:
             firsts = await self._firsts(group)
+            return [await self._escalated(item) if item.judgments else item for item in firsts]
         except LimitReached as error:
             return [Answered(slot, limit=str(error)) for slot in group]
         except NotAsked:
             return [Answered(slot) for slot in group]
         finally:
             self.advance(len(group))
-        return await self._settle(firsts) if doubts else firsts
 
     async def _firsts(self, group: Group) -> list[Answered]:
         """Ask the first judge."""
         if len(group) == 1 and (self.panel.many is None or group[0].check or self.is_known(group[0])):
             return [await self._one(group[0])]
         return await self._several(group)
-
-    async def _settle(self, firsts: list[Answered]) -> list[Answered]:
-        """Ask the other judges about the pairs in doubt."""
-        try:
-            return [await self._escalated(item) if item.judgments else item for item in firsts]
-        except LimitReached as error:
-            return [Answered(item.slot, limit=str(error)) for item in firsts]
-        except NotAsked:
-            return [Answered(item.slot) for item in firsts]
 
     async def _one(self, slot: Slot) -> Answered:
         judge = self.panel.check if slot.check else self.panel.canary if slot.planted else self.panel.first
@@ -332,3 +495,111 @@ def by_key(judgments: Iterable[Judgment]) -> Known:
 
 def _failure(stage: str, slot: Slot, error: CallFailed) -> Failure:
     return Failure(stage=stage, item=slot.name, kind=error.kind, message=str(error))
+
+
+_log = logging.getLogger(__name__)
+
+_ORDER = (CanaryVerdict.PASSED, CanaryVerdict.WARNING, CanaryVerdict.FAILED, CanaryVerdict.NOT_ASKED)
+"""Verdicts, the best first. A cap may have ended the asking before anything was answered."""
+_ROUND = 5
+"""Judge checks between two looks at whether the written grades have failed already: one of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The asking with the judge that was chosen, how long its calls took, and a line that says why it was chosen."""
+
+    asking: Asking
+    seconds_a_call: float | None = None
+    line: str = ""
+
+
+async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = False) -> Choice:
+    """Return the way of judging that makes fewer errors on the judge checks.
+
+    Written grades are tried first: a judge that passes with them says more, and its checks are part of the grading
+    anyway. Asked for yes or no, the judge answers with one token, and its thresholds are set by the checks and the
+    first sources; its errors are counted with the thresholds of the other half of the pairs (`Answers.canaries`).
+
+    Args:
+        asking: How the panel is asked; its judges grade in writing, unless ``must``.
+        slots: The pairs of the grading, with its judge checks.
+        must: Whether yes or no was asked for.
+
+    Raises:
+        ModelUnfit: Yes or no was asked for, and the server does not say how likely they are.
+    """
+    checks = [slot for slot in slots if slot.planted]
+    written = Findings()
+    known = dict(asking.known)
+    begun = _speed(asking.panel)
+    if not must:
+        checked = await _in_writing(asking, checks)
+        known |= by_key(checked.canaries())
+        written = _findings(checked)
+        if written.verdict in {CanaryVerdict.PASSED, CanaryVerdict.NOT_ASKED} or checked.limit:
+            return Choice(replace(asking, known=known), _seconds_a_call(asking.panel, begun))
+    in_writing = Choice(replace(asking, known=known), _seconds_a_call(asking.panel, begun))
+    begun = _speed(asking.panel)
+    judge = replace(asking, panel=asking.panel.by_yes_no(Thresholds()), tries=False, stops=False)
+    first, rest = checks[:1], [*checks[1:], *_first_sources(slots)]
+    probed = await judge.ask(first, per_call=1)
+    if any(failure.kind == NO_PROBABILITY for failure in probed.failures):
+        if must:
+            raise ModelUnfit("this model cannot judge by yes or no: its server does not say how likely they are")
+        return in_writing
+    more = await judge.ask(rest, per_call=1)
+    answers = Answers([*probed.slots, *more.slots])
+    by_yes_no = _findings(answers)
+    _log.info("judge checks: in writing %s, by yes or no %s", written.verdict.value, by_yes_no.verdict.value)
+    if not must and _ORDER.index(by_yes_no.verdict) >= _ORDER.index(written.verdict):
+        return in_writing
+    failed = by_yes_no.verdict is CanaryVerdict.FAILED
+    thresholds = Thresholds() if failed else thresholds_for(*answers.probabilities())
+    line = f"The model judges by how likely yes is: judge checks {by_yes_no.verdict.value}"
+    if not must:
+        line += f", in writing {written.verdict.value} ({[*written.failed, *written.warnings][0]})"
+    panel = asking.panel.by_yes_no(thresholds)
+    return Choice(replace(asking, panel=panel), _seconds_a_call(asking.panel, begun), f"{line}.")
+
+
+def _speed(panel: Assessors) -> Speed:
+    speed = panel.traffic().speed() if panel.traffic else None
+    return speed or Speed(0, 0.0, 0)
+
+
+def _seconds_a_call(panel: Assessors, begun: Speed) -> float | None:
+    """Return the mean seconds of the calls since a moment, None if all answers came from the store."""
+    now = _speed(panel)
+    calls = now.calls - begun.calls
+    return (now.seconds - begun.seconds) / calls if calls else None
+
+
+async def _in_writing(asking: Asking, checks: Sequence[Slot]) -> Answers:
+    """Ask the judge checks until no reply of a round can be used, or more fakes are accepted than may be of all."""
+    answers = Answers()
+    fakes = sum(slot.planted is not None and slot.planted.kind in TRAPS for slot in checks)
+    for start in range(0, len(checks), _ROUND):
+        more = await asking.ask(checks[start : start + _ROUND], per_call=1)
+        answers.slots.extend(more.slots)
+        answers.failures.extend(more.failures)
+        answers.limit = answers.limit or more.limit
+        counts = tally(answers.canaries())
+        accepted = sum(counts.get(kind, (0, 0))[1] for kind in TRAPS)
+        unusable = not any(item.judgments for item in more.slots)
+        if answers.limit or unusable or accepted > FAIL_ABOVE * fakes:
+            break
+    return answers
+
+
+def _findings(answers: Answers) -> Findings:
+    return findings(tally(answers.canaries()), unanswered=answers.unanswered_canaries().total())
+
+
+def _first_sources(slots: Sequence[Slot]) -> Iterator[Slot]:
+    """Yield a source of each of the first queries: passages that are known to answer."""
+    seen: set[str] = set()
+    for slot in slots:
+        if slot.source and slot.query.query_id not in seen and len(seen) < SOURCES_FIRST:
+            seen.add(slot.query.query_id)
+            yield slot

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from goldbench.config import Config
 from goldbench.goldset.folder import GoldFolder
-from goldbench.grade.disputes import People
+from goldbench.grade.outcome import People
 from goldbench.grade.panel import ModelPanel
 from goldbench.grade.preparation import destinations_of_judging, judging, pools
 from goldbench.grade.session import EXPECTED_RELEVANT, Decisions, Graded, Work, grade_folder, plan_folder

@@ -1,20 +1,35 @@
-"""Settle judgments: grades per pair, queries left out and why, flags per query, figures of the whole set."""
+"""Settle judgments into grades, and write the graded set with its manifest."""
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from typing import Any
 
 from goldbench.config import GradeSettings
+from goldbench.generate.steps import FAILURES_LISTED
+from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import DATASET, JUDGMENTS, POOL, QUERIES
-from goldbench.grade.gradable_set import GradableSet
-from goldbench.grade.panel import Assessors
-from goldbench.grade.retriever_pool import Pool
-from goldbench.grade.slots import Answers
+from goldbench.goldset.folder import Draft, with_reports
+from goldbench.goldset.grading_counts import grading_counts
+from goldbench.grade.calls import Answers
+from goldbench.grade.panel import ACCOUNTS, Assessors
+from goldbench.grade.pool import GradableSet, Pool
+from goldbench.llm.prices import added
 from goldbench.measures.statistics.guardrails import failed_guardrails, guardrails
-from goldbench.records.judgment import Canary, Flag, Judgment, Origin, Pooled
-from goldbench.records.manifest import CanaryCount, CanaryVerdict, Grading, StageReport
+from goldbench.records.judgment import Canary, Judgment, Pooled
+from goldbench.records.manifest import (
+    CanaryCount,
+    CanaryVerdict,
+    Failure,
+    Grading,
+    Manifest,
+    RefusedGrading,
+    StageReport,
+    StageUsage,
+)
 from goldbench.records.query import DroppedQuery, Query
 from goldbench.records.relevance import RELEVANT, Relevance, settled
 from goldbench.stages.canaries import findings, tally
@@ -173,15 +188,16 @@ def figures(
         made: The result of the answers.
         own: Why no answer of the set was written by the judge's model, if so.
     """
-    pairs = {key: found for key, found in answers.pairs().items() if found}
-    counts, unanswered = tally(answers.canaries()), answers.unanswered_canaries()
-    found = findings(counts, sources=answers.sources(), unanswered=unanswered.total())
+    counts = tally(answers.canaries())
+    unanswered = answers.unanswered_canaries()
+    checked = findings(counts, sources=answers.sources(), unanswered=unanswered.total())
     held = guardrails(answers.canaries(), own=own)
-    crossed = [f"guardrail, {one}" for one in failed_guardrails(held)]
-    everything = [item for judgments in pairs.values() for item in judgments]
-    final = [settled([item.relevance for item in judgments]) for judgments in pairs.values()]
-    shared = sum(row.shared_from is not None for row in _rows(pool))
-    several = [[item.relevance for item in judgments] for judgments in pairs.values() if len(judgments) > 1]
+    crossed = [f"guardrail, {problem}" for problem in failed_guardrails(held)]
+    canaries = {}
+    for kind in Canary:
+        graded, relevant = counts.get(kind, (0, 0))
+        if graded or unanswered[kind]:
+            canaries[kind.value] = CanaryCount(graded=graded, relevant=relevant, unanswered=unanswered[kind])
     return Grading(
         assessors=list(panel.assessors),
         panel=settings.panel.value,
@@ -192,25 +208,170 @@ def figures(
         thresholds=panel.thresholds and astuple(panel.thresholds),
         retrievers=list(pool.retrievers),
         runs=list(pool.runs),
-        feedback=sum(row.origin is Origin.FEEDBACK for row in _rows(pool)),
-        pairs=len(pool) - shared,
-        judged=len(pairs),
-        shared=shared,
-        unjudged=len(pool) - shared - len(pairs),
-        escalated=len(several),
-        capped=sum(judgments[0].capped for judgments in pairs.values()),
-        flagged=dict(sorted(Counter(item.flag.value for item in everything if item.flag is not Flag.NONE).items())),
-        spread=dict(sorted(Counter(int(max(grades) - min(grades)) for grades in several).items())),
-        grades=dict(sorted(Counter(map(int, final)).items())),
-        too_broad=sum(bool(query.too_broad) for query in made.kept),
-        unreachable=sum(bool(query.unreachable) for query in made.kept),
-        canaries={
-            kind.value: CanaryCount(graded=graded, relevant=relevant, unanswered=unanswered[kind])
-            for kind in Canary
-            for graded, relevant in [counts.get(kind, (0, 0))]
-            if graded or unanswered[kind]
-        },
-        canary_verdict=CanaryVerdict.WARNING if crossed and found.verdict is CanaryVerdict.PASSED else found.verdict,
-        canary_findings=[*found.failed, *found.warnings, *crossed],
+        canaries=canaries,
+        canary_verdict=CanaryVerdict.WARNING
+        if crossed and checked.verdict is CanaryVerdict.PASSED
+        else checked.verdict,
+        canary_findings=[*checked.failed, *checked.warnings, *crossed],
         guardrails=held,
+        **grading_counts(_rows(pool), made.judgments, made.kept),
     )
+
+
+_ACCOUNTS = (*ACCOUNTS, "embed")
+
+
+def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, grading: Grading) -> None:
+    """Write everything but the manifest.
+
+    Args:
+        place: The draft.
+        gold: The set that is graded.
+        pool: Its pool.
+        made: The outcome of the grading.
+        grading: The figures of the grading.
+
+    Raises:
+        OSError: The disk is full or the folder cannot be written.
+    """
+    given = next((path for path in (gold.folder.given_labels, gold.folder.labels) if path.is_file()), None)
+    kept_labels = given.read_bytes() if given else b""
+    place.pool.write(row for rows in pool.pairs.values() for row in rows)
+    place.judgments.write(made.judgments)
+    place.checks.write(made.checks)
+    place.ungraded.write(made.dropped)
+    place.queries.write(made.kept)
+    place.write_gold(
+        GoldContents(
+            queries=made.kept,
+            corpus=functools.partial(passages, gold.chunks, gold.queries, title_use(gold.metadata)),
+            relevance=made.grades,
+            metadata=described(gold.metadata, grading),
+            unanswerable=list(gold.folder.unanswerable.read_any()),
+        )
+    )
+    place.given_labels.write_bytes(kept_labels)
+
+
+def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
+    """Return the set's metadata with how it was graded, and a warning if the judge failed its test."""
+    earlier = metadata.get("grading")
+    before = str(earlier.get("notice") or "") if isinstance(earlier, Mapping) else ""
+    notice = notice_of(grading)
+    base = str(metadata.get("notice") or "").removesuffix(before).strip()
+    told = " ".join(part for part in (base, notice or "") if part)
+    rest = {key: value for key, value in metadata.items() if key not in {"grading", "notice"}}
+    shown: dict[str, Any] = {
+        "assessors": grading.assessors,
+        "panel": grading.panel,
+        "depth": grading.depth,
+        "retrievers": grading.retrievers,
+        "runs": grading.runs,
+        **({"feedback": grading.feedback} if grading.feedback else {}),
+        "canaries": grading.canary_verdict.value,
+        "unjudged": grading.unjudged,
+        **({"notice": notice} if notice else {}),
+    }
+    return {**rest, "grading": shown, **({"notice": told} if told else {})}
+
+
+def notice_of(grading: Grading) -> str | None:
+    """Return the warning of a set whose judge failed its test, or None."""
+    if grading.canary_verdict is CanaryVerdict.FAILED:
+        return f"The judge failed its test, its grades are not to be trusted: {grading.canary_findings[0]}."
+    return None
+
+
+def manifest_of(
+    manifest: Manifest,
+    made: Outcome,
+    grading: Grading,
+    *,
+    failures: Sequence[Failure],
+    prompts: Mapping[str, str],
+    usage: Mapping[str, StageUsage],
+    again: bool,
+) -> Manifest:
+    """Return the manifest of the graded set: the manifest of the set as built, with the stages of grading renewed.
+
+    Args:
+        manifest: The manifest so far.
+        made: The outcome of the grading.
+        grading: The figures of the grading.
+        failures: The calls that failed.
+        prompts: The digest of every prompt in use, by its id.
+        usage: What the calls cost, by account.
+        again: Whether judgments of an earlier grading are used again, so that their cost is part of the set's cost.
+    """
+    before = [failure for failure in manifest.failures if failure.stage not in _ACCOUNTS]
+    spent = {stage: account for stage, account in manifest.usage.items() if again or stage not in _ACCOUNTS}
+    for stage, account in usage.items():
+        spent[stage] = added(spent[stage], account) if stage in spent else account
+    kept_prompts = {name: digest for name, digest in manifest.prompts.items() if not name.startswith("grade")}
+    return manifest.model_copy(
+        update={
+            "queries": len(made.kept),
+            "stages": with_reports(manifest.stages, made.reports),
+            "failures": [*before, *failures[:FAILURES_LISTED]],
+            "usage": spent,
+            "prompts": {**kept_prompts, **prompts},
+            "grading": grading,
+            "refused_grading": None,
+        }
+    )
+
+
+def with_refusal(manifest: Manifest, told: Manifest, usage: Mapping[str, StageUsage], reason: str) -> Manifest:
+    """Return the manifest of a set that stays as it was, with a record of the grading that was refused.
+
+    Args:
+        manifest: The manifest of the set.
+        told: The manifest that the graded set would have had.
+        usage: What the calls cost, by account.
+        reason: Why the grading was refused.
+    """
+    assert told.grading is not None
+    refused = RefusedGrading(
+        reason=reason,
+        grading=told.grading,
+        stages=[report for report in told.stages if report.stage in GRADING_STAGES],
+        failures=[failure for failure in told.failures if failure.stage in _ACCOUNTS],
+        usage=dict(usage),
+    )
+    return manifest.model_copy(update={"refused_grading": refused})
+
+
+Pair = tuple[str, str]
+People = Mapping[str, Mapping[str, int]]
+"""The grades that people settled, by query and chunk."""
+
+
+def judgments_by_pair(judgments: Iterable[Judgment]) -> dict[Pair, list[Judgment]]:
+    """Return the judgments of each pair that was asked about, without judge checks and shared grades."""
+    pairs: dict[Pair, list[Judgment]] = {}
+    for judgment in judgments:
+        if judgment.canary is None and judgment.shared_from is None:
+            pairs.setdefault((judgment.query_id, judgment.chunk_id), []).append(judgment)
+    return pairs
+
+
+def agreement(judgments: Iterable[Judgment], people: People) -> dict[Pair, bool]:
+    """Return for each pair that people judged, too, whether both call it relevant or both do not."""
+    return {
+        (query_id, chunk_id): (settled([item.relevance for item in of_pair]) >= RELEVANT)
+        == (people[query_id][chunk_id] >= RELEVANT)
+        for (query_id, chunk_id), of_pair in judgments_by_pair(judgments).items()
+        if chunk_id in people.get(query_id, {})
+    }
+
+
+def with_earlier(answers: Answers, earlier: Iterable[Judgment], pairs: Collection[Pair]) -> Answers:
+    """Return answers in which a pair that got no usable reply keeps its earlier judgments."""
+    known = judgments_by_pair(earlier)
+    slots = []
+    for item in answers.slots:
+        pair = item.slot.query.query_id, item.slot.chunk_id
+        if not item.judgments and item.slot.planted is None and not item.slot.check and pair in pairs:
+            item = replace(item, judgments=tuple(known[pair]))  # noqa: PLW2901  the same pair
+        slots.append(item)
+    return Answers(slots, answers.failures, answers.limit)

@@ -84,67 +84,6 @@ class Assessors:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Wordings:
-    """The prompts of a panel."""
-
-    first: Prompt
-    many: Prompt | None
-    yes_no: Prompt
-    others: tuple[tuple[str | None, Prompt], ...]
-    """The model of each further assessor, None for the first one's, and its prompt."""
-    rubric: Rubric
-
-
-def wordings(config: Config, rubric: Rubric) -> Wordings:
-    """Return the prompts that a configuration asks for, with the rubric that they hold.
-
-    Raises:
-        UsageError: A prompt of the user's own is malformed, or a judge is the model itself.
-    """
-    folder, judges = config.generate.prompts, config.grade.judges
-    if config.model.name in judges:
-        raise UsageError(f"grade.judges: {config.model.name} is the first judge already; name other models")
-    first = prompt_of(GRADE, folder)
-    many = prompt_of(MANY, folder) if config.grade.passages_per_call > 1 else None
-    paraphrases: list[tuple[str | None, Prompt]] = [(None, prompt_of(name, folder)) for name in PARAPHRASES]
-    named: list[tuple[str | None, Prompt]] = [(judge, first) for judge in judges]
-    return Wordings(first, many, prompt_of(YES_NO, folder), tuple(named or paraphrases), rubric)
-
-
-def assemble(
-    config: Config, asked: Wordings, models: Mapping[str, ChatModel], *, traffic: Callable[[], Traffic] | None = None
-) -> Assessors:
-    """Return the panel over open models.
-
-    Args:
-        config: The configuration.
-        asked: The prompts.
-        models: The open models, by name.
-        traffic: Returns the calls under way, if they are shown.
-    """
-    name = config.model.name or ""
-    main = models[name]
-
-    def judge(stage: str, prompt: Prompt = asked.first, model: str | None = None) -> Judge:
-        return Judge(model=models[model or name], name=model or name, prompt=prompt, stage=stage, rubric=asked.rubric)
-
-    many = asked.many
-    panel = Assessors(
-        first=judge(GRADING),
-        canary=judge(CANARY),
-        check=judge(CHECK),
-        others=tuple(judge(ESCALATION, prompt, model) for model, prompt in asked.others),
-        many=ManyJudge(model=main, name=name, prompt=many, stage=GRADING, rubric=asked.rubric) if many else None,
-        canary_many=ManyJudge(model=main, name=name, prompt=many, stage=CANARY, rubric=asked.rubric) if many else None,
-        everybody=config.grade.panel is Panel.ALL,
-        alternative=YesNoJudge(model=main, name=name, prompt=asked.yes_no),
-        traffic=traffic,
-        patience_s=config.model.patience_s,
-    )
-    return panel.by_yes_no(Thresholds()) if config.grade.method is JudgeMethod.YES_NO else panel
-
-
 class ModelPanel:
     """Opens the models of a panel over one store; the caps hold for all of them together."""
 
@@ -160,10 +99,19 @@ class ModelPanel:
     ) -> None:
         self.config, self.answers, self.replay, self.batches = config, answers, replay, batches
         self._say = say
-        self.asked = wordings(config, rubric)
-        self._settings = {
-            name: ModelSettings.of(config.model, name=name) for name in (config.model.name or "", *config.grade.judges)
-        }
+        self._rubric = rubric
+        self._name = config.model.name or ""
+        judges = config.grade.judges
+        if self._name in judges:
+            raise UsageError(f"grade.judges: {self._name} is the first judge already; name other models")
+        folder = config.generate.prompts
+        self._first = prompt_of(GRADE, folder)
+        self._many = prompt_of(MANY, folder) if config.grade.passages_per_call > 1 else None
+        self._yes_no = prompt_of(YES_NO, folder)
+        self._others = [(judge, self._first) for judge in judges]
+        if not judges:
+            self._others = [(self._name, prompt_of(name, folder)) for name in PARAPHRASES]
+        self._settings = {name: ModelSettings.of(config.model, name=name) for name in (self._name, *judges)}
         if not replay:
             for settings in self._settings.values():
                 check_price(settings)
@@ -172,7 +120,33 @@ class ModelPanel:
     @property
     def settings(self) -> ModelSettings:
         """The settings of the first judge."""
-        return self._settings[self.config.model.name or ""]
+        return self._settings[self._name]
+
+    def _assemble(self, models: Mapping[str, ChatModel], *, traffic: Callable[[], Traffic] | None = None) -> Assessors:
+        """Return the assessors over open models, by name."""
+        main, many = models[self._name], self._many
+
+        def judge(stage: str, prompt: Prompt = self._first, name: str = self._name) -> Judge:
+            return Judge(model=models[name], name=name, prompt=prompt, stage=stage, rubric=self._rubric)
+
+        def judge_of_many(stage: str) -> ManyJudge | None:
+            if many is None:
+                return None
+            return ManyJudge(model=main, name=self._name, prompt=many, stage=stage, rubric=self._rubric)
+
+        panel = Assessors(
+            first=judge(GRADING),
+            canary=judge(CANARY),
+            check=judge(CHECK),
+            others=tuple(judge(ESCALATION, prompt, name) for name, prompt in self._others),
+            many=judge_of_many(GRADING),
+            canary_many=judge_of_many(CANARY),
+            everybody=self.config.grade.panel is Panel.ALL,
+            alternative=YesNoJudge(model=main, name=self._name, prompt=self._yes_no),
+            traffic=traffic,
+            patience_s=self.config.model.patience_s,
+        )
+        return panel.by_yes_no(Thresholds()) if self.config.grade.method is JudgeMethod.YES_NO else panel
 
     @contextlib.asynccontextmanager
     async def open(self, spent: Mapping[str, StageUsage]) -> AsyncIterator[Assessors]:
@@ -195,9 +169,9 @@ class ModelPanel:
                     paths[name] = await stack.enter_async_context(opened)
                     tell_unusual(paths[name], settings, self._say)
                 quiet = self.replay or self.batches is not None
-                traffic = None if quiet else paths[self.config.model.name or ""].snapshot
+                traffic = None if quiet else paths[self._name].snapshot
                 try:
-                    yield assemble(self.config, self.asked, paths, traffic=traffic)
+                    yield self._assemble(paths, traffic=traffic)
                 finally:
                     self._usage = [path.usage() for path in paths.values()]
 
@@ -214,7 +188,7 @@ class ModelPanel:
                 batch = self.batches is not None
                 return [row for books in planned.values() for row in books.report(batch=batch)]
 
-            yield assemble(self.config, self.asked, planned), report
+            yield self._assemble(planned), report
 
     def usage(self) -> dict[str, StageUsage]:
         """Return what the calls of all models cost, by account."""

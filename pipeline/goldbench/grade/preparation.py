@@ -14,9 +14,8 @@ from goldbench.formats.jsonl import RecordFile
 from goldbench.generate.flow import Finish
 from goldbench.generate.writers import model_not_named, only_model, with_local_models
 from goldbench.goldset.folder import Draft, GoldFolder
-from goldbench.grade.gradable_set import carried_feedback, carried_rankings
 from goldbench.grade.panel import ModelPanel
-from goldbench.grade.retriever_pool import Pools
+from goldbench.grade.pool import Pools, carried_feedback, carried_rankings
 from goldbench.grade.session import Graded, Work, check_method, grade_place
 from goldbench.ports import Progress, Retriever
 from goldbench.records.judgment import Feedback

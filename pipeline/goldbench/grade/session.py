@@ -13,15 +13,29 @@ from goldbench.errors import JudgeFailed, Message, NothingKept, OutputError, Usa
 from goldbench.generate.progress import calls_shown
 from goldbench.generate.writers import WAVE
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded
-from goldbench.grade.calls import Asking, grouped, remembered
-from goldbench.grade.disputes import People, agreement, with_earlier
-from goldbench.grade.gradable_set import GradableSet, read_gradable
-from goldbench.grade.graded_files import manifest_of, with_refusal, write_graded
-from goldbench.grade.judge_choice import choose_judge
-from goldbench.grade.outcome import Outcome, figures, outcome_of
+from goldbench.grade.calls import (
+    Answers,
+    Asking,
+    Slot,
+    choose_judge,
+    grouped,
+    own_answers_missing,
+    remembered,
+    slots_of,
+)
+from goldbench.grade.outcome import (
+    Outcome,
+    People,
+    agreement,
+    figures,
+    manifest_of,
+    outcome_of,
+    with_earlier,
+    with_refusal,
+    write_graded,
+)
 from goldbench.grade.panel import ACCOUNTS, Assessors, ModelPanel
-from goldbench.grade.retriever_pool import Pool, Pools, pool_of
-from goldbench.grade.slots import Answers, Slot, own_answers_missing, slots_of
+from goldbench.grade.pool import GradableSet, Pool, Pools, pool_of, read_gradable
 from goldbench.llm.rehearsal import PlannedStage
 from goldbench.ports import Progress
 from goldbench.records.manifest import (
@@ -34,15 +48,12 @@ from goldbench.records.manifest import (
     StageUsage,
 )
 from goldbench.stages.judge import Thresholds
-from goldbench.text.display import amount, dollars, queries, shell_command
+from goldbench.text.display import amount, shell_command
 
 EXPECTED_RELEVANT = 0.23
 """The share of a pool that a judge finds relevant (0.23 = 23 %): GPT-4 on the TREC Deep Learning track of 2023."""
 EXPECTED_SPLIT = 0.41
 """How often a second judge disagrees about a pair in doubt (0.41 = 41 %): 400 panels drawn from LLMJudge's 33."""
-
-_SAMPLE = 200
-"""How many calls are prepared to estimate the tokens of all calls."""
 
 
 class Decisions(Protocol):
@@ -389,8 +400,7 @@ async def _judge_all(
                 if choice.line:
                     work.say(choice.line)
                 seconds = choice.seconds_a_call
-            for line in await forecast(gold, slots, work, asking, seconds_a_call=seconds):
-                work.say(line)
+            work.say(forecast(slots, work, asking, seconds))
             asking = replace(asking, advance=step.advance)
             return asking.panel, await asking.ask(slots, per_call=config.grade.passages_per_call)
 
@@ -437,47 +447,30 @@ def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callabl
     )
 
 
-async def forecast(
-    gold: GradableSet, slots: Sequence[Slot], work: Work, chosen: Asking, *, seconds_a_call: float | None
-) -> list[str]:
-    """Return lines on what grading will take: calls counted, tokens and money estimated from a sample of prompts.
+def forecast(slots: Sequence[Slot], work: Work, asking: Asking, seconds_a_call: float | None) -> str:
+    """Return a line on what grading will take: calls are counted, those of the further judges estimated.
 
     Args:
-        gold: The set.
         slots: The pairs to judge.
         work: What the grading works with.
-        chosen: How the panel will be asked.
+        asking: How the panel will be asked.
         seconds_a_call: How long a call of the judge checks took, if any was made.
     """
-    per_call = work.panel.config.grade.passages_per_call
-    with work.panel.rehearse() as (rehearsed, report):
-        thresholds = chosen.panel.thresholds
-        panel = rehearsed if thresholds is None else rehearsed.by_yes_no(thresholds)
-        asking = replace(chosen, panel=panel)
-        calls = [group for group in grouped(slots, per_call, asking.is_known) if not asking.is_known(group[0])]
-        sample = calls[:: max(1, len(calls) // _SAMPLE)]
-        await asking.ask([slot for group in sample for slot in group], per_call=per_call)
-        rows = report()
-        others = len(panel.others)
-    if not calls:
-        return [f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, all judged before."]
-    scale = len(calls) / len(sample)
-    requests = round(scale * sum(row.requests for row in rows))
-    more = more_calls(others, work.panel.config.grade.panel)
-    pairs = sum(not slot.planted for group in calls for slot in group)
-    spent = [sum(getattr(row, name) for row in rows) * scale * (1 + more) for name in ("input_tokens", "output_tokens")]
-    count = max(1, len(gold.queries))
-    usd = [row.usd for row in rows]
-    money = "the price is not known"
-    if all(price is not None for price in usd):
-        total = sum(price or 0.0 for price in usd) * scale * (1 + more)
-        money = f"about {dollars(total)}, {dollars(total / count)} a query"
+    config = work.panel.config
+    new = [
+        group
+        for group in grouped(slots, config.grade.passages_per_call, asking.is_known)
+        if not asking.is_known(group[0])
+    ]
+    if not new:
+        return f"{amount(len(slots), 'pair')}, all judged before."
+    more = more_calls(len(asking.panel.others), config.grade.panel)
+    pairs = sum(not slot.planted for group in new for slot in group)
     line = (
-        f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, judge checks included: about "
-        f"{requests:,} requests ({requests / count:.1f} a query), and about {pairs * more:,.0f} of the further judges; "
-        f"about {spent[0]:,.0f} tokens in, {spent[1]:,.0f} out; {money}."
+        f"{amount(len(slots), 'pair')}, judge checks included: about {len(new):,} requests, and about "
+        f"{pairs * more:,.0f} of the further judges."
     )
-    if seconds_a_call is not None and requests:
-        minutes = requests * (1 + more) * seconds_a_call / work.panel.config.model.calls_at_once / 60
+    if seconds_a_call is not None:
+        minutes = len(new) * (1 + more) * seconds_a_call / config.model.calls_at_once / 60
         line += f" At {seconds_a_call:.1f} s a call this takes about {max(1, round(minutes)):,} min."
-    return [line]
+    return line

@@ -24,10 +24,8 @@ from goldbench.generate.progress import calls_shown
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.generate.task_source import TaskSource
 from goldbench.generate.writers import ModelWriter, open_answers, writer_for
-from goldbench.grade.calls import Asking, by_key
-from goldbench.grade.judge_choice import choose_judge
+from goldbench.grade.calls import Answers, Asking, Slot, by_key, choose_judge
 from goldbench.grade.panel import CANARY, ModelPanel
-from goldbench.grade.slots import Answers, Slot
 from goldbench.llm.preflight import Trait, preflight
 from goldbench.llm.probe import probe
 from goldbench.llm.server_settings import ModelSettings

@@ -23,8 +23,7 @@ from goldbench.goldset.file_names import UNLABELLED, USERS, answers_beside
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
 from goldbench.grade import preparation
 from goldbench.grade.build_order import BuildOrder
-from goldbench.grade.gradable_set import read_gradable
-from goldbench.grade.retriever_pool import waiting_pool
+from goldbench.grade.pool import read_gradable, waiting_pool
 from goldbench.grade.session import Graded
 from goldbench.ports import Progress, Writing
 from goldbench.records.corpus import Chunk

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from goldbench.goldset.whereabouts import TELLING
+from goldbench.goldset.transfer import TELLING
 from goldbench.records.relevance import RELEVANT
 from goldbench.records.review_event import Event, EventKind
 from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, next_version

@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.formats.documents.identity import document_id
-from goldbench.goldset.inheritance import Estate, Inheritance, Kept, Retired, inherited
-from goldbench.goldset.whereabouts import TELLING, Corpus
+from goldbench.goldset.transfer import TELLING, Corpus, KeptQuery, OldSet, Transfer, transfer_queries
 from goldbench.records.corpus import Chunk, Document, Evidence, TitlePart
 from goldbench.records.judgment import Canary, Judgment, Pooled
-from goldbench.records.query import Query
+from goldbench.records.query import Query, RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import chunk_documents
 from tests.conftest import ROOT
@@ -65,7 +64,7 @@ class Files:
         return next(one.chunk_id for one in self.chunks.values() if one.span.contains(evidence))
 
 
-def asked(files: Files, chance: random.Random, count: int) -> Estate:
+def asked(files: Files, chance: random.Random, count: int) -> OldSet:
     """Return a set of random queries about the files: evidence and grades as judges would have given them."""
     chunks = list(files.chunks.values())
     queries, labels = [], {}
@@ -92,7 +91,7 @@ def asked(files: Files, chance: random.Random, count: int) -> Estate:
         }
         labels[query.query_id] = grades | dict.fromkeys(held, Relevance.ANSWERS)
         queries.append(query)
-    return Estate(files.corpus, queries, labels=labels)
+    return OldSet(files.corpus, queries, labels=labels)
 
 
 def _drawn(chunk: Chunk, chance: random.Random) -> Evidence:
@@ -114,14 +113,14 @@ def places(quote: str, files: Files) -> list[tuple[str, int]]:
     return found
 
 
-def assert_carried(before: Files, after: Files, earlier: Estate) -> Inheritance:
+def assert_carried(before: Files, after: Files, earlier: OldSet) -> Transfer:
     """Check what is inherited against a plain search, and that inheriting once more changes nothing."""
-    found = inherited(earlier, after.corpus)
+    found = transfer_queries(earlier, after.corpus)
     for query, heir in zip(earlier.queries, found.queries, strict=True):
         standing = [places(one.quote, after) for one in query.evidence]
         stood = [len(places(one.quote, before)) if len(one.quote) < TELLING else 1 for one in query.evidence]
-        assert isinstance(heir, Kept) or any(len(one) != 1 for one in standing) or max(stood) > 1, (query, heir)
-        if isinstance(heir, Retired):
+        assert isinstance(heir, KeptQuery) or any(len(one) != 1 for one in standing) or max(stood) > 1, (query, heir)
+        if isinstance(heir, RetiredQuery):
             assert heir.query == query
             continue
         assert heir.query.query_id == query.query_id
@@ -131,14 +130,14 @@ def assert_carried(before: Files, after: Files, earlier: Estate) -> Inheritance:
             assert new.quote == after.documents[new.doc_id].text[new.start : new.end]
             assert any(new.quote.split() == old.quote.split() for old in query.evidence)
         assert_labelled(before, after, earlier, heir)
-    again = inherited(estate(after, found), after.corpus)
+    again = transfer_queries(estate(after, found), after.corpus)
     assert [(one.query, one.labels) for one in again.kept] == [(one.query, one.labels) for one in found.kept]
     assert not again.retired
     assert not any(one.moved or one.unjudged for one in again.kept)
     return found
 
 
-def assert_labelled(before: Files, after: Files, earlier: Estate, heir: Kept) -> None:
+def assert_labelled(before: Files, after: Files, earlier: OldSet, heir: KeptQuery) -> None:
     """Check that each label is on a passage with the text that was judged, or with the evidence."""
     judged = {
         (" ".join(before.chunks[chunk_id].text.split()), grade)
@@ -154,9 +153,9 @@ def assert_labelled(before: Files, after: Files, earlier: Estate, heir: Kept) ->
     assert [ids[position] for position in heir.positions] == [*(heir.query.needs or (heir.query.chunk_id,))]
 
 
-def estate(files: Files, found: Inheritance) -> Estate:
+def estate(files: Files, found: Transfer) -> OldSet:
     """Return what was inherited, as the set of a refreshed folder."""
-    return Estate(
+    return OldSet(
         corpus=files.corpus,
         queries=[one.query for one in found.kept],
         unanswerable=found.unanswerable,
@@ -197,7 +196,7 @@ def query(name: str, files: Files, quote: str, source: str = "a.md", **more: obj
     return Query.model_validate({**known, "evidence": (evidence,), **more})
 
 
-def only(found: Inheritance) -> Kept | Retired:
+def only(found: Transfer) -> KeptQuery | RetiredQuery:
     (heir,) = found.queries
     return heir
 
@@ -211,20 +210,20 @@ def days(name: str, count: int = 8) -> str:
     )
 
 
-def estate_of(files: Files, *queries: Query, **more: object) -> Estate:
+def estate_of(files: Files, *queries: Query, **more: object) -> OldSet:
     labels = {one.query_id: dict.fromkeys(one.needs or (one.chunk_id,), Relevance.ANSWERS) for one in queries}
-    return Estate(files.corpus, queries, **{"labels": labels, **more})  # type: ignore[arg-type]
+    return OldSet(files.corpus, queries, **{"labels": labels, **more})  # type: ignore[arg-type]
 
 
 def test_evidence_that_is_gone_or_twice_with_nothing_around_it_retires_its_query_with_the_reason() -> None:
     before = Files.cut({"a.md": days("red"), "b.md": days("green")})
     asked = query("q", before, "counted 33 crates before noon")
     gone = {"a.md": days("red").replace("33 crates", "some crates"), "b.md": days("green").replace("33 crates", "no")}
-    heir = only(inherited(estate_of(before, asked), Files.cut(gone).corpus))
-    assert heir == Retired(asked, "its evidence is no longer in the documents")
+    heir = only(transfer_queries(estate_of(before, asked), Files.cut(gone).corpus))
+    assert heir == RetiredQuery(query=asked, reason="its evidence is no longer in the documents")
     twice = {"c.md": "counted 33 crates before noon", "d.md": "Nobody counted 33 crates before noon, they say."}
-    heir = only(inherited(estate_of(before, asked), Files.cut(twice).corpus))
-    assert isinstance(heir, Retired)
+    heir = only(transfer_queries(estate_of(before, asked), Files.cut(twice).corpus))
+    assert isinstance(heir, RetiredQuery)
     assert "in several places" in heir.reason
 
 
@@ -237,8 +236,8 @@ def test_a_moved_paragraph_takes_its_query_along_although_its_words_also_stand_w
         "b.md": f"{parts[3]}\n\n{days('green', 3)}",
     }
     after = Files.cut(moved)
-    heir = only(inherited(estate_of(before, query("q", before, words)), after.corpus))
-    assert isinstance(heir, Kept)
+    heir = only(transfer_queries(estate_of(before, query("q", before, words)), after.corpus))
+    assert isinstance(heir, KeptQuery)
     assert heir.query.evidence == (after.evidence(words, "b.md"),)
 
 
@@ -254,11 +253,11 @@ def test_judgments_go_with_the_text_and_with_the_evidence_and_no_further() -> No
         query_id="q", chunk_id=asked.chunk_id, relevance=Relevance.UNRELATED, assessor="m", canary=Canary.QUERY_WORDS
     )
     after = Files.cut({"a.md": days("red").replace("On day 3", "Today"), "new/b.md": days("green")})
-    found = inherited(estate_of(before, asked, labels={"q": grades}), after.corpus)
+    found = transfer_queries(estate_of(before, asked, labels={"q": grades}), after.corpus)
     heir = only(found)
-    assert isinstance(heir, Kept)
+    assert isinstance(heir, KeptQuery)
     assert heir.moved
-    told = list(found.judged([*judged, check]))
+    told = list(found.pairs([*judged, check]))
     assert {one.chunk_id: one.relevance for one in told} == heir.labels
     assert len(told) == len(heir.labels)
     texts = {chunk.text for chunk in before.chunks.values()}
@@ -267,8 +266,8 @@ def test_judgments_go_with_the_text_and_with_the_evidence_and_no_further() -> No
     assert heir.unjudged == len(grades) - len(heir.labels)
     assert [one.canary for one in told if one.canary] == []
     pool = [Pooled(query_id=name, chunk_id=one, shared_from=ids[0]) for name in ("q", "other") for one in ids]
-    assert {one.chunk_id for one in found.pooled(pool)} == heir.labels.keys()
-    assert {one.shared_from for one in found.pooled(pool)} <= {*after.chunks, None}
+    assert {one.chunk_id for one in found.pairs(pool)} == heir.labels.keys()
+    assert {one.shared_from for one in found.pairs(pool)} <= {*after.chunks, None}
 
 
 def test_a_query_of_several_passages_needs_those_that_hold_its_evidence_now() -> None:
@@ -277,17 +276,17 @@ def test_a_query_of_several_passages_needs_those_that_hold_its_evidence_now() ->
     needs = (before.holding(first), before.holding(second))
     asked = query("q", before, "counted 33 crates", needs=needs, evidence=(first, second))
     after = Files.cut({"b.md": "New.\n\n" + days("green").replace("On day 5", "Then"), "c.md": days("red")})
-    heir = only(inherited(estate_of(before, asked), after.corpus))
-    assert isinstance(heir, Kept)
+    heir = only(transfer_queries(estate_of(before, asked), after.corpus))
+    assert isinstance(heir, KeptQuery)
     assert [after.chunks[one].text.count("crates") for one in heir.query.needs] == [1, 1]
     assert heir.query.needs[0] == heir.query.chunk_id
     assert [one.quote for one in heir.query.evidence] == ["counted 33 crates", "counted 55 crates"]
     close = Files.cut({"a.md": "They counted 33 crates.\n\nWe counted 55 crates."})
-    heir = only(inherited(estate_of(before, asked), close.corpus))
-    assert isinstance(heir, Kept)
+    heir = only(transfer_queries(estate_of(before, asked), close.corpus))
+    assert isinstance(heir, KeptQuery)
     assert heir.query.needs == ()
     half = Files.cut({"a.md": days("red")})
-    assert isinstance(only(inherited(estate_of(before, asked), half.corpus)), Retired)
+    assert isinstance(only(transfer_queries(estate_of(before, asked), half.corpus)), RetiredQuery)
 
 
 def test_a_noisy_form_goes_with_its_original_and_an_unanswerable_query_stays() -> None:
@@ -296,7 +295,7 @@ def test_a_noisy_form_goes_with_its_original_and_an_unanswerable_query_stays() -
     noisy = query("n", before, "counted 55 crates before noon", source="b.md", original="q")
     nothing = query("u", before, "counted 23 crates", evidence=())
     after = Files.cut({"b.md": days("green"), "c.md": days("red").replace("33", "none")})
-    found = inherited(estate_of(before, clean, noisy, unanswerable=[nothing]), after.corpus)
+    found = transfer_queries(estate_of(before, clean, noisy, unanswerable=[nothing]), after.corpus)
     assert [one.query.query_id for one in found.retired] == ["q", "n"]
     assert found.retired[1].reason == "the query that it is a noisy form of is retired"
     (kept,) = found.unanswerable
@@ -309,8 +308,8 @@ def test_words_held_out_of_the_text_and_of_titles_go_with_the_evidence() -> None
     titles = (TitlePart(doc_id=evidence.doc_id, text="The red book"),)
     asked = query("q", before, evidence.quote, masked=(evidence,), masked_titles=titles)
     after = Files.cut({"b.md": "A new first paragraph of this file.\n\n" + days("red")})
-    heir = only(inherited(estate_of(before, asked), after.corpus))
-    assert isinstance(heir, Kept)
+    heir = only(transfer_queries(estate_of(before, asked), after.corpus))
+    assert isinstance(heir, KeptQuery)
     assert heir.query.masked == heir.query.evidence == (after.evidence(evidence.quote, "b.md"),)
     assert [one.doc_id for one in heir.query.masked_titles] == [document_id("b.md")]
 
@@ -321,8 +320,8 @@ def test_evidence_cut_in_two_is_relevant_where_most_of_it_is() -> None:
     quote = text[30:500]
     asked = query("q", before, quote)
     after = Files.cut({"a.md": text}, 120)
-    heir = only(inherited(estate_of(before, asked), after.corpus))
-    assert isinstance(heir, Kept)
+    heir = only(transfer_queries(estate_of(before, asked), after.corpus))
+    assert isinstance(heir, KeptQuery)
     assert heir.query.evidence[0].quote == quote
     assert heir.labels == {heir.query.chunk_id: Relevance.ANSWERS}
     assert after.chunks[heir.query.chunk_id].text.strip() in quote
@@ -333,7 +332,7 @@ def test_a_query_left_out_by_grading_is_kept_without_labels_while_its_evidence_s
     asked = query("q", before, "counted 33 crates before noon")
     gone = query("g", before, "counted 23 crates before noon")
     after = Files.cut({"a.md": days("red").replace("On day 3", "Today").replace("23 crates", "nothing")})
-    kept, retired = inherited(Estate(before.corpus, [], left_out=[asked, gone]), after.corpus).left_out
-    assert isinstance(kept, Kept)
+    kept, retired = transfer_queries(OldSet(before.corpus, [], left_out=[asked, gone]), after.corpus).left_out
+    assert isinstance(kept, KeptQuery)
     assert "33 crates" in after.chunks[kept.query.chunk_id].text
-    assert isinstance(retired, Retired)
+    assert isinstance(retired, RetiredQuery)

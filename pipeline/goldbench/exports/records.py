@@ -1,0 +1,241 @@
+"""Rows for tools that evaluate answers: ragas, deepeval, LlamaIndex, LangSmith, Phoenix and promptfoo.
+
+JSON is written in ASCII, every other character as its escape, for readers that open files in the encoding of their
+system. deepeval reads CSV, too, but cuts every cell of contexts at ``|``, so texts would not survive there.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from goldbench.exports.exported_set import ExportedQuery, ExportedSet
+from goldbench.exports.packages import package
+
+JSON_LINES = ".jsonl"
+_RAGAS_ADVICE = "run pip install 'langchain-community<0.4' (https://github.com/vibrantlabsai/ragas/issues/2753)"
+_OUTPUTS = "outputs"
+"""What every version of LangSmith calls the reference outputs; those before 0.15 drop them under their later name."""
+
+
+def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
+    """Write a line for each value."""
+    with path.open("w", encoding="ascii", newline="\n") as file:
+        for row in rows:
+            file.write(f"{json.dumps(row)}\n")
+
+
+def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  whatever JSON takes
+    """Write a value, readable by people."""
+    with path.open("w", encoding="ascii", newline="\n") as file:
+        json.dump(value, file, indent=1)
+        file.write("\n")
+
+
+def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows, a line for each if the name of the file says so, else as a list, which is valid YAML, too."""
+    if path.suffix == JSON_LINES:
+        write_json_lines(path, rows)
+    else:
+        write_json(path, rows)
+
+
+def write_ragas(exported: ExportedSet, path: Path) -> None:
+    """Write the JSON Lines that ``EvaluationDataset.from_jsonl`` of ragas reads."""
+    write_rows(path, ragas_rows(exported))
+
+
+def ragas_dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of ragas
+    """Return a ``ragas.EvaluationDataset``.
+
+    Raises:
+        MissingPackage: ragas is not installed, or cannot be imported.
+    """
+    with package("ragas", _RAGAS_ADVICE):
+        from ragas import EvaluationDataset
+    return EvaluationDataset.from_list(ragas_rows(exported))
+
+
+def ragas_rows(exported: ExportedSet) -> list[dict[str, Any]]:
+    """Return the fields of each sample, and under ``goldbench`` what ragas has no field for and passes over."""
+    rows = []
+    for query in exported.queries:
+        row = {
+            "user_input": query.alone,
+            "reference": query.answer,
+            "reference_contexts": _texts(query),
+            "reference_context_ids": _ids(query),
+            "query_style": query.notes.get("style"),
+            "goldbench": exported.described(query),
+        }
+        rows.append({name: value for name, value in row.items() if value is not None})
+    return rows
+
+
+def write_deepeval(exported: ExportedSet, path: Path) -> None:
+    """Write the goldens that ``add_goldens_from_json_file`` of deepeval reads."""
+    write_rows(path, deepeval_rows(exported))
+
+
+def deepeval_dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of deepeval
+    """Return a ``deepeval.dataset.EvaluationDataset``.
+
+    Raises:
+        MissingPackage: deepeval is not installed, or cannot be imported.
+    """
+    with package("deepeval"):
+        from deepeval.dataset import EvaluationDataset, Golden
+    return EvaluationDataset(goldens=[Golden(**row) for row in deepeval_rows(exported)])
+
+
+def deepeval_rows(exported: ExportedSet) -> list[dict[str, Any]]:
+    """Return the fields of each golden; ``additional_metadata`` hold what deepeval has no field for."""
+    return [
+        {
+            "input": query.alone,
+            "expected_output": query.answer,
+            "context": _texts(query),
+            "name": query.query_id,
+            "additional_metadata": exported.described(query),
+        }
+        for query in exported.queries
+    ]
+
+
+class LlamaIndexSet(NamedTuple):
+    """A set in classes of LlamaIndex.
+
+    ``nodes`` are the passages to index, each a ``TextNode`` with the id of the passage. ``queries`` and
+    ``relevant_docs`` are what ``RetrieverEvaluator.aevaluate`` takes, by query id. ``dataset`` is an
+    ``EmbeddingQAFinetuneDataset``, None where LlamaIndex has no such class any more.
+    """
+
+    nodes: list[Any]
+    queries: dict[str, str]
+    relevant_docs: dict[str, list[str]]
+    dataset: Any
+
+
+def write_llama_index(exported: ExportedSet, path: Path) -> None:
+    """Write the file that both ``EmbeddingQAFinetuneDataset`` and ``LabelledRagDataset`` of LlamaIndex 0.12 read.
+
+    Beside the members of these classes stand grades, answers and metadata.
+    """
+    answered = [query for query in exported.queries if query.answer is not None]
+    value = {
+        "queries": {query.query_id: query.alone for query in exported.queries},
+        "corpus": dict(exported.corpus()),
+        "relevant_docs": {query.query_id: _ids(query) for query in exported.queries},
+        "mode": "text",
+        "examples": [
+            {"query": query.alone, "reference_contexts": _texts(query), "reference_answer": query.answer or ""}
+            for query in exported.queries
+        ],
+        "relevance_scores": {query.query_id: dict(query.grades) for query in exported.queries},
+        "answers": {query.query_id: {"text": query.answer, "evidence": query.quotes()} for query in answered},
+        "metadata": dict(exported.metadata),
+    }
+    write_json(path, value)
+
+
+def llama_index_set(exported: ExportedSet) -> LlamaIndexSet:
+    """Return the set in classes of LlamaIndex.
+
+    Raises:
+        MissingPackage: llama-index-core is not installed, or cannot be imported.
+    """
+    with package("llama-index-core"):
+        from llama_index.core import evaluation
+        from llama_index.core.schema import TextNode
+    nodes = [TextNode(id_=doc_id, text=text) for doc_id, text in exported.corpus()]
+    queries = {query.query_id: query.alone for query in exported.queries}
+    relevant_docs = {query.query_id: _ids(query) for query in exported.queries}
+    kind = getattr(evaluation, "EmbeddingQAFinetuneDataset", None)  # dropped by LlamaIndex 0.14
+    corpus = {node.node_id: node.text for node in nodes}
+    dataset = kind and kind(queries=queries, corpus=corpus, relevant_docs=relevant_docs)
+    return LlamaIndexSet(nodes, queries, relevant_docs, dataset)
+
+
+def write_langsmith(exported: ExportedSet, path: Path) -> None:
+    """Write a line for each example, with the fields of ``langsmith.schemas.ExampleCreate``."""
+    write_json_lines(path, _langsmith_rows(exported, _OUTPUTS))
+
+
+def langsmith_examples(exported: ExportedSet) -> list[Any]:
+    """Return what ``Client.create_examples`` takes: a ``langsmith.schemas.ExampleCreate`` for each query.
+
+    Raises:
+        MissingPackage: langsmith is not installed, or cannot be imported.
+    """
+    with package("langsmith"):
+        from langsmith.schemas import ExampleCreate
+    outputs = "reference_outputs" if "reference_outputs" in ExampleCreate.model_fields else _OUTPUTS
+    return [ExampleCreate.model_validate(row) for row in _langsmith_rows(exported, outputs)]
+
+
+def _langsmith_rows(exported: ExportedSet, outputs: str) -> list[dict[str, Any]]:
+    return [
+        {"inputs": {"question": query.alone}, outputs: _reference(query), "metadata": exported.described(query)}
+        for query in exported.queries
+    ]
+
+
+def write_phoenix(exported: ExportedSet, path: Path) -> None:
+    """Write a line for each example as Phoenix's client takes it, or a table for the page where people upload files."""
+    if path.suffix == JSON_LINES:
+        write_json_lines(path, phoenix_examples(exported))
+        return
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(("query_id", "question", "answer", "contexts", "context_ids", "metadata"))
+        for query in exported.queries:
+            lists = map(json.dumps, (_texts(query), _ids(query), exported.described(query)))
+            table.writerow((query.query_id, query.alone, query.answer or "", *lists))
+
+
+def phoenix_examples(exported: ExportedSet) -> list[dict[str, Any]]:
+    """Return what ``Client.datasets.create_dataset`` takes as ``examples``; the ids are those of the queries."""
+    return [
+        {
+            "id": query.query_id,
+            "input": {"question": query.alone},
+            "output": _reference(query),
+            "metadata": exported.described(query),
+        }
+        for query in exported.queries
+    ]
+
+
+def write_promptfoo(exported: ExportedSet, path: Path) -> None:
+    """Write the test cases of promptfoo."""
+    write_rows(path, promptfoo_cases(exported))
+
+
+def promptfoo_cases(exported: ExportedSet) -> list[dict[str, Any]]:
+    """Return the test cases, each with the variable ``gold``.
+
+    promptfoo renders a variable that is a text as a template, reads a file where the text begins with ``file://``, and
+    makes a test of each entry of a list. What stands inside an object stays as it is.
+    """
+    cases = []
+    for query in exported.queries:
+        gold = {"question": query.alone, "answer": query.answer, "contexts": _texts(query), "context_ids": _ids(query)}
+        metadata = exported.described(query)
+        cases.append({"description": query.query_id, "vars": {"gold": gold}, "metadata": metadata})
+    return cases
+
+
+def _texts(query: ExportedQuery) -> list[str]:
+    return [context.text for context in query.contexts]
+
+
+def _ids(query: ExportedQuery) -> list[str]:
+    return [context.doc_id for context in query.contexts]
+
+
+def _reference(query: ExportedQuery) -> dict[str, Any]:
+    """Return what a good answer rests on, and the answer itself if somebody wrote one."""
+    return {**({} if query.answer is None else {"answer": query.answer}), "contexts": _texts(query)}
