@@ -158,7 +158,6 @@ def test_the_reference_explains_every_rule_of_a_build() -> None:
         "yes-no-quota",
         "held-out",
         "surplus",
-        "difficulty",
     }
     of_kinds = {"one-passage-enough", "answered", "moment", "history", "self-contained", "kind-quota"}
     critics = {f"critic-{critic.value}" for critic in Critic}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,17 +28,15 @@ from goldbench.generate.books import Books, Counts, described
 from goldbench.generate.draw import Draw
 from goldbench.generate.drawn_queries import Drawn, Standing
 from goldbench.generate.inputs import brief_for, reading, workers_for
-from goldbench.generate.level_shares import LevelShares, levels_for
 from goldbench.generate.progress import calls_shown, counted
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
-from goldbench.generate.rank_meter import MEASURED_UP_TO, RankMeter
+from goldbench.generate.query_ranks import MEASURED_UP_TO, measure_difficulty
 from goldbench.generate.task_source import TaskSource
 from goldbench.goldset.dataset import GoldContents, passages
 from goldbench.goldset.folder import Draft
 from goldbench.ports import Author, Progress, QueryGenerator, Writing
 from goldbench.records.corpus import Chunk, Document, TitleUse
-from goldbench.records.manifest import UNREADABLE, Failure, KindCount, LevelSelection
-from goldbench.records.query import Query
+from goldbench.records.manifest import UNREADABLE, Failure, KindCount
 from goldbench.stages.assemble import add_derived, label_needed
 from goldbench.stages.same_answers import same_answers
 from goldbench.stages.select import Selection, Traits, select, unseen
@@ -92,7 +89,6 @@ class Run:
     """What the selection knows of the chunks from those who cut them."""
     drawn: Drawn = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
-    levels: LevelShares | None = None
 
     @property
     def standing(self) -> Standing:
@@ -109,12 +105,6 @@ class Run:
     def missing(self) -> int:
         """How many queries are drawn beside those that are kept."""
         return max(0, self.target - self.standing.written)
-
-    def selected(self) -> LevelSelection | None:
-        """Return how queries were selected by difficulty, None if they were not."""
-        if self.levels is not None:
-            return self.levels.selection(self.drawn.queries)
-        return self.renewal.selection(self.drawn.queries) if self.renewal else None
 
 
 class _Skips:
@@ -292,12 +282,10 @@ async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], No
         advance=advance,
     )
     attempts = await _choose_style(run, attempts, source, writing.other_style)
-    settings = run.config.generate
     run.generator = attempts.generator
-    run.levels = levels_for(settings, lambda: _meter(run), run.progress.note)
     draw = Draw(
-        source=dataclasses.replace(source, settings=settings),
-        attempts=dataclasses.replace(attempts, levels=run.levels),
+        source=source,
+        attempts=attempts,
         target=run.target,
         concurrency=writing.at_once
         or 2 * run.config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
@@ -328,10 +316,9 @@ async def _choose_style(
 async def check(run: Run) -> Counts:
     """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
-    if run.levels is not None or len(run.chunks) <= MEASURED_UP_TO:
-        held_out = [query for query in drawn.queries if query.masked or query.masked_titles]
-        meter = run.levels.meter if run.levels is not None else _meter(run, held_out)
-        drawn.queries[:] = meter.measured(drawn.queries, drawn.positions)
+    if drawn.queries and len(run.chunks) <= MEASURED_UP_TO:
+        titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
+        drawn.queries[:] = measure_difficulty(drawn.queries, drawn.positions, run.chunks, titles, cluster_of)
     run.draft.queries.write(drawn.queries)
     if drawn.unanswerable:
         run.draft.unanswerable_judgments.write(drawn.judgments)
@@ -342,11 +329,6 @@ async def check(run: Run) -> Counts:
         rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
         failed=sum(failure.stage != "generate" for failure in drawn.failures),
     )
-
-
-def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
-    titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
-    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out)
 
 
 async def assemble(run: Run) -> Counts:
@@ -362,7 +344,7 @@ async def assemble(run: Run) -> Counts:
         relevance = run.renewal.relevance(relevance, judged=graded)
     titles = run.config.corpus.title
     corpus = functools.partial(passages, chunks, queries, titles)
-    metadata = described(run.config, run.drawn, run.generator, run.selected())
+    metadata = described(run.config, run.drawn, run.generator)
     if run.renewal is not None:
         run.renewal.write_retired(run.draft)
         metadata |= run.renewal.metadata(judged=graded)
