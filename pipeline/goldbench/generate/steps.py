@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from goldbench.config import Config, PromptStyle
 from goldbench.errors import InputError, Message, UnreadableDocument
-from goldbench.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
+from goldbench.formats.documents.chunker import cut_documents
 from goldbench.formats.documents.encodings import Encodings
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.site_lines import LeftOut
@@ -39,7 +39,7 @@ from goldbench.records.corpus import Chunk, Document, TitleUse
 from goldbench.records.manifest import UNREADABLE, Failure, KindCount
 from goldbench.stages.assemble import add_derived, label_needed
 from goldbench.stages.same_answers import same_answers
-from goldbench.stages.select import Selection, Traits, select, unseen
+from goldbench.stages.select import Selection, select
 from goldbench.text.display import amount, shell_command
 
 if TYPE_CHECKING:
@@ -85,8 +85,6 @@ class Run:
     chunks: RecordFile[Chunk] = field(init=False)
     selection: Selection = field(init=False)
     generator: Author = field(init=False)
-    looked_at: Traits | None = None
-    """What the selection knows of the chunks from those who cut them."""
     drawn: Drawn = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
 
@@ -184,19 +182,9 @@ async def chunk(run: Run) -> Counts:
     """
     count, settings, skips = len(run.documents), run.config.chunk, _Skips(run, "chunk")
     with run.progress.stage("chunk", count) as step, workers_for(run.config) as workers:
-
-        def cut(documents: Iterable[Document]) -> Iterator[Chunk]:
-            sizes = {"size": settings.size, "overlap": settings.overlap_characters}
-            return cut_documents(documents, workers, **sizes, on_failure=skips)
-
-        if are_worth_pieces(run.documents, settings.size):
-            seed, ready = run.config.generate.seed, run.config.documents.no_chunk
-            pieces = Pieces(workers, settings.size, settings.overlap_characters, seed, ready)
-            lines = pieces.lines(run.documents, on_failure=skips, advance=step.advance)
-            run.chunks = run.draft.chunks.write(lines)
-            run.looked_at = pieces.traits()
-        else:
-            run.chunks = run.draft.chunks.write(cut(counted(run.documents, step)))
+        documents, overlap = counted(run.documents, step), settings.overlap_characters
+        chunks = cut_documents(documents, workers, size=settings.size, overlap=overlap, on_failure=skips)
+        run.chunks = run.draft.chunks.write(chunks)
     skips.tell_others()
     run.books.failures.extend(skips.failures)
     return Counts(read=count, written=count - skips.count, failed=skips.count)
@@ -206,11 +194,7 @@ async def choose(run: Run) -> Counts:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
-        known = run.looked_at if run.looked_at is not None else Traits.unknown(len(run.chunks))
-        step.advance(len(run.chunks) - len(unseen(known)))
-        with workers_for(run.config) as workers:
-            look_at_chunks(run.chunks, known, workers, seed=seed, ready=ready, advance=step.advance)
-        run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known)
+        run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell)
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
     return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
 
