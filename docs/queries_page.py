@@ -81,10 +81,6 @@ RULES = {
     "history": ("A conversation without one or two earlier turns, or whose earlier turns give the evidence", ""),
     "self-contained": ("A conversation whose last question can be understood alone", "Another model"),
     "answered": ("A query that nothing should answer, and a judged passage helps to", "Another model"),
-    "difficulty": (
-        "A query of a level of difficulty of which there are enough (only with `[generate.difficulty]`)",
-        "Other shares",
-    ),
     "kind-quota": ("A query of a kind of which there are enough", "A model that writes the kind asked for"),
     "surplus": ("A query after the number asked for was reached", ""),
     "critic-grounded": ("A query that the critic `grounded` gave fewer than 4 of 5 points", ""),
@@ -138,7 +134,7 @@ none. From these follows one level:
 | `hard` | no system answers within the first 10: the needed passage, or one of them, is further down in each |
 | `medium` | is neither; one that needs several passages is never easy |
 
-`score` shows the levels as slices: on the page, and in the terminal for sets with shares of kinds or of difficulty;
+`score` shows the levels as slices: on the page, and in the terminal for sets with shares of kinds;
 `card` counts them. Of people's questions about paragraphs (XQuAD in English, German, Chinese and Arabic, 1,190
 questions to 240 paragraphs each; ARCD, 1,200 to 460) 61 % to 90 % are easy, 9 % to 36 % medium and 0 % to 3 % hard.
 Where people judged all passages (Cranfield, CACM, CISI, Medline, NPL, Cystic Fibrosis) and the best-placed relevant
@@ -146,23 +142,6 @@ one counts, it is 22 % to 83 %, 17 % to 67 % and 0 % to 12 %. A set with many ha
 ask of such collections; and a hard query may only lack labels: in those collections 58 % to 76 % of the queries would
 be hard if one relevant passage, drawn at random, were the only one that counts. Grade such a set (`goldbench grade`)
 before trusting scores on it.
-
-`[generate.difficulty]` with shares, such as `easy = 0.3`, `medium = 0.4` and `hard = 0.3`, steers what is written.
-The prompt about a passage then says how a query of its level is worded; a query that is easier than asked for and
-shares more than 60 % (medium) or 40 % (hard) of its content words with its passage is put into other words once.
-Kinds that need several passages come first and count as what they measure; queries about single passages fill what is
-missing. A query is kept if its measured level is still missing. Otherwise it is set aside, and the build goes on with
-other passages, up to the end of the passages. A level is given up when fewer than 10 % of 20 or more proposals reach
-it; its share goes to the others. Then candidates that were set aside fill the set up to its number, and the rest is
-listed in `3-rejections.jsonl` (`difficulty`). The end of the build names each level's number if one is short; that is
-no failure (exit code 0). Noisy and unanswerable queries are not counted. A dry run counts a request per query, so a
-model that does not follow the wording costs more: at most ten requests per query of a level.
-
-This is selection by rank, and the set says so: `difficulty` in the manifest has the systems, the numbers and how many
-candidates were set aside, the card repeats it, and every `score`, `compare` and `bench` on the set prints that scores
-of BM25 and other systems that match words are biased. Compare such systems with others on a set that was not
-selected. Simulated queries (recipe `terms`) and those of a model that is asked in short are selected, but their
-wording is not steered; with a recipe that holds words out of the corpus the shares are ignored, with one line.
 
 """
 

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from goldbench.errors import ConfigError, Message, Parameter, joined, plain_file
 from goldbench.llm.server_settings import OPENAI, Model, holds_key
 from goldbench.records.corpus import TitleUse
-from goldbench.records.query import Constraints, Level, QueryKind, QueryStyle
+from goldbench.records.query import Constraints, QueryKind, QueryStyle
 from goldbench.records.record import Record
 from goldbench.records.settings import SHARE, Declared, Setting, declared, put
 from goldbench.stages.critique import Critic
@@ -161,7 +161,7 @@ class Corpus(Record):
     title: Annotated[TitleUse, Setting("Title: before the text, in BEIR's title field, or left out")] = TitleUse.JOIN
 
 
-K = TypeVar("K", QueryKind, QueryStyle, Level)
+K = TypeVar("K", QueryKind, QueryStyle)
 HEAVIEST = 1_000_000
 """The largest weight of a kind or a style."""
 
@@ -233,10 +233,6 @@ class Generation(Record):
         "Weights of what is asked; exact shares if a kind beyond one passage is named",
     )] = KINDS  # fmt: skip
     styles: Annotated[dict[QueryStyle, float], Field(min_length=1), Setting("Weights of how it is asked")] = STYLES
-    difficulty: Annotated[dict[Level, float] | None, Setting(
-        "Shares of easy, medium and hard queries",
-        unset="not steered", example={"easy": 0.3, "medium": 0.4, "hard": 0.3},
-    )] = None  # fmt: skip
     multi_hop: MultiHop = MultiHop()
     unanswerable: Unanswerable = Unanswerable()
     constraints: Constraints = Constraints()
@@ -251,13 +247,9 @@ class Generation(Record):
         """Whether the kinds are exact shares of the set: as soon as one beyond a single passage is asked for."""
         return any(self.kinds.get(kind, 0) > 0 for kind in SHARED)
 
-    @field_validator("kinds", "styles", "difficulty")
+    @field_validator("kinds", "styles")
     @classmethod
-    def _weights(cls, weights: dict[K, float] | None) -> dict[K, float] | None:
-        if weights is None:
-            return None
-        if not weights:
-            raise ValueError("name at least one level: easy, medium, hard")
+    def _weights(cls, weights: dict[K, float]) -> dict[K, float]:
         if min(weights.values()) < 0 or sum(weights.values()) <= 0:
             raise ValueError("weights must be 0 or more, and not all 0")
         if max(weights.values()) > HEAVIEST:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from goldbench.records.corpus import Chunk
 from goldbench.records.judgment import Judgment
-from goldbench.records.query import Assignment, Candidate, Constraints, Level
+from goldbench.records.query import Assignment, Candidate, Constraints
 
 if TYPE_CHECKING:
     import numpy as np
@@ -159,8 +159,6 @@ class Brief:
     """Whether the generator can say a thing in other words; one that is asked in short need not."""
     titled: bool = True
     """Whether passages are emitted with their titles."""
-    level: Level | None = None
-    """How hard the query should be for word matching, None where that is left open."""
     attempt: int = 0
     """How many proposals about the chunk were rejected before."""
 

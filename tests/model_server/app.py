@@ -21,7 +21,6 @@ from tests.model_server.kind_writer import (
     joined_answer,
     unanswered_answer,
 )
-from tests.model_server.level_writer import as_hard_as_asked
 from tests.model_server.oracle import good_answer
 from tests.model_server.replies import ServerEvents, message_for, shaped
 from tests.model_server.scenario import Scenario
@@ -315,7 +314,7 @@ class ModelServer:
             return unanswered_answer(kinds, user)
         if fields.get("evidence", {}).get("type") == "array":
             return joined_answer(kinds, system, user)
-        return as_hard_as_asked(self.scenario.settings["levels"], system + user, good_answer(schema, system, user))
+        return good_answer(schema, system, user)
 
     def _embedding_answer(self, body: dict[str, Any], action: dict[str, Any]) -> dict[str, Any]:
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]

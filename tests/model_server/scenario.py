@@ -16,7 +16,6 @@
 - ``probabilities``: how tokens and their likelihoods are listed: ``openai`` or ``llama``; ``refused`` is an error, and
   None lists the reply's own tokens alone
 - ``kinds``: how queries about several passages are written, see ``kind_writer.py``
-- ``levels``: how hard queries are if a prompt asks for it, see ``level_writer.py``
 - ``tokens_per_s``: how fast a reply is written; ``slots``: how many replies at once, the others wait (any, when None)
 - ``headers``: sent with every answer; ``dimensions``: of embeddings; ``batch_s``: how long a batch takes
 
@@ -66,7 +65,6 @@ DEFAULTS: dict[str, Any] = {
     "judge": None,
     "kinds": None,
     "probabilities": None,
-    "levels": None,
     "tokens_per_s": None,
     "slots": None,
     "seed": 0,

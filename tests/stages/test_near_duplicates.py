@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from goldbench.records.corpus import Chunk
 from goldbench.stages.select.near_duplicates import (
     NEIGHBOURS,
-    ROUNDS,
     Clusters,
     Sketches,
     cluster,
@@ -35,19 +34,6 @@ def clusters(texts: Sequence[str], reads: list[int] | None = None) -> set[frozen
 
     labels = cluster(sketches, text_at=text_at).tolist()
     return {frozenset(i for i, label in enumerate(labels) if label == one) for one in labels}
-
-
-def drawn(texts: Sequence[str], among: Sequence[bool], reads: list[int] | None = None) -> Clusters:
-    sketches = Sketches.empty(len(texts))
-    for position, text in enumerate(texts):
-        write_sketch(text, sketches, position)
-
-    def text_at(position: int) -> str:
-        if reads is not None:
-            reads.append(position)
-        return texts[position]
-
-    return Clusters(sketches, text_at=text_at, among=np.array(among, np.bool_))
 
 
 def grams(text: str, size: int) -> set[tuple[str, ...]]:
@@ -198,38 +184,12 @@ def test_the_duplicate_paragraphs_of_a_word_file_are_one_cluster(collections: Pa
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
-def test_every_chunk_is_in_the_same_cluster_whichever_count(seed: int, share: float) -> None:
-    texts, chance = corpus(seed, 120), random.Random(seed)
-    found = drawn(texts, [chance.random() < share for _ in texts])
-    assert {frozenset(found.of(position)) for position in range(len(texts))} == by_definition(texts)
-
-
-def test_a_long_chain_of_chunks_that_do_not_count_joins_two_that_do() -> None:
-    words = [f"w{i}" for i in range(400)]
-    texts = [" ".join(words[4 * step : 4 * step + 60]) for step in range(6 * ROUNDS)]
-    found = drawn(texts, [step in {0, len(texts) - 1} for step in range(len(texts))])
-    assert found.labels[0] == found.labels[-1]
-    assert found.of(0) == tuple(range(len(texts)))
-
-
-def test_chunks_that_do_not_count_are_compared_only_when_one_is_asked_for() -> None:
-    form = " ".join(f"w{i}" for i in range(60))
-    texts = [f"{form} number {i}" for i in range(200)] + ["something else that nobody wrote a second time"]
-    reads: list[int] = []
-    found = drawn(texts, [position == 200 for position in range(201)], reads)
-    assert found.of(200) == (200,)
-    assert reads == []
-    assert found.of(3) == tuple(range(200))
-    assert len(reads) >= 200
-
-
-def test_a_crowd_around_one_chunk_that_counts_is_compared_with_it_alone() -> None:
-    form = " ".join(f"w{i}" for i in range(60))
-    texts = [form + " " + " ".join(f"x{i}-{j}" for j in range(5)) for i in range(600)]
-    reads: list[int] = []
-    assert drawn(texts, [position == 0 for position in range(600)], reads).of(0) == (0,)
-    assert 0 < len(reads) < 600
+def test_each_chunk_has_the_members_of_its_cluster(seed: int) -> None:
+    texts = corpus(seed, 120)
+    sketches = Sketches.empty(len(texts))
+    write_sketches(texts, sketches, range(len(texts)))
+    members = Clusters(cluster(sketches, text_at=texts.__getitem__))
+    assert {frozenset(members.of(position)) for position in range(len(texts))} == by_definition(texts)
 
 
 @pytest.mark.slow

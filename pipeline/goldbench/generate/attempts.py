@@ -9,7 +9,6 @@ from goldbench.config import KINDS
 from goldbench.errors import CallFailed, LimitReached, NotAsked
 from goldbench.generate.answer_search import AnswerSearch
 from goldbench.generate.drawn_queries import Outcome, Task, TaskResult, failure_of, stand_in
-from goldbench.generate.level_shares import DIFFICULTY, LevelShares
 from goldbench.ports import Critics, KindWriter, PoolJudge, Proposal, QueryGenerator
 from goldbench.records.corpus import Chunk
 from goldbench.records.query import Candidate, QueryKind, Rejection
@@ -23,7 +22,6 @@ from goldbench.stages.check import (
     check_joined,
     query_id,
 )
-from goldbench.stages.check.overlap import overlap
 from goldbench.stages.critique import GOOD
 
 FOREIGN = "foreign-language"
@@ -34,8 +32,6 @@ SELF_CONTAINED = "self-contained"
 """The rule that a conversation breaks if its last question needs no earlier one."""
 ANSWERED = "answered"
 """The rule that a query breaks if a passage helps to answer it although nothing should."""
-_IN_OTHER_WORDS = frozenset({"off-topic", "no-subject"})
-"""Rules for usual wordings. A query that is to be easy or hard to find is worded for that."""
 _BROKEN_BY_GOOD_QUERIES = frozenset({"copied-run", "overlap", "unlikely"})
 """Rules that many a good query breaks; one of people's questions in five copies. Such queries fill a set at the end."""
 _NOT_OF_A_PASSAGE = frozenset({"evidence", "overlap"})
@@ -50,7 +46,6 @@ class Attempts:
         generator: Writes queries about one passage.
         cluster_of: Returns the positions of a chunk's near-duplicates.
         critics: Score queries about one passage, if asked to.
-        levels: Steer how hard these are; None leaves it open.
         kind_writer: Writes the kinds beyond one passage; None if nobody can.
         judge: Judges the passages that ``search`` finds for queries that nothing should answer.
         advance: Is told when a task is done.
@@ -59,7 +54,6 @@ class Attempts:
     generator: QueryGenerator
     cluster_of: Callable[[int], Sequence[int]] = lambda position: (position,)
     critics: Critics | None = None
-    levels: LevelShares | None = None
     kind_writer: KindWriter | None = None
     judge: PoolJudge | None = None
     search: AnswerSearch | None = None
@@ -116,7 +110,6 @@ class Attempts:
         for outcome in outcomes:
             outcome.finding = self._check(outcome)
             await self._rewrite(outcome)
-            await self._steer(outcome)
             await self._criticise(outcome)
         return outcomes
 
@@ -124,8 +117,7 @@ class Attempts:
         task = outcome.task
         if outcome.candidate.masked and len(self.cluster_of(task.positions[0])) > 1:
             return Finding("held-out", "the held-out words also stand in a near-duplicate of the chunk")
-        without = () if task.brief.level is None else _IN_OTHER_WORDS
-        return check_candidate(outcome.candidate, task.context(outcome.candidate), without=without)
+        return check_candidate(outcome.candidate, task.context(outcome.candidate))
 
     async def _rewrite(self, outcome: Outcome) -> None:
         """Reword a candidate once if its finding asks for it; a wording with other evidence is dropped."""
@@ -146,21 +138,6 @@ class Attempts:
         if rewritten is not None and _keeps_evidence(rewritten, outcome.candidate):
             outcome.candidate = rewritten.model_copy(update={"first_text": outcome.candidate.text})
             outcome.finding = self._check(outcome)
-
-    async def _steer(self, outcome: Outcome) -> None:
-        """Reword a candidate once if it is easier than asked for and shares many words; a worse wording is dropped."""
-        if self.levels is None or outcome.finding is not None or outcome.failure is not None or outcome.planned:
-            return
-        first = outcome.candidate
-        context = outcome.task.context(first)
-        complaint = self.levels.complaint(outcome, overlap(first.text, context.indexed_text, context.language))
-        if complaint is None:
-            return
-        outcome.finding = Finding(DIFFICULTY, complaint, rewrite=True)
-        await self._rewrite(outcome)
-        if outcome.failure is None and not outcome.planned and outcome.finding is not None:
-            outcome.candidate = first
-            outcome.finding = None
 
     async def _criticise(self, outcome: Outcome) -> None:
         """Ask the critics about a candidate that passed the mechanical checks."""

@@ -21,13 +21,11 @@ from goldbench.records.manifest import (
     Failure,
     FileEncoding,
     KindCount,
-    LevelSelection,
     Manifest,
     SharedLine,
     StageReport,
     StageUsage,
 )
-from goldbench.stages.difficulty import selection_notice
 
 SHAPING_PACKAGES = ("langchain-text-splitters", "numpy", "openai", "py3langid", "pydantic", "scipy")
 """The packages whose behaviour shapes a gold set."""
@@ -93,7 +91,6 @@ class Books:
         prompts: Mapping[str, str],
         usage: Mapping[str, StageUsage],
         kinds: Mapping[str, KindCount],
-        difficulty: LevelSelection | None = None,
     ) -> Manifest:
         """Return the record of the run; its files are entered when they are put in place.
 
@@ -105,7 +102,6 @@ class Books:
             prompts: The digest of every prompt in use, by its id.
             usage: What the calls cost, by stage.
             kinds: How many queries of each kind there are, empty if the kinds have no exact shares.
-            difficulty: How queries were selected by their difficulty, None if they were not.
         """
         return Manifest(
             **stamp(self.started),
@@ -120,7 +116,6 @@ class Books:
             queries=len(drawn.queries),
             mix=_mix(drawn),
             kinds=dict(kinds),
-            difficulty=difficulty,
             stages=self.reports,
             failures=self.failures,
             usage=dict(usage),
@@ -136,9 +131,7 @@ def warning(config: Config) -> str:
     return notice(generate.recipe.value)
 
 
-def described(
-    config: Config, drawn: Drawn, generator: Author, difficulty: LevelSelection | None = None
-) -> dict[str, object]:
+def described(config: Config, drawn: Drawn, generator: Author) -> dict[str, object]:
     """Return the gold set's metadata: how it was made, and how far it can be trusted."""
     metadata = describe_shaping(generator.name, generator.evidence_level, config)
     if config.generate.generator is Generator.MODEL:
@@ -147,9 +140,6 @@ def described(
         metadata["recipe"] = config.generate.recipe.value
     if generator.evidence_level == "smoke":
         metadata["notice"] = warning(config)
-    if difficulty is not None:
-        told = selection_notice(difficulty.systems, difficulty.set_aside)
-        metadata["selection"] = {"systems": difficulty.systems, "set_aside": difficulty.set_aside, "notice": told}
     if drawn.unanswerable:
         metadata["unanswerable"] = {
             "queries": len(drawn.unanswerable),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -20,12 +20,11 @@ from goldbench.generate.attempts import FOREIGN, Attempts
 from goldbench.generate.bounded_work import bounded
 from goldbench.generate.drawn_queries import LIMIT, Drawn, Outcome, Standing, Task, TaskResult, rejection
 from goldbench.generate.first_replies import FAULTS, MAX_FAILED_CALLS, Trial
-from goldbench.generate.level_shares import LevelShares
 from goldbench.generate.noisy_queries import add_noisy
 from goldbench.generate.quotas import Quotas, missing_beside
 from goldbench.generate.task_source import TaskSource
 from goldbench.records.manifest import Failure, KindCount
-from goldbench.records.query import Level, QueryKind, Rejection
+from goldbench.records.query import QueryKind, Rejection
 from goldbench.stages.check import Finding, SetChecks, accepted
 from goldbench.stages.generate import quotas
 
@@ -85,10 +84,8 @@ class Draw:
     """The tasks about one passage."""
     _streams: list[Stream] = field(init=False)
     """All tasks: about one passage, then the other kinds."""
-    _kinds: Quotas[QueryKind] = field(init=False)
+    _kinds: Quotas = field(init=False)
     _checks: SetChecks = field(init=False)
-    _set_aside: list[Outcome] = field(default_factory=list, init=False)
-    """Candidates whose level of difficulty has its number."""
     _reserve: list[Outcome] = field(default_factory=list, init=False)
     """Candidates whose first wording may fill the set at the end: they break a rule that many a good query breaks."""
 
@@ -154,8 +151,6 @@ class Draw:
         is_model = settings.generator is Generator.MODEL
         for kind in unwritable:
             self._give_up(kind, "a model of this size cannot write it" if is_model else "only a model writes it")
-        if self.attempts.levels is not None:
-            self._begin_levels(self.attempts.levels)
 
     def _category(self, kind: QueryKind | None) -> QueryKind:
         """Return as what a query counts: one stands for all kinds about one passage if these have no number each."""
@@ -174,12 +169,6 @@ class Draw:
         existing = sum(count for kind, count in self.standing.kinds.items() if kind not in SHARED)
         self._checks.aim(existing + self._passages.accepted + self._missing(self._passages))
 
-    def _begin_levels(self, levels: LevelShares) -> None:
-        """Set how many queries of each level are wanted; noisy and unanswerable ones have none."""
-        pairs = zip(self.standing.queries, self.standing.positions, strict=True)
-        existing = Counter(levels.meter.measure(query.text, at).level for query, at in pairs if query.original is None)
-        levels.begin(self._kinds.count_missing({*KINDS, *BEYOND} - {QueryKind.UNANSWERABLE}), existing)
-
     def _missing(self, stream: Stream) -> int:
         return self._kinds.count_missing(stream.kinds)
 
@@ -188,10 +177,7 @@ class Draw:
 
     def _open_streams(self) -> list[Stream]:
         """Return the streams of which more is wanted."""
-        streams = [stream for stream in self._streams if self._missing(stream) > 0 and not stream.exhausted]
-        beyond = [stream for stream in streams if stream is not self._passages]
-        # with shares of difficulty, queries about one passage fill the levels that the other kinds leave
-        return beyond if beyond and self.attempts.levels is not None else streams
+        return [stream for stream in self._streams if self._missing(stream) > 0 and not stream.exhausted]
 
     def _next_wave(self) -> list[Task]:
         """Return the tasks of the next wave, one of each kind in turn."""
@@ -199,19 +185,13 @@ class Draw:
         return [task for turn in itertools.zip_longest(*turns) for task in turn if task is not None]
 
     def _plan(self, stream: Stream) -> list[Task]:
-        """Return the next tasks of a stream, asked for so that kinds and levels get their number."""
+        """Return the next tasks of a stream, asked for so that kinds get their number."""
         tasks = stream.take(self._wave_size(stream))
+        if stream is not self._passages or not self.counts_kinds:
+            return tasks
         chunk_ids = [task.chunks[0].chunk_id for task in tasks]
-        kinds: Mapping[str, QueryKind] = {}
-        levels: Mapping[str, Level] = {}
-        if stream is self._passages and self.counts_kinds:
-            kinds = self._kinds.request(KINDS, chunk_ids, seed=self.source.settings.seed)
-        if stream is self._passages and self.attempts.levels is not None:
-            levels = self.attempts.levels.request(chunk_ids)
-        return [
-            task.asking_for(kinds.get(chunk_id, task.kind), levels.get(chunk_id))
-            for task, chunk_id in zip(tasks, chunk_ids, strict=True)
-        ]
+        kinds = self._kinds.request(KINDS, chunk_ids, seed=self.source.settings.seed)
+        return [task.asking_for(kinds.get(task.chunks[0].chunk_id, task.kind)) for task in tasks]
 
     def _wave_size(self, stream: Stream) -> int:
         """Return how many tasks of a stream come next.
@@ -267,8 +247,6 @@ class Draw:
         if result.outcomes:
             drawn.chunks_with_candidates += 1
             drawn.candidates.extend(outcome.proposed for outcome in result.outcomes)
-            if stream is self._passages and self.attempts.levels is not None:
-                self.attempts.levels.count_try(result.task)
         if _says_something_of_the_model(result):
             self._kinds.tries[result.task.kind] += 1
 
@@ -284,10 +262,6 @@ class Draw:
             return True
         if outcome.finding is None:
             outcome.finding = self._check_quota(outcome)
-        if outcome.finding is None and not self._is_level_missing(outcome):
-            self._set_aside.append(outcome)
-            self._kinds.successes[outcome.task.kind] += 1  # the kind is not what is wrong with it
-            return True
         if outcome.finding is None and not outcome.planned:
             candidate = outcome.candidate.model_copy(update={"text": outcome.candidate.alone})
             outcome.finding = self._checks.accept(candidate, outcome.task.context(outcome.candidate))
@@ -311,17 +285,11 @@ class Draw:
             return Finding("kind-quota", f"there are enough queries of the kind {kind.value}")
         return None
 
-    def _is_level_missing(self, outcome: Outcome) -> bool:
-        levels = self.attempts.levels
-        return levels is None or outcome.task.kind not in KINDS or levels.is_missing(outcome)
-
     def _accept(self, outcome: Outcome) -> None:
         drawn = self.drawn
         task = outcome.task
         self._stream(task).accepted += 1
         self._kinds.count(self._category(outcome.candidate.kind or task.kind), requested=task.kind)
-        if self.attempts.levels is not None and task.kind is not QueryKind.UNANSWERABLE:
-            self.attempts.levels.count(outcome)
         if outcome.planned:
             drawn.planned += 1
             return
@@ -338,12 +306,9 @@ class Draw:
         self.drawn.rejections.append(rejection(finding, outcome.candidate))
 
     def _give_up_hopeless(self) -> None:
-        """Give up the kinds and levels of which too few proposals were accepted; their share goes to the others."""
+        """Give up the kinds of which too few proposals were accepted; their share goes to the others."""
         if self.drawn.limit is not None:
             return
-        levels = self.attempts.levels
-        if levels is not None and levels.give_up_hopeless():
-            self._take_back()
         for kind, reason in self._kinds.hopeless():
             if kind in BEYOND or (self.counts_kinds and self._has_other_of_one_passage(kind)):
                 self._give_up(kind, reason)
@@ -365,24 +330,8 @@ class Draw:
             listed = "; ".join(f"{other.value}: {why}" for other, why in self._kinds.given_up.items())
             raise UsageError(f"generate.kinds: no kind can be written ({listed}); name other kinds")
 
-    def _take_back(self) -> None:
-        """Record the candidates that were set aside again, up to the target."""
-        candidates = self._set_aside
-        self._set_aside = []
-        for outcome in candidates:
-            if self._missing(self._passages) > 0:
-                self._record(outcome, last=True)
-            else:
-                self._set_aside.append(outcome)
-
     def _fill_up(self) -> None:
-        """Accept candidates that were set aside, then those in reserve, up to the target; reject the rest."""
-        levels = self.attempts.levels
-        if levels is not None:
-            levels.takes_all = True
-            self._take_back()
-            for outcome in self._set_aside:
-                self._reject(outcome, levels.reject(outcome))
+        """Accept candidates in reserve, up to the target; reject the rest."""
         for outcome in sorted(self._reserve, key=lambda outcome: -(outcome.proposed.mean_logprob or 0.0)):
             finding = outcome.finding or outcome.first_finding
             if finding is not None and self._missing(self._passages) <= 0:

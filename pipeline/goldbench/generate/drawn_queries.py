@@ -12,7 +12,7 @@ from goldbench.ports import Brief
 from goldbench.records.corpus import Chunk
 from goldbench.records.judgment import Judgment
 from goldbench.records.manifest import Failure
-from goldbench.records.query import Candidate, Level, Query, QueryKind, Rejection
+from goldbench.records.query import Candidate, Query, QueryKind, Rejection
 from goldbench.stages.check import CheckContext, Finding, joined_context
 from goldbench.text.scripts import is_spaceless
 
@@ -40,10 +40,10 @@ class Task:
         """The kind that is asked for."""
         return self.brief.assignment.kind
 
-    def asking_for(self, kind: QueryKind, level: Level | None = None) -> Task:
-        """Return the task with another kind and level of difficulty."""
+    def asking_for(self, kind: QueryKind) -> Task:
+        """Return the task with another kind."""
         assignment = self.brief.assignment.model_copy(update={"kind": kind})
-        return replace(self, brief=replace(self.brief, assignment=assignment, level=level))
+        return replace(self, brief=replace(self.brief, assignment=assignment))
 
     def context(self, candidate: Candidate) -> CheckContext:
         """Return what a candidate is compared with: its passage, or all that it needs."""

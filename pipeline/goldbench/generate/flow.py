@@ -222,7 +222,6 @@ def _manifest(run: Run, config: Config, writer: Writer, paths: Sequence[str]) ->
         prompts=writer.prompts,
         usage=writer.usage(),
         kinds=run.kinds,
-        difficulty=run.selected(),
     ).model_copy(update={"paths": list(paths)})
     return manifest if run.renewal is None else run.renewal.entered(manifest, run.drawn, run.draft, run.grades_stay)
 

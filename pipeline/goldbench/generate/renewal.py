@@ -21,8 +21,8 @@ from goldbench.goldset.grading_counts import grading_counts
 from goldbench.goldset.publication import sha256_of
 from goldbench.goldset.transfer import Corpus, KeptQuery, OldSet, Transfer, transfer_queries
 from goldbench.records.corpus import Chunk
-from goldbench.records.manifest import Grading, KindCount, LevelSelection, Manifest, Renewed
-from goldbench.records.query import Query, RetiredQuery
+from goldbench.records.manifest import Grading, KindCount, Manifest, Renewed
+from goldbench.records.query import RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.text.display import shell_command
 
@@ -179,19 +179,6 @@ class Renewal:
         """Return how many queries of each kind are kept; empty if the kinds have no exact shares."""
         kept = Counter(query.kind.value for query in self.standing.every if query.kind is not None)
         return {kind: one.model_copy(update={"kept": kept[kind]}) for kind, one in self.manifest.kinds.items()}
-
-    def selection(self, queries: Iterable[Query]) -> LevelSelection | None:
-        """Return how the earlier queries were selected by difficulty, with those of today counted.
-
-        Args:
-            queries: The queries of the set, measured.
-        """
-        before = self.manifest.difficulty
-        if before is None:
-            return None
-        kept = Counter(one.difficulty.level.value for one in queries if one.difficulty and one.original is None)
-        levels = {level: one.model_copy(update={"kept": kept[level]}) for level, one in before.levels.items()}
-        return before.model_copy(update={"levels": levels})
 
     def metadata(self, *, judged: bool) -> dict[str, object]:
         """Return what the metadata of the earlier set tells about its grades.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from goldbench.config import Config, PromptStyle
 from goldbench.errors import InputError, Message, UnreadableDocument
-from goldbench.formats.documents.chunker import Pieces, are_worth_pieces, cut_documents, look_at_chunks
+from goldbench.formats.documents.chunker import cut_documents
 from goldbench.formats.documents.encodings import Encodings
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.site_lines import LeftOut
@@ -29,20 +28,18 @@ from goldbench.generate.books import Books, Counts, described
 from goldbench.generate.draw import Draw
 from goldbench.generate.drawn_queries import Drawn, Standing
 from goldbench.generate.inputs import brief_for, reading, workers_for
-from goldbench.generate.level_shares import LevelShares, levels_for
 from goldbench.generate.progress import calls_shown, counted
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
-from goldbench.generate.rank_meter import MEASURED_UP_TO, RankMeter
+from goldbench.generate.query_ranks import MEASURED_UP_TO, measure_difficulty
 from goldbench.generate.task_source import TaskSource
 from goldbench.goldset.dataset import GoldContents, passages
 from goldbench.goldset.folder import Draft
 from goldbench.ports import Author, Progress, QueryGenerator, Writing
 from goldbench.records.corpus import Chunk, Document, TitleUse
-from goldbench.records.manifest import UNREADABLE, Failure, KindCount, LevelSelection
-from goldbench.records.query import Query
+from goldbench.records.manifest import UNREADABLE, Failure, KindCount
 from goldbench.stages.assemble import add_derived, label_needed
 from goldbench.stages.same_answers import same_answers
-from goldbench.stages.select import Selection, Traits, select, unseen
+from goldbench.stages.select import Selection, select
 from goldbench.text.display import amount, shell_command
 
 if TYPE_CHECKING:
@@ -88,11 +85,8 @@ class Run:
     chunks: RecordFile[Chunk] = field(init=False)
     selection: Selection = field(init=False)
     generator: Author = field(init=False)
-    looked_at: Traits | None = None
-    """What the selection knows of the chunks from those who cut them."""
     drawn: Drawn = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
-    levels: LevelShares | None = None
 
     @property
     def standing(self) -> Standing:
@@ -109,12 +103,6 @@ class Run:
     def missing(self) -> int:
         """How many queries are drawn beside those that are kept."""
         return max(0, self.target - self.standing.written)
-
-    def selected(self) -> LevelSelection | None:
-        """Return how queries were selected by difficulty, None if they were not."""
-        if self.levels is not None:
-            return self.levels.selection(self.drawn.queries)
-        return self.renewal.selection(self.drawn.queries) if self.renewal else None
 
 
 class _Skips:
@@ -194,19 +182,9 @@ async def chunk(run: Run) -> Counts:
     """
     count, settings, skips = len(run.documents), run.config.chunk, _Skips(run, "chunk")
     with run.progress.stage("chunk", count) as step, workers_for(run.config) as workers:
-
-        def cut(documents: Iterable[Document]) -> Iterator[Chunk]:
-            sizes = {"size": settings.size, "overlap": settings.overlap_characters}
-            return cut_documents(documents, workers, **sizes, on_failure=skips)
-
-        if are_worth_pieces(run.documents, settings.size):
-            seed, ready = run.config.generate.seed, run.config.documents.no_chunk
-            pieces = Pieces(workers, settings.size, settings.overlap_characters, seed, ready)
-            lines = pieces.lines(run.documents, on_failure=skips, advance=step.advance)
-            run.chunks = run.draft.chunks.write(lines)
-            run.looked_at = pieces.traits()
-        else:
-            run.chunks = run.draft.chunks.write(cut(counted(run.documents, step)))
+        documents, overlap = counted(run.documents, step), settings.overlap_characters
+        chunks = cut_documents(documents, workers, size=settings.size, overlap=overlap, on_failure=skips)
+        run.chunks = run.draft.chunks.write(chunks)
     skips.tell_others()
     run.books.failures.extend(skips.failures)
     return Counts(read=count, written=count - skips.count, failed=skips.count)
@@ -216,11 +194,7 @@ async def choose(run: Run) -> Counts:
     """Leave out chunks that cannot stand alone and all but one of near-duplicates, and order the others."""
     seed, ready = run.config.generate.seed, run.config.documents.no_chunk
     with run.progress.stage("select", len(run.chunks)) as step:
-        known = run.looked_at if run.looked_at is not None else Traits.unknown(len(run.chunks))
-        step.advance(len(run.chunks) - len(unseen(known)))
-        with workers_for(run.config) as workers:
-            look_at_chunks(run.chunks, known, workers, seed=seed, ready=ready, advance=step.advance)
-        run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell, known=known)
+        run.selection = select(run.chunks, seed=seed, ready=ready, advance=step.advance, tell=step.tell)
     rules = {**run.selection.ineligible, "near-duplicate": run.selection.near_duplicates}
     return Counts(read=len(run.chunks), written=len(run.selection.order), rules=rules)
 
@@ -292,12 +266,10 @@ async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], No
         advance=advance,
     )
     attempts = await _choose_style(run, attempts, source, writing.other_style)
-    settings = run.config.generate
     run.generator = attempts.generator
-    run.levels = levels_for(settings, lambda: _meter(run), run.progress.note)
     draw = Draw(
-        source=dataclasses.replace(source, settings=settings),
-        attempts=dataclasses.replace(attempts, levels=run.levels),
+        source=source,
+        attempts=attempts,
         target=run.target,
         concurrency=writing.at_once
         or 2 * run.config.model.calls_at_once,  # so that a slot is never idle while an answer is being stored
@@ -328,10 +300,9 @@ async def _choose_style(
 async def check(run: Run) -> Counts:
     """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
-    if run.levels is not None or len(run.chunks) <= MEASURED_UP_TO:
-        held_out = [query for query in drawn.queries if query.masked or query.masked_titles]
-        meter = run.levels.meter if run.levels is not None else _meter(run, held_out)
-        drawn.queries[:] = meter.measured(drawn.queries, drawn.positions)
+    if drawn.queries and len(run.chunks) <= MEASURED_UP_TO:
+        titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
+        drawn.queries[:] = measure_difficulty(drawn.queries, drawn.positions, run.chunks, titles, cluster_of)
     run.draft.queries.write(drawn.queries)
     if drawn.unanswerable:
         run.draft.unanswerable_judgments.write(drawn.judgments)
@@ -342,11 +313,6 @@ async def check(run: Run) -> Counts:
         rules=Counter(item.filter for item in drawn.rejections if item.candidate is not None),
         failed=sum(failure.stage != "generate" for failure in drawn.failures),
     )
-
-
-def _meter(run: Run, held_out: Sequence[Query] = ()) -> RankMeter:
-    titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
-    return RankMeter(chunks=run.chunks, titles=titles, cluster_of=cluster_of, held_out=held_out)
 
 
 async def assemble(run: Run) -> Counts:
@@ -362,7 +328,7 @@ async def assemble(run: Run) -> Counts:
         relevance = run.renewal.relevance(relevance, judged=graded)
     titles = run.config.corpus.title
     corpus = functools.partial(passages, chunks, queries, titles)
-    metadata = described(run.config, run.drawn, run.generator, run.selected())
+    metadata = described(run.config, run.drawn, run.generator)
     if run.renewal is not None:
         run.renewal.write_retired(run.draft)
         metadata |= run.renewal.metadata(judged=graded)

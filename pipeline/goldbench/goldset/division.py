@@ -328,7 +328,6 @@ def _manifest(
             "generators": dict(sorted(Counter(query.generator for query in every).items())),
             "mix": {},
             "kinds": here,
-            "difficulty": None,
             "stages": with_reports(whole.manifest.stages, [report]),
             "usage": {},
         }

@@ -206,14 +206,14 @@ def _holds_a_set(path: Path) -> bool:
 
 
 def built_with_shares(path: Path) -> bool:
-    """Whether a set was built with shares of kinds or of difficulty, which its manifest counts.
+    """Whether a set was built with shares of kinds, which its manifest counts.
 
     Raises:
         InputError: The manifest is not JSON.
     """
     manifest = (path if path.is_dir() else path.parent) / MANIFEST
     found = read_json(Source(manifest)) if manifest.is_file() else None
-    return isinstance(found, Mapping) and bool(found.get("kinds") or found.get("difficulty"))
+    return isinstance(found, Mapping) and bool(found.get("kinds"))
 
 
 def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:
@@ -267,14 +267,9 @@ def metadata_of(path: Path) -> dict[str, Any]:
 
 
 def notice_of(path: Path) -> str | None:
-    """Return the gold set's warnings as one line, or None; raises as ``metadata_of``.
-
-    They say how far simulated queries can be trusted, and that queries were selected by rank.
-    """
-    metadata = metadata_of(path)
-    selection = metadata.get("selection")
-    found = (metadata.get("notice"), selection.get("notice") if isinstance(selection, Mapping) else None)
-    return " ".join(cut(notice, _LONGEST) for notice in found if isinstance(notice, str)) or None
+    """Return how far a gold set's simulated queries can be trusted, or None; raises as ``metadata_of``."""
+    notice = metadata_of(path).get("notice")
+    return cut(notice, _LONGEST) if isinstance(notice, str) and notice else None
 
 
 def state_of(path: Path) -> dict[Path, tuple[int, int] | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,16 +26,9 @@ _PIECE = regex.compile(
 _ADDRESS_MARKS = ("@", "://", "www.")
 _PLAIN_WORD = re.compile("[^\\W_]+(?:['’.\\-\u200c\u200d][^\\W_]+)*")
 """The words of ``_PIECE`` in plain text without addresses, several times faster."""
-_JOINING = "'.-"
-_ASCII_WORDS = bytes(
-    ord(chr(byte).lower()) if byte < 128 and (chr(byte).isalnum() or chr(byte) in _JOINING) else 32
-    for byte in range(256)
-)
-"""Letters in lower case, digits, what joins them, and a space for each other byte."""
 _LETTER = regex.compile(r"\p{L}")
 LONGEST_WORD = 40
 """Most characters of a word; longer ones are hashes and base64, which nobody asks with."""
-_SEVERAL = -2
 LONGEST_TEXT = 20_000
 """Characters of a chunk that are read; a table row taken as a chunk may be of any size."""
 LANGUAGE_SAMPLE = 200
@@ -74,10 +67,7 @@ class Analysis:
             if count >= COMMON * counts.total()
         }
         self._lexicon = Lexicon(run for text in texts for run in _runs(text))
-        self.pairs: dict[tuple[str, str], int] = {}
-        """The number of each form with its stem, from 0, in the order in which `numbers` met them."""
         self._stems: dict[str | None, dict[str, str]] = defaultdict(dict)
-        self._known: dict[str | None, _Numbers] = {}
 
     def tokens(self, text: str) -> list[Token]:
         """Return the words of a text of at most ``LONGEST_TEXT`` characters, in order."""
@@ -96,26 +86,6 @@ class Analysis:
                 form = piece.group().lower()
                 found.append(Token(piece.start(), piece.end(), form, self._stem(form, language)))
         return found
-
-    def numbers(self, text: str) -> Iterable[int]:
-        """Return the number in `pairs` of each of the `tokens`, in order; -1 stands for a word that is too long."""
-        if not _is_simple(text):
-            return [self._number(token.form, token.stem) for token in self.tokens(text)]
-        language = self.language_of(text)
-        if language not in self._known:
-            self._known[language] = _Numbers(lambda form: self._number(form, self._stem(form, language)))
-        known = self._known[language]
-        if not text.isascii():
-            return [known[word.lower() if len(word) <= LONGEST_WORD else ""] for word in _PLAIN_WORD.findall(text)]
-        # Only there has the word in lower case as many letters.
-        pieces = text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
-        found = list(map(known.__getitem__, pieces))
-        if _SEVERAL not in found:
-            return found
-        return [number for piece, one in zip(pieces, found, strict=True) for number in known.several.get(piece, (one,))]
-
-    def _number(self, form: str, stem: str) -> int:
-        return self.pairs.setdefault((form, stem), len(self.pairs))
 
     def content(self, text: str) -> list[Token]:
         """Return the words that carry meaning: no function words, numbers or single letters."""
@@ -152,29 +122,6 @@ class Analysis:
         if form not in known:
             known[form] = stems([form], language)[0]
         return known[form]
-
-
-class _Numbers(dict[str, int]):
-    """The number of each form of one language, and of what a piece of ASCII between spaces holds, found when asked for.
-
-    ``several`` holds the numbers of pieces that hold no form or several; their own number is ``_SEVERAL``.
-    """
-
-    def __init__(self, number: Callable[[str], int]) -> None:
-        self._number = number
-        self.several: dict[str, list[int]] = {}
-
-    def __missing__(self, piece: str) -> int:
-        forms = _PLAIN_WORD.findall(piece) if piece.isascii() and not piece.isalnum() else [piece]
-        if forms == [piece] or not piece:
-            is_long = len(piece) > LONGEST_WORD and piece.isascii()  # others were measured in their own case
-            self[piece] = -1 if is_long or not piece else self._number(piece)
-        elif len(forms) == 1:
-            self[piece] = self[forms[0]]
-        else:
-            self.several[piece] = [self[form] for form in forms]
-            self[piece] = _SEVERAL
-        return self[piece]
 
 
 def _is_simple(text: str) -> bool:

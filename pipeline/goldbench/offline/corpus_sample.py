@@ -5,11 +5,10 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from goldbench.offline.analysis import Analysis
@@ -18,8 +17,6 @@ from goldbench.text.draws import key_of
 
 MEASURED = 100
 """Chunks that the density of the corpus is measured on."""
-_AT_ONCE = 2**20
-"""Words from which they are counted before more are read."""
 
 
 class Sample:
@@ -75,37 +72,18 @@ class Pool:
 
     def _count(self, analysis: Analysis) -> sparse.csr_matrix:
         """Return how often each stem occurs in each text, stems in order of first place, and enter their forms."""
-        indices, data, sizes = [np.zeros(0, np.int32)], [np.zeros(0, np.float32)], [np.zeros(1, np.int64)]
-        pairs: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        for numbers, ends in self._blocks(analysis):
-            every = np.frombuffer(numbers, np.int32)
-            is_word = every >= 0
-            text = np.searchsorted(np.frombuffer(ends, np.int64), np.flatnonzero(is_word), side="right")
-            stems = [self._vocabulary.setdefault(stem, len(self._vocabulary)) for _, stem in analysis.pairs]
-            stem = np.array(stems, np.int64)[every[is_word]]
-            found, first, count = np.unique(text * len(stems) + stem, return_index=True, return_counts=True)
-            order = np.argsort(first)
-            indices.append((found[order] % len(stems)).astype(np.int32))
-            data.append(count[order].astype(np.float32))
-            sizes.append(np.bincount(found // len(stems), minlength=len(ends)))
-            pairs = np.bincount(every[is_word], minlength=len(stems)) + np.pad(pairs, (0, len(stems) - len(pairs)))
-        for (form, stem_of), count_of in zip(analysis.pairs, pairs.tolist(), strict=True):
-            self._forms[stem_of][form] += count_of
-        ends_of = np.cumsum(np.concatenate(sizes))
-        shape = (len(self._texts), len(self._vocabulary))
-        return sparse.csr_matrix((np.concatenate(data), np.concatenate(indices), ends_of), shape=shape)
-
-    def _blocks(self, analysis: Analysis) -> Iterator[tuple[array[int], array[int]]]:
-        """Yield the numbers of the words of some texts after another, and where each text ends."""
-        numbers, ends = array("i"), array("q")
+        indices, data, ends = array("i"), array("f"), array("q", [0])
         for text in self._texts:
-            numbers.extend(analysis.numbers(text))
-            ends.append(len(numbers))
-            if len(numbers) >= _AT_ONCE:
-                yield numbers, ends
-                numbers, ends = array("i"), array("q")
-        if ends:
-            yield numbers, ends
+            counts: Counter[str] = Counter()
+            for token in analysis.tokens(text):
+                counts[token.stem] += 1
+                self._forms[token.stem][token.form] += 1
+            for stem, count in counts.items():
+                indices.append(self._vocabulary.setdefault(stem, len(self._vocabulary)))
+                data.append(count)
+            ends.append(len(indices))
+        shape = (len(self._texts), len(self._vocabulary))
+        return sparse.csr_matrix((np.array(data), np.array(indices), np.array(ends)), shape=shape)
 
     def _weighted(self, counts: sparse.csr_matrix) -> sparse.csr_matrix:
         counts.data = 1 + np.log(counts.data)

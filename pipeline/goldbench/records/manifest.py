@@ -113,29 +113,6 @@ class KindCount(Record):
     dropped: str | None = None
 
 
-class LevelCount(Record):
-    """How many queries of one level of difficulty are wanted and there.
-
-    ``given_up`` says why no more of them were asked for, None if they were to the end.
-    """
-
-    wanted: int = Field(ge=0)
-    kept: int = Field(ge=0)
-    given_up: str | None = None
-
-
-class LevelSelection(Record):
-    """How queries were selected by the ranks of their passages in ``systems``.
-
-    ``levels`` counts the queries of each level of difficulty, noisy forms of others not among them; ``set_aside`` the
-    candidates that were left out although they passed every check, because their level had its number.
-    """
-
-    systems: list[str]
-    levels: dict[str, LevelCount]
-    set_aside: int = Field(ge=0)
-
-
 class CanaryCount(Record):
     """How many judge checks of one kind were graded, how many of them 2 or more, and how many calls gave no grade."""
 
@@ -260,7 +237,6 @@ class Manifest(Record):
     queries: int
     mix: dict[str, dict[str, Asked]] = Field(default_factory=dict)
     kinds: dict[str, KindCount] = Field(default_factory=dict)
-    difficulty: LevelSelection | None = None
     stages: list[StageReport]
     failures: list[Failure] = Field(default_factory=list)
     usage: dict[str, StageUsage] = Field(default_factory=dict)

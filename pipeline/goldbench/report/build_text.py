@@ -141,7 +141,6 @@ def shortfall(manifest: Manifest, failures: Sequence[Failure], *, limit: str | N
         if limit is not None:
             advice = "the cap stopped the run before they were written"
         yield f"Too few of a kind: {counts}; {advice}."
-    yield from _levels(manifest, limit)
     if failures:
         yield f"{amount(len(failures), 'failure')}, listed in {MANIFEST}:"
         yield from messages(failures)
@@ -159,19 +158,6 @@ def unreached(count: int, total: int) -> Iterator[str]:
             f"{count:,} of {queries(total)} have no passage among the first {SOUGHT} results of BM25: the passages may "
             "be too much alike to be told apart. Read some of the queries before you use the set."
         )
-
-
-def _levels(manifest: Manifest, limit: str | None) -> Iterator[str]:
-    """Yield a line if a share of difficulty is not met: what is there and what was wanted of each level."""
-    levels = manifest.difficulty.levels if manifest.difficulty else {}
-    if not any(count.kept < count.wanted for count in levels.values()):
-        return
-    counts = ", ".join(f"{level} {count.kept:,} of {count.wanted:,}" for level, count in levels.items())
-    reasons = [f"{level}: {count.given_up}" for level, count in levels.items() if count.given_up]
-    if limit is not None:
-        reasons = ["the cap stopped the run"]
-    why = "; ".join(reasons) or "these documents and this generator give no more"
-    yield f"Difficulty is not as asked for: {counts} ({why}). The others fill the set."
 
 
 def _reached(manifest: Manifest) -> str:

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,15 +19,12 @@ import pytest
 
 from goldbench.errors import UnreadableDocument
 from goldbench.formats.documents import task_exchange
-from goldbench.formats.documents.chunker import Pieces, cut_documents, look_at_chunks
+from goldbench.formats.documents.chunker import cut_documents
 from goldbench.formats.documents.sources import find_files
 from goldbench.formats.documents.task_exchange import Budget
 from goldbench.formats.documents.worker_pool import Workers
 from goldbench.formats.documents.worker_process import WorkerProcess
-from goldbench.formats.jsonl import RecordFile, line_of
-from goldbench.records.corpus import Chunk, Document, Span
-from goldbench.stages.chunk import chunk_documents
-from goldbench.stages.select import Traits, select, traits_of, unseen
+from goldbench.records.corpus import Chunk, Document
 from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read
 from tests.formats.documents.test_office import pdf
@@ -207,61 +203,6 @@ def test_a_process_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     assert disturbed[1] >= 1
 
 
-def stored_chunks(folder: Path, count: int) -> RecordFile[Chunk]:
-    kinds = (
-        "It says {}. It is said again in other words, which nobody reads twice.\n",
-        "| {} | 1 |\n",
-        "\u65e5\u672c{} ",
-    )
-    texts = [kinds[number % 3].format(number) * (number % 11 + 1) for number in range(count)]
-    spans = [Span(doc_id=f"d{number % 7}", start=0, end=len(text)) for number, text in enumerate(texts)]
-    chunks = (
-        Chunk(
-            chunk_id=f"c{n}",
-            span=span,
-            text=text,
-            title=f"Title {n % 5}" if n % 2 else "",
-            headings=("Above",) * (n % 3),
-        )
-        for n, (span, text) in enumerate(zip(spans, texts, strict=True))
-    )
-    return RecordFile.write(folder / "chunks.jsonl", Chunk, chunks)
-
-
-@pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("murderous", [False, True])
-def test_chunks_are_looked_at_as_in_one_process(tmp_path: Path, jobs: int, murderous: bool) -> None:
-    chunks = stored_chunks(tmp_path, 6_000)
-    expected = traits_of(list(chunks), seed=3, ready=False)
-    found, looked, killed = Traits.unknown(len(chunks)), 0, 0
-    kept = np.arange(0, 6_000, 5, np.int32)
-    found.put(kept, expected.at(kept))
-
-    def advance(count: int) -> None:
-        nonlocal looked, killed
-        looked += count
-        for child in children() if murderous and not killed else ():
-            child.kill()
-            killed += 1
-
-    with Workers(Budget(), jobs) as workers:
-        look_at_chunks(chunks, found, workers, seed=3, ready=False, advance=advance)
-    assert found.packed() == expected.packed()
-    assert looked == 4_800
-    assert killed >= murderous
-
-
-def test_chunks_that_a_process_cannot_look_at_are_left_to_the_selection(tmp_path: Path) -> None:
-    chunks = stored_chunks(tmp_path, 3_000)
-    found = Traits.unknown(len(chunks))
-    with Workers(Budget(seconds=0.0, memory_megabytes=1), 1) as workers:
-        workers.answers = lambda tasks: (iter([{"problem": "failed"}]) for _ in tasks)  # type: ignore[method-assign, assignment, return-value]
-        look_at_chunks(chunks, found, workers, seed=3, ready=False)
-    assert len(unseen(found)) == 3_000
-    selection = select(chunks, seed=3, known=found)
-    assert selection.traits.packed() == traits_of(list(chunks), seed=3, ready=False).packed()
-
-
 def test_one_bad_file_among_500_costs_itself_alone(tmp_path: Path) -> None:
     put_notes(tmp_path, 500)
     (tmp_path / "0250.md").write_bytes(b"\x00\x01\x02" * 1000)
@@ -380,47 +321,3 @@ def test_a_process_that_ran_out_of_memory_does_not_serve_the_next_file(tmp_path:
     assert outcome.texts == ["text"]
     assert len(outcome.failures) == 4
     assert largest < 700 * 2**20, largest
-
-
-@pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("murderous", [False, True])
-def test_documents_are_cut_and_looked_at_as_in_one_process(tmp_path: Path, jobs: int, murderous: bool) -> None:
-    words = "Vessels of the canal pass the lock at seven, as the keeper of the gate wrote.\n\n"
-    texts = ["", "漢字の文です。" * 90, *(f"# Part {n}\n\n" + (words + f"Note {n}. ") * (n % 40) for n in range(120))]
-    made = (Document(doc_id=f"d{n}", title=f"T {n}", text=text, source=f"{n}.md") for n, text in enumerate(texts))
-    row = Document(doc_id="row", title="", text="A row\u2028of a table.", source="a.csv#1", ready=True)
-    documents = RecordFile.write(tmp_path / "documents.jsonl", Document, [*made, row])
-    chunks = list(chunk_documents(documents, size=200, overlap=20))
-    reached, killed = 0, 0
-
-    def advance(count: int) -> None:
-        nonlocal reached, killed
-        reached += count
-        for child in children() if murderous and not killed else ():
-            child.kill()
-            killed += 1
-
-    with Workers(Budget(), jobs) as workers:
-        pieces = Pieces(workers, size=200, overlap=20, seed=3, ready=False)
-        found = list(pieces.lines(documents, on_failure=pytest.fail, advance=advance))
-    assert found == list(map(line_of, chunks))
-    traits = pieces.traits()
-    assert traits is not None
-    assert traits.packed() == traits_of(chunks, seed=3, ready=False).packed()
-    assert reached == len(documents)
-    assert killed >= murderous
-
-
-def test_a_document_whose_reader_dies_gives_no_piece(tmp_path: Path) -> None:
-    made = [Document(doc_id=f"d{n}", title="", text=f"Text {n} of a note.", source=f"{n}.md") for n in range(3)]
-    documents = RecordFile.write(tmp_path / "documents.jsonl", Document, made)
-    line = line_of(next(chunk_documents(made[:1]))).decode()
-    parts = {"lines": line, "traits": ""}
-    failures: list[str] = []
-    with Workers(Budget(), 1) as workers:
-        answers = [[parts], [parts, {"problem": "made its reader crash"}], [parts]]
-        workers.answers = lambda _: (iter(answer) for answer in answers)  # type: ignore[method-assign, assignment, return-value]
-        pieces = Pieces(workers, size=200, overlap=20, seed=3, ready=False)
-        lines = pieces.lines(documents, on_failure=lambda error: failures.append(str(error)), advance=lambda _: None)
-        assert list(lines) == [line.encode()] * 2
-    assert failures == ["1.md: made its reader crash"]

@@ -43,7 +43,7 @@ class Task:
     """What a process is asked at once.
 
     Args:
-        kind: ``read``, ``chunk``, ``look`` or ``pieces``; see ``worker.py``.
+        kind: ``read`` or ``chunk``; see ``worker.py``.
         items: What is answered, one after another; JSON values.
         settings: What holds for all of them; JSON values.
         size: Their bytes, or the characters of their texts; the time that they may take grows with it.

@@ -10,14 +10,12 @@ None after the last answer to each item.
 
 from __future__ import annotations
 
-import base64
 import os
 import select
 import signal
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -77,7 +75,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         _limit_time(request["seconds"] + _GRACE_S)  # ends an endless loop if the parent is gone
         _limit_memory(request["memory_megabytes"])
         _end_with_input(on=True)
-        if request["kind"] in {"chunk", "pieces"}:
+        if request["kind"] == "chunk":
             _prepare_to_cut()
         part, size = [], 0
         for item in request["items"]:
@@ -158,14 +156,6 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
         from goldbench.text.cuts import passages
 
         yield {"passages": passages(item["text"], **settings)}
-    elif request["kind"] == "pieces":
-        yield from _pieces(item["document"], settings)
-    elif request["kind"] == "look":
-        from goldbench.records.corpus import Chunk
-        from goldbench.stages.select import traits_of
-
-        traits = traits_of([Chunk.model_validate_json(line) for line in item["lines"]], **settings)
-        yield {"traits": base64.b64encode(traits.packed()).decode("ascii")}
     elif item["kind"] == "table":
         from goldbench.formats.documents.fields import ReadOptions
         from goldbench.formats.documents.rows import file_rows
@@ -175,19 +165,6 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
         )
     else:
         yield _whole(item, megabytes)
-
-
-def _pieces(line: str, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the chunks of a document as lines, and what the selection knows of them, some hundred chunks at a time."""
-    from goldbench.formats.jsonl import line_of
-    from goldbench.records.corpus import Document
-    from goldbench.stages.chunk import chunk_documents
-    from goldbench.stages.select import traits_of
-
-    chunks = chunk_documents([Document.model_validate_json(line)], **settings["cut"])
-    while part := list(islice(chunks, _CHUNKS_AT_ONCE)):
-        lines = b"".join(map(line_of, part)).decode("utf-8", "surrogatepass")
-        yield {"lines": lines, "traits": base64.b64encode(traits_of(part, **settings["look"]).packed()).decode("ascii")}
 
 
 def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:

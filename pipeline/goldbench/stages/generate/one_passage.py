@@ -14,7 +14,7 @@ from typing import TypeVar
 from goldbench.ports import Brief, ChatModel, ChatRequest, Proposal
 from goldbench.prompts.loader import Prompt
 from goldbench.records.corpus import Chunk, Evidence
-from goldbench.records.query import Assignment, Candidate, Constraints, Level, QueryKind, QueryStyle
+from goldbench.records.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle
 from goldbench.records.replies import GeneratedQueries, GeneratedQuery
 from goldbench.text.draws import number_of
 from goldbench.text.evidence import find_quote
@@ -99,7 +99,7 @@ class ModelGenerator:
             complaint: Why it was rejected, one sentence.
         """
         system, user = self.rewrite_prompt.render(
-            constraints=describe_constraints(brief.constraints, brief.level),
+            constraints=describe_constraints(brief.constraints),
             query=candidate.text,
             complaint=one_line(complaint),
             **_shared(brief, candidate.text),
@@ -153,7 +153,7 @@ def generation_prompt(prompt: Prompt, brief: Brief, *, context: str, examples: S
         count="one query" if count == 1 else f"up to {count} different queries, best first,",
         context=one_line(context) or "not described",
         examples=examples_shown(examples),
-        constraints=describe_constraints(brief.constraints, brief.level),
+        constraints=describe_constraints(brief.constraints),
         persona=one_line(brief.assignment.persona or "") or "any user of the collection",
         **_shared(brief),
     )
@@ -165,22 +165,8 @@ def locate(quote: str, chunk: Chunk) -> tuple[Evidence, ...]:
     return () if found is None else (chunk.evidence(*found),)
 
 
-WORDING = {
-    Level.EASY: "The query names its subject in the words that the passage uses for it.",
-    Level.MEDIUM: "The query says at least two of five things in other words than the passage.",
-    Level.HARD: "The query uses as few words of the passage as it can: it describes things by what they do or are for, "
-    "as somebody asks who does not know what they are called.",
-}
-"""How a query of each level of difficulty is put."""
-
-
-def describe_constraints(constraints: Constraints, level: Level | None = None) -> str:
-    """Return the user's constraints as sentences for a prompt; the checks enforce the same constraints.
-
-    Args:
-        constraints: The constraints.
-        level: How hard the query should be for word matching, None where that is left open.
-    """
+def describe_constraints(constraints: Constraints) -> str:
+    """Return the user's constraints as sentences for a prompt; the checks enforce the same constraints."""
     rules = [f"The query has {constraints.min_words} to {constraints.max_words} words."]
     if constraints.max_characters is not None:
         rules.append(f"The query has at most {constraints.max_characters} characters.")
@@ -192,8 +178,6 @@ def describe_constraints(constraints: Constraints, level: Level | None = None) -
         rules.append("The query may offer options.")
     if constraints.numbering:
         rules.append("The query may start with a number.")
-    if level is not None:
-        rules.append(WORDING[level])
     return "Also:\n" + "\n".join(f"- {rule}" for rule in rules)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +16,11 @@ import numpy.typing as npt
 from goldbench.ports import Stored
 from goldbench.records.corpus import Chunk
 from goldbench.stages.select.eligibility import READY, RULES, Limits, fault
-from goldbench.stages.select.near_duplicates import Clusters, write_sketches
+from goldbench.stages.select.near_duplicates import Clusters, Sketches, cluster, write_sketches
 from goldbench.stages.select.page_kinds import PAGE_RULES, page_fault
-from goldbench.stages.select.traits import UNKNOWN, Traits
 from goldbench.text.draws import number_of
 
-__all__ = ["READY", "Limits", "Selection", "Traits", "chunk_fault", "draw_of", "fault", "select", "traits_of", "unseen"]
+__all__ = ["READY", "Limits", "Selection", "chunk_fault", "draw_of", "fault", "select"]
 
 
 OPENING = 80
@@ -46,8 +45,6 @@ class Selection:
     ineligible: Counter[str]
     near_duplicates: int
     clusters: Clusters
-    traits: Traits
-    """What is known of each chunk, for a later selection among chunks of which most are the same."""
 
     @property
     def eligible(self) -> int:
@@ -66,8 +63,7 @@ def select(
     ready: bool = False,
     limits: Limits | None = None,
     advance: Callable[[int], None] | None = None,
-    tell: Callable[[str], None] | None = None,
-    known: Traits | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Selection:
     """Return the eligible chunks, one per cluster of near-duplicates, in drawing order.
 
@@ -78,70 +74,32 @@ def select(
         seed: Any whole number; another seed draws other chunks.
         ready: Whether the chunks are rows of a table, for which shorter texts are allowed.
         limits: Thresholds of the rules; by default `READY` or `Limits()`, depending on ``ready``.
-        advance: Called with the number of chunks that were looked at, of those that are not known.
+        advance: Called with the number of chunks that were looked at.
         tell: Takes a line on how far the comparison of near-duplicates is.
-        known: What is known of some chunks from `traits_of` with the same seed, ``ready`` and limits; it is completed.
     """
-    traits = known if known is not None else Traits.unknown(len(chunks))
-    new = unseen(traits)
-    every = enumerate(chunks) if len(new) == len(chunks) else ((position, chunks.at(position)) for position in new)
-    _look(every, traits, seed=seed, ready=ready, limits=limits, advance=advance)
-    draws, faults = traits.draws, traits.faults
-    clusters = Clusters(
-        traits.sketches, text_at=lambda position: chunks.at(position).text, among=faults == 0, tell=tell
-    )
+    limits = limits or (READY if ready else Limits())
+    faults = np.zeros(len(chunks), np.uint8)
+    draws, sources = np.zeros(len(chunks), np.uint64), np.zeros(len(chunks), np.uint64)
+    sketches = Sketches.empty(len(chunks))
+    for batch in _batches(enumerate(chunks)):
+        for position, chunk in batch:
+            rule = chunk_fault(chunk, limits, ready=ready)
+            faults[position] = _NAMES.index(rule) + 1 if rule else 0
+            draws[position] = draw_of(chunk, seed=seed)
+            sources[position] = number_of(chunk.span.doc_id)
+            if advance:
+                advance(1)
+        write_sketches([chunk.text for _, chunk in batch], sketches, [position for position, _ in batch])
+    clusters = Clusters(cluster(sketches, text_at=lambda position: chunks.at(position).text, tell=tell))
     eligible = np.flatnonzero(faults == 0).astype(np.int32)
     chosen = _firsts(draws, clusters.labels, eligible)
     counts = np.bincount(faults, minlength=len(_NAMES) + 1).tolist()
     return Selection(
-        order=_drawing_order(draws, traits.sources, chosen),
+        order=_drawing_order(draws, sources, chosen),
         ineligible=Counter({name: n for name, n in zip(_NAMES, counts[1:], strict=True) if n}),
         near_duplicates=len(eligible) - len(chosen),
         clusters=clusters,
-        traits=traits,
     )
-
-
-def traits_of(chunks: Sequence[Chunk], *, seed: int, ready: bool, limits: Limits | None = None) -> Traits:
-    """Return what the selection knows of each of some chunks, which depends on no other chunk.
-
-    Args:
-        chunks: The chunks.
-        seed: As in `select`.
-        ready: As in `select`.
-        limits: As in `select`.
-    """
-    traits = Traits.unknown(len(chunks))
-    _look(enumerate(chunks), traits, seed=seed, ready=ready, limits=limits)
-    return traits
-
-
-def unseen(traits: Traits) -> list[int]:
-    """Return the positions of the chunks that were not looked at yet, of all if a fault has the number of no rule."""
-    if not traits.holds_rules(len(_NAMES)):
-        traits.faults[:] = UNKNOWN
-    return np.flatnonzero(traits.faults == UNKNOWN).tolist()
-
-
-def _look(
-    chunks: Iterable[tuple[int, Chunk]],
-    into: Traits,
-    *,
-    seed: int,
-    ready: bool,
-    limits: Limits | None,
-    advance: Callable[[int], None] | None = None,
-) -> None:
-    limits = limits or (READY if ready else Limits())
-    for batch in _batches(chunks):
-        for position, chunk in batch:
-            found = chunk_fault(chunk, limits, ready=ready)
-            into.faults[position] = _NAMES.index(found) + 1 if found else 0
-            into.draws[position] = draw_of(chunk, seed=seed)
-            into.sources[position] = number_of(chunk.span.doc_id)
-            if advance:
-                advance(1)
-        write_sketches([chunk.text for _, chunk in batch], into.sketches, [position for position, _ in batch])
 
 
 def _batches(chunks: Iterable[tuple[int, Chunk]]) -> Iterator[list[tuple[int, Chunk]]]:

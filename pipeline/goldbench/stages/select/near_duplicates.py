@@ -3,14 +3,13 @@
 Two chunks are near-duplicates if the Jaccard similarity of their shingles is at least ``NEAR_DUPLICATE``; clusters are
 the connected components of that relation over candidate pairs. Candidates come from MinHash signatures in bands; each
 is decided on the chunks' own shingles. 72 bytes are kept per chunk, and a chunk's text is read again when needed.
-Chunks that nobody may ask about are compared only with those that count, and with one another when somebody needs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,8 +34,6 @@ UNLIKE = 8
 Together with ``NEIGHBOURS`` this bounds the work on boilerplate: each of 100,000 pages that share most of their words
 costs at most about 100 comparisons, not 100,000. Chunks that are alike cost one comparison each."""
 
-ROUNDS = 3
-"""Rounds in which clusters that count grow by chunks that do not; a chain that is longer compares all at once."""
 _KEPT = 1 << 23
 """Most shingles kept in memory (64 MB) of the texts that were compared; beyond them, texts are read again."""
 
@@ -118,18 +115,13 @@ def _signatures(texts: Sequence[Shingles]) -> npt.NDArray[np.uint8]:
 
 
 def cluster(
-    sketches: Sketches,
-    *,
-    text_at: Callable[[int], str],
-    among: Flags | None = None,
-    tell: Callable[[str], None] | None = None,
+    sketches: Sketches, *, text_at: Callable[[int], str], tell: Callable[[str], None] = lambda _: None
 ) -> Positions:
     """Return the number of each chunk's cluster, the position of a member; a chunk without a shingle is alone.
 
     Args:
         sketches: One row per chunk.
         text_at: Returns the text of the chunk at a position.
-        among: Which chunks count; clusters without one of these hold only equal texts. None for all.
         tell: Takes a line on how far the comparison is.
     """
     labels = np.arange(len(sketches.digests), dtype=np.int32)
@@ -139,78 +131,27 @@ def cluster(
     is_first = np.concatenate(([True], digests[1:] != digests[:-1]))[: len(order)]
     distinct = order[is_first]  # in the order of their digests, so that nothing depends on the order of the chunks
     rows = np.cumsum(is_first, dtype=np.int32) - 1
-    counted = np.zeros(len(distinct), np.bool_)
-    counted[rows if among is None else rows[among[order]]] = True
-    search = _Search(sketches.signatures[distinct], _Likeness(distinct, text_at), tell or (lambda _: None))
-    labels[order] = distinct[search.components(counted)][rows]
+    search = _Search(sketches.signatures[distinct], _Likeness(distinct, text_at), tell)
+    labels[order] = distinct[search.components()][rows]
     return labels
 
 
 class Clusters:
-    """Clusters of near-duplicates; those without a chunk that counts are found when one of them is asked for."""
+    """The members of each cluster of near-duplicates.
 
-    def __init__(
-        self,
-        sketches: Sketches,
-        *,
-        text_at: Callable[[int], str],
-        among: Flags | None = None,
-        tell: Callable[[str], None] | None = None,
-    ) -> None:
-        """Compare the chunks that count.
-
-        Args:
-            sketches: As in `cluster`.
-            text_at: As in `cluster`; it is also called later.
-            among: As in `cluster`.
-            tell: As in `cluster`.
-        """
-        self.labels = cluster(sketches, text_at=text_at, among=among, tell=tell)
-        self._sketches, self._text_at = sketches, text_at
-        self._counts = np.ones(len(self.labels), np.bool_)
-        if among is not None:
-            self._counts[:] = False
-            self._counts[self.labels[among]] = True
-            self._counts = self._counts[self.labels]
-
-    def of(self, position: int) -> tuple[int, ...]:
-        """Return the positions of a chunk's near-duplicates, its own included, ascending."""
-        if self._counts[position]:
-            return self._members.of(position)
-        if not self._sketches.digests[position] or not self._has_candidate(position):
-            return (position,)
-        rest, members = self._rest
-        return tuple(rest[list(members.of(int(np.searchsorted(rest, position))))].tolist())
-
-    @cached_property
-    def _members(self) -> _Members:
-        return _Members(self.labels)
-
-    def _has_candidate(self, position: int) -> bool:
-        """Whether the signature of another chunk agrees enough; most chunks that do not count are alone."""
-        same = self._sketches.signatures == self._sketches.signatures[position]
-        return int(np.count_nonzero(_ones(same.view(np.uint64)) >= AGREEMENT)) > 1
-
-    @cached_property
-    def _rest(self) -> tuple[Positions, _Members]:
-        """The chunks in clusters of which none counts, and their clusters."""
-        rest = np.flatnonzero(~self._counts).astype(np.int32)
-        sketches = Sketches(self._sketches.digests[rest], self._sketches.signatures[rest])
-        return rest, _Members(cluster(sketches, text_at=lambda place: self._text_at(int(rest[place]))))
-
-
-class _Members:
-    """The members of each cluster."""
+    Args:
+        labels: The number of each chunk's cluster, as `cluster` returns them.
+    """
 
     def __init__(self, labels: Positions) -> None:
-        self._label_of = labels
+        self.labels = labels
         shared = np.flatnonzero(np.bincount(labels, minlength=len(labels))[labels] > 1).astype(np.int32)
         self._positions = shared[np.argsort(labels[shared], kind="stable")]
         self._labels = labels[self._positions]
 
     def of(self, position: int) -> tuple[int, ...]:
-        """Return the positions of the members of a chunk's cluster, ascending."""
-        first, last = np.searchsorted(self._labels, self._label_of[position] + np.array([0, 1], np.int32))
+        """Return the positions of a chunk's near-duplicates, its own included, ascending."""
+        first, last = np.searchsorted(self._labels, self.labels[position] + np.array([0, 1], np.int32))
         return tuple(self._positions[first:last].tolist()) or (position,)
 
 
@@ -307,31 +248,17 @@ class _Search:
     likeness: _Likeness
     tell: Callable[[str], None]
 
-    def components(self, counted: Flags) -> Positions:
-        """Return for each row the least row of its connected component over similar candidate pairs.
+    def components(self) -> Positions:
+        """Return for each row the least row of its connected component over similar candidate pairs."""
+        parent = np.arange(len(self.signatures), dtype=np.int32)
+        for band in range(0, PERMUTATIONS, BAND):
+            self._join(parent, band)
+        return _compressed(parent)
 
-        Args:
-            counted: The rows that count; components without one of these stay apart.
-        """
-        parent = np.arange(len(counted), dtype=np.int32)
-        done, fresh = np.zeros_like(counted), counted
-        for rounds in range(1, ROUNDS + 2):
-            if not fresh.any():
-                break
-            for band in range(0, PERMUTATIONS, BAND):
-                self._join(parent, band, fresh)
-            done, parent = done | fresh, _compressed(parent)
-            reached = np.zeros_like(counted)
-            reached[parent[counted]] = True
-            fresh = reached[parent] & ~done
-            if rounds == ROUNDS and fresh.any():
-                fresh = ~done
-        return parent
-
-    def _join(self, parent: Positions, band: int, fresh: Flags) -> None:
+    def _join(self, parent: Positions, band: int) -> None:
         """Join the components of rows that share this band and are similar."""
         member, unlike = -1, 0
-        for one, other in self._candidates(band, fresh, _compressed(parent)):
+        for one, other in self._candidates(band, _compressed(parent)):
             member, unlike = (member, unlike) if other == member else (other, 0)
             if unlike == UNLIKE:
                 continue
@@ -343,31 +270,28 @@ class _Search:
             else:
                 unlike += 1
 
-    def _candidates(self, band: int, fresh: Flags, roots: Positions) -> Iterator[tuple[int, int]]:
-        """Yield pairs of rows, one of them fresh, that share this band, agree enough and are in two components.
+    def _candidates(self, band: int, roots: Positions) -> Iterator[tuple[int, int]]:
+        """Yield pairs of rows that share this band, agree enough and are in two components.
 
         Each row comes with neighbours before it in its group, the ones that agree with it most first.
         """
-        order, start = self._groups(band, fresh)
+        order, start = self._groups(band)
         for begin in range(0, len(order), _BLOCK):
             share = (band + BAND * begin / len(order)) / PERMUTATIONS
             self.tell(f"near-duplicates: {share:.0%} compared")
             first, last = max(0, begin - NEIGHBOURS), min(begin + _BLOCK, len(order))
             rows, reach = order[first:last], np.arange(begin, last) - start[begin:last]
-            one, other, agreement = self._agreeing(rows, np.minimum(reach, NEIGHBOURS), fresh[rows], roots[rows])
+            one, other, agreement = self._agreeing(rows, np.minimum(reach, NEIGHBOURS), roots[rows])
             possible = np.flatnonzero(self.likeness.possible(rows[one], rows[other]))
             likeliest = possible[np.lexsort((one[possible], -agreement[possible], other[possible]))]
             yield from zip(rows[one[likeliest]].tolist(), rows[other[likeliest]].tolist(), strict=True)
 
-    def _agreeing(
-        self, rows: Positions, reach: Places, fresh: Flags, roots: Positions
-    ) -> tuple[npt.NDArray[np.integer[Any]], ...]:
+    def _agreeing(self, rows: Positions, reach: Places, roots: Positions) -> tuple[npt.NDArray[np.integer[Any]], ...]:
         """Return the pairs of places whose signatures agree enough, and in how many rows of the signature each agrees.
 
         Args:
             rows: The rows of a block, and before them those that they may be compared with.
             reach: With how many places before it each place of the block is compared.
-            fresh: Whether each row is fresh.
             roots: The component of each row.
         """
         signatures = self.signatures[rows].view(f"V{PERMUTATIONS}")[:, 0]  # whole rows are taken faster than bytes
@@ -375,23 +299,21 @@ class _Search:
         found: list[tuple[npt.NDArray[np.integer[Any]], ...]] = []
         for step in range(1, int(reach.max()) + 1):
             other = np.flatnonzero(reach >= step) + before
-            other = other[(roots[other] != roots[other - step]) & (fresh[other] | fresh[other - step])]
+            other = other[roots[other] != roots[other - step]]
             same = signatures[other].view(np.uint8) == signatures[other - step].view(np.uint8)
             agreement = _ones(same.view(np.uint64).reshape(-1, PERMUTATIONS // 8))
             enough = agreement >= AGREEMENT
             found.append((other[enough] - step, other[enough], agreement[enough]))
         return tuple(map(np.concatenate, zip(*found, strict=True)))
 
-    def _groups(self, band: int, fresh: Flags) -> tuple[Positions, Places]:
+    def _groups(self, band: int) -> tuple[Positions, Places]:
         """Return the rows that share a band with others, group by group, and for each where its group begins.
 
-        Only groups with a fresh row are returned. Within a group the rows are sorted by the signature from the band
-        on, around its end, so that rows which agree beyond the band stand near each other.
+        Within a group the rows are sorted by the signature from the band on, around its end, so that rows which agree
+        beyond the band stand near each other.
         """
         keys = self.signatures.view(np.uint32)[:, band // BAND]
         order = np.argsort(keys, kind="stable").astype(np.int32)
-        if not fresh.all():
-            order = order[np.isin(keys[order], keys[fresh])]
         ordered = keys[order]
         as_before = np.concatenate(([False], ordered[1:] == ordered[:-1]))[: len(order)]
         as_after = np.concatenate((as_before[1:], [False]))[: len(order)]
