@@ -11,7 +11,7 @@ import csv
 import gzip
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import chain, permutations
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,6 @@ from goldbench.records.judgment import Judgment, Pooled
 from goldbench.records.relevance import RELEVANT, Relevance, settled
 from goldbench.records.review_event import Lane
 from goldbench.review.queue import Queue, QueueSettings
-from goldbench.stages.judge import escalates, of_one_mind
 
 Floats = npt.NDArray[np.float64]
 Grades = dict[str, dict[str, int]]
@@ -127,34 +126,6 @@ def test_gpt4_inflates_the_scores_by_a_fifth_and_the_correction_takes_it_back(tr
     assert held >= 32
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("slips", [0.0, 0.1])
-def test_95_percent_intervals_hold_the_truth_in_93_to_97_of_100(track: Track, slips: float) -> None:
-    """500 simulations, each a run and 20 complete of 82 queries; people slip, and the truth is what they would say.
-
-    ``everyone``: 82 queries are drawn from as many as one likes, and the interval is for the mean of all. ``these``:
-    the 82 queries are what there is, and the interval is for their mean.
-    """
-    rng = np.random.default_rng(11)
-    people = np.clip(track.nist + (rng.random(track.nist.shape) < slips) * rng.normal(0, 0.2, track.nist.shape), 0, 1)
-    everyone = these = differences = 0
-    for number in range(500):
-        run = number % people.shape[1]
-        h, g = people[:, run], track.gpt4[:, run]
-        picked = rng.integers(0, len(h), len(h))
-        found = estimate(h[picked[:20]], g[picked[:20]], g[picked[20:]])
-        everyone += found.low <= h.mean() <= found.high
-        order = rng.permutation(len(h))
-        found = estimate(h[order[:20]], g[order[:20]], g[order[20:]])
-        these += found.set_low <= h.mean() <= found.set_high
-        other = (run + 1 + number // people.shape[1]) % people.shape[1]
-        dh, dg = h - people[:, other], g - track.gpt4[:, other]
-        found = estimate(dh[picked[:20]], dg[picked[:20]], dg[picked[20:]])
-        differences += found.low <= dh.mean() <= found.high
-    for held in (everyone, these, differences):
-        assert 0.93 <= held / 500 <= 0.97, (everyone, these, differences)
-
-
 def test_the_first_fifth_of_lane_b_holds_35_of_100_binary_errors(labels: Path) -> None:
     nist = graded(labels / "llmjudge" / "llmjudge_test_qrel_idx.txt")
     found, order = errors(nist, {name: graded(labels / "llmjudge" / "submissions" / f"{name}.txt") for name in PANEL})
@@ -163,15 +134,6 @@ def test_the_first_fifth_of_lane_b_holds_35_of_100_binary_errors(labels: Path) -
     assert share >= 0.35
     at_random = np.random.default_rng(0).permutation(len(order))[: len(fifth)]
     assert share > 1.5 * len(found & {order[place] for place in at_random}) / len(found)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("names", list(permutations(PANEL)))
-def test_it_holds_a_third_of_them_where_only_pairs_in_doubt_went_further(labels: Path, names: tuple[str, ...]) -> None:
-    nist = graded(labels / "llmjudge" / "llmjudge_test_qrel_idx.txt")
-    panel = {name: graded(labels / "llmjudge" / "submissions" / f"{name}.txt") for name in names}
-    found, order = errors(nist, panel, everybody=False)
-    assert len(found & set(order[: len(order) // 5])) / len(found) >= 0.33
 
 
 CONFUSION = np.array([[7979, 938, 188, 50], [4607, 2053, 849, 468], [806, 845, 661, 549], [474, 536, 561, 763]])
@@ -215,16 +177,12 @@ def test_reviewers_who_slip_find_a_third_of_the_errors_in_the_first_fifth(labels
     assert corrected / len(found) >= 0.35 * (1 - slips)
 
 
-def errors(
-    nist: Grades, panel: dict[str, Grades], *, everybody: bool = True
-) -> tuple[set[tuple[str, str]], list[tuple[str, str]]]:
+def errors(nist: Grades, panel: dict[str, Grades]) -> tuple[set[tuple[str, str]], list[tuple[str, str]]]:
     """Return the pairs that the panel gets wrong, relevant or not, and lane B in its order."""
     pairs = [(query_id, doc_id) for query_id in nist for doc_id in nist[query_id]]
     judged: dict[tuple[str, str], list[Judgment]] = {pair: [] for pair in pairs}
     for (q, d), said in judged.items():
         for name, grades in panel.items():
-            if said and not everybody and (not escalates(said[0]) or of_one_mind(said, len(panel))):
-                break
             grade = Relevance(grades.get(q, {}).get(d, 0))
             said.append(Judgment(query_id=q, chunk_id=d, relevance=grade, assessor=f"{name}/x"))
     settings = QueueSettings(calibration=0, complete=0, lanes=frozenset({Lane.ERRORS}))

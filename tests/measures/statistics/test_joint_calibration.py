@@ -144,27 +144,6 @@ def test_any_number_of_systems_and_queries_gives_finite_limits(systems: int, jud
         assert (low <= high).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("these", [False, True])
-@pytest.mark.parametrize(("follows", "favoured"), [(1.0, 0.0), (0.0, 0.0), (1.0, 0.2)])
-def test_limits_hold_together_about_as_often_as_stated(follows: float, favoured: float, these: bool) -> None:
-    held: list[tuple[bool, bool]] = []
-    for number in range(200):
-        draw = np.random.default_rng([11, number])
-        human, judge, others, truth = study(draw, follows=follows)
-        judge[0] += favoured
-        others[0] += favoured
-        found = joint_estimate(human, judge, others, seed=number)
-        one, other = map(list, zip(*found.differences(), strict=True))
-        inside = [
-            within(found.means_limits(these=these), truth),
-            within(found.differences_limits(these=these), truth[one] - truth[other]),
-        ]
-        held.append((inside[0], inside[1]))
-    for share in np.mean(held, axis=0):
-        assert share >= 0.92
-
-
 def test_cases_are_weighed_by_student_densities_of_uncorrelated_contrasts() -> None:
     draw = np.random.default_rng(16)
     direct = Direct.of(*(draw.normal(0, 1, (5, count)) for count in (12, 12, 60)), unseen=0.8)

@@ -38,18 +38,6 @@ def test_the_covariance_is_that_of_numpy_with_one_query_more() -> None:
     assert found.spread(0, 1) == pytest.approx((more[0] - more[1]).std(ddof=1) / np.sqrt(31))
 
 
-@pytest.mark.slow
-def test_the_chance_is_as_large_as_the_share_of_right_orders() -> None:
-    random = np.random.default_rng(1)
-    chances, right = [], []
-    for _ in range(1_000):
-        truth = random.normal(0, 0.03, 3)
-        scores = truth[:, None] + random.normal(0, 0.2, (3, 40)) + random.normal(0, 0.2, 40)
-        chances.append(order_chance(moments_of(scores.tolist())))
-        right.append(bool((np.argsort(scores.mean(axis=1)) == np.argsort(truth)).all()))
-    assert np.mean(chances) == pytest.approx(np.mean(right), abs=0.05)
-
-
 def test_one_of_ten_pairs_may_be_the_wrong_way_round() -> None:
     means = np.array([0.1, 0.2, 0.3, 0.4, 0.4000001])
     sure = Moments(means, np.eye(5) * 1e-5, 1e9)
