@@ -172,11 +172,6 @@ def test_limits_follow_a_long_tail_and_hold_together_as_often_as_stated() -> Non
     assert (high - draws.mean(axis=0) > 2 * (draws.mean(axis=0) - low)).all()
 
 
-def within(limits: tuple[Floats, Floats], truth: Floats) -> bool:
-    low, high = limits
-    return bool(((low <= truth) & (truth <= high)).all())
-
-
 def test_constant_values_give_no_width() -> None:
     found: Joint = joint_estimate(np.full((2, 3), 0.5), np.full((2, 3), 0.7), np.full((2, 5), 0.7))
     assert found.means == pytest.approx([0.5, 0.5])
