@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from goldbench.errors import AnswerRejected, InputError, ModelUnavailable, OutputError
-from goldbench.llm.layers import request_key
+from goldbench.llm.calls import request_key
 from goldbench.llm.store import AnswerStore, StoredReply
 from goldbench.ports import Usage
 from tests.conftest import IMPORT_PATH, posix
@@ -254,16 +254,16 @@ async def test_a_claim_of_a_process_that_is_gone_is_taken_over(tmp_path: Path):
     dead = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await dead.wait()
     with AnswerStore(tmp_path / "a.sqlite") as store:
-        row = (b"k" * 32, "other", os.uname().nodename, dead.pid, "12345", time.time() + 1000)
-        await store.transact(lambda c: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
+        row = (b"k" * 32, "other", os.uname().nodename, dead.pid, time.time() + 1000)
+        await store.transact(lambda c: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?)", row))
         assert (await store.find(b"k" * 32, claim=True))[1]
 
 
 async def test_a_claim_of_another_machine_ends_with_its_lease(tmp_path: Path):
     with AnswerStore(tmp_path / "a.sqlite") as store:
         for key, expires in ((b"k" * 32, time.time() + 100), (b"l" * 32, time.time() - 1)):
-            row = (key, "other", "elsewhere", 1, "1", expires)
-            await store.transact(lambda c, row=row: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?)", row))
+            row = (key, "other", "elsewhere", 1, expires)
+            await store.transact(lambda c, row=row: c.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?)", row))
         assert not (await store.find(b"k" * 32, claim=True))[1]
         assert (await store.find(b"l" * 32, claim=True))[1]
 

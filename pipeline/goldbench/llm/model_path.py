@@ -13,10 +13,10 @@ from pydantic import BaseModel
 from goldbench.errors import UsageError
 from goldbench.llm.batch import Batch, BatchLimits
 from goldbench.llm.budget import Budget
+from goldbench.llm.calls import AnswerRecord, Call, LimitedCalls, repaired
 from goldbench.llm.chat import Answered, ChatExchange, Post
 from goldbench.llm.client import open_client
 from goldbench.llm.dialect import Lessons
-from goldbench.llm.layers import AnswerRecord, Call, LimitedCalls, repaired
 from goldbench.llm.limits import Gate, Snapshot
 from goldbench.llm.local.local_wire import LocalWire
 from goldbench.llm.prices import PriceList, check_price

@@ -10,9 +10,8 @@ from typing import Any
 import httpx2
 
 from goldbench.errors import GoldbenchError, ModelUnavailable
-from goldbench.llm.certificates import tls_problem, trusted
 from goldbench.llm.client import read_body, redirect_target
-from goldbench.llm.proxies import proxy_for
+from goldbench.llm.connections import proxy_for, tls_problem, trusted
 from goldbench.llm.reply_body import parse_body
 from goldbench.llm.server_settings import address_of, headers_of_key, holds_key, shown_address, usual_header
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from goldbench.errors import NotAsked
+from goldbench.llm.calls import replayed, request_key
 from goldbench.llm.dialect import Dialect, dialect_for, request_body
-from goldbench.llm.layers import replayed, request_key
 from goldbench.llm.prices import BATCH_SHARE, PriceList
 from goldbench.llm.reply_schema import answer_schema
 from goldbench.llm.server_settings import ModelSettings

@@ -51,12 +51,10 @@ class Machine:
     graphics: float = 0.0
 
     @classmethod
-    def now(cls, *, own_load: float = 0, own_memory: float = 0.0) -> Machine:
-        """Return what is left now, counting as free what the model's own processes use."""
+    def now(cls) -> Machine:
+        """Return what is left now."""
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-        memory = _free_megabytes()
-        cores = int(usable_processors() - max(0.0, load - own_load) + _NEARLY_IDLE)
-        return cls(max(1, cores), None if memory is None else memory + own_memory)
+        return cls(max(1, int(usable_processors() - load + _NEARLY_IDLE)), _free_megabytes())
 
 
 def layout(megabytes: float, machine: Machine, settings: ModelSettings) -> Layout:
@@ -78,17 +76,11 @@ def layout(megabytes: float, machine: Machine, settings: ModelSettings) -> Layou
     return Layout(processes, threads, layers)
 
 
-def layout_now(settings: ModelSettings, *, own_load: float = 0, own_processes: int = 0) -> Layout:
-    """Return how the model of these settings is served as this machine is now.
-
-    Args:
-        settings: The settings of a model that is a file.
-        own_load: What its processes add to the system's load.
-        own_processes: The processes that it has.
-    """
+def layout_now(settings: ModelSettings) -> Layout:
+    """Return how the model file of these settings is served as this machine is now."""
     assert settings.file is not None
     megabytes = settings.file.stat().st_size / 1e6
-    machine = Machine.now(own_load=own_load, own_memory=own_processes * memory_needed(megabytes))
+    machine = Machine.now()
     if settings.gpu_layers is None and megabytes > _SMALL:
         machine = replace(machine, graphics=graphics_megabytes())
     return layout(megabytes, machine, settings)
