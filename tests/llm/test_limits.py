@@ -109,21 +109,10 @@ async def test_a_deadline_stops_calls_before_they_are_sent(
 
 
 async def test_no_more_calls_are_in_flight_than_allowed(open_path: Opener, model_server: ServerHandle):
-    model_server.script(latency_ms=30)
+    model_server.script(latency_ms=300)
     async with open_path(concurrency=7) as path:
-        await _ask(path, 60)
+        await _ask(path, 30)
     assert model_server.stats()["in_flight_max"] == 7
-
-
-async def test_calls_in_flight_begin_with_few_and_grow_while_answers_come_fast(
-    open_path: Opener, model_server: ServerHandle
-):
-    model_server.script(latency_ms=100)
-    async with open_path() as path:
-        await _ask(path, 4)
-        assert model_server.stats()["in_flight_max"] <= 4
-        await _ask(path, 240, start=4)
-    assert 32 < model_server.stats()["in_flight_max"] <= 64
 
 
 @pytest.mark.parametrize(("seconds", "width"), [(1.0, 64), (30.0, 64), (31.0, 4), (60.0, 4), (120.0, 1)])

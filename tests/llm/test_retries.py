@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -65,16 +63,6 @@ async def test_the_server_says_when_to_come_back(
     assert least_s <= time.monotonic() - start < least_s + 10
 
 
-async def test_a_date_says_when_to_come_back(open_path: Opener, model_server: ServerHandle):
-    now = datetime.now(UTC)
-    headers = {"date": format_datetime(now), "retry-after": format_datetime(now + timedelta(seconds=1))}
-    model_server.script({"when": {"nth": [1]}, "do": {"status": 503, "headers": headers}})
-    start = time.monotonic()
-    async with open_path() as path:
-        await path.complete(verdict_request())
-    assert time.monotonic() - start >= 1.0
-
-
 async def test_spent_retries_fail_one_call_and_not_the_others(open_path: Opener, model_server: ServerHandle):
     model_server.script({"when": {"contains": "number 1."}, "do": {"status": 500}})
     async with open_path(max_attempts=3) as path:
@@ -84,14 +72,6 @@ async def test_spent_retries_fail_one_call_and_not_the_others(open_path: Opener,
         await path.complete(verdict_request(2))
     assert (caught.value.kind, caught.value.attempts) == ("http-500", 3)
     assert model_server.stats()["requests"] == 5
-
-
-async def test_a_wait_beyond_what_is_allowed_fails_at_once(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"do": {"status": 429, "headers": {"retry-after": "3600"}}})
-    async with open_path() as path:
-        with pytest.raises(CallFailed) as caught:
-            await path.complete(verdict_request())
-    assert caught.value.kind == "rate-limit"
 
 
 async def test_a_server_that_asks_to_wait_for_long_gets_no_other_call(open_path: Opener, model_server: ServerHandle):
@@ -153,13 +133,6 @@ async def test_a_time_out_that_the_user_fixed_is_kept(open_path: Opener, model_s
         with pytest.raises(CallFailed, match=r"within 0.4 s \(4 attempts\)"):
             await path.complete(verdict_request(1))
         await path.complete(verdict_request(2))
-
-
-async def test_a_slow_body_is_waited_for(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"do": {"slow_body_ms": 500}})
-    async with open_path() as path:
-        await path.complete(verdict_request())
-    assert model_server.stats()["requests"] == 1
 
 
 @pytest.mark.slow
