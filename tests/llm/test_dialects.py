@@ -172,14 +172,6 @@ async def test_a_server_that_fails_over_limits_is_asked_without_them(open_path: 
     assert model_server.stats()["statuses"] == {"500": 2, "200": 1}
 
 
-async def test_a_format_that_the_user_fixes_is_not_given_up(open_path: Opener, model_server: ServerHandle):
-    model_server.script(json_schema=False)
-    async with open_path(response_format="json_schema") as path:
-        with pytest.raises(CallFailed):
-            await path.complete(verdict_request())
-    assert model_server.stats()["requests"] == 1
-
-
 @pytest.mark.parametrize(
     ("message", "left"),
     [
@@ -190,13 +182,12 @@ async def test_a_format_that_the_user_fixes_is_not_given_up(open_path: Opener, m
     ],
 )
 def test_the_limits_that_a_refusal_names_are_given_up_or_all(message: str, left: tuple[str, ...]):
-    for fixed in (False, True):
-        assert learn(Dialect(), {"message": message}, settled=True, fixed_format=fixed) == Dialect(limits=left)
+    assert learn(Dialect(), {"message": message}, settled=True) == Dialect(limits=left)
 
 
 def test_a_prompt_that_is_too_long_teaches_nothing():
     error = {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"}
-    assert learn(Dialect(), error, settled=False, fixed_format=False) is None
+    assert learn(Dialect(), error, settled=False) is None
 
 
 def test_every_lesson_ends():
@@ -206,7 +197,7 @@ def test_every_lesson_ends():
     while dialect is not None:
         assert dialect not in seen
         seen.add(dialect)
-        dialect = learn(dialect, error, settled=False, fixed_format=False)
+        dialect = learn(dialect, error, settled=False)
         if len(seen) > 10:
             pytest.fail("lessons go round in circles")
 

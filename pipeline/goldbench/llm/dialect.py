@@ -77,16 +77,11 @@ class Dialect:
         """Return the dialect as JSON, to be remembered."""
         return json.dumps(asdict(self), sort_keys=True)
 
-    def simpler(self, *, fixed_format: bool, limits: tuple[str, ...] = ()) -> Dialect | None:
-        """Return the dialect with fewer limits, else with the next format; None where there is none.
-
-        Args:
-            fixed_format: Whether the user fixed the response format.
-            limits: The limits that are still sent, where any were.
-        """
+    def simpler(self, *, limits: tuple[str, ...] = ()) -> Dialect | None:
+        """Return the dialect with only these of its limits, else with the next format; None where there is none."""
         if self.format == "json_schema" and self.limits:
             return replace(self, limits=limits)
-        if self.format == "text" or fixed_format:
+        if self.format == "text":
             return None
         return replace(self, format=FORMATS[FORMATS.index(self.format) + 1])
 
@@ -100,16 +95,14 @@ class Dialect:
             return cls()
 
 
-def dialect_for(settings: ModelSettings, remembered: str | None, *, cautious: bool = False) -> Dialect:
+def first_dialect(remembered: str | None, *, cautious: bool = False) -> Dialect:
     """Return the dialect of the first question: the remembered one, else the one that most servers take.
 
     Args:
-        settings: The model.
         remembered: The dialect of an earlier run, None if there is none.
         cautious: Whether a refusal is dear, so that a server that is not known is sent no limits.
     """
-    known = Dialect.loads(remembered) if remembered else Dialect(limits=() if cautious else LIMITS)
-    return known if settings.response_format == "auto" else replace(known, format=settings.response_format)
+    return Dialect.loads(remembered) if remembered else Dialect(limits=() if cautious else LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +158,7 @@ def sendable(text: str) -> str:
     return _LONE.sub("\ufffd", text)
 
 
-def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_format: bool) -> Dialect | None:
+def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool) -> Dialect | None:
     """Return the dialect to try next after a refusal, None where the refusal is about something else.
 
     The limits in a schema are given up before the format: those that the refusal names, or all.
@@ -175,7 +168,6 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
         error: The refusal: ``param``, ``code`` and ``message`` where the server gave them.
         settled: Whether this dialect has worked before. If not, a refusal without a reason is taken to be about the
             response format, which servers most often lack.
-        fixed_format: Whether the user fixed the response format.
     """
     param = str(error.get("param") or "").lower()
     message = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
@@ -189,7 +181,7 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
     if any(word in message for word in _OTHER_FORMATS):
         dialect = replace(dialect, limits=())
     limits = tuple(name for name in dialect.limits if refused and name not in refused)
-    return dialect.simpler(fixed_format=fixed_format, limits=limits)
+    return dialect.simpler(limits=limits)
 
 
 def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
@@ -226,7 +218,7 @@ class Lessons:
         """Begin with the dialect of an earlier run, as the store remembers it."""
         self._settings = settings
         self._store = store
-        self.dialect = dialect_for(settings, remembered, cautious=cautious)
+        self.dialect = first_dialect(remembered, cautious=cautious)
         self.settled = remembered is not None
         self.heard: Mapping[str, Any] | None = None
         self.on_settled: Callable[[], None] = lambda: None
@@ -244,7 +236,7 @@ class Lessons:
         Args:
             settings: The server, the model and the response format.
             store: Remembers the dialect that works, None for nowhere.
-            cautious: As in `dialect_for`.
+            cautious: As in `first_dialect`.
             anew: Whether to begin with none of them.
         """
         if settings.file is not None:
@@ -281,8 +273,7 @@ class Lessons:
             return False
         if sent != self.dialect:  # another call has learnt in the meantime
             return True
-        fixed = self._settings.response_format != "auto"
-        return self._change(learn(sent, error, settled=self.settled, fixed_format=fixed))
+        return self._change(learn(sent, error, settled=self.settled))
 
     def doubt(self, sent: Dialect, status: int) -> bool:
         """Record an error that says nothing of parameters; return whether another dialect may work.
@@ -304,7 +295,7 @@ class Lessons:
             return False
         self._errors = 0
         self._is_guess = True
-        return self._change(self.dialect.simpler(fixed_format=self._settings.response_format != "auto"))
+        return self._change(self.dialect.simpler())
 
     def leave_room(self, sent: Dialect) -> bool:
         """Record that the model spent the whole limit on thoughts; return whether more room may help."""

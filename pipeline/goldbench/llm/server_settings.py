@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
@@ -274,8 +274,6 @@ class ModelSettings(Model):
     """Seconds that a server which has answered before may be unreachable until the run stops."""
     never_reached_s: float = Field(default=15.0, gt=0)
     """Seconds that a server which has never answered may be unreachable until the run stops."""
-    response_format: Literal["auto", "json_schema", "json_object", "text"] = "auto"
-    """How a reply is held to its schema; ``auto`` finds out what the server accepts."""
     reasoning_tokens: int = THINKING
     """Tokens added to the length limit of models that turn out to think before they answer."""
     embedding_batch: int = Field(default=96, ge=1)

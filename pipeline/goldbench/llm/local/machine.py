@@ -68,9 +68,9 @@ def layout(megabytes: float, machine: Machine, settings: ModelSettings) -> Layou
     if layers is None:
         layers = ALL_LAYERS if not small and machine.graphics >= memory_needed(megabytes) else 0
     threads = settings.threads or (1 if small else math.ceil(megabytes / 1000))
-    held = _MOST_PROCESSES if machine.memory is None else int(machine.memory / memory_needed(megabytes))
+    bearable = _MOST_PROCESSES if machine.memory is None else int(machine.memory / memory_needed(megabytes))
     most = 1 if layers else min(_MOST_PROCESSES, settings.calls_at_once)
-    processes = max(1, min(most, held, machine.cores // threads))
+    processes = max(1, min(most, bearable, machine.cores // threads))
     if settings.threads is None and not small:
         threads = max(1, min(_MOST_THREADS, machine.cores // processes))
     return Layout(processes, threads, layers)
@@ -105,12 +105,12 @@ def graphics_megabytes() -> int:
     """
     command = [sys.executable, "-P", "-m", PROCESS, "graphics"]
     try:
-        done = subprocess.run(  # noqa: S603  a module of goldbench
+        process = subprocess.run(  # noqa: S603  a module of goldbench
             command, env=environment_without_keys(*ENVIRONMENT), capture_output=True, timeout=_START_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    return int(done.stdout) if done.stdout.strip().isdigit() else 0
+    return int(process.stdout) if process.stdout.strip().isdigit() else 0
 
 
 def _free_megabytes() -> float | None:
