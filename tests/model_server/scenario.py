@@ -11,7 +11,6 @@
 - ``models``: the ids served (any, when empty); ``usage``: report tokens (``input``: those alone)
 - ``silent_thoughts``: bill every reply as long as it may be, however short the text is
 - ``context_read``: the most tokens of a prompt that it says it read
-- ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
 - ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
 - ``probabilities``: how tokens and their likelihoods are listed: ``openai`` or ``llama``; ``refused`` is an error, and
   None lists the reply's own tokens alone
@@ -58,7 +57,6 @@ DEFAULTS: dict[str, Any] = {
     "usage": True,
     "silent_thoughts": False,
     "context_read": None,
-    "rate_limit": None,
     "headers": {},
     "dimensions": 8,
     "batch_s": 0.2,
@@ -111,12 +109,4 @@ class Scenario:
 
     def latency(self, action: dict[str, Any]) -> float:
         """Return how long to wait before the answer, in seconds."""
-        said = action.get("latency_ms", self.settings["latency_ms"])
-        if isinstance(said, dict):
-            if "uniform" in said:
-                low, high = said["uniform"]
-                said = self._random.uniform(low, high)
-            else:
-                median, sigma = said["lognormal"]
-                said = median * math.exp(self._random.gauss(0, sigma))
-        return float(said) / 1000
+        return float(action.get("latency_ms", self.settings["latency_ms"])) / 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,7 @@ from goldbench.generate.writers import with_local_models
 from goldbench.llm.catalogue import CATALOGUE, recommended
 from goldbench.llm.local import machine
 from goldbench.llm.local.machine import ALL_LAYERS, Layout, Machine, layout
-from goldbench.llm.local.model_child import start_child
-from goldbench.llm.local.model_file import bundled_file, find_model
+from goldbench.llm.local.model_file import find_model
 from goldbench.llm.preflight import tell_slow
 from goldbench.llm.server_settings import ModelSettings
 from tests.conftest import Goldbench
@@ -51,22 +49,6 @@ def test_a_file_gets_processes_and_threads_by_its_size_and_what_is_free(
     assert layout(megabytes, machine, ModelSettings(name="m", **changes)) == expected
 
 
-@pytest.mark.slow
-async def test_the_bundled_model_is_served_by_as_many_threads_as_the_order_says() -> None:
-    import psutil
-
-    needs_local_model()
-    counts = []
-    for threads in (1, 3):
-        child = await start_child(bundled_file(), "m", context=512, threads=threads)
-        process = psutil.Process(child.process.pid)
-        while process.num_threads() < (counts[0] + 2 if counts else 1):  # noqa: ASYNC110  they start one by one
-            await asyncio.sleep(0.1)
-        counts.append(process.num_threads())
-        await child.end()
-    assert counts[1] >= counts[0] + 2
-
-
 def test_layers_on_a_graphics_card_that_is_not_there_are_refused_in_one_line(
     goldbench_inside: Goldbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,11 +65,6 @@ def test_layers_on_a_graphics_card_that_is_not_there_are_refused_in_one_line(
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("goldbench: --gpu: ")
-
-
-def test_the_processes_of_a_model_tell_which_graphics_cards_there_are() -> None:
-    needs_local_model()
-    assert machine.graphics_megabytes() >= 0
 
 
 def test_a_large_file_without_a_graphics_card_is_called_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
