@@ -2,7 +2,7 @@
 
 ``settings`` hold for every request:
 
-- ``latency_ms``: a number, or ``{"uniform": [low, high]}``, ``{"lognormal": [median, sigma]}``
+- ``latency_ms``: a number, or ``{"uniform": [low, high]}``
 - ``json_schema``, ``json_object``: whether that response format is taken (else a 400 as real servers send)
 - ``strict``: refuse a json_schema that is not strict as OpenAI means it
 - ``reasoning``: refuse ``max_tokens`` and any temperature but 1, as reasoning models do
@@ -109,4 +109,7 @@ class Scenario:
 
     def latency(self, action: dict[str, Any]) -> float:
         """Return how long to wait before the answer, in seconds."""
-        return float(action.get("latency_ms", self.settings["latency_ms"])) / 1000
+        latency_ms = action.get("latency_ms", self.settings["latency_ms"])
+        if isinstance(latency_ms, dict):
+            latency_ms = self._random.uniform(*latency_ms["uniform"])
+        return float(latency_ms) / 1000
