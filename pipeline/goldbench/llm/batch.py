@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from goldbench.errors import AnswerRejected, CallFailed, LimitReached, Message, ModelError, ModelUnavailable
 from goldbench.llm.budget import Reservation
 from goldbench.llm.calls import persist, request_key
-from goldbench.llm.chat import CONTENT_FILTER, Answered, answered, is_filtered, most_tokens_of, usage_of, words
+from goldbench.llm.chat import CONTENT_FILTER, ChatAnswer, is_filtered, most_tokens_of, read_completion, usage_of, words
 from goldbench.llm.client import RETRIED, Client
 from goldbench.llm.dialect import Dialect, Lessons, Repeat, request_body
 from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, costs_nothing, is_refusal
@@ -157,7 +157,7 @@ class Batch:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._store.transact(forget_answered)
 
-    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
+    async def complete(self, request: ChatRequest[T]) -> ChatAnswer[T]:
         """Return the model's answer once its batch has ended; raises as the layers do that this replaces."""
         answer = request_key(request, model=self._settings.name)
         turns = repr(request.earlier).encode("utf-8", "surrogatepass") if isinstance(request, Repeat) else b""
@@ -166,7 +166,7 @@ class Batch:
         self._enqueue([item])
         try:
             body = await item.reply
-            return answered(request, body, model=self._settings.name, prices=self._prices)
+            return read_completion(request, body, model=self._settings.name, prices=self._prices)
         except CallFailed as failed:
             failed.at(request.stage)
             raise

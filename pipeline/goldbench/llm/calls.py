@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from tenacity import AsyncRetrying, retry_if_exception
 
 from goldbench.errors import AnswerRejected, CallFailed, Message, ModelUnavailable
-from goldbench.llm.chat import Answered
+from goldbench.llm.chat import ChatAnswer
 from goldbench.llm.dialect import Repeat
 from goldbench.llm.exchange import Cause, ExchangeFailed, Reply, ReplyRejected, costs_nothing
 from goldbench.llm.likelihoods import dumped, loaded
@@ -98,7 +98,7 @@ class AnswerRecord:
     Rejected replies were paid for too: they are stored and stay rejected until they are pruned.
     """
 
-    def __init__(self, ask: Call[ChatRequest[Any], Answered[Any]] | None, *, store: AnswerStore, gate: Gate) -> None:
+    def __init__(self, ask: Call[ChatRequest[Any], ChatAnswer[Any]] | None, *, store: AnswerStore, gate: Gate) -> None:
         """Take the layer below, None for a replay, which answers from the store alone."""
         self._ask, self._store, self._gate = ask, store, gate
 
@@ -128,16 +128,16 @@ class AnswerRecord:
             self._store.release(key)
 
     async def _ask_and_store(
-        self, key: bytes, request: ChatRequest[T], ask: Call[ChatRequest[T], Answered[T]]
-    ) -> Answered[T]:
+        self, key: bytes, request: ChatRequest[T], ask: Call[ChatRequest[T], ChatAnswer[T]]
+    ) -> ChatAnswer[T]:
         try:
-            answered = await ask(request)
+            answer = await ask(request)
         except ReplyRejected as rejected:
             if rejected.kind in KEPT_REJECTIONS:
                 await self._store.put(key, _stored(request, rejected.reply, rejected.kind, str(rejected)))
             raise
-        await self._store.put(key, _stored(request, answered.reply, "answer", dumped(answered.likelihood)))
-        return answered
+        await self._store.put(key, _stored(request, answer.reply, "answer", dumped(answer.likelihood)))
+        return answer
 
 
 def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
@@ -167,7 +167,7 @@ def _stored(request: ChatRequest[T], reply: Reply, outcome: str, message: str) -
     return StoredReply(request.stage, request.prompt, reply.model, outcome, reply.text, message, reply.usage)
 
 
-async def repaired(request: ChatRequest[T], *, ask: Call[ChatRequest[T], Answered[T]]) -> Answered[T]:
+async def repaired(request: ChatRequest[T], *, ask: Call[ChatRequest[T], ChatAnswer[T]]) -> ChatAnswer[T]:
     """Return the answer of the first reply or of a second, which is final; its usage counts both.
 
     Args:

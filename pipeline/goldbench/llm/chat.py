@@ -61,7 +61,7 @@ _MEANING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Completion[T]):
+class ChatAnswer(Completion[T]):
     """A completion with the reply that it was read from, as the layers of the path return it."""
 
     reply: Reply = field(kw_only=True, repr=False)
@@ -79,7 +79,7 @@ class ChatExchange:
         self._prices = prices
         self._lessons = lessons
 
-    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
+    async def complete(self, request: ChatRequest[T]) -> ChatAnswer[T]:
         """Return the model's answer to one exchange; raises as ``Client.post`` does.
 
         Raises:
@@ -95,11 +95,11 @@ class ChatExchange:
             return await self._read(request, sent, completion)
         raise failure
 
-    async def _read(self, request: ChatRequest[T], sent: Dialect, completion: dict[str, Any]) -> Answered[T]:
+    async def _read(self, request: ChatRequest[T], sent: Dialect, completion: dict[str, Any]) -> ChatAnswer[T]:
         """Return the answer in a reply; one that was cut off while the model thought teaches to leave it more room."""
-        outcome: Answered[T] | ReplyRejected
+        outcome: ChatAnswer[T] | ReplyRejected
         try:
-            outcome = answered(request, completion, model=self._settings.name, prices=self._prices)
+            outcome = read_completion(request, completion, model=self._settings.name, prices=self._prices)
         except ReplyRejected as rejected:
             outcome = rejected
         self._lessons.compare(outcome.reply.usage, words(request))
@@ -158,7 +158,9 @@ def most_tokens_of(body: dict[str, Any]) -> tuple[int, int]:
     return tokens_at_most(json.dumps(body, ensure_ascii=False)), written
 
 
-def answered(request: ChatRequest[T], completion: dict[str, Any], *, model: str, prices: PriceList) -> Answered[T]:
+def read_completion(
+    request: ChatRequest[T], completion: dict[str, Any], *, model: str, prices: PriceList
+) -> ChatAnswer[T]:
     """Return the answer in the body of a chat completion.
 
     Args:
@@ -186,20 +188,20 @@ def answered(request: ChatRequest[T], completion: dict[str, Any], *, model: str,
     except Misfit as misfit:
         problems = misfit.problems
     else:
-        return Answered(answer=answer, model=reply.model, usage=reply.usage, likelihood=reply.likelihood, reply=reply)
+        return ChatAnswer(answer=answer, model=reply.model, usage=reply.usage, likelihood=reply.likelihood, reply=reply)
     if repeats_itself(reply.text):
         raise ReplyRejected("loop", _MEANING["loop"], reply=reply)
     message = f"the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
     raise ReplyRejected("misfit", message, reply=reply, problems=problems)
 
 
-def _weighed_answer(request: ChatRequest[T], reply: Reply, probability: float | None) -> Answered[T]:
+def _weighed_answer(request: ChatRequest[T], reply: Reply, probability: float | None) -> ChatAnswer[T]:
     """Return the probability of yes as the answer; the reply that is stored holds it and not the one token."""
     if probability is None:
         raise ReplyRejected(NO_PROBABILITY, _MEANING[NO_PROBABILITY], reply=reply)
     answer = request.answer.model_validate({"yes": probability})
     reply = replace(reply, text=answer.model_dump_json())
-    return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
+    return ChatAnswer(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
 
 
 def _reply(completion: dict[str, Any], *, model: str, prices: PriceList) -> Reply:
