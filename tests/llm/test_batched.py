@@ -147,6 +147,14 @@ async def test_a_cap_counts_lines_before_they_are_sent(model_server: ServerHandl
     assert sent(model_server)[1] == 3
 
 
+async def test_a_cap_on_tokens_lets_the_rest_follow_when_less_was_spent(model_server: ServerHandle, tmp_path: Path):
+    before, _ = sent(model_server)
+    async with batches(model_server, tmp_path, max_tokens=900) as path:
+        found = await ask(path, *range(5))
+    assert not [one for one in found if isinstance(one, Exception)]
+    assert sent(model_server)[0] > before + 1
+
+
 async def test_a_batch_whose_id_was_never_written_down_is_found_by_its_token(
     model_server: ServerHandle, tmp_path: Path
 ):

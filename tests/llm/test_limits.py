@@ -53,6 +53,12 @@ async def test_a_run_without_the_cap_completes_what_a_capped_run_began(open_path
     assert model_server.stats()["requests"] == 100
 
 
+async def test_no_request_leaves_under_a_cap_of_none(open_path: Opener, model_server: ServerHandle):
+    async with open_path(max_requests=0) as path:
+        await _ask(path, 5)
+    assert model_server.stats()["requests"] == 0
+
+
 async def test_tokens_stay_under_their_cap_and_most_of_it_is_used(open_path: Opener, model_server: ServerHandle):
     model_server.script(latency_ms=5)
     async with open_path(max_tokens=3000) as path:

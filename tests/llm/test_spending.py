@@ -260,6 +260,11 @@ def test_no_order_of_outcomes_passes_a_cap(calls: list[tuple[int, int, float, st
     assert budget.estimated_usd <= budget.usd + ROUNDING
 
 
+def test_a_call_without_a_price_is_refused_under_a_cap_on_money():
+    with pytest.raises(UsageError):
+        Budget(Model(max_usd=1.0)).check(Usage(1, 1))
+
+
 @pytest.mark.parametrize(
     ("rule", "server"), [({}, UNREPORTED), ({"when": {"every": 3}, "do": {"status": 500}}, {})], ids=["usage", "500"]
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Mapping
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
@@ -192,18 +193,33 @@ async def read_body(response: httpx2.Response) -> None:
     is_error = response.status_code >= 300
     most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_BYTES
     most = MOST_ERROR_BYTES if is_error else most
+    # Without the header httpx2 leaves the body alone; it would unpack it without a bound.
+    unpack = _unpacker(response.headers.pop("content-encoding", "identity").strip().lower())
     body = bytearray()
+    received = 0
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     try:
         async for piece in response.stream:
-            body += piece
-            if len(body) > most:
+            received += len(piece)  # counted, too: zlib keeps what follows the end of the packed body
+            body += unpack(piece, most + 1 - len(body))
+            if max(received, len(body)) > most:
                 if not is_error:
                     raise TooLong("the reply is too long")
                 break
+    except zlib.error:
+        raise httpx2.DecodingError("the body is not compressed as its header says") from None
     finally:
         await response.stream.aclose()
     response.stream = httpx2.ByteStream(bytes(body))
+
+
+def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
+    """Return what unpacks a piece of a body to at most so many bytes; a packed piece may grow a thousandfold."""
+    if encoding in {"", "identity"}:
+        return lambda piece, _: piece
+    if encoding not in {"gzip", "x-gzip", "deflate"}:
+        raise httpx2.DecodingError("the body is compressed in a way that was not asked for")
+    return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress
 
 
 @contextlib.asynccontextmanager
