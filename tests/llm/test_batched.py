@@ -150,8 +150,8 @@ async def test_a_cap_counts_lines_before_they_are_sent(model_server: ServerHandl
 async def test_a_cap_on_tokens_lets_the_rest_follow_when_less_was_spent(model_server: ServerHandle, tmp_path: Path):
     before, _ = sent(model_server)
     async with batches(model_server, tmp_path, max_tokens=900) as path:
-        found = await ask(path, *range(5))
-    assert not [one for one in found if isinstance(one, Exception)]
+        outcomes = await ask(path, *range(5))
+    assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     assert sent(model_server)[0] > before + 1
 
 
@@ -179,6 +179,13 @@ async def test_a_batch_that_was_never_made_is_made(model_server: ServerHandle, t
     async with batches(model_server, tmp_path) as path:
         assert not [one for one in await ask(path, 1) if isinstance(one, Exception)]
     assert model_server.stats()["by_kind"]["batch-line"] == 1
+
+
+async def test_a_server_without_batches_ends_the_run(model_server: ServerHandle, tmp_path: Path):
+    model_server.script({"when": {"kind": "files-and-batches"}, "do": {"status": 404}})
+    async with batches(model_server, tmp_path) as path:
+        (outcome,) = await ask(path, 1)
+    assert isinstance(outcome, ModelUnavailable)
 
 
 def started(folder: Path, *command: object) -> subprocess.Popen[str]:

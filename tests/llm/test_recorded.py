@@ -154,7 +154,7 @@ def test_an_answer_that_was_used_survives_kill_9(model_server: ServerHandle, tmp
     process.wait()
     model_server.reset()
     again = _build(model_server, tmp_path / "a.sqlite", 200)
-    out, _ = again.communicate(timeout=60)
+    out, _ = again.communicate(timeout=250)
     assert int(out.split()[-2]) >= len(used)
     assert model_server.stats()["requests"] <= 200 - len(used)
     process.stdout.close()

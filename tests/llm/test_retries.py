@@ -118,6 +118,15 @@ async def test_a_server_that_accepts_calls_and_answers_none_is_said_to_be_slow_n
     assert "start it" not in str(caught.value)
 
 
+async def test_a_time_out_that_the_user_fixed_is_kept(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"contains": "number 1."}, "do": {"hang": True}})
+    async with open_path(timeout_seconds=0.4, max_attempts=2) as path:
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request(1))
+        assert path.gate.timeout_s == 0.4
+    assert (caught.value.kind, caught.value.attempts) == ("timeout", 2)
+
+
 @pytest.mark.slow
 async def test_many_faults_at_once_lose_no_answer(open_path: Opener, model_server: ServerHandle):
     model_server.script(
@@ -192,3 +201,13 @@ async def test_the_deadline_ends_a_wait_between_attempts(open_path: Opener, mode
         with pytest.raises(LimitReached, match="deadline"):
             await path.complete(verdict_request())
     assert time.monotonic() - start < 15
+
+
+async def test_one_poisonous_request_ends_alone(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"contains": "number 1."}, "do": {"connection": "refuse"}})
+    async with open_path(max_attempts=3) as path:
+        await path.complete(verdict_request(0))
+        with pytest.raises(CallFailed) as caught:
+            await path.complete(verdict_request(1))
+        await path.complete(verdict_request(2))
+    assert caught.value.kind == "connection"
