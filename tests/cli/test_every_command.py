@@ -328,8 +328,6 @@ class TestWrongValues:
             ("prompts render one.txt", "no chunk of these documents is long and clean enough for a question; give lo"),
             ("answers stats none", "none: no answer store here; give the file answers.sqlite beside a gold set"),
             ("answers prune none", "prune needs a condition: give --stage, --prompt, --model or --rejected, or delete"),
-            ("answers import x.sqlite none", "none: file not found; give one that goldbench answers export wrote"),
-            ("answers import x.sqlite one.txt", "one.txt, line 1: not a line of an export of answers"),
             ("doctor gold", "gold: documents are for --try alone; add --try, or leave the documents out"),
             ("doctor --base-url foo", "--base-url: not a valid http(s) URL; give one such as http://127.0.0.1:8000/v1"),
             ("doctor --base-url http://{host}/v1", "--base-url: not a valid http(s) URL; give one such as http://127."),

@@ -21,7 +21,6 @@ from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.history import append_history, read_history
 from goldbench.formats.runs.scorecard_files import read_record
 from goldbench.llm.store import connect
-from goldbench.llm.upkeep import import_answers
 from goldbench.prompts.loader import PromptError, load
 from goldbench.records.corpus import Chunk
 from goldbench.records.scorecard import Baseline
@@ -46,7 +45,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "history written": lambda path: append_history(path, []),
     "baseline": lambda path: read_record(path, Baseline),
     "records": lambda path: RecordFile.open(path, Chunk),
-    "answers": lambda path: import_answers(path.with_name("new.sqlite"), path),
     "store": connect,
     "ledger": lambda path: open_ledger(path, data_sha="0" * 64),
     "lines": lambda path: list(json_objects(Source(path))),

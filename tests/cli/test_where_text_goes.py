@@ -18,8 +18,8 @@ from goldbench.config import load_config
 from goldbench.formats.toml import write_toml
 from goldbench.goldset.file_names import CONFIG, MANIFEST
 from goldbench.goldset.publication import sha256_of
+from goldbench.llm.connections import is_loopback
 from goldbench.llm.local.model_file import bundled_file
-from goldbench.llm.proxies import is_loopback
 from goldbench.llm.server_settings import OPENAI
 from goldbench.retrieval.system_settings import EmbeddingSettings, HyDESettings, RerankEndpointSettings
 from goldbench.systems.destinations import destinations, text_line

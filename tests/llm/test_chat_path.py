@@ -92,20 +92,6 @@ async def test_what_cannot_be_repaired_is_not_asked_again(
     assert model_server.stats()["requests"] == 1
 
 
-@pytest.mark.parametrize(
-    ("reply", "says"),
-    [("cut-off", "the reply ran on until the limit of 100 tokens"), ("endless", "the reply repeats itself")],
-)
-async def test_a_reply_that_does_not_end_is_called_that(
-    open_path: Opener, model_server: ServerHandle, reply: str, says: str
-):
-    model_server.script({"do": {"reply": reply}})
-    async with open_path() as path:
-        with pytest.raises(AnswerRejected) as caught:
-            await path.complete(verdict_request())
-    assert str(caught.value) == f"grade: {says}"
-
-
 @pytest.mark.parametrize("status", [401, 403, 404, 402])
 async def test_a_refused_key_or_model_ends_the_run_after_one_request(
     open_path: Opener, model_server: ServerHandle, status: int
@@ -155,11 +141,3 @@ async def test_a_text_that_no_encoding_can_carry_is_sent_all_the_same(open_path:
     async with open_path() as path:
         await path.complete(verdict_request(0, user="a\ud800b\x00c"))
     assert model_server.requests()[-1]["body"]["messages"][-1]["content"] == "a\ufffdb\x00c"
-
-
-async def test_a_server_that_counts_no_tokens_is_served(open_path: Opener, model_server: ServerHandle):
-    model_server.script(usage=False)
-    async with open_path() as path:
-        completion = await path.complete(verdict_request())
-    assert completion.usage.input_tokens == 0
-    assert completion.usage.usd is None

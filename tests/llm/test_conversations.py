@@ -14,10 +14,8 @@ from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.conversations import CONVERSATIONS
 from tests.model_server.fixture import ServerHandle
 
-SLOW = [pytest.param(name, marks=pytest.mark.slow) if "503" in name else name for name in CONVERSATIONS]
 
-
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 async def test_every_server_answers_or_is_told_with_its_setting(
     open_path: Opener, model_server: ServerHandle, name: str
 ):
@@ -37,23 +35,6 @@ async def test_every_server_answers_or_is_told_with_its_setting(
         assert len(failed) == 6
         assert all(isinstance(failure, ModelError) for failure in failed)
         assert all(part in str(failed[0]) for part in server.ends), str(failed[0])
-
-
-async def test_what_a_server_takes_is_remembered(open_path: Opener, model_server: ServerHandle):
-    server = CONVERSATIONS["HTTP 500 to every format"]
-    model_server.script(*server.rules)
-    for number in range(2):
-        async with open_path(name="m") as path:
-            await path.complete(verdict_request(number))
-    assert model_server.stats()["statuses"] == {"500": 4, "200": 2}
-
-
-async def test_an_error_that_passes_does_not_cost_the_format(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"first": 3}, "do": {"status": 500, "latency_ms": 5}}, latency_ms=200)
-    async with open_path(name="m") as path:
-        await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(8)))
-        await path.complete(verdict_request(9))
-    assert "minLength" in str(model_server.requests()[-1]["body"]["response_format"])
 
 
 async def test_a_server_that_reads_only_a_part_of_the_prompts_is_named_once(

@@ -54,12 +54,6 @@ async def test_texts_asked_for_twice_at_once_are_sent_once(open_embedding: Opene
     assert model_server.stats()["by_kind"]["embeddings"] == 1
 
 
-async def test_no_text_is_no_row_and_no_request(open_embedding: Opener, model_server: ServerHandle):
-    async with open_embedding() as path:
-        assert len(await _embedder(path).embed([])) == 0
-    assert model_server.stats()["by_kind"] == {}
-
-
 @pytest.mark.parametrize("reply", ["short", "nan"])
 async def test_a_wrong_response_is_no_vector(open_embedding: Opener, model_server: ServerHandle, reply: str):
     model_server.script({"when": {"kind": "embeddings"}, "do": {"reply": reply}})
@@ -78,12 +72,6 @@ async def test_one_failing_batch_costs_none_of_the_others(open_embedding: Opener
         model_server.reset()
         await _embedder(path).embed(texts)
     assert model_server.stats()["by_kind"]["embeddings"] == 1
-
-
-async def test_embeddings_are_tried_again(open_embedding: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"kind": "embeddings", "nth": [1]}, "do": {"status": 503}})
-    async with open_embedding() as path:
-        assert (await _embedder(path).embed(["one"])).shape == (1, 8)
 
 
 async def test_embeddings_count_against_the_same_cap(open_embedding: Opener, model_server: ServerHandle):

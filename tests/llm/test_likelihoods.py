@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from goldbench.llm.reply_body import likelihood_of
+from goldbench.llm.likelihoods import likelihood_of
 from goldbench.ports import Likelihood
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle

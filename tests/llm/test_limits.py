@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldbench.errors import LimitReached, UsageError
-from goldbench.llm.limits import Tempo, Width
+from goldbench.llm.limits import Width
 from goldbench.llm.prices import check_price
 from goldbench.llm.server_settings import Model, ModelSettings
 from tests.llm.conftest import Opener, comes_about, verdict_request
@@ -109,44 +109,18 @@ async def test_a_deadline_stops_calls_before_they_are_sent(
 
 
 async def test_no_more_calls_are_in_flight_than_allowed(open_path: Opener, model_server: ServerHandle):
-    model_server.script(latency_ms=30)
+    model_server.script(latency_ms=300)
     async with open_path(concurrency=7) as path:
-        await _ask(path, 60)
+        await _ask(path, 30)
     assert model_server.stats()["in_flight_max"] == 7
-
-
-async def test_calls_in_flight_begin_with_few_and_grow_while_answers_come_fast(
-    open_path: Opener, model_server: ServerHandle
-):
-    model_server.script(latency_ms=100)
-    async with open_path() as path:
-        await _ask(path, 4)
-        assert model_server.stats()["in_flight_max"] <= 4
-        await _ask(path, 240, start=4)
-    assert 32 < model_server.stats()["in_flight_max"] <= 64
 
 
 @pytest.mark.parametrize(("seconds", "width"), [(1.0, 64), (30.0, 64), (31.0, 4), (60.0, 4), (120.0, 1)])
 def test_the_width_follows_the_seconds_that_answers_take(seconds: float, width: int):
     sought = Width(64, comfortable_s=30.0)
     for _ in range(1000):
-        sought.hear(overloaded=False, seconds=seconds)
+        sought.record(overloaded=False, seconds=seconds)
     assert sought.now == width
-
-
-def test_the_time_of_a_call_follows_the_measured_speed_unless_it_is_fixed():
-    tempo = Tempo(None, 120.0)
-    assert tempo.longest_s(1500) == 120.0
-    tempo.answered(20.0, 100)  # 5 tokens per second
-    assert tempo.longest_s(1500) == 600.0
-    assert tempo.longest_s(100) == 120.0
-    tempo.expired(120.0)
-    tempo.expired(120.0)
-    assert tempo.longest_s(100) == 240.0
-    fixed = Tempo(7.0, 120.0)
-    fixed.answered(20.0, 100)
-    fixed.expired(7.0)
-    assert fixed.longest_s(1500) == 7.0
 
 
 async def test_a_cancelled_call_gives_its_slot_back(open_path: Opener, model_server: ServerHandle):
@@ -163,30 +137,6 @@ async def test_a_cancelled_call_gives_its_slot_back(open_path: Opener, model_ser
     assert _answered(outcomes) == 4
 
 
-@pytest.mark.slow
-async def test_the_rate_the_server_announces_is_kept(open_path: Opener, model_server: ServerHandle):
-    model_server.script(rate_limit={"rpm": 20, "window_s": 1.0})
-    async with open_path(concurrency=8) as path:
-        outcomes = await _ask(path, 50)
-    assert _answered(outcomes) == 50
-    refused = model_server.stats()["statuses"].get("429", 0)
-    assert refused <= 8
-
-
-async def test_a_server_that_announces_a_wait_of_a_year_is_asked_again_before(
-    open_path: Opener, model_server: ServerHandle
-):
-    model_server.script(headers={"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "365d"})
-    async with open_path(concurrency=1, retry_s=0.5) as path:
-        asking = asyncio.create_task(_ask(path, 3))
-        await comes_about(lambda: "rate limit" in path.snapshot().line())
-        line = path.snapshot().line()
-        outcomes = await asyncio.wait_for(asking, 60)
-    assert _answered(outcomes) == 3
-    assert "rate limit in 0." in line
-    assert len(line) < 80
-
-
 async def test_a_stalled_call_is_named_without_its_content(open_path: Opener, model_server: ServerHandle):
     model_server.script({"do": {"hang": True}})
     async with open_path() as path:
@@ -198,12 +148,6 @@ async def test_a_stalled_call_is_named_without_its_content(open_path: Opener, mo
     assert line is not None
     assert line.startswith("no answer yet: grade ")
     assert "Passage" not in line
-
-
-def test_the_key_does_not_show():
-    settings = ModelSettings(name="m", api_key="sk-secret", base_url="https://example.org/v1?token=t")
-    assert "sk-secret" not in repr(settings)
-    assert settings.shown_url() == "https://example.org/v1"
 
 
 @pytest.mark.parametrize("wrong", [{"api_key": "sk-secret\n"}, {"base_url": "https://user:sk-secret@example.org/v1"}])

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.errors import AnswerRejected, NotAsked
+from goldbench.errors import NotAsked
 from goldbench.llm.rehearsal import Planning
 from goldbench.llm.server_settings import ModelSettings
 from goldbench.llm.store import read_unchanged
 from goldbench.llm.token_counts import estimate_tokens
 from tests.llm.conftest import Opener, verdict_request
 from tests.model_server.fixture import ServerHandle
-from tests.model_server.tokens import count_tokens
 
 
 def settings(server: ServerHandle | None = None, **more: object) -> ModelSettings:
@@ -62,39 +61,12 @@ async def test_stored_answers_are_recalled_and_correct_the_estimate(
     assert row.output_tokens == pytest.approx(4 * model_server.stats()["output_tokens"] / 5, abs=2)
 
 
-async def test_a_stored_rejection_stays_one(tmp_path: Path, open_path: Opener, model_server: ServerHandle):
-    model_server.script({"do": {"reply": "refusal"}})
-    async with open_path() as path:
-        with pytest.raises(AnswerRejected):
-            await path.complete(verdict_request())
-    with read_unchanged(tmp_path / "answers.sqlite") as store:
-        planning = Planning(settings=settings(model_server), store=store)
-        with pytest.raises(AnswerRejected) as caught:
-            await planning.complete(verdict_request())
-    assert caught.value.kind == "refusal"
-
-
 async def test_a_store_in_use_by_a_run_can_be_read(tmp_path: Path, open_path: Opener, model_server: ServerHandle):
     async with open_path() as path:
         await path.complete(verdict_request(1))
         with read_unchanged(tmp_path / "answers.sqlite") as store:
             planning = Planning(settings=settings(model_server), store=store)
             assert (await planning.complete(verdict_request(1))).replayed
-
-
-@pytest.mark.parametrize(
-    ("text", "low", "high"),
-    [
-        # English prose has 1.2 to 1.4 tokens a word in byte-pair vocabularies, Chinese 0.6 to 1.1 a character.
-        ("The quick brown fox jumps over the lazy dog.", 9, 11),
-        ("水泵在上游阀门打开时启动", 7, 13),
-        ("1234567890", 3, 5),
-        ("", 0, 0),
-        ("\ud800", 0, 3),
-    ],
-)
-def test_an_estimate_lies_where_real_vocabularies_do(text: str, low: float, high: float):
-    assert low <= estimate_tokens(text) <= high
 
 
 @pytest.mark.parametrize(
@@ -111,15 +83,3 @@ def test_an_estimate_lies_where_real_vocabularies_do(text: str, low: float, high
 def test_an_estimate_is_near_what_a_vendor_published_for_its_vocabulary(text: str, tokens: int):
     # OpenAI, «Hello GPT-4o», 2024: the same greeting in twenty languages and its tokens in o200k.
     assert estimate_tokens(text) == pytest.approx(tokens, rel=0.2)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "All human beings are born free and equal in dignity and rights. They are endowed with reason and conscience.",
-        "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心,并应以兄弟关系的精神相对待。人人有资格享有本宣言所载的一切权利和自由。",
-        "The pump starts below 40 litres. 循环水泵在水箱液位低于四十升时启动,浮球开关再次断开两分钟后停止运行。",
-    ],
-)
-def test_the_estimate_and_the_test_servers_own_count_agree(text: str):
-    assert estimate_tokens(text) == pytest.approx(count_tokens(text), rel=0.1)

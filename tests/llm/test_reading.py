@@ -77,10 +77,6 @@ def test_a_line_break_inside_a_string_is_read():
     assert read_answer('Well: {"reason": "two\nlines", "grade": 1}', Verdict).reason == "two\nlines"
 
 
-def test_curly_quotes_are_read():
-    assert read_answer("{“reason”: “because”, “grade”: 1}", Verdict) == Verdict(reason="because", grade=1)
-
-
 def test_a_comma_inside_a_string_is_kept():
     assert read_answer('{"reason": "a,}", "grade": 1,}', Verdict).reason == "a,}"
 

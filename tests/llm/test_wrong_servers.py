@@ -43,15 +43,6 @@ async def test_a_server_that_never_sends_json_is_given_up_soon(
     assert model_server.stats()["requests"] < 30
 
 
-@pytest.mark.slow
-async def test_one_page_among_good_answers_ends_nothing(open_path: Opener, model_server: ServerHandle):
-    async with open_path() as path:
-        await path.complete(verdict_request(99))
-        model_server.script({"when": {"first": 8}, "do": PAGE})
-        outcomes = await _ask(path, 8)
-    assert not [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-
-
 @pytest.mark.parametrize("status", [500, 503, 999])
 async def test_a_server_that_keeps_failing_is_told_with_its_status(
     open_path: Opener, model_server: ServerHandle, status: int
@@ -66,7 +57,7 @@ async def test_a_server_that_keeps_failing_is_told_with_its_status(
     assert usage.estimated_requests == usage.requests
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [301, 308])
 async def test_a_redirect_is_not_followed(open_path: Opener, model_server: ServerHandle, status: int):
     there = f"{model_server.base_url}/chat/completions?token=CANARY"
     model_server.script({"when": {"nth": [1]}, "do": {"status": status, "headers": {"location": there}}})
@@ -98,13 +89,7 @@ async def test_a_redirect_is_told_without_path_and_key(open_path: Opener, model_
     assert "canary" not in str(caught.value).lower()
 
 
-async def test_looking_for_models_follows_no_redirect(model_server: ServerHandle):
-    there = {"status": 307, "headers": {"location": model_server.base_url + "/models"}}
-    model_server.script({"when": {"kind": "models", "nth": [1]}, "do": there})
-    assert "redirects to http://127.0.0.1" in str((await probe(model_server.base_url, None)).problem)
-
-
-@pytest.mark.parametrize("body", ["[" * 200_000, '{"data": ' * 100_000, "[]", "nothing"])
+@pytest.mark.parametrize("body", ["[" * 200_000, "[]", "nothing"])
 async def test_a_list_of_models_that_is_none_is_told(model_server: ServerHandle, body: str):
     model_server.script({"when": {"kind": "models"}, "do": {"status": 200, "body": body}})
     found = await probe(model_server.base_url, None)
@@ -167,25 +152,14 @@ async def test_this_machine_itself_is_asked_past_every_proxy(
     assert (await probe(model_server.base_url, None)).problem is None
 
 
-@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
-@pytest.mark.parametrize("value", ["::CANARY::", "ftp://CANARY", "http://CANARY:99999", "http://"])
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "ALL_PROXY"])
+@pytest.mark.parametrize("value", ["::CANARY::", "socks5://me:CANARY@127.0.0.1:9", "http://CANARY:99999"])
 async def test_a_proxy_that_is_none_is_named_by_its_variable(proxies: pytest.MonkeyPatch, name: str, value: str):
     proxies.setenv(name, value)
     with pytest.raises(UsageError, match=f"^{name}: not a valid address of an HTTP proxy") as caught:
         async with open_model(ModelSettings(name="m", base_url="http://model.example/v1")):
             pass
     assert "CANARY" not in str(caught.value)
-
-
-async def test_a_proxy_of_a_kind_that_cannot_be_used_is_refused_where_it_would_be(proxies: pytest.MonkeyPatch):
-    proxies.setenv("ALL_PROXY", "socks5://me:CANARY@127.0.0.1:9")
-    with pytest.raises(UsageError, match="ALL_PROXY") as caught:
-        async with open_model(ModelSettings(name="m", base_url="http://model.example/v1")):
-            pass
-    assert "CANARY" not in str(caught.value)
-    proxies.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    async with open_model(ModelSettings(name="m", base_url="http://model.example/v1")):
-        pass
 
 
 async def test_another_machine_is_reached_through_the_proxy(model_server: ServerHandle, proxies: pytest.MonkeyPatch):

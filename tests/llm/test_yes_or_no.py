@@ -7,7 +7,7 @@ import math
 import pytest
 
 from goldbench.errors import AnswerRejected
-from goldbench.llm.reply_body import yes_probability
+from goldbench.llm.likelihoods import yes_probability
 from goldbench.ports import ChatRequest
 from goldbench.records.replies import YesNo
 from tests.llm.conftest import Opener

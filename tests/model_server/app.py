@@ -40,7 +40,6 @@ class ModelServer:
         self.base_url = self.control_url = ""
         self._port = 0
         self._site: web.TCPSite | None = None
-        self._minute: list[float] = []
         self._answering: set[asyncio.Task[Any]] = set()
         app = web.Application(client_max_size=2**28)
         app.router.add_post("/v1/chat/completions", self._chat)
@@ -92,7 +91,6 @@ class ModelServer:
         for task in self._answering:  # nobody waits for these any more
             task.cancel()
         self.counters = Counters()
-        self._minute.clear()
         return web.json_response({})
 
     async def _down(self, request: web.Request) -> web.Response:
@@ -188,28 +186,7 @@ class ModelServer:
         )
         if complaint:
             return complaint[0], complaint[1], headers
-        limited = self._rate_limited(headers)
-        if limited:
-            return 429, limited, headers
         return 200, answer(body, action), {**headers, **action.get("headers", {})}
-
-    def _rate_limited(self, headers: dict[str, str]) -> dict[str, Any] | None:
-        limit = self.scenario.settings["rate_limit"]
-        if not limit:
-            return None
-        now = time.monotonic()
-        window = limit.get("window_s", 60)
-        self._minute = [at for at in self._minute if at > now - window]
-        left = limit["rpm"] - len(self._minute)
-        reset = self._minute[0] + window - now if self._minute else 0.0
-        headers["x-ratelimit-limit-requests"] = str(limit["rpm"])
-        headers["x-ratelimit-remaining-requests"] = str(max(0, left - 1))
-        headers["x-ratelimit-reset-requests"] = f"{max(0.0, reset):.3f}s"
-        if left <= 0:
-            headers["retry-after"] = f"{reset:.3f}"
-            return {"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}}
-        self._minute.append(now)
-        return None
 
     def _break(self, request: web.Request, how: str) -> web.Response:
         assert request.transport is not None

@@ -262,5 +262,4 @@ CONVERSATIONS: dict[str, Conversation] = {
     "HTTP 501 to every format": Conversation((_refuses(FORMAT, 501, "not implemented"),)),
     "HTTP 404 to every format": Conversation((_refuses(FORMAT, 404, {"detail": "Not Found"}),)),
     "HTTP 500 to every format": Conversation((_refuses(FORMAT, 500, "Internal Server Error"),)),
-    "HTTP 503 to every format": Conversation((_refuses(FORMAT, 503, "upstream connect error"),)),
 }

@@ -2,7 +2,7 @@
 
 ``settings`` hold for every request:
 
-- ``latency_ms``: a number, or ``{"uniform": [low, high]}``, ``{"lognormal": [median, sigma]}``
+- ``latency_ms``: a number, or ``{"uniform": [low, high]}``
 - ``json_schema``, ``json_object``: whether that response format is taken (else a 400 as real servers send)
 - ``strict``: refuse a json_schema that is not strict as OpenAI means it
 - ``reasoning``: refuse ``max_tokens`` and any temperature but 1, as reasoning models do
@@ -11,7 +11,6 @@
 - ``models``: the ids served (any, when empty); ``usage``: report tokens (``input``: those alone)
 - ``silent_thoughts``: bill every reply as long as it may be, however short the text is
 - ``context_read``: the most tokens of a prompt that it says it read
-- ``rate_limit``: ``{"rpm": n}``: answers 429 above n requests a minute and says so in ``x-ratelimit-*`` headers
 - ``judge``: how pairs of a query and a passage are graded, see ``judge.py``
 - ``probabilities``: how tokens and their likelihoods are listed: ``openai`` or ``llama``; ``refused`` is an error, and
   None lists the reply's own tokens alone
@@ -57,7 +56,6 @@ DEFAULTS: dict[str, Any] = {
     "usage": True,
     "silent_thoughts": False,
     "context_read": None,
-    "rate_limit": None,
     "headers": {},
     "dimensions": 8,
     "batch_s": 0.2,
@@ -109,12 +107,7 @@ class Scenario:
 
     def latency(self, action: dict[str, Any]) -> float:
         """Return how long to wait before the answer, in seconds."""
-        said = action.get("latency_ms", self.settings["latency_ms"])
-        if isinstance(said, dict):
-            if "uniform" in said:
-                low, high = said["uniform"]
-                said = self._random.uniform(low, high)
-            else:
-                median, sigma = said["lognormal"]
-                said = median * math.exp(self._random.gauss(0, sigma))
-        return float(said) / 1000
+        latency_ms = action.get("latency_ms", self.settings["latency_ms"])
+        if isinstance(latency_ms, dict):
+            latency_ms = self._random.uniform(*latency_ms["uniform"])
+        return float(latency_ms) / 1000

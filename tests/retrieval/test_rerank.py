@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from goldbench.errors import CallFailed, ModelUnavailable, RetrieverFailed
 from goldbench.llm.model_path import open_reranker
 from goldbench.llm.store import AnswerStore
-from goldbench.llm.upkeep import export_answers, import_answers
+from goldbench.llm.upkeep import stats
 from goldbench.llm.vectors import RerankSettings
 from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
@@ -108,8 +108,6 @@ def test_a_pair_is_paid_once_and_a_replay_asks_nobody(model_server: ServerHandle
         assert rate_all([("q", ["one", "two", "one"]), ("r", ["one"])]) == first
         with pytest.raises(ModelUnavailable, match="rerank: the store has no answer"):
             rate_all([("r", ["two"])])
-    (tmp_path / "lines").write_text("\n".join(export_answers(store)) + "\n")
-    assert import_answers(tmp_path / "b.sqlite", tmp_path / "lines") == 4
 
 
 def test_what_was_paid_before_a_failure_is_kept(model_server: ServerHandle, tmp_path: Path) -> None:
@@ -140,9 +138,7 @@ def test_a_wrong_reply_is_one_line(model_server: ServerHandle, tmp_path: Path, r
     assert caught.value.kind == "misfit"
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
-    with AnswerStore(tmp_path / "a.sqlite"):
-        pass
-    assert not list(export_answers(tmp_path / "a.sqlite"))
+    assert not stats(tmp_path / "a.sqlite").vectors
 
 
 @pytest.mark.parametrize("body", ["[]", "{}", '{"results": 5}', '{"results": [1, 2]}', "no JSON"])

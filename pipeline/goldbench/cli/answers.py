@@ -1,4 +1,4 @@
-"""``goldbench answers``: inspect, prune, export and import stores of model answers."""
+"""``goldbench answers``: inspect and prune stores of model answers."""
 
 from __future__ import annotations
 
@@ -55,31 +55,6 @@ def prune(
     count = throw_away(store, stage=stage, prompt=prompt, model=model, rejected=rejected)
     screen.add(deleted=count)
     screen.show(f"{count:,} deleted")
-
-
-@app.command("export")
-def export_answers(store: Store, out: Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]) -> None:
-    """Write all answers as JSON Lines."""
-    from goldbench.llm.upkeep import write_export
-
-    count = write_export(store, out)
-    screen.add(answers=count, written=str(out))
-    screen.show(f"{count:,} written to {out}")
-
-
-@app.command("import")
-def import_answers(
-    store: Store, source: Annotated[Path, typer.Argument(metavar="FILE", help="File that answers export wrote.")]
-) -> None:
-    """Add exported answers to a store.
-
-    Answers that the store holds already stay as they are.
-    """
-    from goldbench.llm.upkeep import import_answers as imported
-
-    count = imported(store, source)
-    screen.add(new=count, store=str(store))
-    screen.show(f"{count:,} new in {store}")
 
 
 def _clean(name: str) -> str:

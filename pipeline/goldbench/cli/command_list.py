@@ -78,8 +78,6 @@ COMMANDS: dict[str, Entry] = {name: entry for group in GROUPS.values() for name,
 """Every command by its name."""
 
 _INNER = {
-    "answers export": "answers export runs/answers.sqlite answers.jsonl",
-    "answers import": "answers import runs/answers.sqlite answers.jsonl",
     "answers prune": "answers prune runs/answers.sqlite --rejected",
     "models pull": "models pull qwen3-0.6b",
     "monitor plot": "monitor plot history.jsonl",

@@ -110,7 +110,7 @@ def check_host(host: str, *, allowed: bool) -> None:
     Raises:
         UsageError: It is not allowed.
     """
-    from goldbench.llm.proxies import is_loopback
+    from goldbench.llm.connections import is_loopback
 
     if not is_loopback(host) and not allowed:
         raise UsageError(
@@ -169,7 +169,7 @@ def _describe(review: Opened) -> None:
 
 
 def _explain(settings: QueueSettings, place: Place, team: Team) -> None:
-    from goldbench.llm.proxies import is_loopback
+    from goldbench.llm.connections import is_loopback
 
     if place.training:
         screen.explain("Warning: --reveal shows the judge's grade first; these judgments count in no agreement figure.")

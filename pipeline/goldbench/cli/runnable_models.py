@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldbench.cli.options import BareGroup, progress_console, subcommands
+from goldbench.cli.options import BareGroup, subcommands
 from goldbench.cli.output import screen
 from goldbench.errors import ModelUnavailable, UsageError
 
@@ -51,13 +51,12 @@ def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="A model of go
     from goldbench.llm.catalogue import CATALOGUE, offered
     from goldbench.llm.local.download import pull as download
     from goldbench.llm.local.model_file import bundled_file
-    from goldbench.report.terminal import TerminalProgress
 
     chosen = offered(name)
     if chosen is None:
         names = ", ".join(one.name for one in CATALOGUE)
         raise UsageError(f"not a model of the catalogue: {name}; give one of {names}")
-    path = download(chosen, progress=TerminalProgress(progress_console())) if chosen.repository else bundled_file()
+    path = download(chosen) if chosen.repository else bundled_file()
     screen.add(path=str(path), model=chosen.name)
     screen.show(str(path), f"Use it with --model {chosen.name}")
 

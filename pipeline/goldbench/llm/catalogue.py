@@ -121,7 +121,7 @@ CATALOGUE = (
 
 def offered(name: str) -> Offered | None:
     """Return the model of the catalogue that has this name, None if there is none."""
-    return next((one for one in CATALOGUE if one.name == name), None)
+    return next((model for model in CATALOGUE if model.name == name), None)
 
 
 def recommended(*, megabytes: float, cores: int) -> Offered:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
@@ -13,30 +11,26 @@ from pydantic import BaseModel
 
 from goldbench.errors import AnswerRejected, CallFailed, ModelUnavailable
 from goldbench.llm.dialect import Dialect, Lessons, request_body
-from goldbench.llm.exchange_end import (
+from goldbench.llm.exchange import (
     Cause,
     ExchangeFailed,
     ParameterRefused,
     PathUnknown,
-    PromptTooLong,
     Reply,
     ReplyRejected,
-    allowance,
-    was_refused,
+    costs_nothing,
 )
+from goldbench.llm.likelihoods import likelihood_of, yes_probability
 from goldbench.llm.prices import PriceList
 from goldbench.llm.reply import Misfit, read_answer, repeats_itself
 from goldbench.llm.reply_body import (
     context_exceeded,
     context_named,
     first_choice,
-    likelihood_of,
-    message_of,
-    run_beside,
+    has_thought,
+    mapping_at,
     text_of,
-    thought,
     value_at,
-    yes_probability,
 )
 from goldbench.llm.server_settings import THINKING, ModelSettings
 from goldbench.llm.token_counts import tokens_at_most
@@ -67,7 +61,7 @@ _MEANING = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answered(Completion[T]):
+class ChatAnswer(Completion[T]):
     """A completion with the reply that it was read from, as the layers of the path return it."""
 
     reply: Reply = field(kw_only=True, repr=False)
@@ -80,44 +74,37 @@ class ChatExchange:
     """
 
     def __init__(self, post: Post, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
-        self._post, self._settings, self._prices, self._lessons = post, settings, prices, lessons
+        self._post = post
+        self._settings = settings
+        self._prices = prices
+        self._lessons = lessons
 
-    async def complete(self, request: ChatRequest[T]) -> Answered[T]:
+    async def complete(self, request: ChatRequest[T]) -> ChatAnswer[T]:
         """Return the model's answer to one exchange; raises as ``Client.post`` does.
 
         Raises:
             AnswerRejected: The provider's content filter refuses the request, or the reply cannot be used.
         """
-        sent = self._lessons.next_dialect()
+        sent = self._lessons.dialect
         body = request_body(request, dialect=sent, settings=self._settings)
         try:
-            completion, headers = await self._post("/chat/completions", body)
-        except ParameterRefused as refused:
-            failure = self._after_refusal(sent, refused)
-        except PathUnknown as unknown:
-            named = any(word in str(unknown.error).lower() for word in _MODEL_WORDS)
-            ends = named or not self._lessons.doubt(sent, 404)
-            failure = ModelUnavailable(str(unknown)) if ends else _learnt(refused=True)
-        except (ExchangeFailed, CallFailed) as failed:
-            doubted = self._lessons.doubt(sent, _status(failed.kind))
-            failure = _learnt(refused=was_refused(failed)) if doubted else failed
+            completion, _ = await self._post("/chat/completions", body)
+        except (ExchangeFailed, CallFailed, PathUnknown) as failed:
+            failure = self._after_failure(sent, failed)
         else:
-            return await self._read(request, sent, completion, headers)
+            return await self._read(request, sent, completion)
         raise failure
 
-    async def _read(
-        self, request: ChatRequest[T], sent: Dialect, completion: dict[str, Any], headers: Mapping[str, str]
-    ) -> Answered[T]:
+    async def _read(self, request: ChatRequest[T], sent: Dialect, completion: dict[str, Any]) -> ChatAnswer[T]:
         """Return the answer in a reply; one that was cut off while the model thought teaches to leave it more room."""
-        work = functools.partial(answered, headers=headers, model=self._settings.name, prices=self._prices)
-        outcome: Answered[T] | ReplyRejected
+        outcome: ChatAnswer[T] | ReplyRejected
         try:
-            outcome = await run_beside(work, request, completion, size=len(text_of(completion)))
+            outcome = read_completion(request, completion, model=self._settings.name, prices=self._prices)
         except ReplyRejected as rejected:
             outcome = rejected
         self._lessons.compare(outcome.reply.usage, words(request))
         kind = outcome.kind if isinstance(outcome, ReplyRejected) else ""
-        if kind == "cut-off" and thought(completion) and self._lessons.leave_room(sent):
+        if kind == "cut-off" and has_thought(completion) and self._lessons.leave_room(sent):
             raise _learnt(usage=outcome.reply.usage)
         await self._lessons.settle(sent, completion)
         if isinstance(outcome, ReplyRejected):
@@ -128,27 +115,33 @@ class ChatExchange:
         """Return how many tokens a request may read and write at most, as it would be sent now."""
         return most_tokens_of(request_body(request, dialect=self._lessons.dialect, settings=self._settings))
 
-    def _after_refusal(self, sent: Dialect, refused: ParameterRefused) -> Exception:
-        if is_filtered(refused.error):
-            return AnswerRejected("content-filter", CONTENT_FILTER)
-        if self._lessons.learn(sent, refused.error):
-            return _learnt(refused=True)
-        return _too_long(refused) if context_exceeded(refused.error) else refused
+    def _after_failure(self, sent: Dialect, failed: ExchangeFailed | CallFailed | PathUnknown) -> Exception:
+        """Return the error to raise: one that asks for another attempt where the failure taught something."""
+        if isinstance(failed, ParameterRefused):
+            if is_filtered(failed.error):
+                return AnswerRejected("content-filter", CONTENT_FILTER)
+            if self._lessons.learn(sent, failed.error):
+                return _learnt(is_free=True)
+            return _too_long(failed) if context_exceeded(failed.error) else failed
+        if isinstance(failed, PathUnknown):
+            is_model = any(word in str(failed.error).lower() for word in _MODEL_WORDS)
+            is_learnt = not is_model and self._lessons.doubt(sent, 404)
+            return _learnt(is_free=True) if is_learnt else ModelUnavailable(failed.message)
+        status = failed.kind.removeprefix("http-")
+        if status.isdecimal() and self._lessons.doubt(sent, int(status)):
+            return _learnt(is_free=costs_nothing(failed))
+        return failed
 
 
-def _learnt(*, usage: Usage | None = None, refused: bool = False) -> ExchangeFailed:
-    return ExchangeFailed(Cause.LEARNED, "parameters", usage=usage, refused=refused)
+def _learnt(*, usage: Usage | None = None, is_free: bool = False) -> ExchangeFailed:
+    return ExchangeFailed(Cause.LEARNED, "parameters", usage=usage, is_free=is_free)
 
 
-def _status(kind: str) -> int:
-    return int(kind.removeprefix("http-")) if re.fullmatch(r"http-[45]\d\d", kind) else 0
-
-
-def _too_long(refused: ParameterRefused) -> PromptTooLong:
+def _too_long(refused: ParameterRefused) -> CallFailed:
     tokens = context_named(refused.error)
     context = f"the context of {tokens:,} tokens" if tokens else "the model's context"
-    return PromptTooLong(
-        refused.status,
+    return CallFailed(
+        "too-long",
         f"prompt and reply are longer than {context}: make chunks shorter (chunk.size), lower max_answer_tokens, "
         "or give the model a longer context at the server (num_ctx, --max-model-len, -c)",
     )
@@ -165,22 +158,21 @@ def most_tokens_of(body: dict[str, Any]) -> tuple[int, int]:
     return tokens_at_most(json.dumps(body, ensure_ascii=False)), written
 
 
-def answered(
-    request: ChatRequest[T], completion: dict[str, Any], *, headers: Mapping[str, str], model: str, prices: PriceList
-) -> Answered[T]:
+def read_completion(
+    request: ChatRequest[T], completion: dict[str, Any], *, model: str, prices: PriceList
+) -> ChatAnswer[T]:
     """Return the answer in the body of a chat completion.
 
     Args:
         request: The request.
         completion: The body.
-        headers: The headers of the response.
         model: The model's name, where the server does not give one.
         prices: The prices of the model.
 
     Raises:
         ReplyRejected: The reply cannot be used.
     """
-    reply = _reply(completion, headers, model=model, prices=prices)
+    reply = _reply(completion, model=model, prices=prices)
     if request.yes_or_no:
         return _weighed_answer(request, reply, yes_probability(first_choice(completion)))
     outcome = _outcome(completion, reply)
@@ -196,28 +188,27 @@ def answered(
     except Misfit as misfit:
         problems = misfit.problems
     else:
-        return Answered(answer=answer, model=reply.model, usage=reply.usage, likelihood=reply.likelihood, reply=reply)
+        return ChatAnswer(answer=answer, model=reply.model, usage=reply.usage, likelihood=reply.likelihood, reply=reply)
     if repeats_itself(reply.text):
         raise ReplyRejected("loop", _MEANING["loop"], reply=reply)
     message = f"the reply does not fit {request.answer.__name__}: {'; '.join(problems)}"
     raise ReplyRejected("misfit", message, reply=reply, problems=problems)
 
 
-def _weighed_answer(request: ChatRequest[T], reply: Reply, probability: float | None) -> Answered[T]:
+def _weighed_answer(request: ChatRequest[T], reply: Reply, probability: float | None) -> ChatAnswer[T]:
     """Return the probability of yes as the answer; the reply that is stored holds it and not the one token."""
     if probability is None:
         raise ReplyRejected(NO_PROBABILITY, _MEANING[NO_PROBABILITY], reply=reply)
     answer = request.answer.model_validate({"yes": probability})
     reply = replace(reply, text=answer.model_dump_json())
-    return Answered(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
+    return ChatAnswer(answer=answer, model=reply.model, usage=reply.usage, reply=reply)
 
 
-def _reply(completion: dict[str, Any], headers: Mapping[str, str], *, model: str, prices: PriceList) -> Reply:
+def _reply(completion: dict[str, Any], *, model: str, prices: PriceList) -> Reply:
     return Reply(
         text=text_of(completion),
         model=str(completion.get("model") or model),
         usage=priced(usage_of(completion), prices),
-        allowance=allowance(headers),
         likelihood=likelihood_of(first_choice(completion)),
     )
 
@@ -249,7 +240,7 @@ def _outcome(completion: dict[str, Any], reply: Reply) -> str | None:
     """Return why a response holds no answer, None where it may hold one."""
     choice = first_choice(completion)
     finish = choice.get("finish_reason")
-    if message_of(completion).get("refusal"):
+    if mapping_at(choice, "message").get("refusal"):
         return "refusal"
     if finish == "content_filter":
         return "content-filter"

@@ -13,18 +13,9 @@ import openai
 from openai import RequestOptions
 
 from goldbench.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
-from goldbench.llm.certificates import chain, tls_problem, trusted
-from goldbench.llm.exchange_end import (
-    Cause,
-    ExchangeFailed,
-    ParameterRefused,
-    PathUnknown,
-    allowance,
-    is_refusal,
-    retry_after_s,
-)
-from goldbench.llm.proxies import proxy_for
-from goldbench.llm.reply_body import context_exceeded, error_inside, error_of, parse_body, run_beside
+from goldbench.llm.connections import chain, proxy_for, tls_problem, trusted
+from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, is_refusal, retry_after_s
+from goldbench.llm.reply_body import context_exceeded, error_inside, error_of, parse_body
 from goldbench.llm.server_settings import ModelSettings, address_of, headers_of_key, without_key
 
 R = TypeVar("R")
@@ -36,8 +27,6 @@ MOST_ERROR_BYTES = 64 * 2**10
 """How much of the body of an error is read; the rest is not."""
 
 _CONNECT_S = 10.0
-_NO_DATABASE = "no_db_connection"
-"""What LiteLLM's proxy without a database says of a key that is not its master key."""
 RETRIED = frozenset({408, 409, 425, 429})
 _OVERLOAD = frozenset({429, 503, 529})
 _QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"})
@@ -54,7 +43,9 @@ class Client:
     """
 
     def __init__(self, client: openai.AsyncOpenAI, settings: ModelSettings) -> None:
-        self._client, self._settings, self.url = client, settings, settings.shown_url()
+        self._client = client
+        self._settings = settings
+        self.url = settings.shown_url()
         self._options: RequestOptions = {"headers": _key_headers(settings)}
 
     async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
@@ -67,14 +58,14 @@ class Client:
             ModelUnavailable: No call can work: wrong key, wrong model, no money.
         """
         response = await self._send(self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response))
-        reply = await self._json(response)
+        reply = self._json(response)
         if inside := error_inside(reply):
             raise self._with_url(self._failure(*inside, response.headers))
         return reply, response.headers
 
     async def get(self, path: str) -> dict[str, Any]:
         """Return the JSON of a resource."""
-        return await self._json(await self._fetch(path))
+        return self._json(await self._fetch(path))
 
     async def read(self, path: str) -> bytes:
         """Return the bytes of a resource."""
@@ -87,7 +78,7 @@ class Client:
                 file=(name, content, "application/jsonl"), purpose="batch", extra_headers=self._options["headers"]
             )
         )
-        return await self._json(response.http_response)
+        return self._json(response.http_response)
 
     async def _fetch(self, path: str) -> httpx2.Response:
         return await self._send(self._client.get(path, options=self._options, cast_to=httpx2.Response))
@@ -106,9 +97,8 @@ class Client:
         # Raised outside the except blocks: the SDK's own errors carry bodies and must not be chained.
         raise self._with_url(failure)
 
-    async def _json(self, response: httpx2.Response) -> dict[str, Any]:
-        content = without_key(response.content, self._settings.api_key)
-        reply = await run_beside(parse_body, content, size=len(content))
+    def _json(self, response: httpx2.Response) -> dict[str, Any]:
+        reply = parse_body(without_key(response.content, self._settings.api_key))
         if reply is None:
             raise ExchangeFailed(Cause.BROKEN, "not-json")
         return reply
@@ -129,8 +119,7 @@ class Client:
                 cause,
                 "rate-limit" if status == 429 else f"http-{status}",
                 retry_after_s=retry_after_s(headers),
-                allowance=allowance(headers),
-                refused=is_refusal(status),
+                is_free=is_refusal(status),
             )
         kind = "content-filter" if status == 403 else f"http-{status}"
         return CallFailed(kind, f"the server refuses the call (HTTP {status})")
@@ -147,14 +136,15 @@ class Client:
     def _hopeless(self, status: int, error: Mapping[str, Any], location: str) -> str | None:
         """Return why no other call can work and what to do about it, None where one may work."""
         settings = self._settings
-        code, message = str(error.get("code") or error.get("type") or ""), str(error.get("message") or "").lower()
+        code = str(error.get("code") or error.get("type") or "")
+        message = str(error.get("message") or "").lower()
         if 300 <= status < 400:
             target = redirect_target(location, key=settings.api_key)
             return f"the server redirects {target} (HTTP {status}): set base_url to where the API is"
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
             return "the account has no credit left: top it up"
         is_flagged = "moderation" in message or "flagged" in message
-        if (status in {401, 403} and not is_flagged) or (status == 400 and error.get("type") == _NO_DATABASE):
+        if status in {401, 403} and not is_flagged:
             return self._key_refused(status)
         if status == 404 or (status == 400 and "invalid model name" in message):
             if settings.lacks_version:
@@ -185,13 +175,13 @@ def redirect_target(location: str, *, key: str | None = None) -> str:
 
 
 def _from_connection(error: Exception) -> ExchangeFailed:
-    errors = chain(error)
     kinds: list[tuple[tuple[type[BaseException], ...], Cause, str]] = [
         ((TooLong,), Cause.BROKEN, "too-long"),
         ((httpx2.DecodingError,), Cause.BROKEN, "not-json"),  # a false content-encoding
         ((httpx2.ConnectError, httpx2.ConnectTimeout), Cause.UNREACHABLE, "connect"),
         ((TimeoutError, httpx2.TimeoutException), Cause.OVERLOADED, "timeout"),
     ]
+    errors = chain(error)
     for types, cause, kind in kinds:
         if any(isinstance(each, types) for each in errors):
             return ExchangeFailed(cause, kind)
@@ -203,13 +193,16 @@ async def read_body(response: httpx2.Response) -> None:
     is_error = response.status_code >= 300
     most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_BYTES
     most = MOST_ERROR_BYTES if is_error else most
-    unpacked = _unpacker(response.headers.pop("content-encoding", "identity").strip().lower())
+    # Without the header httpx2 leaves the body alone; it would unpack it without a bound.
+    unpack = _unpacker(response.headers.pop("content-encoding", "identity").strip().lower())
     body = bytearray()
+    received = 0
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     try:
         async for piece in response.stream:
-            body += unpacked(piece, most + 1 - len(body))
-            if len(body) > most:
+            received += len(piece)  # counted, too: zlib keeps what follows the end of the packed body
+            body += unpack(piece, most + 1 - len(body))
+            if max(received, len(body)) > most:
                 if not is_error:
                     raise TooLong("the reply is too long")
                 break

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
@@ -26,10 +25,10 @@ _STREAM = re.compile(r"(?=.*\bstream)(?=.*(?:\bonly|must|requires?|enable|set to
 LISTED_TOKENS = 5
 """How many of the likeliest first tokens are asked for: yes and no in two spellings; some servers list no more."""
 FORMATS = ("json_schema", "json_object", "text")
-_ERRORS_BORNE = {502: 3, 503: 3, 504: 3, 529: 3}
-"""How many of the same errors of a server that has answered nothing yet teach a simpler dialect; two of another 5xx."""
-_NO_DOUBT = frozenset({0, 401, 402, 403, 408, 409, 413, 425, 429})
-"""HTTP statuses that no other dialect would change."""
+_ERRORS_BORNE = 2
+"""How many errors of a server that has answered nothing yet teach a simpler dialect; one of HTTP 404 does."""
+_DOUBTED = frozenset({404, 500, 501})
+"""HTTP statuses with which some servers answer to a response format that they do not know; others are coming up."""
 
 _JSON_ONLY = (
     "\n\nReply with one JSON object and nothing else: no code fence, no words before or after it. "
@@ -57,7 +56,7 @@ _OTHER_WORDS = (
 class Dialect:
     """How to put a question to one model of one server; ``limits`` are those it takes in a schema.
 
-    ``stream`` asks for a stream of events, ``counted`` for the tokens at its end; ``room`` is room for thoughts.
+    ``stream`` asks for a stream of events; ``room`` is room for thoughts.
     """
 
     format: str = "json_schema"
@@ -65,7 +64,6 @@ class Dialect:
     temperature: bool = True
     system: bool = True
     stream: bool = False
-    counted: bool = True
     room: bool = False
     likelihoods: bool = True
     limits: tuple[str, ...] = LIMITS
@@ -79,16 +77,11 @@ class Dialect:
         """Return the dialect as JSON, to be remembered."""
         return json.dumps(asdict(self), sort_keys=True)
 
-    def simpler(self, *, fixed_format: bool, limits: tuple[str, ...] = ()) -> Dialect | None:
-        """Return the dialect with fewer limits, else with the next format; None where there is none.
-
-        Args:
-            fixed_format: Whether the user fixed the response format.
-            limits: The limits that are still sent, where any were.
-        """
+    def simpler(self, *, limits: tuple[str, ...] = ()) -> Dialect | None:
+        """Return the dialect with only these of its limits, else with the next format; None where there is none."""
         if self.format == "json_schema" and self.limits:
             return replace(self, limits=limits)
-        if self.format == "text" or fixed_format:
+        if self.format == "text":
             return None
         return replace(self, format=FORMATS[FORMATS.index(self.format) + 1])
 
@@ -102,16 +95,14 @@ class Dialect:
             return cls()
 
 
-def dialect_for(settings: ModelSettings, remembered: str | None, *, cautious: bool = False) -> Dialect:
+def first_dialect(remembered: str | None, *, cautious: bool = False) -> Dialect:
     """Return the dialect of the first question: the remembered one, else the one that most servers take.
 
     Args:
-        settings: The model.
         remembered: The dialect of an earlier run, None if there is none.
         cautious: Whether a refusal is dear, so that a server that is not known is sent no limits.
     """
-    known = Dialect.loads(remembered) if remembered else Dialect(limits=() if cautious else LIMITS)
-    return known if settings.response_format == "auto" else replace(known, format=settings.response_format)
+    return Dialect.loads(remembered) if remembered else Dialect(limits=() if cautious else LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +139,7 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
     if dialect.stream:
-        body |= {"stream": True, **({"stream_options": {"include_usage": True}} if dialect.counted else {})}
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
     if settings.file is not None:  # with a seed, the same request has the same reply
         body |= {"seed": request.variant, FIXED: fixed}
     return body if request.yes_or_no else body | _answer_format(request, dialect)
@@ -167,7 +158,7 @@ def sendable(text: str) -> str:
     return _LONE.sub("\ufffd", text)
 
 
-def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_format: bool) -> Dialect | None:
+def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool) -> Dialect | None:
     """Return the dialect to try next after a refusal, None where the refusal is about something else.
 
     The limits in a schema are given up before the format: those that the refusal names, or all.
@@ -177,7 +168,6 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
         error: The refusal: ``param``, ``code`` and ``message`` where the server gave them.
         settled: Whether this dialect has worked before. If not, a refusal without a reason is taken to be about the
             response format, which servers most often lack.
-        fixed_format: Whether the user fixed the response format.
     """
     param = str(error.get("param") or "").lower()
     message = f"{error.get('code') or ''} {error.get('message') or ''}".lower()
@@ -191,7 +181,7 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool, fixed_fo
     if any(word in message for word in _OTHER_FORMATS):
         dialect = replace(dialect, limits=())
     limits = tuple(name for name in dialect.limits if refused and name not in refused)
-    return dialect.simpler(fixed_format=fixed_format, limits=limits)
+    return dialect.simpler(limits=limits)
 
 
 def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
@@ -199,12 +189,10 @@ def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: 
     # Given up for the older name only where it has worked before, or lessons could go round in circles.
     wants_old_length = settled and dialect.length != "max_tokens" and _is_about("max_completion_tokens", param, message)
     wants_stream = not dialect.stream and (param == "stream" or bool(_STREAM.match(message)))
-    refuses_counts = dialect.stream and dialect.counted and "stream_options" in f"{param} {message}"
     changes: list[tuple[bool, dict[str, Any]]] = [
         (wants_new_length, {"length": "max_completion_tokens"}),
         (wants_old_length, {"length": "max_tokens"}),
         (dialect.temperature and _is_about("temperature", param, message), {"temperature": False}),
-        (refuses_counts, {"counted": False}),
         (wants_stream, {"stream": True}),
         (dialect.likelihoods and _is_about("logprobs", param, message), {"likelihoods": False}),
         (dialect.system and any(word in message for word in _SYSTEM_WORDS), {"system": False}),
@@ -218,24 +206,26 @@ def _is_about(name: str, param: str, message: str) -> bool:
 
 
 class Lessons:
-    """What one run has learnt of a model's dialect. ``settled`` is true once the dialect has worked."""
+    """What one run has learnt of a model's dialect. ``settled`` is true once the dialect has worked.
+
+    ``heard`` is the first body with a reply. ``on_settled`` is called when a server that was not known has answered for
+    the first time; ``on_shortened`` once, with the tokens read and the words of a prompt that the server cut short.
+    """
 
     def __init__(
         self, settings: ModelSettings, *, store: AnswerStore | None, remembered: str | None, cautious: bool = False
     ) -> None:
         """Begin with the dialect of an earlier run, as the store remembers it."""
-        self._settings, self._store = settings, store
-        self.dialect = dialect_for(settings, remembered, cautious=cautious)
+        self._settings = settings
+        self._store = store
+        self.dialect = first_dialect(remembered, cautious=cautious)
         self.settled = remembered is not None
-        self._errors: Counter[int] = Counter()
-        self._first, self._stepped, self._doubted, self._unsure = self.dialect, False, False, False
         self.heard: Mapping[str, Any] | None = None
-        """The first body with a reply, for those who tell what was found."""
         self.on_settled: Callable[[], None] = lambda: None
-        """Called when a server that was not known has answered for the first time."""
         self.on_shortened: Callable[[int, int], None] = lambda _read, _words: None
-        """Called once with the tokens read and the words of a prompt of which the server read only a part."""
-        self._shortened = False
+        self._is_shortened = False
+        self._errors = 0
+        self._is_guess = False
 
     @classmethod
     async def recall(
@@ -246,7 +236,7 @@ class Lessons:
         Args:
             settings: The server, the model and the response format.
             store: Remembers the dialect that works, None for nowhere.
-            cautious: As in `dialect_for`.
+            cautious: As in `first_dialect`.
             anew: Whether to begin with none of them.
         """
         if settings.file is not None:
@@ -255,81 +245,68 @@ class Lessons:
         return cls(settings, store=store, remembered=remembered, cautious=cautious)
 
     async def settle(self, sent: Dialect | None, completion: Mapping[str, Any] | None = None) -> None:
-        """Take in that the server answered a request of this dialect.
+        """Record that the server answered a request of this dialect.
 
         Args:
             sent: The dialect, None where it is not known.
             completion: The body of the answer.
         """
         self.heard = completion if self.heard is None else self.heard
-        if self._stepped and sent == self._first != self.dialect:  # the errors before were about something else
-            self.dialect, self.settled, self._stepped = sent, False, False
         if self.settled or sent != self.dialect:
             return
         self.settled = True
-        self._unsure = self._stepped
         if self.heard is not None:
             self.on_settled()
-        if self._store is not None:
+        if self._store is not None and not self._is_guess:  # the errors behind a guess may have passed by the next run
             await self._store.remember_dialect(self._settings.shown_url(), self._settings.name, sent.dumps())
 
     def compare(self, usage: Usage, words: int) -> None:
-        """Take in how many tokens the server read of a prompt; a word is a token at least."""
+        """Record how many tokens the server read of a prompt; a word is a token at least."""
         read = usage.input_tokens + usage.cached_tokens  # some servers count those apart
-        if 0 < read < words and not self._shortened:
-            self._shortened = True
+        if 0 < read < words and not self._is_shortened:
+            self._is_shortened = True
             self.on_shortened(read, words)
 
     def learn(self, sent: Dialect, error: Mapping[str, Any]) -> bool:
-        """Take in a refusal of a request of this dialect, and return whether another attempt may work."""
+        """Record a refusal of a request of this dialect; return whether another attempt may work."""
         if self._settings.file is not None:  # what one call teaches would change the replies to those after it
             return False
         if sent != self.dialect:  # another call has learnt in the meantime
             return True
-        fixed = self._settings.response_format != "auto"
-        better = learn(sent, error, settled=self.settled, fixed_format=fixed)
-        if better is not None:
-            self.dialect, self.settled = better, False
-        return better is not None
-
-    def next_dialect(self) -> Dialect:
-        """Return the dialect of the next request.
-
-        Where errors taught a simpler one, one request goes out in the first again, as the errors may have passed.
-        """
-        again, self._unsure = self._unsure, False
-        return self._first if again else self.dialect
+        return self._change(learn(sent, error, settled=self.settled))
 
     def doubt(self, sent: Dialect, status: int) -> bool:
-        """Take in an error that says nothing of parameters, and return whether another dialect may work.
+        """Record an error that says nothing of parameters; return whether another dialect may work.
 
-        Some servers fail over a response format with HTTP 500, 501 or 404. A server that goes on failing without any
-        fails for another reason; it is asked in the first dialect from then on.
+        Some servers fail over a response format with HTTP 500, 501 or 404.
 
         Args:
             sent: The dialect of the request.
-            status: The HTTP status of the error, 0 where there is none.
+            status: The HTTP status of the error.
         """
-        if self._settings.file is not None or status in _NO_DOUBT:
+        if self._settings.file is not None or status not in _DOUBTED:
             return False
         if sent != self.dialect:  # another call has learnt in the meantime
             return True
-        if self.settled or self._doubted:
+        if self.settled:
             return False
-        self._errors[status] += 1
-        if not self._stepped:
-            self._first = sent
-        if status >= 500 and self._errors[status] < _ERRORS_BORNE.get(status, 2):
+        self._errors += 1
+        if status >= 500 and self._errors < _ERRORS_BORNE:
             return False
-        simpler = self.dialect.simpler(fixed_format=self._settings.response_format != "auto")
-        self._stepped, self._doubted = simpler is not None, simpler is None
-        self.dialect = self._first if simpler is None else simpler
-        return simpler is not None
+        self._errors = 0
+        self._is_guess = True
+        return self._change(self.dialect.simpler())
 
     def leave_room(self, sent: Dialect) -> bool:
-        """Take in that the model spent the whole limit on thoughts, and return whether more room may help."""
+        """Record that the model spent the whole limit on thoughts; return whether more room may help."""
         if self._settings.file is not None or sent.thinks:
             return sent != self.dialect
         if sent == self.dialect:
-            self.dialect, self.settled = replace(sent, room=True), False
+            self._change(replace(sent, room=True))
         return True
+
+    def _change(self, better: Dialect | None) -> bool:
+        if better is not None:
+            self.dialect = better
+            self.settled = False
+        return better is not None

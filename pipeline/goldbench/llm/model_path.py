@@ -13,10 +13,10 @@ from pydantic import BaseModel
 from goldbench.errors import UsageError
 from goldbench.llm.batch import Batch, BatchLimits
 from goldbench.llm.budget import Budget
-from goldbench.llm.chat import Answered, ChatExchange, Post
+from goldbench.llm.calls import AnswerRecord, Call, LimitedCalls, repaired
+from goldbench.llm.chat import ChatAnswer, ChatExchange, Post
 from goldbench.llm.client import open_client
 from goldbench.llm.dialect import Lessons
-from goldbench.llm.layers import AnswerRecord, Call, LimitedCalls, repaired
 from goldbench.llm.limits import Gate, Snapshot
 from goldbench.llm.local.local_wire import LocalWire
 from goldbench.llm.prices import PriceList, check_price
@@ -93,7 +93,7 @@ async def open_model(
         raise UsageError("a replay or a batch needs an answer store")
     gate = Gate(settings, budget=budget or Budget(settings))
     lessons: Lessons | None = None
-    ask: Call[ChatRequest[Any], Answered[Any]] | None = None
+    ask: Call[ChatRequest[Any], ChatAnswer[Any]] | None = None
     post: Post | None = None
     async with contextlib.AsyncExitStack() as opened:
         if not replay:
@@ -124,10 +124,10 @@ async def open_model(
         yield ModelPath(chat, _embedder(post, gate, answers) if settings.embedding else None, gate, lessons)
 
 
-def _single_calls(post: Post, gate: Gate, lessons: Lessons) -> Call[ChatRequest[Any], Answered[Any]]:
+def _single_calls(post: Post, gate: Gate, lessons: Lessons) -> Call[ChatRequest[Any], ChatAnswer[Any]]:
     prices = PriceList(gate.settings)
     exchange = ChatExchange(post, settings=gate.settings, prices=prices, lessons=lessons)
-    calls: LimitedCalls[ChatRequest[Any], Answered[Any]] = LimitedCalls(
+    calls: LimitedCalls[ChatRequest[Any], ChatAnswer[Any]] = LimitedCalls(
         exchange.complete, gate=gate, prices=prices, most_tokens=exchange.most_tokens
     )
     return calls.complete

@@ -14,7 +14,7 @@ from goldbench.llm.dialect import Dialect, Lessons
 from goldbench.llm.limits import COMING_UP
 from goldbench.llm.local.machine import layout_now
 from goldbench.llm.model_path import ModelPath, open_model
-from goldbench.llm.reply_body import first_choice, message_of, text_of, thought, thoughts_of
+from goldbench.llm.reply_body import has_thought, text_of, thoughts_of
 from goldbench.llm.reply_schema import LIMITS
 from goldbench.llm.server_settings import ModelSettings
 from goldbench.llm.store import AnswerStore
@@ -39,7 +39,7 @@ _FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class Trait:
-    """One thing that was found; ``setting`` is what to set, ``good`` None if it is neither right nor wrong."""
+    """A property of a server; ``setting`` is what to set, ``good`` None if it is neither right nor wrong."""
 
     what: str
     says: str
@@ -80,7 +80,7 @@ async def preflight(
         assert path.lessons is not None
         kind = fault.kind if fault is not None and not path.lessons.settled else ""
         answers_come = not kind.startswith("http-5") or kind in COMING_UP
-        return _traits(settings, path.lessons, fault), path.usage(), answers_come
+        return _traits(path.lessons, fault), path.usage(), answers_come
 
 
 def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], None]) -> None:
@@ -100,13 +100,13 @@ def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], 
         tell_slow(settings, say)
         return
 
-    def told() -> None:
-        found = _unusual(_traits(settings, lessons, None))
-        if found:
+    def tell_traits() -> None:
+        unusual = _unusual(_traits(lessons, None))
+        if unusual:
             command = shell_command("doctor", **{"try": ""})
-            say(f"Note: {settings.name} at {settings.shown_url()}: {found} ({command} shows all).")
+            say(f"Note: {settings.name} at {settings.shown_url()}: {unusual} ({command} shows all).")
 
-    def told_short(read: int, words: int) -> None:
+    def tell_shortened(read: int, words: int) -> None:
         server = f"{settings.name} at {settings.shown_url()}"
         note = Message(
             "Note: {} read {:,} tokens of a prompt of {:,} words: it cuts prompts short. Give it a longer context at "
@@ -115,8 +115,8 @@ def tell_unusual(path: ModelPath, settings: ModelSettings, say: Callable[[str], 
         )
         say(note)
 
-    lessons.on_settled = told
-    lessons.on_shortened = told_short
+    lessons.on_settled = tell_traits
+    lessons.on_shortened = tell_shortened
 
 
 def tell_slow(settings: ModelSettings, say: Callable[[str], None]) -> None:
@@ -138,11 +138,11 @@ def _unusual(traits: list[Trait]) -> str:
     return "; ".join(
         f"{trait.what}: {trait.says}" + (f" ({trait.setting})" if trait.setting else "")
         for trait in traits
-        if trait.good is None and trait.what != "key" and (trait.what != "parameters" or "refuses" in trait.says)
+        if trait.good is None and (trait.what != "parameters" or "refuses" in trait.says)
     )
 
 
-def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
+def _traits(lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
     dialect, reply = lessons.dialect, lessons.heard or {}
     traits = [Trait("answer", "fits its schema" if fault is None else str(fault), good=fault is None)]
     # A reply that was cut off while the model was thinking says as much as an answer does.
@@ -156,25 +156,19 @@ def _traits(settings: ModelSettings, lessons: Lessons, fault: CallFailed | None)
     refuses = [*([] if dialect.temperature else ["temperature"]), *([] if dialect.system else ["system role"])]
     refused = f"; refuses {', '.join(refuses)}" if refuses else ""
     traits.append(Trait("parameters", f"takes {', '.join(takes)}{refused}"))
-    if settings.file is None and settings.api_key:
-        traits.append(Trait("key", f"goes in the header {settings.header_of_key}", "model.key_header"))
     if dialect.stream:
         traits.append(Trait("stream", "the server only streams; its events are put together"))
     return [*traits, *_of_reply(reply, dialect)] if reply else traits
 
 
 def _of_reply(reply: Mapping[str, Any], dialect: Dialect) -> list[Trait]:
-    usage, traits = usage_of(dict(reply)), []
-    if not message_of(reply).get("content"):
-        where = "among the thoughts" if text_of(reply) == thoughts_of(reply) else "in a tool call"
-        traits.append(Trait("place of the answer", f"{where} instead of the content; it is read there"))
-    if thought(reply) or dialect.thinks:
+    traits = []
+    usage = usage_of(dict(reply))
+    if has_thought(reply) or dialect.thinks:
         thinks = "the model thinks before it answers, which costs tokens"
         traits.append(Trait("thoughts", thinks, "model.max_answer_tokens"))
     if usage.input_tokens or usage.output_tokens:
         traits.append(Trait("usage", "reported with each answer", good=True))
     else:
         traits.append(Trait("usage", "not reported: caps and costs are estimates", "model.max_requests"))
-    if first_choice(reply).get("finish_reason") is None:
-        traits.append(Trait("end of the answer", "not told: an answer that is cut off cannot be recognised by it"))
     return traits

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx2
+from pydantic import ValidationError
 
-from goldbench.errors import GoldbenchError, ModelUnavailable
-from goldbench.llm.certificates import tls_problem, trusted
-from goldbench.llm.client import read_body, redirect_target
-from goldbench.llm.proxies import proxy_for
-from goldbench.llm.reply_body import parse_body
-from goldbench.llm.server_settings import address_of, headers_of_key, holds_key, shown_address, usual_header
+from goldbench.errors import GoldbenchError, ModelError
+from goldbench.llm.client import open_client
+from goldbench.llm.exchange import ExchangeFailed
+from goldbench.llm.reply_body import mapping_at
+from goldbench.llm.server_settings import ModelSettings, shown_address
 
 LOCAL_SERVERS = {
     "Ollama": "http://127.0.0.1:11434/v1",
@@ -22,6 +21,7 @@ LOCAL_SERVERS = {
     "llama.cpp": "http://127.0.0.1:8080/v1",
     "LM Studio": "http://127.0.0.1:1234/v1",
 }
+_PROBLEMS = {"connect": "cannot be reached", "not-json": "does not list models as an OpenAI-compatible server does"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,62 +44,35 @@ async def probe(base_url: str, api_key: str | None, *, key_header: str | None = 
         key_header: The header that carries the key; None for the one that the address is known for.
         seconds: The longest time to wait.
     """
-    shown = shown_address(base_url, api_key)
+    address = shown_address(base_url, api_key)
+    problem = "does not list models as an OpenAI-compatible server does"
+    rows: Any = None
     try:
-        async with asyncio.timeout(seconds):
-            contexts = await _models(base_url, api_key, key_header or usual_header(base_url))
+        settings = ModelSettings(name="any", base_url=base_url, api_key=api_key, key_header=key_header)
+        async with asyncio.timeout(seconds), open_client(settings) as client:
+            rows = (await client.get("/models")).get("data")
+    except ExchangeFailed as failed:
+        problem = _PROBLEMS.get(failed.kind, f"gives no answer ({failed.kind})")
+    except ModelError as error:
+        problem = f"cannot be used: {error.message.removeprefix(f'{address}: ')}"
     except GoldbenchError as error:
-        return Probe(shown, problem=str(error))
+        problem = str(error)
+    except ValidationError:
+        problem = "is no address, or its key cannot be sent"
     except TimeoutError:
-        return Probe(shown, problem=f"gives no answer within {seconds:g} s")
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        return Probe(shown, problem=_problem(error))
-    return Probe(shown, tuple(contexts), contexts={name: length for name, length in contexts.items() if length})
+        problem = f"gives no answer within {seconds:g} s"
+    if not isinstance(rows, list):
+        return Probe(address, problem=problem)
+    lengths = {str(row["id"]): _context(row) for row in rows if isinstance(row, dict) and "id" in row}
+    models = tuple(sorted(lengths))
+    return Probe(address, models, contexts={name: length for name in models if (length := lengths[name])})
 
 
-async def _models(base_url: str, api_key: str | None, key_header: str) -> dict[str, int | None]:
-    headers = headers_of_key(api_key, key_header) if api_key else {}
-    address, query = address_of(base_url)
-    client = httpx2.AsyncClient(
-        verify=trusted(),
-        proxy=proxy_for(base_url),
-        trust_env=False,
-        timeout=None,
-        headers={"Accept-Encoding": "identity"},
-        event_hooks={"response": [read_body]},
-    )
-    async with client:
-        response = await client.get(f"{address.rstrip('/')}/models", params=query, headers=headers)
-    status = response.status_code
-    if status in {401, 403}:
-        raise ModelUnavailable(f"{'refuses the' if api_key else 'wants a'} key (HTTP {status})")
-    if response.is_redirect:
-        target = redirect_target(response.headers.get("location", ""), key=api_key)
-        raise ModelUnavailable(f"redirects {target} (HTTP {status}): set base_url to where the API is")
-    if status != 200:
-        raise ModelUnavailable(f"answers HTTP {status}")
-    listed = parse_body(response.content)
-    items = listed.get("data") if listed else None
-    if not isinstance(items, list):
-        raise ModelUnavailable("does not list models as an OpenAI-compatible server does")
-    contexts = {str(item["id"]): _context(item) for item in items if isinstance(item, dict) and "id" in item}
-    return {name: contexts[name] for name in sorted(contexts) if not holds_key(name, api_key)}
-
-
-def _context(item: dict[str, Any]) -> int | None:
+def _context(row: dict[str, Any]) -> int | None:
     """Return the length of a model's context, as vLLM, OpenRouter, LM Studio and llama.cpp list it."""
-    meta = item.get("meta")
-    lengths = [item.get(name) for name in ("max_model_len", "loaded_context_length", "context_length")]
-    lengths.append(meta.get("n_ctx") if isinstance(meta, dict) else None)
+    lengths = [row.get(name) for name in ("max_model_len", "loaded_context_length", "context_length")]
+    lengths.append(mapping_at(row, "meta").get("n_ctx"))
     return next((length for length in lengths if isinstance(length, int) and 0 < length < 2**31), None)
-
-
-def _problem(error: Exception) -> str:
-    if problem := tls_problem(error):
-        return f"cannot be used: {problem}"
-    if not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout)):
-        return f"answers in another way than an OpenAI-compatible server ({type(error).__name__})"
-    return f"cannot be reached ({type(error).__name__})"
 
 
 async def probe_local(*, seconds: float = 1.0) -> dict[str, Probe]:

@@ -12,8 +12,8 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from goldbench.errors import NotAsked
-from goldbench.llm.dialect import Dialect, dialect_for, request_body
-from goldbench.llm.layers import replayed, request_key
+from goldbench.llm.calls import replayed, request_key
+from goldbench.llm.dialect import Dialect, first_dialect, request_body
 from goldbench.llm.prices import BATCH_SHARE, PriceList
 from goldbench.llm.reply_schema import answer_schema
 from goldbench.llm.server_settings import ModelSettings
@@ -105,7 +105,7 @@ class Planning:
     def _input(self, request: ChatRequest[T]) -> float:
         if self._dialect is None:
             remembered = find_dialect(self.store, self.settings.shown_url(), self.settings.name)
-            self._dialect = dialect_for(self.settings, remembered)
+            self._dialect = first_dialect(remembered)
         return estimate_body(request_body(request, dialect=self._dialect, settings=self.settings))
 
     def _output(self, request: ChatRequest[T]) -> float:

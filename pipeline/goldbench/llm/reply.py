@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from collections.abc import Iterator
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -15,10 +14,8 @@ from goldbench.llm.reply_schema import field_names
 T = TypeVar("T", bound=BaseModel)
 
 _THINKING_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"```[\w+-]*+[ \t]*+\r?+\n?+(.*?)```", re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])', re.DOTALL)
-_CURLY_QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "‟": '"'})
-_MAX_STARTS, _MAX_FENCES = 200, 20
+_MAX_STARTS = 200
 _MAX_PROBLEMS = 8
 _END_LOOKED_AT, _LONGEST_RUN, _LEAST_TIMES, _LEAST_REPEATED = 1200, 200, 4, 60
 """A loop is a run of up to 200 characters, 4 times or more and over at least 60 characters, at the end of a reply."""
@@ -49,9 +46,11 @@ def read_answer(text: str, answer: type[T]) -> T:
         return answer.model_validate_json(text)
     except ValidationError as error:
         problems = _problems(error, answer)
-    for found in _objects(_without_thinking(text)):
+    # Only the end of a block of thinking counts: some servers cut off its beginning, and a draft inside is no answer.
+    outside = _THINKING_END.split(text)[-1]
+    for candidate in _objects(outside):
         try:
-            return answer.model_validate_json(json.dumps(found))
+            return answer.model_validate_json(json.dumps(candidate))
         except ValidationError as error:
             problems = _problems(error, answer)
     raise Misfit(problems) from None
@@ -70,32 +69,13 @@ def repeats_itself(text: str) -> bool:
     return len(groups) >= _LEAST_GROUPS and len(set(groups)) < len(groups) / 2
 
 
-def _without_thinking(text: str) -> str:
-    # Only the end of the block counts: some servers cut off its beginning, and a draft inside it is not the answer.
-    return _THINKING_END.split(text.lstrip("\ufeff"))[-1]
-
-
 def _objects(text: str) -> Iterator[object]:
-    """Yield the objects that could be the answer, the likeliest first."""
-    fenced = deque((match.group(1) for match in _FENCE.finditer(text)), _MAX_FENCES)
-    for piece in (text, *reversed(fenced)):
-        found = _parsed(piece)
-        if found is not None:
-            yield found
-    for piece in dict.fromkeys((text, _STRING_OR_COMMA.sub(r"\1", text), text.translate(_CURLY_QUOTES))):
-        yield from reversed(list(_embedded(piece)))
+    """Yield the objects that could be the answer, the likeliest first: the last ones, as they are or without commas."""
+    for variant in dict.fromkeys((text, _STRING_OR_COMMA.sub(r"\1", text))):
+        yield from reversed(list(_embedded(variant)))
 
 
-def _parsed(text: str) -> object:
-    for attempt in (text, _STRING_OR_COMMA.sub(r"\1", text)):
-        try:
-            return json.loads(attempt, strict=False, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            continue
-    return None
-
-
-def _embedded(text: str) -> Iterator[dict[str, Any]]:
+def _embedded(text: str) -> Iterator[object]:
     """Yield the outermost objects inside a text, in order."""
     decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant)
     start = text.find("{")
@@ -103,11 +83,11 @@ def _embedded(text: str) -> Iterator[dict[str, Any]]:
         if start < 0:
             return
         try:
-            found, end = decoder.raw_decode(text, start)
+            value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             end = start + 1
         else:
-            yield found
+            yield value
         start = text.find("{", end)
 
 

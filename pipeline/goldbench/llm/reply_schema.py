@@ -140,13 +140,13 @@ def _without(node: dict[str, Any], key: str) -> dict[str, Any]:
 @lru_cache(maxsize=128)
 def field_names(answer: type[BaseModel]) -> frozenset[str]:
     """Return the field names of the answer, at any depth."""
-    found: set[str] = set()
+    names: set[str] = set()
     pending: list[Any] = [answer_schema(answer)]
     while pending:
         node = pending.pop()
         if isinstance(node, dict):
-            found.update(node.get("properties", {}))
+            names.update(node.get("properties", {}))
             pending.extend(node.values())
         elif isinstance(node, list):
             pending.extend(node)
-    return frozenset(found)
+    return frozenset(names)

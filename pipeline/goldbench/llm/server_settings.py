@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError
@@ -85,7 +85,7 @@ class Model(Record):
     """An OpenAI-compatible server. The key itself is only ever read from the environment.
 
     Caps hold for the life of one opened path to the server. ``requests_per_minute`` and ``tokens_per_minute`` are the
-    account's limits as the user knows them; limits that the server announces in its headers are kept as well.
+    account's limits as the user knows them.
     """
 
     name: Annotated[str | None, Setting(
@@ -135,10 +135,10 @@ class Model(Record):
         "deadline", "Limits", "MIN", unit="minutes", unset="no limit", example=60,
     )] = None  # fmt: skip
     requests_per_minute: Annotated[int | None, Field(ge=1), Setting(
-        "Request rate of your account", unit="requests per minute", unset="as announced", example=500,
+        "Request rate of your account", unit="requests per minute", unset="no limit", example=500,
     )] = None  # fmt: skip
     tokens_per_minute: Annotated[int | None, Field(ge=1), Setting(
-        "Token rate of your account", unit="tokens per minute", unset="as announced", example=200_000,
+        "Token rate of your account", unit="tokens per minute", unset="no limit", example=200_000,
     )] = None  # fmt: skip
     max_requests: Annotated[int | None, Field(ge=0), Setting(
         "Send at most N requests", "max_requests", "Limits", "N", unit="requests", unset="no limit", example=1000,
@@ -274,8 +274,6 @@ class ModelSettings(Model):
     """Seconds that a server which has answered before may be unreachable until the run stops."""
     never_reached_s: float = Field(default=15.0, gt=0)
     """Seconds that a server which has never answered may be unreachable until the run stops."""
-    response_format: Literal["auto", "json_schema", "json_object", "text"] = "auto"
-    """How a reply is held to its schema; ``auto`` finds out what the server accepts."""
     reasoning_tokens: int = THINKING
     """Tokens added to the length limit of models that turn out to think before they answer."""
     embedding_batch: int = Field(default=96, ge=1)

@@ -39,8 +39,7 @@ _TABLES = (
   cached_tokens INTEGER NOT NULL, usd REAL, created REAL NOT NULL)""",
     "CREATE TABLE vectors (key BLOB PRIMARY KEY, model TEXT NOT NULL, vector BLOB NOT NULL, created REAL NOT NULL)",
     """CREATE TABLE claims (
-  key BLOB PRIMARY KEY, owner TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL,
-  expires REAL NOT NULL)""",
+  key BLOB PRIMARY KEY, owner TEXT NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, expires REAL NOT NULL)""",
     "CREATE TABLE dialects (base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model))",
     "CREATE TABLE batches (token TEXT PRIMARY KEY, base_url TEXT NOT NULL, file_id TEXT, batch_id TEXT)",
     "CREATE TABLE batch_lines (line BLOB PRIMARY KEY, answer BLOB NOT NULL, token TEXT NOT NULL)",
@@ -69,16 +68,16 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     except (sqlite3.Error, OSError) as error:
         raise OutputError(f"{path}: the answer store cannot be opened ({type(error).__name__})") from None
-    with contextlib.ExitStack() as on_failure:
-        on_failure.callback(connection.close)
-        try:
-            version = _version(connection, path, may_be_new=create)
-            _write_ahead(connection)
-            if version == 0:
-                _make_tables(connection)
-        except sqlite3.Error as error:
+    try:
+        is_new = _check_version(connection, path, may_be_new=create)
+        _write_ahead(connection)
+        if is_new:
+            _make_tables(connection)
+    except BaseException as error:
+        connection.close()
+        if isinstance(error, sqlite3.Error):
             raise store_problem(path, error) from None
-        on_failure.pop_all()
+        raise
     return connection
 
 
@@ -92,14 +91,14 @@ def read_unchanged(path: Path) -> Iterator[sqlite3.Connection]:
     """
     # Without a log no other process writes; SQLite would otherwise make a log of its own to read the store.
     log = path.with_name(f"{path.name}-wal")
-    how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
     is_new = not path.exists()
-    address = ":memory:" if is_new else f"{path.resolve().as_uri()}?{how}"
+    address = ":memory:" if is_new else f"{path.resolve().as_uri()}?{mode}"
     try:
         with contextlib.closing(
             sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)
         ) as connection:
-            if _version(connection, path, may_be_new=is_new) == 0:
+            if _check_version(connection, path, may_be_new=is_new):
                 _make_tables(connection)
             yield connection
     except sqlite3.Error as error:
@@ -107,24 +106,22 @@ def read_unchanged(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @contextlib.contextmanager
-def opened_store(path: Path, *, create: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open an answer store for one job, and turn SQLite's errors and wrong values into one line about the store.
+def opened_store(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open an answer store that exists, for one job, and turn SQLite's errors into one line about the store.
 
     Raises:
         InputError: There is no store, or it is damaged.
         OutputError: It cannot be used now.
     """
-    with contextlib.closing(connect(path, create=create)) as connection:
+    with contextlib.closing(connect(path, create=False)) as connection:
         try:
             yield connection
         except sqlite3.Error as error:
             raise store_problem(path, error) from None
-        except (ValueError, TypeError, AttributeError, OverflowError):
-            raise InputError(path, _DAMAGED) from None
 
 
-def _version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) -> int:
-    """Return the version of the store, 0 for an empty file, which is an error unless it may be new."""
+def _check_version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) -> bool:
+    """Refuse what is no store of this version; return whether the file is empty, an error unless it may be new."""
     connection.execute("BEGIN")  # one view of the file: another process may be setting it up
     try:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
@@ -136,12 +133,10 @@ def _version(connection: sqlite3.Connection, path: Path, *, may_be_new: bool) ->
     if application != APPLICATION_ID and (application or tables or not may_be_new):
         raise InputError(path, _NOT_A_STORE)
     if version > VERSION:
-        raise InputError(
-            path, f"the answer store has version {version}, this goldbench reads up to {VERSION}: update it"
-        )
+        raise InputError(path, f"the answer store has version {version}, this goldbench reads {VERSION}: update it")
     if version and tables != set(_TABLES):
         raise InputError(path, "the answer store has other tables than it should: put a copy back, or move it away")
-    return version
+    return version == 0
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
@@ -150,12 +145,11 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
+            break
         except sqlite3.OperationalError as error:  # unlike everything else, this does not wait for its turn
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(0.01)
-        else:
-            break
     connection.execute("PRAGMA synchronous = FULL")
 
 
@@ -300,11 +294,11 @@ class AnswerStore:
 
     def _claim(self, connection: sqlite3.Connection, key: bytes) -> bool:
         now = time.time()
-        holder = connection.execute("SELECT host, pid, started, expires FROM claims WHERE key = ?", (key,)).fetchone()
-        if holder and holder[3] > now and _may_be_alive(*holder[:3]):
+        holder = connection.execute("SELECT host, pid, expires FROM claims WHERE key = ?", (key,)).fetchone()
+        if holder and holder[2] > now and _may_be_alive(holder[0], holder[1]):
             return False
-        row = (key, self._owner, platform.node(), os.getpid(), _process_start(os.getpid()), now + _LEASE_S)
-        connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)", row)
+        row = (key, self._owner, platform.node(), os.getpid(), now + _LEASE_S)
+        connection.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?)", row)
         return True
 
     def _work(self, connection: sqlite3.Connection) -> None:
@@ -369,27 +363,16 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return state.st_dev, state.st_ino
 
 
-def _process_start(pid: int) -> str:
-    """Return when a process began, in the system's unit; empty for an unknown process or system."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()[19]
-    except OSError:
-        return ""
-
-
-def _may_be_alive(host: str, pid: int, started: str) -> bool:
+def _may_be_alive(host: str, pid: int) -> bool:
     """Return whether the process behind a claim may be at work; of another machine's only the lease tells."""
-    if host != platform.node():
+    if host != platform.node() or os.name != "posix":
         return True
-    if started:  # the number alone may be that of a later process
-        return _process_start(pid) == started
-    if os.name == "posix":
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
     return True
 
 

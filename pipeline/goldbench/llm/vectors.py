@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -13,10 +13,10 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from goldbench.errors import CallFailed
+from goldbench.llm.calls import Call, answer_missing
 from goldbench.llm.chat import Post, priced, usage_of
 from goldbench.llm.dialect import sendable
-from goldbench.llm.exchange_end import Reply, ReplyRejected, allowance
-from goldbench.llm.layers import Call, answer_missing, every
+from goldbench.llm.exchange import Reply, ReplyRejected
 from goldbench.llm.limits import Gate
 from goldbench.llm.prices import PriceList
 from goldbench.llm.server_settings import OPENAI, Model, ModelSettings
@@ -28,6 +28,9 @@ _LOOK_S = 0.05
 """Seconds between two looks for vectors that another caller or process has asked for."""
 _MOST_BYTES = 200_000
 """The most bytes of the texts of one exchange; a longer text goes alone."""
+MOST_PASSAGES = 100
+"""The most passages of one exchange with a reranker; more go in several."""
+_CONCURRENCY = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,15 @@ def most_tokens(request: Texts) -> tuple[int, int]:
     return tokens_at_most(*request.texts), 0
 
 
+def _key(*parts: object) -> bytes:
+    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
+
+
 def embedding_key(settings: ModelSettings, _: Texts, text: str) -> bytes:
     """Return the SHA-256 of everything that shapes the embedding of a text."""
     # Servers call different models by the same name, so that a vector belongs to its server as well.
-    parts = ["embedding/1", (settings.base_url or OPENAI).rstrip("/"), settings.embedding, settings.dimensions, text]
-    return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
+    server = (settings.base_url or OPENAI).rstrip("/")
+    return _key("embedding/1", server, settings.embedding, settings.dimensions, text)
 
 
 def embedding_body(settings: ModelSettings, request: Texts) -> dict[str, Any]:
@@ -71,16 +78,18 @@ def embedding_body(settings: ModelSettings, request: Texts) -> dict[str, Any]:
 
 
 class VectorExchange:
-    """Vectors of one model on one server: one batch of texts is one HTTP exchange."""
+    """Vectors of one model on one server: one portion of texts is one HTTP exchange."""
 
     def __init__(self, post: Post, *, path: str, body: Callable[[Texts], dict[str, Any]], prices: PriceList) -> None:
-        self._post, self._path, self._body, self._prices = post, path, body, prices
+        self._post = post
+        self._path = path
+        self._body = body
+        self._prices = prices
 
     async def complete(self, request: Texts) -> Vectors:
         """Return one vector per text; raises as ``Client.post`` does, and ``ReplyRejected``."""
-        response, headers = await self._post(self._path, self._body(request))
-        usage = priced(usage_of(response), self._prices)
-        reply = Reply("", str(response.get("model") or ""), usage, allowance(headers))
+        response, _ = await self._post(self._path, self._body(request))
+        reply = Reply("", str(response.get("model") or ""), priced(usage_of(response), self._prices))
         rows = _rows(response, len(request.parts))
         if rows is None:
             raise ReplyRejected("misfit", "the response is not finite numbers for each text", reply=reply)
@@ -125,8 +134,11 @@ class VectorRecord:
             key: Returns the key of one text of a request.
             portion: The most texts of one exchange.
         """
-        self._ask, self._store, self._gate = ask, store, gate
-        self._key, self._portion = key, portion
+        self._ask = ask
+        self._store = store
+        self._gate = gate
+        self._key = key
+        self._portion = portion
 
     async def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return one float32 row per text, in order."""
@@ -141,7 +153,7 @@ class VectorRecord:
         The scores of the other queries are stored even where a call fails.
         """
         requests = [Texts("rerank", tuple(passages), query) for query, passages in pairs]
-        rated = await every(map(self._vectors, requests))
+        rated = await _all_results(self._vectors(request) for request in requests)
         return [[float(score[0]) for score in scores] for scores in rated]
 
     def usage(self) -> dict[str, StageUsage]:
@@ -159,11 +171,12 @@ class VectorRecord:
                 known, claimed = await self._store.find_vectors(missing, claim=self._ask is not None)
                 self._gate.accounts.book(request.stage, replayed=len(known))
                 vectors |= known
-            if claimed and self._ask is not None:
+            if self._ask is None:
+                if len(vectors) < len(texts):
+                    raise answer_missing(request.stage, next(key for key in texts if key not in vectors))
+            elif claimed:
                 vectors |= await self._ask_for(request, {key: texts[key] for key in claimed}, self._ask)
-            elif self._ask is None and len(vectors) < len(texts):
-                raise answer_missing(request.stage, next(key for key in texts if key not in vectors))
-            elif len(vectors) < len(texts):
+            elif len(vectors) < len(texts):  # another process asks for them
                 self._gate.budget.check_deadline()
                 await asyncio.sleep(_LOOK_S)
         return [np.frombuffer(vectors[key], dtype="<f4") for key in keys]
@@ -179,7 +192,7 @@ class VectorRecord:
             return vectors
 
         try:
-            answers = await every(ask_portion(portion) for portion in self._portions(texts))
+            answers = await _all_results(ask_portion(portion) for portion in self._portions(texts))
         finally:
             if self._store is not None:
                 self._store.release(*texts)
@@ -192,16 +205,21 @@ class VectorRecord:
             length = len(text.encode("utf-8", "replace"))
             if portion and (len(portion) >= self._portion or size + length > _MOST_BYTES):
                 yield portion
-                portion, size = {}, 0
+                portion = {}
+                size = 0
             portion[key] = text
             size += length
         if portion:
             yield portion
 
 
-MOST_PASSAGES = 100
-"""The most passages of one exchange; more go in several."""
-_CONCURRENCY = 8
+async def _all_results(calls: Iterable[Any]) -> list[Any]:
+    """Return the results in order once every call has ended; raises the first error only then."""
+    outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    error = next((outcome for outcome in outcomes if isinstance(outcome, BaseException)), None)
+    if error is not None:
+        raise error
+    return outcomes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,8 +256,7 @@ class RerankSettings:
 
     def key(self, request: Texts, passage: str) -> bytes:
         """Return the SHA-256 of everything that shapes the score of a passage for the query of a request."""
-        parts = ["rerank/1", self.url, self.model, request.query, passage]
-        return hashlib.sha256(json.dumps(parts, separators=(",", ":")).encode()).digest()
+        return _key("rerank/1", self.url, self.model, request.query, passage)
 
     def body(self, request: Texts) -> dict[str, Any]:
         """Return the JSON body of a request for scores."""

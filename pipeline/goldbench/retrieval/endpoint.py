@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from goldbench.errors import RetrieverFailed
-from goldbench.llm.proxies import is_loopback
+from goldbench.llm.connections import is_loopback
 
 MOST_BYTES = 64 * 2**20
 """Limits an answer in bytes; a longer one is refused, and the rest is not read."""

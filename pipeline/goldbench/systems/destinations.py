@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from goldbench.config import Config, Engine
-from goldbench.llm.proxies import is_loopback
+from goldbench.llm.connections import is_loopback
 from goldbench.retrieval import system_settings as s
 
 

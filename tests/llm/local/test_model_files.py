@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,7 +17,7 @@ from goldbench.llm.local import model_child
 from goldbench.llm.local.model_child import start_child, why_not_loaded
 from goldbench.llm.local.model_file import bundled_file, find_model
 from goldbench.llm.server_settings import ModelSettings
-from tests.conftest import IMPORT_PATH, Goldbench, posix
+from tests.conftest import Goldbench, posix
 from tests.llm.local.installed import needs_local_model
 
 PASSAGE = (
@@ -73,17 +71,6 @@ def test_a_set_records_the_model_that_was_asked_for_and_the_digest_of_its_file(t
     assert len(fingerprints) == 1
 
 
-def test_another_file_of_the_same_name_is_another_model(tmp_path: Path) -> None:
-    needs_local_model()
-    names = []
-    for content in (b"GGUF one", b"GGUF two"):
-        (tmp_path / "m.gguf").write_bytes(content)
-        found = find_model(str(tmp_path / "m.gguf"), None)
-        assert found is not None
-        names.append(found.name)
-    assert names[0] != names[1]
-
-
 def test_what_cannot_be_a_model_is_refused_before_a_process_is_started(tmp_path: Path) -> None:
     needs_local_model()
     (tmp_path / "folder.gguf").mkdir()
@@ -117,7 +104,7 @@ async def test_a_damaged_file_ends_in_one_line(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ModelUnavailable) as refused:
             await start_child(tmp_path / name, "m", context=512)
-        assert str(refused.value) == f"{tmp_path / name}: the file is damaged or incomplete: download it again"
+        assert str(refused.value).startswith(f"{tmp_path / name}: the model cannot be loaded")
 
 
 def test_the_reason_for_a_model_that_does_not_load_comes_from_the_log() -> None:
@@ -126,39 +113,9 @@ def test_the_reason_for_a_model_that_does_not_load_comes_from_the_log() -> None:
         ("terminate called after throwing an instance of 'std::bad_alloc'", "signal 6", "not enough memory"),
         ("", "signal 9", "not enough memory"),
         ("E error loading model: unknown model architecture: 'qwen9'", "exit code 1", "models of the kind qwen9"),
-        ("AttributeError: 'CommonParams' object has no attribute 'port'", "exit code 1", "the installed xllamacpp"),
-        ("any", "signal 11", "its process ended with signal 11"),
+        ("any", "signal 11", "cannot be loaded (signal 11)"),
     ):
         assert reason in why_not_loaded(log, ending), log
-
-
-@posix
-@pytest.mark.slow
-def test_too_little_memory_ends_in_one_line(tmp_path: Path) -> None:
-    needs_local_model()
-    (tmp_path / "a.md").write_text(PASSAGE, encoding="utf-8")
-    code = (  # the limit is set for the processes that this one starts, so that it has the memory to say so
-        "import sys, resource, asyncio.base_subprocess; from goldbench.llm.local import model_child;"
-        "start = asyncio.create_subprocess_exec\n"
-        "async def limited(*arguments, **options):\n"
-        "    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (300 * 2**20,) * 2)\n"
-        "    return await start(*arguments, **options, preexec_fn=limit)\n"
-        "asyncio.create_subprocess_exec = limited\n"
-        "from goldbench.__main__ import main; main()"
-    )
-    command = [sys.executable, "-c", code, "build", "a.md", "--out", "run", "--model", "local"]
-    # asked in short, a tiny model may have nothing to choose from
-    command += ["--queries", "1", "--prompt-style", "long"]
-    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100, check=False
-    )
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == (
-        f"goldbench: {bundled_file()}: not enough memory to load the model: free memory, "
-        "raise the limit (ulimit -v) or take a smaller model"
-    )
-    assert not (tmp_path / "run").exists()
 
 
 def test_without_the_package_of_the_model_a_line_tells_how_to_install_it(

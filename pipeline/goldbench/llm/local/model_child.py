@@ -22,7 +22,6 @@ _LOG = 2**16
 _NO_MEMORY = (
     r"annot allocate memory|insufficient memory|failed to allocate|bad_alloc|temporarily unavailable|MemoryError"
 )
-_DAMAGED = r"corrupted|incomplete|failed to read|exceeds|invalid|failed to load model from"
 
 
 @dataclass(slots=True, eq=False)
@@ -114,11 +113,8 @@ def why_not_loaded(log: str, ending: str) -> str:
         return "not enough memory to load the model: free memory, raise the limit (ulimit -v) or take a smaller model"
     if kind := re.search(r"unknown model architecture: '([\w.-]{1,40})'", log):
         return f"this version of xllamacpp does not know models of the kind {kind[1]}: install a newer one"
-    if re.search(_DAMAGED, log):
-        return "the file is damaged or incomplete: download it again"
-    if re.search(r"^(ImportError|AttributeError|TypeError)", log, re.MULTILINE):
-        return "the installed xllamacpp does not work here: install the version of goldbench's extra local again"
-    return f"the model cannot be loaded (its process ended with {ending}): try another file"
+    remedy = "download the file again, install a newer xllamacpp, or try another file"
+    return f"the model cannot be loaded ({ending}): {remedy}"
 
 
 async def _ended(process: asyncio.subprocess.Process) -> str:

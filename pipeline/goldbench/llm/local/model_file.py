@@ -57,11 +57,11 @@ def _path(name: str) -> Path:
         return bundled_file()
     from goldbench.llm.local.download import cached  # its HTTP client takes a while to import
 
-    found = cached(chosen)
-    if found is None:
+    path = cached(chosen)
+    if path is None:
         pull = shell_command("models pull", name)
         raise ModelUnavailable(Message("{model} {}: not downloaded: run {} ({:,} MB)", name, pull, chosen.megabytes))
-    return found
+    return path
 
 
 def bundled_file() -> Path:
@@ -74,12 +74,12 @@ def bundled_file() -> Path:
         listed = files(PACKAGE) or []
     except PackageNotFoundError:
         listed = []
-    found = next((Path(str(one.locate())) for one in listed if one.suffix == ".gguf"), None)
-    if found is None:
+    path = next((Path(str(file.locate())) for file in listed if file.suffix == ".gguf"), None)
+    if path is None:
         raise ModelUnavailable(
             Message("{model} {}: the model's package {} is not installed: {}", BUNDLED, PACKAGE, _INSTALL)
         )
-    return found
+    return path
 
 
 def _check(path: Path) -> None:

@@ -1,14 +1,13 @@
-"""The layers between a question and its HTTP exchange, each around the call below it; model_path puts them together."""
+"""The layers between a question and its HTTP exchange: the answer store, one repair, retries and the gate."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import hashlib
 import json
 import logging
 import random
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import fields, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -16,13 +15,13 @@ from pydantic import BaseModel
 from tenacity import AsyncRetrying, retry_if_exception
 
 from goldbench.errors import AnswerRejected, CallFailed, Message, ModelUnavailable
-from goldbench.llm.chat import Answered
+from goldbench.llm.chat import ChatAnswer
 from goldbench.llm.dialect import Repeat
-from goldbench.llm.exchange_end import Cause, ExchangeFailed, Reply, ReplyRejected, was_refused
-from goldbench.llm.limits import NOT_JSON, Ending, Gate, Ticket
+from goldbench.llm.exchange import Cause, ExchangeFailed, Reply, ReplyRejected, costs_nothing
+from goldbench.llm.likelihoods import dumped, loaded
+from goldbench.llm.limits import NOT_JSON, Gate, Ticket
 from goldbench.llm.prices import PriceList
 from goldbench.llm.reply import Misfit, read_answer
-from goldbench.llm.reply_body import dumped, loaded
 from goldbench.llm.reply_schema import schema_text
 from goldbench.llm.store import KEPT_REJECTIONS, AnswerStore, StoredReply
 from goldbench.ports import ChatRequest, Completion, Usage
@@ -99,7 +98,7 @@ class AnswerRecord:
     Rejected replies were paid for too: they are stored and stay rejected until they are pruned.
     """
 
-    def __init__(self, ask: Call[ChatRequest[Any], Answered[Any]] | None, *, store: AnswerStore, gate: Gate) -> None:
+    def __init__(self, ask: Call[ChatRequest[Any], ChatAnswer[Any]] | None, *, store: AnswerStore, gate: Gate) -> None:
         """Take the layer below, None for a replay, which answers from the store alone."""
         self._ask, self._store, self._gate = ask, store, gate
 
@@ -129,16 +128,16 @@ class AnswerRecord:
             self._store.release(key)
 
     async def _ask_and_store(
-        self, key: bytes, request: ChatRequest[T], ask: Call[ChatRequest[T], Answered[T]]
-    ) -> Answered[T]:
+        self, key: bytes, request: ChatRequest[T], ask: Call[ChatRequest[T], ChatAnswer[T]]
+    ) -> ChatAnswer[T]:
         try:
-            answered = await ask(request)
+            answer = await ask(request)
         except ReplyRejected as rejected:
             if rejected.kind in KEPT_REJECTIONS:
                 await self._store.put(key, _stored(request, rejected.reply, rejected.kind, str(rejected)))
             raise
-        await self._store.put(key, _stored(request, answered.reply, "answer", dumped(answered.likelihood)))
-        return answered
+        await self._store.put(key, _stored(request, answer.reply, "answer", dumped(answer.likelihood)))
+        return answer
 
 
 def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
@@ -168,7 +167,7 @@ def _stored(request: ChatRequest[T], reply: Reply, outcome: str, message: str) -
     return StoredReply(request.stage, request.prompt, reply.model, outcome, reply.text, message, reply.usage)
 
 
-async def repaired(request: ChatRequest[T], *, ask: Call[ChatRequest[T], Answered[T]]) -> Answered[T]:
+async def repaired(request: ChatRequest[T], *, ask: Call[ChatRequest[T], ChatAnswer[T]]) -> ChatAnswer[T]:
     """Return the answer of the first reply or of a second, which is final; its usage counts both.
 
     Args:
@@ -219,93 +218,86 @@ class LimitedCalls(Generic[Q, R]):
             prices: The prices of the model.
             most_tokens: Returns how many tokens a request may read and write at most.
         """
-        self._exchange, self._gate, self._prices, self._most_tokens = exchange, gate, prices, most_tokens
+        self._exchange = exchange
+        self._gate = gate
+        self._prices = prices
+        self._most_tokens = most_tokens
 
     async def complete(self, request: Q) -> R:
         """Return the result; raises as the exchange and ``persist`` do, and ``LimitReached``."""
-        attempt = functools.partial(self._attempt, request)
-        return await persist(attempt, label=functools.partial(call_label, request), gate=self._gate)
-
-    async def _attempt(self, request: Q) -> R:
         label = call_label(request)
-        ticket = await self._enter(label, request)
-        outcome: HasReply | Exception | None = None  # None: cancelled
+        return await persist(lambda: self._attempt(request, label), label=label, gate=self._gate)
+
+    async def _attempt(self, request: Q, label: str) -> R:
+        ticket = await self._gate.enter(label, lambda: self._prices.at_most(*self._most_tokens(request)))
+        most = ticket.reservation.most
+        cost: Usage | None = self._prices.charge(Usage(), most)  # of a call that is cancelled
         try:
-            outcome = result = await self._in_time(request, ticket.most.output_tokens)
+            result = await self._in_time(request)
+            cost = self._prices.charge(result.reply.usage, most)
+            self._gate.report_answer(ticket, 0 if cost.estimated else cost.output_tokens)
         except Exception as error:
-            outcome = error
-            self._report(label, error)
+            cost = self._cost_of_failure(error, most)
+            self._report(ticket, error)
             if isinstance(error, AnswerRejected):
                 error.at(request.stage)
             raise
         else:
             return result
         finally:
-            cost = self._cost(outcome, ticket.most)
             self._gate.accounts.book(request.stage, requests=cost is not None, usage=cost)
-            self._gate.leave(ticket, _ending(outcome), cost)
+            self._gate.leave(ticket, cost)
 
-    async def _enter(self, label: str, request: Q) -> Ticket:
-        """Return the ticket of a call whose reservation fits what is sent: a call that waits may have to ask anew."""
-        while True:
-            most = self._prices.at_most(*self._most_tokens(request))
-            ticket = await self._gate.enter(label, most)
-            if not ticket.waited or self._most_tokens(request) == (most.input_tokens, most.output_tokens):
-                return ticket
-            self._gate.leave(ticket, None, None)  # the server's dialect was learnt meanwhile
-
-    async def _in_time(self, request: Q, most_tokens: int) -> R:
-        seconds, left = self._gate.tempo.longest_s(most_tokens), self._gate.budget.remaining_s()
+    async def _in_time(self, request: Q) -> R:
+        seconds = self._gate.timeout_s
+        left = self._gate.budget.remaining_s()
         if left is not None:  # past the deadline the gate refuses the next attempt
             seconds = min(seconds, max(0.0, left))
         try:
             async with asyncio.timeout(seconds):
                 return await self._exchange(request)
         except TimeoutError:
-            self._gate.tempo.expired(seconds)
+            self._gate.lengthen_timeout(seconds)
         raise ExchangeFailed(Cause.OVERLOADED, "timeout", after_s=seconds)
 
-    def _cost(self, outcome: HasReply | Exception | None, most: Usage) -> Usage | None:
-        """Return what an exchange is charged, None if nothing was sent.
+    def _cost_of_failure(self, error: Exception, most: Usage) -> Usage | None:
+        """Return what a failed exchange is charged, None if nothing was sent.
 
         Nothing is charged only where that is certain. Any other call may have been billed, whatever became of its
-        reply: after a time-out, a broken connection, a server's error, or a cancellation (None).
+        reply: after a time-out, a broken connection or a server's error.
         """
-        if isinstance(outcome, ExchangeFailed) and outcome.cause is Cause.UNREACHABLE:
+        if isinstance(error, ExchangeFailed) and error.cause is Cause.UNREACHABLE:
             return None
-        if isinstance(outcome, Exception) and was_refused(outcome):
+        if costs_nothing(error):
             return Usage()
-        reply = getattr(outcome, "reply", None)
-        reported = reply.usage if reply else getattr(outcome, "usage", None)
+        reply = getattr(error, "reply", None)
+        reported = reply.usage if reply else getattr(error, "usage", None)
         return self._prices.charge(reported or Usage(), most)
 
-    def _report(self, label: str, error: Exception) -> None:
-        """Let the gate know of a failure that may concern every call."""
+    def _report(self, ticket: Ticket, error: Exception) -> None:
+        """Let the gate know how a call failed."""
+        gate = self._gate
+        if isinstance(error, AnswerRejected):  # the server works
+            gate.report_answer(ticket, 0)
+            return
+        if isinstance(error, ExchangeFailed):
+            gate.report_failure(ticket, error.cause, error.kind)
+            if error.kind == "not-json":
+                gate.report_refusal(ticket.label, f"{gate.settings.shown_url()}: {NOT_JSON}")
+            return
+        gate.report_failure(ticket, Cause.REFUSED, "")
         if isinstance(error, ModelUnavailable):
-            self._gate.close(error.message)
-        elif isinstance(error, CallFailed) and not isinstance(error, AnswerRejected):
-            self._gate.report_refusal(label, error.message)
-        elif isinstance(error, ExchangeFailed) and error.kind == "not-json":
-            self._gate.report_refusal(label, f"{self._gate.settings.shown_url()}: {NOT_JSON}")
+            gate.close(error.message)
+        elif isinstance(error, CallFailed):
+            gate.report_refusal(ticket.label, error.message)
 
 
-def _ending(outcome: HasReply | Exception | None) -> Ending | None:
-    if outcome is None:
-        return None
-    if isinstance(outcome, ExchangeFailed):
-        return Ending(outcome.cause, outcome.kind, outcome.allowance)
-    if isinstance(outcome, Exception) and not isinstance(outcome, AnswerRejected):
-        return Ending(Cause.REFUSED)
-    reply = getattr(outcome, "reply", None)  # what a provider's filter refuses has none
-    return Ending(allowance=reply.allowance if reply else None)
-
-
-async def persist(exchange: Callable[[], Coroutine[Any, Any, B]], *, label: Callable[[], str], gate: Gate) -> B:
+async def persist(exchange: Callable[[], Coroutine[Any, Any, B]], *, label: str, gate: Gate) -> B:
     """Return the result of an exchange, repeated while another attempt may work.
 
     Args:
         exchange: Makes one attempt.
-        label: Returns the name of the call; asked for when an attempt has failed.
+        label: The name of the call.
         gate: The gate of the server, with the settings that limit attempts and seconds.
 
     Raises:
@@ -316,7 +308,7 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, B]], *, label: Call
     def goes_on(error: BaseException) -> bool:
         if not isinstance(error, ExchangeFailed) or not patience.allows_another(error):
             return False
-        _log.debug("%s: %s, again", label(), error.kind)
+        _log.debug("%s: %s, again in %.1f s", label, error.kind, patience.pause_s)
         return True
 
     async def attempt() -> B:  # tenacity awaits what is a coroutine function, not what returns a coroutine
@@ -328,61 +320,75 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, B]], *, label: Call
         return await retrying(attempt)
     except ExchangeFailed as error:
         failed = error
-    meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
-    if failed.kind == "timeout":
-        gate.report_timeout(failed.after_s)
-        meaning = f"no answer came within {failed.after_s:g} s"
-    if failed.kind == "rate-limit" and failed.retry_after_s and patience.is_too_long:
-        gate.report_long_wait(label(), failed.retry_after_s)
-        meaning = f"the server asks to wait {failed.retry_after_s:,.0f} s (HTTP 429)"
-    attempts = max(1, patience.attempts)
-    raise CallFailed(failed.kind, f"{label()}: {meaning} ({amount(attempts, 'attempt')})", attempts=attempts)
+    raise patience.final_error(label, failed)
 
 
 class _Patience:
     """How often one call was tried and how long it waited."""
 
     def __init__(self, gate: Gate) -> None:
-        self._gate, self._settings = gate, gate.settings
-        self.attempts = self._lessons = self._timeouts = 0
+        self._gate = gate
+        self._settings = gate.settings
+        self._answered_before = gate.answered
+        self._attempts = 0
+        self._lessons = 0
+        self._timeouts = 0
         self._waited_s = 0.0
         self.pause_s = 0.0
         """The seconds before the next attempt."""
 
     def allows_another(self, failed: ExchangeFailed) -> bool:
-        """Take in the failure of an attempt; return whether another one follows."""
+        """Record the failure of an attempt; return whether another one follows."""
         self.pause_s = 0.0
         if failed.cause is Cause.LEARNED:
             self._lessons += 1
-        elif not self._gate.circuit.is_open:  # else the gate waits, and gives up for every call when it must
-            self.attempts += 1
-            self._timeouts += failed.kind == "timeout"
-            if failed.kind != "timeout":
-                self._wait(failed.retry_after_s)
+        elif not self._gate.health.is_down:  # else the gate waits, and gives up for every call when it must
+            self._attempts += 1
+            if failed.kind == "timeout":
+                self._timeouts += 1
+            else:
+                self._set_pause(failed.retry_after_s)
         return not (
             self._lessons >= _LESSONS
-            or self.attempts >= self._settings.max_attempts
+            or self._attempts >= self._settings.max_attempts
             or self._timeouts >= _MOST_TIMEOUTS
-            or self.is_too_long
+            or self._waited_s > self._settings.retry_s
         )
 
-    @property
-    def is_too_long(self) -> bool:
-        """Whether the waits, the one that is due included, are longer than a call waits in all."""
-        return self._waited_s > self._settings.retry_s
-
-    def _wait(self, asked_s: float | None) -> None:
+    def _set_pause(self, wanted_s: float | None) -> None:
         """Set the pause, with jitter, which only spreads calls over time: no output depends on it."""
-        if asked_s is not None:
-            self._waited_s += asked_s  # without the jitter, so that 300 s may be waited for
-            self.pause_s = asked_s + random.uniform(0, min(1.0, 0.1 * asked_s + 0.01))  # noqa: S311
+        if wanted_s is not None:
+            self._waited_s += wanted_s  # without the jitter, so that 300 s may be waited for
+            self.pause_s = wanted_s + random.uniform(0, min(1.0, 0.1 * wanted_s + 0.01))  # noqa: S311
         else:
-            ceiling = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (self.attempts - 1))
+            ceiling = min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (self._attempts - 1))
             self.pause_s = random.uniform(ceiling / 2, ceiling)  # noqa: S311 - as above
             self._waited_s += self.pause_s
         left = self._gate.budget.remaining_s()
         if left is not None:  # past the deadline the gate refuses the next attempt
             self.pause_s = min(self.pause_s, max(0.0, left))
+
+    def final_error(self, label: str, failed: ExchangeFailed) -> CallFailed:
+        """Return the error of the call; close the gate if the server has answered nothing since it began."""
+        url = self._settings.shown_url()
+        is_silent = self._gate.answered == self._answered_before
+        meaning = _MEANING.get(failed.kind, f"the server answers {failed.kind.upper().replace('-', ' ')}")
+        if failed.kind == "timeout":
+            meaning = f"no answer came within {failed.after_s:g} s"
+            if not self._gate.answered:
+                message = Message(
+                    "{}: the server accepts calls, but answered none within {:.3g} s: see whether it is loading or "
+                    "busy, use a smaller model, or give {concurrency=1} and a longer {timeout=}",
+                    *(url, failed.after_s),
+                )
+                self._gate.close(message)
+        elif failed.kind == "rate-limit" and failed.retry_after_s and self._waited_s > self._settings.retry_s:
+            meaning = f"the server asks to wait {failed.retry_after_s:,.0f} s (HTTP 429)"
+            if is_silent:
+                remedy = "run again then, or lower model.requests_per_minute; every answer so far is kept"
+                self._gate.close(f"{url}: {meaning}: {remedy}")
+        attempts = max(1, self._attempts)
+        return CallFailed(failed.kind, f"{label}: {meaning} ({amount(attempts, 'attempt')})", attempts=attempts)
 
 
 def call_label(request: Request) -> str:
@@ -391,13 +397,3 @@ def call_label(request: Request) -> str:
     for text in request.texts:
         digest.update(text.encode("utf-8", "replace"))
     return f"{request.stage} {digest.hexdigest()}"
-
-
-async def every(calls: Iterable[Coroutine[Any, Any, B]]) -> list[B]:
-    """Return the results in order once every call has ended; raises the first error only then."""
-    results = []
-    for outcome in await asyncio.gather(*calls, return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome
-        results.append(outcome)
-    return results
