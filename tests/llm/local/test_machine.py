@@ -1,8 +1,11 @@
-"""How a model file uses the machine: processes, threads and layers."""
+"""How a model file uses the machine: processes, threads and layers, and the looks at the machine during a run."""
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,13 +13,17 @@ from goldbench.config import config_of
 from goldbench.errors import UsageError
 from goldbench.generate.writers import with_local_models
 from goldbench.llm.catalogue import CATALOGUE, recommended
-from goldbench.llm.local import machine
+from goldbench.llm.local import local_wire, machine
 from goldbench.llm.local.machine import ALL_LAYERS, Layout, Machine, layout
-from goldbench.llm.local.model_file import find_model
+from goldbench.llm.local.model_child import start_child
+from goldbench.llm.local.model_file import bundled_file, find_model
+from goldbench.llm.model_path import open_model
 from goldbench.llm.preflight import tell_slow
 from goldbench.llm.server_settings import ModelSettings
 from tests.conftest import Goldbench
+from tests.llm.conftest import verdict_request
 from tests.llm.local.installed import needs_local_model
+from tests.model_server.fixture import ServerHandle
 
 
 @pytest.mark.parametrize(
@@ -49,6 +56,116 @@ def test_a_file_gets_processes_and_threads_by_its_size_and_what_is_free(
     assert layout(megabytes, machine, ModelSettings(name="m", **changes)) == expected
 
 
+def test_the_load_of_the_models_own_processes_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "usable_processors", lambda: 16)
+    for load, own_load, cores in ((0.2, 0, 16), (0.5, 0, 15), (11.6, 0, 4), (11.6, 8, 12), (3.0, 8, 16), (40.0, 8, 1)):
+        monkeypatch.setattr(machine, "os", SimpleNamespace(getloadavg=lambda load=load: (load, 0.0, 0.0)))
+        assert Machine.now(own_load=own_load).cores == cores
+
+
+@dataclass
+class StubChild:
+    """A process that stands for the model and is the test server."""
+
+    url: str
+    key: str = "key-of-the-tests"
+    ended: bool = False
+
+    async def end(self) -> str:
+        self.ended = True
+        await asyncio.sleep(0.01)
+        return "exit code 0"
+
+
+@dataclass
+class Stubs:
+    """What the machine bears now, and the processes that were started."""
+
+    bears: Layout
+    children: list[StubChild]
+    threads: list[int]
+
+    def running(self) -> int:
+        return sum(not child.ended for child in self.children)
+
+
+@pytest.fixture
+def stubs(model_server: ServerHandle, monkeypatch: pytest.MonkeyPatch) -> Stubs:
+    """Processes of a model that are the test server, on a machine that is looked at before every call."""
+    stubs = Stubs(Layout(1, 1), [], [])
+
+    async def start(*_: object, threads: int, **_options: object) -> StubChild:
+        stubs.children.append(StubChild(model_server.base_url))
+        stubs.threads.append(threads)
+        return stubs.children[-1]
+
+    monkeypatch.setattr(local_wire, "start_child", start)
+    monkeypatch.setattr(local_wire, "layout_now", lambda *_, **_looks: stubs.bears)
+    monkeypatch.setattr(local_wire, "_LOOK_AGAIN_S", 0.0)
+    model_server.script(latency_ms=100)
+    return stubs
+
+
+async def test_the_calls_in_flight_follow_the_machine_during_a_run(
+    stubs: Stubs, model_server: ServerHandle, tmp_path: Path
+) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(b"GGUF")
+
+    async def most_in_flight(first: int) -> int:
+        model_server.reset()
+        await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(first, first + 8)))
+        return int(model_server.stats()["in_flight_max"])
+
+    async with open_model(ModelSettings(name="m", file=file)) as path:
+        assert await most_in_flight(0) == 1
+        stubs.bears = Layout(3, 1)
+        assert await most_in_flight(10) == 3
+        assert stubs.running() == 3
+        stubs.bears = Layout(1, 1)
+        await path.complete(verdict_request(20))
+        assert stubs.running() == 1
+        assert await most_in_flight(30) == 1
+    assert stubs.running() == 0
+
+
+async def test_a_model_is_loaded_again_where_the_machine_bears_half_the_threads(stubs: Stubs, tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(b"GGUF")
+    async with open_model(ModelSettings(name="m", file=file)) as path:
+        for number, threads in enumerate((4, 3, 2, 2)):
+            stubs.bears = Layout(1, threads)
+            await path.complete(verdict_request(number))
+    assert stubs.threads == [4, 2]
+
+
+async def test_calls_that_come_while_processes_end_take_no_ending_one(stubs: Stubs, tmp_path: Path) -> None:
+    file = tmp_path / "m.gguf"
+    file.write_bytes(b"GGUF")
+    async with open_model(ModelSettings(name="m", file=file)) as path:
+        for first, threads in ((0, 1), (10, 1), (20, 2)):
+            stubs.bears = Layout(3, threads)
+            await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(first, first + 8)))
+        assert stubs.running() == 3
+    assert stubs.running() == 0
+
+
+@pytest.mark.slow
+async def test_the_bundled_model_is_served_by_as_many_threads_as_the_order_says() -> None:
+    import psutil
+
+    needs_local_model()
+    counts = []
+    for threads in (1, 3):
+        child = await start_child(bundled_file(), "m", context=512, threads=threads)
+        process = psutil.Process(child.process.pid)
+        while process.num_threads() < (counts[0] + 2 if counts else 1):  # noqa: ASYNC110  they start one by one
+            await asyncio.sleep(0.1)
+        counts.append(process.num_threads())
+        await child.end()
+    assert counts[1] >= counts[0] + 2
+
+
 def test_layers_on_a_graphics_card_that_is_not_there_are_refused_in_one_line(
     goldbench_inside: Goldbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -65,6 +182,11 @@ def test_layers_on_a_graphics_card_that_is_not_there_are_refused_in_one_line(
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("goldbench: --gpu: ")
+
+
+def test_the_processes_of_a_model_tell_which_graphics_cards_there_are() -> None:
+    needs_local_model()
+    assert machine.graphics_megabytes() >= 0
 
 
 def test_a_large_file_without_a_graphics_card_is_called_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +23,9 @@ _log = logging.getLogger(__name__)
 
 CONTEXT = 8192
 """The longest prompt and reply together, in tokens; a longer prompt is refused."""
-_CRASHES_BORNE = 1
+_LOOK_AGAIN_S = 60.0
+"""After this many seconds the next call looks at the machine again; the system's load is an average of one minute."""
+_ENDS_BORNE = 1
 """How many processes may end by themselves before the run ends."""
 _LOOKS, _LOOK_S = 10, 0.05
 
@@ -34,11 +38,17 @@ class _Lane:
 
     child: ModelChild
     wire: Client
-    resources: contextlib.AsyncExitStack
+    opened: contextlib.AsyncExitStack
+    threads: int
+    since: float
     fixed: list[Message] | None = None
 
+    def load_share(self, now: float) -> float:
+        """Return what the process adds to the system's load, an average that fades by e in a minute."""
+        return self.threads * (1 - math.exp((self.since - now) / 60))
+
     async def close(self) -> str:
-        await self.resources.aclose()
+        await self.opened.aclose()
         return await self.child.end()
 
 
@@ -59,10 +69,11 @@ class LocalWire:
         """
         self._settings = settings
         self._resize = resize
-        self._layout: Layout | None = None
+        self._layout = Layout(1, 1)
+        self._looked_at = -math.inf
         self._lanes: list[_Lane] = []
         self._idle: list[_Lane] = []
-        self._crashes = 0
+        self._starting = self._ends = 0
 
     async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, str]]:
         """Return the JSON of the response and its headers; raises as ``Client.post`` does.
@@ -70,10 +81,10 @@ class LocalWire:
         Raises:
             ModelUnavailable: The model cannot be loaded, or its process ended a second time.
         """
-        sent = {name: value for name, value in body.items() if name != FIXED}
-        fixed = fixed_part(body["messages"], body[FIXED])
+        count, sent = body[FIXED], {name: value for name, value in body.items() if name != FIXED}
+        fixed = fixed_part(body["messages"], count)
         while True:
-            async with self._borrowed(fixed) as lane:
+            async with self._taken(fixed) as lane:
                 try:
                     return await _exchange(lane, path, sent, fixed)
                 except ExchangeFailed:
@@ -86,36 +97,54 @@ class LocalWire:
         await asyncio.gather(*(lane.close() for lane in self._lanes))
 
     @contextlib.asynccontextmanager
-    async def _borrowed(self, fixed: list[Message]) -> AsyncIterator[_Lane]:
+    async def _taken(self, fixed: list[Message]) -> AsyncIterator[_Lane]:
         """Lend a process: one that holds the fixed part of the prompt, a new one, or any other."""
-        if self._layout is None:
-            self._layout = layout_now(self._settings)
-            _log.info("the machine bears %d processes of %d threads", self._layout.processes, self._layout.threads)
+        if time.monotonic() - self._looked_at >= _LOOK_AGAIN_S:
+            await self._look()
         lane = next((lane for lane in self._idle if lane.fixed == fixed), None)
-        if lane is None and (len(self._lanes) < self._layout.processes or not self._idle):
-            lane = await self._start(self._layout)
-            self._resize(min(self._layout.processes, len(self._lanes) + 1))
-        else:
-            lane = lane or self._idle[0]
+        has_room = len(self._lanes) + self._starting < self._layout.processes
+        is_new = lane is None and (has_room or not self._idle)
+        if is_new:
+            lane = await self._start()
+        lane = lane or self._idle[0]
+        if lane in self._idle:
             self._idle.remove(lane)
         try:
+            if is_new:
+                await self._look()
             yield lane
         finally:
             if lane in self._lanes:
                 self._idle.append(lane)
 
-    async def _start(self, layout: Layout) -> _Lane:
+    async def _look(self) -> None:
+        """Look at the machine: end idle processes that it does not bear now, and let at most one more start."""
+        self._looked_at = time.monotonic()
+        own_load = sum(lane.load_share(self._looked_at) for lane in self._lanes)
+        self._layout = layout_now(self._settings, own_load=own_load, own_processes=len(self._lanes))
+        _log.info("the machine now bears %d processes of %d threads", self._layout.processes, self._layout.threads)
+        surplus = []
+        for lane in list(self._idle):  # no await in here: another call takes idle lanes meanwhile
+            if len(self._lanes) > self._layout.processes or _differ_much(lane.threads, self._layout.threads):
+                self._idle.remove(lane)
+                self._lanes.remove(lane)
+                surplus.append(lane)
+        await asyncio.gather(*(lane.close() for lane in surplus))
+        self._resize(min(self._layout.processes, len(self._lanes) + 1))
+
+    async def _start(self) -> _Lane:
         assert self._settings.file is not None
-        child = await start_child(
-            self._settings.file,
-            self._settings.name,
-            context=CONTEXT,
-            threads=layout.threads,
-            gpu_layers=layout.gpu_layers,
-        )
-        resources = contextlib.AsyncExitStack()
+        _, threads, gpu_layers = self._layout
+        self._starting += 1
+        try:
+            child = await start_child(
+                self._settings.file, self._settings.name, context=CONTEXT, threads=threads, gpu_layers=gpu_layers
+            )
+        finally:
+            self._starting -= 1
+        opened = contextlib.AsyncExitStack()
         server = self._settings.model_copy(update={"base_url": child.url, "api_key": child.key})
-        lane = _Lane(child, await resources.enter_async_context(open_client(server)), resources)
+        lane = _Lane(child, await opened.enter_async_context(open_client(server)), opened, threads, time.monotonic())
         self._lanes.append(lane)
         return lane
 
@@ -127,12 +156,17 @@ class LocalWire:
         """
         self._lanes.remove(lane)
         ending = await lane.close()
-        self._crashes += 1
-        if self._crashes > _CRASHES_BORNE:
+        self._ends += 1
+        if self._ends > _ENDS_BORNE:
             raise ModelUnavailable(
-                f"{self._settings.file}: the process of the model ended {self._crashes} times (last with {ending}); "
+                f"{self._settings.file}: the process of the model ended {self._ends} times (last with {ending}); "
                 "every answer so far is kept: free memory or take a smaller model, then run again"
             )
+
+
+def _differ_much(threads: int, other_threads: int) -> bool:
+    """Return whether it pays to load the model again for other threads: twice as many, or half."""
+    return max(threads, other_threads) >= 2 * min(threads, other_threads)
 
 
 async def _ends_now(lane: _Lane) -> bool:
@@ -157,15 +191,15 @@ async def _exchange(
     first = {"model": body["model"], "messages": fixed, "max_tokens": 1, "temperature": 0, "cache_prompt": known}
     try:
         await lane.wire.post(path, first)
-        is_held = True
+        held = True
     except ParameterRefused:  # a template that takes no empty message
-        is_held = False
+        held = False
     try:
-        response = await lane.wire.post(path, {**body, "cache_prompt": is_held})
+        found = await lane.wire.post(path, {**body, "cache_prompt": held})
     except ParameterRefused as refused:
         raise _explained(refused, lane.wire.url) from None
-    lane.fixed = fixed if is_held else None
-    return response
+    lane.fixed = fixed if held else None
+    return found
 
 
 def _explained(refused: ParameterRefused, url: str) -> CallFailed:

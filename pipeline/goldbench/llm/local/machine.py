@@ -51,10 +51,12 @@ class Machine:
     graphics: float = 0.0
 
     @classmethod
-    def now(cls) -> Machine:
-        """Return what is left now."""
+    def now(cls, *, own_load: float = 0, own_memory: float = 0.0) -> Machine:
+        """Return what is left now, counting as free what the model's own processes use."""
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-        return cls(max(1, int(usable_processors() - load + _NEARLY_IDLE)), _free_megabytes())
+        memory = _free_megabytes()
+        cores = int(usable_processors() - max(0.0, load - own_load) + _NEARLY_IDLE)
+        return cls(max(1, cores), None if memory is None else memory + own_memory)
 
 
 def layout(megabytes: float, machine: Machine, settings: ModelSettings) -> Layout:
@@ -68,19 +70,25 @@ def layout(megabytes: float, machine: Machine, settings: ModelSettings) -> Layou
     if layers is None:
         layers = ALL_LAYERS if not small and machine.graphics >= memory_needed(megabytes) else 0
     threads = settings.threads or (1 if small else math.ceil(megabytes / 1000))
-    bearable = _MOST_PROCESSES if machine.memory is None else int(machine.memory / memory_needed(megabytes))
+    held = _MOST_PROCESSES if machine.memory is None else int(machine.memory / memory_needed(megabytes))
     most = 1 if layers else min(_MOST_PROCESSES, settings.calls_at_once)
-    processes = max(1, min(most, bearable, machine.cores // threads))
+    processes = max(1, min(most, held, machine.cores // threads))
     if settings.threads is None and not small:
         threads = max(1, min(_MOST_THREADS, machine.cores // processes))
     return Layout(processes, threads, layers)
 
 
-def layout_now(settings: ModelSettings) -> Layout:
-    """Return how the model file of these settings is served as this machine is now."""
+def layout_now(settings: ModelSettings, *, own_load: float = 0, own_processes: int = 0) -> Layout:
+    """Return how the model of these settings is served as this machine is now.
+
+    Args:
+        settings: The settings of a model that is a file.
+        own_load: What its processes add to the system's load.
+        own_processes: The processes that it has.
+    """
     assert settings.file is not None
     megabytes = settings.file.stat().st_size / 1e6
-    machine = Machine.now()
+    machine = Machine.now(own_load=own_load, own_memory=own_processes * memory_needed(megabytes))
     if settings.gpu_layers is None and megabytes > _SMALL:
         machine = replace(machine, graphics=graphics_megabytes())
     return layout(megabytes, machine, settings)
@@ -105,12 +113,12 @@ def graphics_megabytes() -> int:
     """
     command = [sys.executable, "-P", "-m", PROCESS, "graphics"]
     try:
-        process = subprocess.run(  # noqa: S603  a module of goldbench
+        done = subprocess.run(  # noqa: S603  a module of goldbench
             command, env=environment_without_keys(*ENVIRONMENT), capture_output=True, timeout=_START_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    return int(process.stdout) if process.stdout.strip().isdigit() else 0
+    return int(done.stdout) if done.stdout.strip().isdigit() else 0
 
 
 def _free_megabytes() -> float | None:
