@@ -17,8 +17,7 @@ from goldbench.goldset.dataset import write_gold
 from goldbench.goldset.folder import GoldFolder
 from goldbench.measures import evaluate
 from goldbench.measures.names import parse_measures
-from goldbench.measures.statistics.noise_loss import noise_loss
-from goldbench.measures.statistics.separation import separation
+from goldbench.measures.statistics.special_figures import noise_loss, separation
 from goldbench.records.query import Query, QueryKind
 from goldbench.score.runs import load_gold, load_run, score_run
 from tests.conftest import Goldbench

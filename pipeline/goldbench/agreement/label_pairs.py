@@ -15,9 +15,8 @@ from goldbench.errors import InputError, Message, Parameter
 from goldbench.formats.runs.judgments import Grades
 from goldbench.goldset.file_names import QUERIES
 from goldbench.goldset.gold_path import notes_of_queries
-from goldbench.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
+from goldbench.measures.statistics.agreement import RESAMPLES, combined, pair_figures, query_tables, raters_alpha
 from goldbench.measures.statistics.guardrails import guardrails
-from goldbench.measures.statistics.kappa import combined, query_tables
 from goldbench.records.agreement_report import Agreement, PairFigures, RaterPair, Raters
 from goldbench.text.display import shown
 

@@ -19,16 +19,15 @@ from goldbench.errors import InputError
 from goldbench.formats.runs.trec import read_run
 from goldbench.measures.assessment import assess
 from goldbench.measures.names import Measure, parse_measure
-from goldbench.measures.ranks.mapping_ranks import place_mapping
+from goldbench.measures.ranks.judged_ranks import place_mapping
 from goldbench.measures.ranks.text_match import TextMatch
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.comparison import aligned, systems_of, warnings
 from goldbench.measures.statistics.detectable import adjusted_difference
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.holm import holm
 from goldbench.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.measures.statistics.published_tables import differences
-from goldbench.measures.statistics.significance import compare
+from goldbench.measures.statistics.significance import compare, holm
 from goldbench.records.experiment import Chunking, Experiment, Measurable, PublishedRow
 from goldbench.records.scorecard import Comparison, GoldReference, Method, Scorecard, SystemScores, Verdict
 from goldbench.retrieval.system_settings import SystemSettings

@@ -11,11 +11,11 @@ from goldbench.bench.bench_file import Bench
 from goldbench.bench.search import Outcome
 from goldbench.errors import MissingExtra, RetrieverFailed
 from goldbench.measures.assessment import assess
-from goldbench.measures.ranks.mapping_ranks import place_mapping
+from goldbench.measures.ranks.judged_ranks import place_mapping
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.comparison import aligned
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.source_agreement import ranking_agreement
+from goldbench.measures.statistics.rank_correlation import ranking_agreement
 from goldbench.offline.fresh_queries import DRAWS, FreshQueries, fresh_queries
 from goldbench.offline.generator import RecipeName
 from goldbench.ports import Progress

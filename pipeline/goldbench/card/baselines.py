@@ -13,7 +13,7 @@ from goldbench.card.baseline_search import DEEP, Ranked, Tables, request, search
 from goldbench.card.described_set import DescribedSet
 from goldbench.measures.assessment import assess
 from goldbench.measures.names import parse_measure
-from goldbench.measures.ranks.mapping_ranks import place_mapping
+from goldbench.measures.ranks.judged_ranks import place_mapping
 from goldbench.measures.ranks.order import best
 from goldbench.measures.statistics.floats import Floats
 from goldbench.processes.messages import decoded

@@ -12,10 +12,14 @@ from goldbench.card.described_set import DescribedSet
 from goldbench.card.figures import absent, figure
 from goldbench.card.fresh_rankings import fresh_scores
 from goldbench.card.stability import FEWEST, TAU
-from goldbench.measures.statistics.agreement_limits import REFUSED, TRUSTED
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
-from goldbench.measures.statistics.source_agreement import RankingAgreement, ranking_agreement
+from goldbench.measures.statistics.rank_correlation import (
+    FEW_SYSTEMS,
+    REFUSED,
+    TRUSTED,
+    RankingAgreement,
+    ranking_agreement,
+)
 from goldbench.offline.generator import RecipeName
 from goldbench.records.query import Recipe
 from goldbench.records.set_card import Figure, State, Value

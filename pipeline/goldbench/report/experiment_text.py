@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.measures.names import parse_measure
-from goldbench.measures.statistics.agreement_limits import REFUSED
-from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
+from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS, REFUSED
 from goldbench.records.scorecard import Verdict
 from goldbench.report.scorecard_text import (
     PAIR_HEADINGS,

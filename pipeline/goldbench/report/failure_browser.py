@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldbench.measures.ranks.failure_causes import MEANINGS, TITLES, Cause
-from goldbench.measures.statistics.win_tie_loss import LEAST_WIN
+from goldbench.measures.statistics.significance import LEAST_WIN
 from goldbench.report.charts import COLOURS
 from goldbench.report.named_queries import PORT
 from goldbench.report.rank_buckets import BUCKETS

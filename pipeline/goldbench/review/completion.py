@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from goldbench.measures.statistics.agreement_intervals import RESAMPLES, pair_figures, raters_alpha
+from goldbench.measures.statistics.agreement import RESAMPLES, pair_figures, query_tables, raters_alpha
 from goldbench.measures.statistics.calibration import inverse_weights
-from goldbench.measures.statistics.kappa import query_tables
 from goldbench.records.agreement_report import PairFigures
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.review_event import EventKind, Lane, Review

@@ -10,8 +10,8 @@ from statistics import median
 import numpy as np
 
 from goldbench.goldset.folder import GoldFolder
-from goldbench.measures.statistics import kappa
-from goldbench.measures.statistics.agreement_intervals import RESAMPLES, estimates, raters_alpha
+from goldbench.measures.statistics import agreement as kappa
+from goldbench.measures.statistics.agreement import RESAMPLES, estimates, raters_alpha
 from goldbench.measures.statistics.calibration import inverse_weights
 from goldbench.measures.statistics.floats import Floats
 from goldbench.records.agreement_report import PairFigures, RaterPair

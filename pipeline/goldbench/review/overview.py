@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldbench.errors import GoldbenchError
-from goldbench.measures.statistics.agreement_intervals import RESAMPLES
+from goldbench.measures.statistics.agreement import RESAMPLES
 from goldbench.records.agreement_report import PairFigures
 from goldbench.records.review_event import Event, EventKind, Lane
 from goldbench.review import payload

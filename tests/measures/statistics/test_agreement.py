@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from goldbench.measures.statistics import kappa
-from goldbench.measures.statistics.agreement_intervals import estimates, pair_figures, raters_alpha
+from goldbench.measures.statistics.agreement import estimates, pair_figures, raters_alpha
 from goldbench.measures.statistics.shares import clustered_share, wilson
 from goldbench.records.relevance import Relevance, settled
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.measures.statistics.coverage import Words
+from goldbench.measures.statistics.coverage import Words, joined, salient_terms
 from goldbench.measures.statistics.query_forms import distributions, form_of, length_band
-from goldbench.measures.statistics.salient_terms import joined, salient_terms
 from goldbench.measures.statistics.shares import divergence_by_chance, jensen_shannon
 
 TERMS = st.lists(st.sampled_from("abcdefghij"), max_size=6)

@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.measures.statistics.detectable import adjusted_difference, detectable_difference, queries_needed
-from goldbench.measures.statistics.sign_flip_limit import critical_t, drawn_level
+from goldbench.measures.statistics.detectable import (
+    adjusted_difference,
+    critical_t,
+    detectable_difference,
+    drawn_level,
+    queries_needed,
+)
 
 
 @pytest.mark.parametrize("queries", [8, 25, 147, 5000])

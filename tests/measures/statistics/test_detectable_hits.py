@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goldbench.measures.statistics.detectable import detectable_difference
-from goldbench.measures.statistics.detectable_hits import detectable_hits, hit_shares
+from goldbench.measures.statistics.detectable import detectable_difference, detectable_hits, hit_shares
 from goldbench.measures.statistics.significance import Paired
 from goldbench.records.scorecard import Method
 

@@ -18,9 +18,9 @@ from goldbench.measures.statistics.fitness import (
     Ranking,
     Reason,
     fitness,
+    moments_of,
     queries_more,
 )
-from goldbench.measures.statistics.rank_chance import moments_of
 from goldbench.measures.statistics.significance import power
 
 PEOPLE = Basis("human", "people")

@@ -7,8 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from goldbench.measures.statistics.direct_contrasts import Direct
-from goldbench.measures.statistics.joint_calibration import Joint, _evidence, _together, joint_estimate
+from goldbench.measures.statistics.joint_calibration import Direct, Joint, _evidence, _together, joint_estimate
 
 Floats = npt.NDArray[np.float64]
 

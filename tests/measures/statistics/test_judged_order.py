@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from goldbench.measures.statistics.detectable import errors_apart
-from goldbench.measures.statistics.fitness import missing_of
+from goldbench.measures.statistics.fitness import missing_of, moments_of, order_chance, ranking_of
 from goldbench.measures.statistics.joint_calibration import Joint, joint_estimate
-from goldbench.measures.statistics.judged_order import ranking_of
-from goldbench.measures.statistics.rank_chance import moments_of, order_chance
 
 
 def joint(inner: float, outer: float, gap: float = 0.05) -> Joint:

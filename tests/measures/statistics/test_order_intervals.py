@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goldbench.measures.statistics.order_intervals import order_interval, two_sets
-from goldbench.measures.statistics.rank_correlation import tau_b_rows
+from goldbench.measures.statistics.rank_correlation import order_interval, tau_b_rows, two_sets
 
 
 def population(draw: np.random.Generator, queries: int, systems: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from goldbench.measures.statistics.rank_chance import Moments, moments_of, order_chance
+from goldbench.measures.statistics.fitness import Moments, moments_of, order_chance
 
 
 def chance_of_two(t: float, freedom: float) -> float:

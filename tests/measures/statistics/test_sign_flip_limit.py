@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from goldbench.measures.statistics.sign_flip_limit import chance_to_find, critical_t, drawn_level
+from goldbench.measures.statistics.detectable import chance_to_find, critical_t, drawn_level
 
 
 @pytest.mark.parametrize("level", [0.05, 0.05 / 28, 0.05 / 600])

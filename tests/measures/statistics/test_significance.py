@@ -11,8 +11,7 @@ from scipy import stats
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.comparison import scorecard
 from goldbench.measures.statistics.detectable import detectable_difference
-from goldbench.measures.statistics.holm import holm
-from goldbench.measures.statistics.significance import compare
+from goldbench.measures.statistics.significance import compare, holm
 from goldbench.records.scorecard import GoldReference, Method, Verdict
 from tests.measures.statistics.test_randomization import made
 

@@ -7,8 +7,13 @@ import pytest
 from scipy import stats
 
 from goldbench.measures.statistics.guardrails import matched_difference
-from goldbench.measures.statistics.intervals import FEW_FOR_UPLIFT, bootstrap_intervals
-from goldbench.measures.statistics.sparse_scores import difference_limits, is_sparse, mean_limits
+from goldbench.measures.statistics.intervals import (
+    FEW_FOR_UPLIFT,
+    bootstrap_intervals,
+    difference_limits,
+    is_sparse,
+    mean_limits,
+)
 from tests.measures.statistics.test_randomization import PAIR
 
 TAIL = 0.025

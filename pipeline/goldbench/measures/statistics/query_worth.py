@@ -12,9 +12,9 @@ from math import inf
 
 import numpy as np
 
-from goldbench.measures.statistics.direct_contrasts import TINY, deviation_freedom
 from goldbench.measures.statistics.floats import Floats, of_finite_numbers
-from goldbench.measures.statistics.normal_draws import NormalDraws, root_of
+from goldbench.measures.statistics.joint_calibration import TINY, deviation_freedom
+from goldbench.measures.statistics.resamples import NormalDraws, root_of
 
 LEAST_REAL = 20
 """Fewest real queries; below it the normal approximation of their means is unreliable."""

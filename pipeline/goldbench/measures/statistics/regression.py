@@ -11,7 +11,7 @@ import numpy as np
 
 from goldbench.measures.result import ROUNDING, Result
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.holm import holm
+from goldbench.measures.statistics.significance import holm
 
 Column = Sequence[float]
 """The values of one measure, by query."""
