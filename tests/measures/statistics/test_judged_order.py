@@ -40,12 +40,6 @@ def test_where_neither_kind_of_work_is_enough_both_are_asked_for() -> None:
     assert (found.judged_more, found.queries_more) == (missing_of(20 * times, 20), missing_of(100 * times, 100))
 
 
-def test_what_is_known_well_needs_no_work() -> None:
-    found = ranking_of(joint(1e-5, 1e-5), complete=20, queries=100)
-    assert (found.judged_more, found.queries_more) == (0, 0)
-    assert found.chance > 0.99
-
-
 def test_with_all_queries_judged_by_people_the_chance_is_that_of_their_scores() -> None:
     random = np.random.default_rng(3)
     human = random.normal(0, 0.2, 80) + random.normal(0, 0.15, (3, 80)) + np.array([[0.0], [0.04], [0.1]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goldbench.measures.statistics.pool_worth import JudgedPool, PoolWorth, pool_worth, relevance_rates
+from goldbench.measures.statistics.pool_worth import JudgedPool, pool_worth, relevance_rates
 
 QUERIES, DOCS, SYSTEMS = 40, 12, 6
 
@@ -49,21 +49,6 @@ def test_labels_drawn_by_lot_do_harm_where_the_source_is_all_there_is() -> None:
     assert whole.gain < -0.1
     assert whole.harms is True
     assert whole.false_share == 1.0
-
-
-def test_equal_systems_and_empty_pools_give_numbers() -> None:
-    pool, _ = _pool(0.3)
-    same = JudgedPool(
-        pool.chance, pool.positive, pool.source, pool.rank, pool.query, np.repeat(pool.top[:1], 3, axis=0)
-    )
-    assert [one.gain for one in pool_worth(same, (1, DOCS))] == [0, 0]  # all systems alike
-    nothing = JudgedPool(pool.chance, pool.source, pool.source, pool.rank, pool.query, pool.top)
-    assert pool_worth(nothing, (DOCS,))[0].false_share is None
-
-
-@pytest.mark.parametrize(("closer", "harms"), [(54, True), (53, None), (7, None), (6, False)])
-def test_nine_of_ten_truths_decide_either_way(closer: int, harms: bool | None) -> None:
-    assert PoolWorth(10, 1.0, 0.0, 0.5, 0.5, worse=closer / 60).harms is harms
 
 
 def test_few_judged_pairs_stay_near_what_is_usual_and_many_outweigh_it() -> None:

@@ -52,27 +52,6 @@ def test_labels_of_the_same_queries_are_resampled_together() -> None:
     assert together.low > apart.low  # resampled together, equal labels never disagree
 
 
-@pytest.mark.parametrize(
-    ("first", "draws"),
-    [
-        (np.full((10, 4), 0.5), [np.random.default_rng(0).random((10, 4))]),
-        (np.random.default_rng(0).random((10, 4)), [np.zeros((10, 4))]),
-        (np.zeros((10, 1)), [np.zeros((10, 1))]),
-    ],
-)
-def test_sources_that_cannot_tell_systems_apart_have_no_agreement(first: Floats, draws: list[Floats]) -> None:
-    assert ranking_agreement(first, draws, seed=0) is None
-
-
-@pytest.mark.parametrize(
-    ("first", "draws", "paired"),
-    [((5, 3), [(5, 4)], False), ((1, 3), [(5, 3)], False), ((5, 3), [], False), ((5, 3), [(4, 3)], True)],
-)
-def test_what_cannot_be_compared_is_refused(first: tuple[int, int], draws: list[tuple[int, int]], paired: bool) -> None:
-    with pytest.raises(ValueError, match="source"):
-        ranking_agreement(np.ones(first), [np.ones(one) for one in draws], seed=0, paired=paired)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("likeness", [0.0, 0.7, 0.99])
 def test_the_interval_covers_the_tau_of_sets_of_these_sizes(likeness: float) -> None:

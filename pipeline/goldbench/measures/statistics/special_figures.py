@@ -162,12 +162,9 @@ def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dic
         result: The scores of a run.
         notes: What the set notes of each query.
     """
-    rows: dict[str, list[int]] = {}
-    for row, query_id in enumerate(result.query_ids):
-        kind = notes.get(query_id, {}).get("kind")
-        rows.setdefault(kind if isinstance(kind, str) else NOT_STATED, []).append(row)
-    known = rows.keys() - {NOT_STATED}
-    return _parts(result, rows, sorted(rows, key=lambda kind: (-len(rows[kind]), kind))) if known else {}
+    kinds = [notes.get(query_id, {}).get("kind") for query_id in result.query_ids]
+    rows = _rows([kind if isinstance(kind, str) else None for kind in kinds])
+    return _parts(result, rows, sorted(rows, key=lambda kind: (-len(rows[kind]), kind)))
 
 
 def means_by_level(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Kind]:
@@ -177,11 +174,16 @@ def means_by_level(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> di
         result: The scores of a run.
         notes: What the set notes of each query.
     """
+    rows = _rows([level_in(notes.get(query_id, {})) for query_id in result.query_ids])
+    return _parts(result, rows, [level for level in (*Level, NOT_STATED) if level in rows])
+
+
+def _rows(names: Sequence[str | None]) -> dict[str, list[int]]:
+    """Return the rows of each name; nothing if there is no name."""
     rows: dict[str, list[int]] = {}
-    for row, query_id in enumerate(result.query_ids):
-        rows.setdefault(level_in(notes.get(query_id, {})) or NOT_STATED, []).append(row)
-    known = rows.keys() - {NOT_STATED}
-    return _parts(result, rows, [level for level in (*Level, NOT_STATED) if level in rows]) if known else {}
+    for row, name in enumerate(names):
+        rows.setdefault(name or NOT_STATED, []).append(row)
+    return rows if any(names) else {}
 
 
 def level_in(notes: Mapping[str, Any]) -> str | None:
@@ -192,16 +194,15 @@ def level_in(notes: Mapping[str, Any]) -> str | None:
 
 
 def _parts(result: Result, rows: Mapping[str, Sequence[int]], order: Sequence[str]) -> dict[str, Kind]:
-    return {name: Kind(len(rows[name]), dict(_means(result, rows[name]))) for name in order}
-
-
-def _means(result: Result, rows: Sequence[int]) -> list[tuple[str, float]]:
-    means = []
-    for measure, values in result.values.items():
-        defined = [values[row] for row in rows if not isnan(values[row])]
-        if defined:
-            means.append((measure, fsum(defined) / len(defined)))
-    return means
+    parts = {}
+    for name in order:
+        means = {}
+        for measure, values in result.values.items():
+            defined = [values[row] for row in rows[name] if not isnan(values[row])]
+            if defined:
+                means[measure] = fsum(defined) / len(defined)
+        parts[name] = Kind(len(rows[name]), means)
+    return parts
 
 
 def losses(
