@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from goldbench.measures.statistics import kappa
+from goldbench.measures.statistics import agreement as kappa
 from goldbench.measures.statistics.agreement import pair_figures
 from goldbench.measures.statistics.shares import clustered_share, wilson
 from goldbench.report.agreement_text import LABELS

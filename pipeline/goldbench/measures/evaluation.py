@@ -174,7 +174,7 @@ def measures_of(
     if not isinstance(rel, int) or rel < 1:
         raise UsageError(f"rel={shown(repr(rel))}: the smallest relevant grade is a whole number from 1")
     try:
-        asked = [measures] if isinstance(measures, str | Measure) else list(measures)
+        asked: list[Any] = [measures] if isinstance(measures, str | Measure) else list(measures)
     except TypeError:
         raise UsageError(f"measures={shown(repr(measures))}: give names such as 'ndcg@10', or measures") from None
     for measure in asked:

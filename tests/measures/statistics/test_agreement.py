@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
-from goldbench.measures.statistics import kappa
+from goldbench.measures.statistics import agreement as kappa
 from goldbench.measures.statistics.agreement import estimates, pair_figures, raters_alpha
 from goldbench.measures.statistics.shares import wilson
 

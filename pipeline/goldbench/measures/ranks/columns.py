@@ -109,7 +109,8 @@ def _select(table: Table, value: Role) -> pl.DataFrame:
     """Return the columns ``query`` and ``doc`` as strings and ``value`` as numbers, null where a text is none."""
     import polars as pl
 
-    frame, roles = table.frame, ("query", "doc", value)
+    frame = table.frame
+    roles: tuple[Role, ...] = ("query", "doc", value)
     columns = {role: column_of(role, frame.columns) for role in roles}
     names = [_plain(_RENAMED.sub("", column)) for column in frame.columns]
     for role, column in columns.items():

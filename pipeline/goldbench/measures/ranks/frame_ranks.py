@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from goldbench.errors import InputError
 from goldbench.measures.ranks.columns import Table, judgments, repeated, results
@@ -52,11 +53,16 @@ def place_rows(qrels: Qrels, rows: pl.DataFrame, *, scores: Scores) -> tuple[dic
     start = first = 0
     for query_id, end, last in zip(blocks["value"].to_list(), ends.tolist(), hit_ends.tolist(), strict=True):
         if query_id in qrels:
-            own, docs = values[start:end], rows["doc"][start:end]
-            ordered = np.sort(own).tolist()
-            placed[query_id] = place_hits(hits[first:last], ordered, lambda: zip(docs, own.tolist(), strict=True))  # noqa: B023  called at once
+            own = values[start:end]
+            documents = _documents(rows, start, own)
+            placed[query_id] = place_hits(hits[first:last], np.sort(own).tolist(), documents)
         start, first = end, last
     return placed, blocks.height - len(placed)
+
+
+def _documents(rows: pl.DataFrame, start: int, scores: NDArray[Any]) -> Iterator[tuple[str, float]]:
+    """Yield the documents of a query with their scores; nothing is gathered before the first is asked for."""
+    yield from zip(rows["doc"][start : start + len(scores)].to_list(), scores.tolist(), strict=True)
 
 
 def _judgments(qrels: Qrels) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Literal, NamedTuple
 
@@ -81,19 +81,18 @@ def place_mapping(qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, score
         grades = {doc_id: grade for doc_id, grade in judged.items() if grade >= 0 and doc_id in documents}
         own = _compared(query_id, [documents[doc_id] for doc_id in grades], scores)
         hits = list(map(Hit, grades, grades.values(), own))
-        placed[query_id] = place_hits(hits, sorted(values) if hits else values, lambda: zip(documents, values))  # noqa: B023, B905  called at once; two views of one dict
+        pairs = zip(documents, values, strict=True)
+        placed[query_id] = place_hits(hits, sorted(values) if hits else values, pairs)
     return placed
 
 
-def place_hits(
-    hits: Sequence[Hit], ordered: Sequence[float], documents: Callable[[], Iterable[tuple[str, float]]]
-) -> Placed:
+def place_hits(hits: Sequence[Hit], ordered: Sequence[float], documents: Iterable[tuple[str, float]]) -> Placed:
     """Return the place of a query's judged documents.
 
     Args:
         hits: The retrieved documents that are judged.
         ordered: The scores of all retrieved documents, ascending.
-        documents: Returns all retrieved documents with their scores; called only if a judged one shares its score.
+        documents: All retrieved documents with their scores; read only if a judged one shares its score.
     """
     rows = []
     tied: dict[float, list[str]] = {}
@@ -105,15 +104,15 @@ def place_hits(
         if equal > 1:
             tied[score] = []
     if tied:
-        for doc_id, score in documents():
+        for doc_id, score in documents:
             if score in tied:
                 tied[score].append(doc_id)
         for place, (doc_id, grade, score) in enumerate(hits):
             _, _, above, equal = rows[place]
             if equal > 1:
                 rows[place] = (rank_of(doc_id, above, tied[score]), grade, above, equal)
-    ranks, grades, above, equal = map(list, zip(*sorted(rows), strict=True)) if rows else ([], [], [], [])
-    return Placed(len(ordered), ranks, grades, above, equal)
+    columns = [list(column) for column in zip(*sorted(rows), strict=True)] or [[], [], [], []]
+    return Placed(len(ordered), *columns)
 
 
 def _compared(query_id: str, values: Iterable[float], scores: Scores) -> list[float]:
@@ -122,22 +121,21 @@ def _compared(query_id: str, values: Iterable[float], scores: Scores) -> list[fl
     Raises:
         BadScore: One is not a finite number.
     """
-    values = list(values)
-    if not {float}.issuperset(map(type, values)):  # numbers of other types compare differently
-        values = [_float64(query_id, value) for value in values]
-    if not isfinite(sum(values)):
-        for value in values:
+    numbers = list(values)
+    if not {float}.issuperset(map(type, numbers)):  # numbers of other types compare differently
+        numbers = [_float64(query_id, value) for value in numbers]
+    if not isfinite(sum(numbers)):
+        for value in numbers:
             if not isfinite(value):
                 raise BadScore(query_id, value)
-    return array("f", values).tolist() if scores == "float32" else values
+    return array("f", numbers).tolist() if scores == "float32" else numbers
 
 
-def _float64(query_id: str, value: object) -> float:
+def _float64(query_id: str, value: float) -> float:
     try:
-        number = array("d", [value])[0]  # type: ignore[list-item]
+        return array("d", [value])[0]
     except (TypeError, ValueError, OverflowError):
         raise BadScore(query_id, value) from None
-    return number
 
 
 def single_precision(documents: Mapping[str, float]) -> dict[str, float]:
