@@ -175,7 +175,7 @@ def _read_lines(source: Source, name: str) -> Labels:
 def _add_record(labels: Labels, record: Mapping[str, Any]) -> None:
     query_id = _text(record, _QUERY)
     doc_id = _text(record, _DOCUMENT)
-    grade = next((record[name] for name in _GRADE if record.get(name) is not None), None)
+    grade: Any = next((record[name] for name in _GRADE if record.get(name) is not None), None)
     if not is_grade(grade):
         raise Fault("has no relevance (or grade) that is a whole number")
     labels.add(_text(record, _ASSESSOR, default=labels.name), query_id, doc_id, int(grade))
