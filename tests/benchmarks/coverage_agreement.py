@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from goldbench.measures.statistics import kappa
-from goldbench.measures.statistics.agreement_intervals import pair_figures
+from goldbench.measures.statistics import agreement as kappa
+from goldbench.measures.statistics.agreement import pair_figures
 from goldbench.measures.statistics.shares import clustered_share, wilson
 from goldbench.report.agreement_text import LABELS
 from tests.benchmarks.coverage_populations import Floats, graded_pairs, made_tables

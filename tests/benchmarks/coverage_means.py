@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from goldbench.measures.statistics.detectable import detectable_difference
-from goldbench.measures.statistics.detectable_hits import detectable_hits, hit_shares
+from goldbench.measures.statistics.detectable import detectable_difference, detectable_hits, hit_shares
 from goldbench.measures.statistics.intervals import bootstrap_intervals, weighted_intervals
 from goldbench.measures.statistics.joint_calibration import joint_estimate
 from goldbench.measures.statistics.ppi import estimate
-from goldbench.measures.statistics.separation import separation
 from goldbench.measures.statistics.shares import wilson
 from goldbench.measures.statistics.significance import sign_flip_p
+from goldbench.measures.statistics.special_figures import separation
 from tests.benchmarks.coverage_populations import Floats, deep_learning, like_ndcg
 from tests.benchmarks.coverage_rows import Row, row_of
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from goldbench.measures.statistics.order_intervals import Rows, order_interval
-from goldbench.measures.statistics.rank_correlation import tau_ap_rows, tau_b_rows
+from goldbench.measures.statistics.rank_correlation import Rows, order_interval, tau_ap_rows, tau_b_rows
 from tests.benchmarks.coverage_populations import Floats, deep_learning, model_measures
 from tests.benchmarks.coverage_rows import Ends, Row
 

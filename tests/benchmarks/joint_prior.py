@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from goldbench.measures.statistics import joint_calibration
-from goldbench.measures.statistics.direct_contrasts import Direct
+from goldbench.measures.statistics.joint_calibration import Direct
 
 Floats = npt.NDArray[np.float64]
 _ROUNDS = 200

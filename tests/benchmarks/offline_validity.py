@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from goldbench.measures.statistics.agreement_limits import REFUSED, TRUSTED
 from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.rank_correlation import REFUSED, TRUSTED
 from goldbench.offline.generator import RecipeName
 from goldbench.offline.notice import TAU
 from tests.benchmarks.collections import collections_folder, is_collection

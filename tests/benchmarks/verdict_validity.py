@@ -26,9 +26,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.measures.statistics.fitness import ENOUGH_CHANCE, Basis, Fitness, Level, fitness
+from goldbench.measures.statistics.fitness import ENOUGH_CHANCE, Basis, Fitness, Level, fitness, ranking_of
 from goldbench.measures.statistics.joint_calibration import joint_estimate
-from goldbench.measures.statistics.judged_order import ranking_of
 from tests.benchmarks.collections import collections_folder, is_collection
 from tests.benchmarks.collections import load as load_collection
 from tests.benchmarks.joint_validity import Floats, as_it_is, favoured, useless

@@ -16,7 +16,7 @@ from goldbench.cli.command_list import COMMANDS
 from goldbench.cli.options import PANELS
 from goldbench.config import SETTINGS
 from goldbench.errors import Parameter
-from goldbench.measures.statistics.agreement_intervals import RESAMPLES
+from goldbench.measures.statistics.agreement import RESAMPLES
 from tests.conftest import ROOT, Goldbench
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.measures.ranks.failure_causes import MEANINGS, TITLES, Cause, Listed, failure_causes, first_relevant
+from goldbench.measures.ranks.failure_causes import Cause, Listed, failure_causes
 
 K, LEVEL = 3, 2
 
@@ -24,23 +24,6 @@ def causes(found: list[Listed], *relevant: str, **more: object) -> tuple[Cause, 
 def test_a_relevant_passage_among_the_first_k_is_not_a_failure(grades: tuple[int | None, ...]) -> None:
     found = ranked(*grades)
     assert causes(found, *(one.doc_id for one in found if (one.grade or 0) >= LEVEL)) == ()
-
-
-def test_without_a_relevant_passage_nothing_can_be_missed() -> None:
-    assert causes(ranked(0, 1, None)) == ()
-
-
-@pytest.mark.parametrize(("rank", "cause"), [(4, Cause.JUST_BELOW), (6, Cause.JUST_BELOW), (7, Cause.FAR_BELOW)])
-def test_just_below_ends_at_twice_k(rank: int, cause: Cause) -> None:
-    assert causes(ranked(*[0] * (rank - 1), 2), f"d{rank}") == (cause,)
-
-
-def test_a_passage_that_is_nowhere_in_the_list_was_never_found() -> None:
-    assert causes(ranked(0, 1, 0, 0, 0), "elsewhere") == (Cause.NEVER_FOUND,)
-
-
-def test_an_empty_list_is_not_called_never_found() -> None:
-    assert causes([], "d1") == (Cause.NO_RESULTS,)
 
 
 def test_only_unjudged_above_needs_every_one_to_be_unjudged() -> None:
@@ -85,12 +68,3 @@ def test_the_cause_of_the_place_comes_last_and_is_always_one() -> None:
         assert found[-1] in places
         assert len(places.intersection(found)) == 1
         assert list(found) == sorted(found, key=list(Cause).index)
-
-
-def test_a_negative_grade_is_not_relevant() -> None:
-    assert first_relevant(ranked(-1, 0, 2), LEVEL) == 3
-    assert first_relevant(ranked(-1, 1), LEVEL) is None
-
-
-def test_every_cause_has_words() -> None:
-    assert set(MEANINGS) == set(TITLES) == set(Cause)

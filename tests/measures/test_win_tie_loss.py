@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goldbench.measures.statistics.win_tie_loss import TIE, win_tie_loss
+from goldbench.measures.statistics.significance import TIE, win_tie_loss
 
 
 def test_differences_of_a_hundredth_are_wins_and_losses_whatever_rounding_does() -> None:

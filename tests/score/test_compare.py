@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from scipy import stats
 
-from goldbench.measures.statistics.holm import holm
+from goldbench.measures.statistics.significance import holm
 from goldbench.records.published import schema_text
 from goldbench.records.scorecard import Scorecard, Verdict
 from tests.conftest import Goldbench

@@ -12,8 +12,14 @@ from goldbench.formats.runs.judgments import Grades
 from goldbench.formats.runs.score_tables import ScoreTable
 from goldbench.measures.names import Measure
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.order_intervals import Rows, order_interval, two_sets
-from goldbench.measures.statistics.rank_correlation import split_halves, tau_ap_rows, tau_b_rows
+from goldbench.measures.statistics.rank_correlation import (
+    Rows,
+    order_interval,
+    split_halves,
+    tau_ap_rows,
+    tau_b_rows,
+    two_sets,
+)
 from goldbench.records.agreement_report import Estimate, RankedSystem, Ranking
 from goldbench.score.runs import Gold, Run, score_run
 from goldbench.text.display import shown

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from goldbench.measures.result import Counts, Result
-    from goldbench.measures.statistics.noise_loss import NoiseLoss
-    from goldbench.measures.statistics.separation import Separation
-    from goldbench.measures.statistics.special_figures import Kind, Special
+    from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation, Special
     from goldbench.records.set_verdict import SetVerdict
     from goldbench.report.text_tables import Rows
 

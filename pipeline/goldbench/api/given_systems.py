@@ -228,7 +228,7 @@ def _held(given: object, name: str) -> Run:
 def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
     from goldbench.measures.evaluation import evaluate
     from goldbench.measures.needed_passages import with_all_needed
-    from goldbench.measures.ranks.mapping_ranks import place_mapping
+    from goldbench.measures.ranks.judged_ranks import place_mapping
     from goldbench.score.runs import without_unanswerable
 
     with _called(name):

@@ -22,10 +22,9 @@ from goldbench.measures.result import Result
 from goldbench.measures.statistics.comparison import aligned, systems_of, warnings
 from goldbench.measures.statistics.detectable import adjusted_difference
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.holm import holm
 from goldbench.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.measures.statistics.published_tables import differences
-from goldbench.measures.statistics.significance import compare
+from goldbench.measures.statistics.significance import compare, holm
 from goldbench.records.experiment import Chunking, Experiment, Measurable, PublishedRow
 from goldbench.records.scorecard import Comparison, GoldReference, Method, Scorecard, SystemScores, Verdict
 from goldbench.retrieval.system_settings import SystemSettings

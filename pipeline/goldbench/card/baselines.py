@@ -14,7 +14,7 @@ from goldbench.card.described_set import DescribedSet
 from goldbench.errors import GoldbenchError
 from goldbench.measures.assessment import assess
 from goldbench.measures.names import parse_measure
-from goldbench.measures.ranks.mapping_ranks import place_mapping
+from goldbench.measures.ranks.judged_ranks import place_mapping
 from goldbench.measures.ranks.order import best
 from goldbench.measures.statistics.floats import Floats
 from goldbench.offline.fresh_queries import DRAWS, fresh_queries

@@ -11,12 +11,10 @@ from goldbench.agreement.rankings import SPLITS, halves
 from goldbench.card.baselines import Baselines, fresh_scores
 from goldbench.card.described_set import DescribedSet
 from goldbench.card.figures import absent, figure
-from goldbench.measures.statistics.agreement_limits import REFUSED, TRUSTED
 from goldbench.measures.statistics.detectable import queries_needed
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
+from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS, REFUSED, TRUSTED, ranking_agreement
 from goldbench.measures.statistics.significance import power
-from goldbench.measures.statistics.source_agreement import ranking_agreement
 from goldbench.offline.generator import RecipeName
 from goldbench.records.query import Recipe
 from goldbench.records.set_card import SOURCES, Figure, State, Value

@@ -24,10 +24,9 @@ from goldbench.explore.readings import Reading
 from goldbench.explore.verdicts import Thresholds, Writer, by_rules, thresholds, with_thresholds, writers
 from goldbench.explore.word_rules import Decider, State, Verdict
 from goldbench.formats.query_logs import Asked, Log, folded
-from goldbench.measures.statistics.coverage import Words
+from goldbench.measures.statistics.coverage import Words, salient_terms
 from goldbench.measures.statistics.floats import Floats
 from goldbench.measures.statistics.query_forms import distributions
-from goldbench.measures.statistics.salient_terms import salient_terms
 from goldbench.measures.statistics.shares import divergence_by_chance, jensen_shannon
 from goldbench.ports import Retriever
 from goldbench.score.runs import Gold

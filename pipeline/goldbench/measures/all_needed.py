@@ -1,11 +1,14 @@
-"""The measure all at k: whether every passage that a query needs is among the first k."""
+"""The measure all at k: whether every passage that a query needs is among the first k.
+
+Other measures look at judgments alone, this one at the passages of a gold set that belong together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from math import nan
 
-from goldbench.measures.family import Family, Options, Ranked
+from goldbench.measures.family import UNCUT, Family, Options, Ranked
 from goldbench.measures.ranks.judged_ranks import Placed
 
 
@@ -29,23 +32,23 @@ ALL_NEEDED = Family("all", ("allneeded", "allsupporting"), None, "required", all
 
 
 def values_at(
-    k: int, query_ids: Sequence[str], needs: Mapping[str, Collection[object]], placed: Mapping[str, Placed]
+    k: int | None, query_ids: Sequence[str], needs: Mapping[str, Collection[object]], placed: Mapping[str, Placed]
 ) -> list[float]:
     """Return the value of each query, NaN for those that do not need several passages.
 
     Args:
-        k: Cutoff, from 1.
+        k: Cutoff, from 1, or None.
         query_ids: The queries.
         needs: The needed documents of each query that needs several, or what may stand in for each.
         placed: The ranks of these, for each query that the run has; the grade tells needed documents apart.
     """
-    return [_value(k, needs[query_id], placed.get(query_id)) if query_id in needs else nan for query_id in query_ids]
-
-
-def _value(k: int, needed: Collection[object], placed: Placed | None) -> float:
-    best: dict[int, int] = {}
-    for rank, grade in zip(placed.ranks, placed.grades, strict=True) if placed else ():
-        best.setdefault(grade, rank)  # ranks ascend
-    ranks = sorted(best.values())
-    ranked = Ranked(ranks, [1] * len(ranks), placed.retrieved if placed else 0, [1] * len(needed))
-    return all_needed(ranked, k, 1, {})
+    values = []
+    for query_id in query_ids:
+        best: dict[int, int] = {}
+        place = placed.get(query_id, Placed(0, [], [], [], []))
+        for rank, grade in zip(place.ranks, place.grades, strict=True):
+            best.setdefault(grade, rank)  # ranks ascend
+        needed = needs.get(query_id)
+        ranked = Ranked(sorted(best.values()), [1] * len(best), place.retrieved, [1] * len(needed or ()))
+        values.append(nan if needed is None else all_needed(ranked, k or UNCUT, 1, {}))
+    return values

@@ -10,7 +10,7 @@ from goldbench.errors import InputError, Message, UsageError
 from goldbench.measures.all_needed import ALL_NEEDED
 from goldbench.measures.family import UNCUT, Ranked
 from goldbench.measures.names import FAMILIES, Measure
-from goldbench.measures.ranks.judged_ranks import Placed, Qrels, in_rank_order
+from goldbench.measures.ranks.judged_ranks import Placed, Qrels
 from goldbench.measures.result import Counts, Result
 
 Missing = Literal["zero", "skip", "error"]
@@ -21,10 +21,7 @@ Kernel = Callable[[Ranked], float]
 TOP = 10
 """Results of a query among which those without a judgment are counted, whatever the measures."""
 
-_FEW = 8
-"""Queries with at most this many judgments often look alike to every measure."""
-
-_NOTHING = in_rank_order(0, [])
+_NOTHING = Placed(0, [], [], [], [])
 
 
 def assess(
@@ -69,44 +66,25 @@ def assess(
     query_ids = sorted(placed if missing == "skip" else qrels)
     kernels = [measure.kernel() for measure in measures]
     deepest = max(_depth(measure) for measure in measures)
-    known: dict[tuple[object, ...], tuple[list[float], bool, bool]] = {}  # many queries look alike to every measure
     rows = []
     no_relevant = tied = holes = top = unjudged = 0
     for query_id in query_ids:
-        judged = sorted(qrels[query_id].values(), reverse=True)
-        while judged and judged[-1] < 0:
-            judged.pop()
+        judged = sorted((grade for grade in qrels[query_id].values() if grade >= 0), reverse=True)
         no_relevant += not judged or judged[0] < level
-        at = placed.get(query_id, _NOTHING)
-        first = min(TOP, at.retrieved)
+        place = placed.get(query_id, _NOTHING)
+        ranked = Ranked(place.ranks, place.grades, place.retrieved, judged)
+        first = min(TOP, place.retrieved)
         top += first
-        unjudged += first - bisect_right(at.ranks, TOP)
-        if len(judged) > _FEW:
-            row, hole, depends = _one_query(at, judged, kernels, deepest)
-        else:
-            key = (at.retrieved, len(at.ranks), *at.ranks, *at.grades, *at.above, *at.equal, *judged)
-            seen = known.get(key)
-            if seen is None:
-                seen = known[key] = _one_query(at, judged, kernels, deepest)
-            row, hole, depends = seen
-        rows.append(row)
-        holes += hole
-        tied += depends
+        unjudged += first - bisect_right(place.ranks, TOP)
+        holes += bisect_right(place.ranks, deepest) < min(deepest, place.retrieved)
+        tied += _depends_on_ties(place, ranked, kernels, deepest)
+        rows.append([kernel(ranked) for kernel in kernels])
     columns = map(list, zip(*rows, strict=True))
     values = {measure.name: column for measure, column in zip(measures, columns, strict=True)}
     counts = Counts(len(query_ids), len(absent), extra, no_relevant, tied, holes)
-    empty = sum(not one.retrieved for one in placed.values())
-    strange = empty < len(placed) and not any(one.ranks for one in placed.values())
+    empty = sum(not place.retrieved for place in placed.values())
+    strange = empty < len(placed) and not any(place.ranks for place in placed.values())
     return Result(query_ids, values, counts, strange=strange, empty=empty, top=top, unjudged=unjudged)
-
-
-def _one_query(
-    at: Placed, judged: list[int], kernels: Sequence[Kernel], deepest: int
-) -> tuple[list[float], bool, bool]:
-    """Return the values of a query, whether an unjudged document ranks above ``deepest``, and whether ties matter."""
-    ranked = Ranked(at.ranks, at.grades, at.retrieved, judged)
-    hole = bisect_right(at.ranks, deepest) < min(deepest, at.retrieved)
-    return [kernel(ranked) for kernel in kernels], hole, _depends_on_ties(at, ranked, kernels, deepest)
 
 
 def _depth(measure: Measure) -> int:
@@ -114,34 +92,34 @@ def _depth(measure: Measure) -> int:
     return measure.k if measure.k is not None and FAMILIES[measure.family].cutoff != "none" else UNCUT
 
 
-def _depends_on_ties(at: Placed, ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
+def _depends_on_ties(place: Placed, ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
     """Return whether a value differs between the best and the worst order of equal scores above ``deepest``."""
-    end = bisect_left(at.above, deepest)
-    if max(at.equal[:end], default=1) == 1:
+    end = bisect_left(place.above, deepest)
+    if max(place.equal[:end], default=1) == 1:
         return False
     best, worst = (
-        Ranked(*_reordered(at, end, best_first=best_first), ranked.retrieved, ranked.judged)
+        Ranked(*_reordered(place, end, best_first=best_first), ranked.retrieved, ranked.judged)
         for best_first in (True, False)
     )
     return any(kernel(best) != kernel(worst) for kernel in kernels)
 
 
-def _reordered(at: Placed, end: int, *, best_first: bool) -> tuple[list[int], list[int]]:
+def _reordered(place: Placed, end: int, *, best_first: bool) -> tuple[list[int], list[int]]:
     """Return ranks and grades with the equal scores of the first documents in the best or the worst order.
 
     Args:
-        at: The judged documents.
+        place: The judged documents.
         end: How many of them are reordered.
         best_first: Whether equal scores stand by grade, unjudged last; or the other way round.
     """
-    ranks, grades = at.ranks.copy(), at.grades.copy()
+    ranks = place.ranks.copy()
+    grades = place.grades.copy()
     start = 0
     while start < end:
-        above, equal = at.above[start], at.equal[start]
-        stop = bisect_right(at.above, above, start) if equal > 1 else start + 1
-        if equal > 1:
-            first = above + 1 if best_first else above + equal - (stop - start) + 1
-            ranks[start:stop] = range(first, first + stop - start)
-            grades[start:stop] = sorted(grades[start:stop], reverse=best_first)
+        above = place.above[start]
+        stop = bisect_right(place.above, above, start)
+        first = above + 1 if best_first else above + place.equal[start] - (stop - start) + 1
+        ranks[start:stop] = range(first, first + stop - start)
+        grades[start:stop] = sorted(grades[start:stop], reverse=best_first)
         start = stop
     return ranks, grades

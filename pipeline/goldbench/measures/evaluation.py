@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from goldbench.errors import InputError, UsageError
 from goldbench.measures.assessment import Missing, assess
 from goldbench.measures.names import DEFAULT, Measure, parse_measures
-from goldbench.measures.ranks.judged_ranks import GRADES, HIGHEST_GRADE, BadScore, DuplicateDocument, Scores
-from goldbench.measures.ranks.mapping_ranks import place_mapping
+from goldbench.measures.ranks.judged_ranks import (
+    GRADES,
+    HIGHEST_GRADE,
+    BadScore,
+    DuplicateDocument,
+    Scores,
+    place_mapping,
+)
 from goldbench.measures.result import Result
 from goldbench.text.display import shown
-
-_MANY = 8
-"""Check the judgments of a query together if it has more than this many."""
 
 
 def evaluate(
@@ -51,20 +53,15 @@ def evaluate(
     asked = measures_of(measures, rel)
     grades = judgments_of(qrels)
     if not isinstance(run, Mapping):
-        from goldbench.measures.ranks.frames import place_frame
+        from goldbench.measures.ranks.frame_ranks import place_frame
 
         placed, extra = place_frame(grades, run, scores=scores)
         return assess(grades, placed, asked, extra=extra, missing=missing)
-    with _named("run"):
-        results = _read_run(run)
-        try:
-            placed = place_mapping(grades, results, scores=scores)
-        except BadScore as error:
-            _check_ids(results[error.query_id])
-            raise _Wrong(f"query {error.query_id!r}: {error}") from None
-        for query_id, at in placed.items():
-            if len(at.ranks) < len(grades[query_id]):  # what was not found may be there as a number
-                _check_ids(results[query_id])
+    results = _read_run(run)
+    try:
+        placed = place_mapping(grades, results, scores=scores)
+    except BadScore as error:
+        raise InputError("run", f"query {error.query_id!r}: {error}") from None
     return assess(grades, placed, asked, extra=len(results.keys() - grades.keys()), missing=missing)
 
 
@@ -77,8 +74,20 @@ def judgments_of(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a ma
     Raises:
         InputError: They cannot be used; the message names the reason.
     """
-    with _named("qrels"):
-        return _read_qrels(qrels)
+    if not isinstance(qrels, Mapping):
+        from goldbench.measures.ranks.frame_ranks import qrels_of_frame
+
+        return qrels_of_frame(qrels)
+    grades = {}
+    for query_id, judged in qrels.items():
+        documents = judged if isinstance(judged, Mapping) else _listed(judged, query_id, "qrels")
+        _check_ids([query_id], "query", "qrels")
+        _check_ids(documents, "document", "qrels")
+        grades[query_id] = {
+            doc_id: grade if type(grade) is int and abs(grade) <= HIGHEST_GRADE else _grade(grade, query_id)
+            for doc_id, grade in documents.items()
+        }
+    return grades
 
 
 def results_of(run: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  a mapping or a frame
@@ -91,97 +100,50 @@ def results_of(run: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  a mapp
         InputError: It cannot be used; the message names the reason.
     """
     if not isinstance(run, Mapping):
-        from goldbench.measures.ranks.frames import results_of_frame
+        from goldbench.measures.ranks.frame_ranks import results_of_frame
 
         return results_of_frame(run)
-    with _named("run"):
-        return {query_id: dict(documents) for query_id, documents in _read_run(run).items()}
+    return {query_id: dict(documents) for query_id, documents in _read_run(run).items()}
 
 
-class _Wrong(Exception):
-    """What is wrong with the judgments or the run."""
-
-
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Add to what is wrong where it is: ``qrels`` or ``run``."""
-    try:
-        yield
-    except _Wrong as wrong:
-        raise InputError(name, str(wrong)) from None
-
-
-def _read_qrels(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  a mapping or a frame
-    """Return judgments as a grade per document and query; a list of documents gives each the grade 1."""
-    if not isinstance(qrels, Mapping):
-        from goldbench.measures.ranks.frames import qrels_of_frame
-
-        return qrels_of_frame(qrels)
-    grades: dict[str, dict[str, int]] = {}
-    for query_id, judged in qrels.items():
-        _check_id(query_id, "query")
-        documents = judged if isinstance(judged, Mapping) else _listed(judged, query_id, lambda _: 1)
-        if len(documents) > _MANY and _are_plain(documents):
-            grades[query_id] = dict(documents)
-            continue
-        grades[query_id] = checked = {}
-        for doc_id, grade in documents.items():
-            if type(doc_id) is not str:
-                _check_id(doc_id, "document")
-            plain = type(grade) is int and -HIGHEST_GRADE <= grade <= HIGHEST_GRADE
-            checked[doc_id] = grade if plain else _grade(grade, query_id)
-    return grades
-
-
-def _are_plain(documents: Mapping[Any, Any]) -> bool:
-    """Return whether all documents are strings and all grades whole numbers that are allowed."""
-    values = documents.values()
-    if not {str}.issuperset(map(type, documents)) or not {int}.issuperset(map(type, values)):
-        return False
-    found: set[int] = set(values)
-    return min(found) >= -HIGHEST_GRADE and max(found) <= HIGHEST_GRADE
-
-
-def _read_run(run: Mapping[Any, Any]) -> Mapping[str, Mapping[str, float]]:
+def _read_run(run: Mapping[Any, Any]) -> dict[str, Mapping[str, float]]:
     """Return results as a score per document and query; documents in a list score in its order."""
-    results = {}
+    results: dict[str, Mapping[str, float]] = {}
+    _check_ids(run, "query", "run")
     for query_id, documents in run.items():
-        if type(query_id) is not str:
-            _check_id(query_id, "query")
+        if isinstance(documents, set | frozenset):
+            raise InputError("run", f"query {query_id!r}: a set has no order; give a list, or documents with scores")
         if isinstance(documents, Mapping):
+            _check_ids(documents, "document", "run")
             results[query_id] = documents
-        elif isinstance(documents, set | frozenset):
-            raise _Wrong(f"query {query_id!r}: a set has no order; give a list, or documents with scores")
         else:
             listed = documents.tolist() if type(documents).__name__ == "ndarray" else documents
-            results[query_id] = _listed(listed, query_id, lambda place: -float(place))
+            places = enumerate(_listed(listed, query_id, "run"))
+            results[query_id] = {doc_id: -float(place) for place, doc_id in places}
     return results
 
 
-def _listed(documents: Any, query_id: str, value: Callable[[int], Any]) -> dict[str, Any]:  # noqa: ANN401
+def _listed(documents: Any, query_id: str, name: str) -> dict[str, int]:  # noqa: ANN401
+    """Return the documents of a list with the grade 1 each, in its order."""
     if isinstance(documents, str) or not isinstance(documents, Sequence | set | frozenset):
-        found = type(documents).__name__
-        raise _Wrong(f"query {query_id!r}: holds a {found}; give documents with numbers, or a list of documents")
-    for doc_id in documents:
-        _check_id(doc_id, "document")
-    listed = {doc_id: value(place) for place, doc_id in enumerate(documents)}
+        held = type(documents).__name__
+        problem = f"query {query_id!r}: holds a {held}; give documents with numbers, or a list of documents"
+        raise InputError(name, problem)
+    _check_ids(documents, "document", name)
+    listed = dict.fromkeys(documents, 1)
     if len(listed) < len(documents):
-        twice = next(doc_id for doc_id, count in Counter(documents).items() if count > 1)
-        raise _Wrong(f"query {query_id!r}: {DuplicateDocument(query_id, twice)} ({twice!r})")
+        twice = Counter(documents).most_common(1)[0][0]
+        raise InputError(name, f"query {query_id!r}: {DuplicateDocument(query_id, twice)} ({twice!r})")
     return listed
 
 
-def _check_ids(documents: Mapping[Any, Any]) -> None:
+def _check_ids(ids: Iterable[Any], kind: str, name: str) -> None:
     try:
-        "".join(documents)  # the quickest look at every id
+        "".join(ids)  # the quickest look at every id
     except TypeError:
-        for doc_id in documents:
-            _check_id(doc_id, "document")
-
-
-def _check_id(value: object, kind: Literal["query", "document"]) -> None:
-    if not isinstance(value, str):
-        raise _Wrong(f"a {kind} id is of type {type(value).__name__}; ids are strings, convert them with str()")
+        wrong = next(value for value in ids if not isinstance(value, str))
+        problem = f"a {kind} id is of type {type(wrong).__name__}; ids are strings, convert them with str()"
+        raise InputError(name, problem) from None
 
 
 def _grade(value: Any, query_id: str) -> int:  # noqa: ANN401
@@ -191,7 +153,7 @@ def _grade(value: Any, query_id: str) -> int:  # noqa: ANN401
     except (TypeError, ValueError, OverflowError):
         exact = False
     if not exact:
-        raise _Wrong(f"query {query_id!r}: a grade is not {GRADES}")
+        raise InputError("qrels", f"query {query_id!r}: a grade is not {GRADES}")
     return grade
 
 
@@ -212,19 +174,21 @@ def measures_of(
     if not isinstance(rel, int) or rel < 1:
         raise UsageError(f"rel={shown(repr(rel))}: the smallest relevant grade is a whole number from 1")
     try:
-        given = [measures] if isinstance(measures, str | Measure) else list(measures)
+        asked: list[Any] = [measures] if isinstance(measures, str | Measure) else list(measures)
     except TypeError:
         raise UsageError(f"measures={shown(repr(measures))}: give names such as 'ndcg@10', or measures") from None
-    strange = next((one for one in given if not isinstance(one, str | Measure)), None)
-    if strange is not None:
-        raise UsageError(f"measures: holds a {type(strange).__name__}; give names such as 'ndcg@10', or measures")
-    named = [str(measure) for measure in given if not isinstance(measure, Measure)]
-    if named or not given:
-        parse_measures(named, cutoffs=cutoffs, rel=rel)  # so that one error lists all names that cannot be understood
-    asked = [
-        [one] if isinstance(one, Measure) else parse_measures([str(one)], cutoffs=cutoffs, rel=rel) for one in given
+    for measure in asked:
+        if not isinstance(measure, str | Measure):
+            kind = type(measure).__name__
+            raise UsageError(f"measures: holds a {kind}; give names such as 'ndcg@10', or measures")
+    names = [measure for measure in asked if isinstance(measure, str)]
+    if names or not asked:
+        parse_measures(names, cutoffs=cutoffs, rel=rel)  # one error lists all names that cannot be understood
+    parsed = [
+        [measure] if isinstance(measure, Measure) else parse_measures([measure], cutoffs=cutoffs, rel=rel)
+        for measure in asked
     ]
-    return list(dict.fromkeys(chain.from_iterable(asked)))
+    return list(dict.fromkeys(chain.from_iterable(parsed)))
 
 
 def _check(value: object, offered: Any, name: str) -> None:  # noqa: ANN401  a Literal has no type of its own

@@ -122,19 +122,18 @@ def parse_measures(texts: Iterable[str], *, cutoffs: Sequence[int] = (), rel: in
         for k in cutoffs
         if not 1 <= k <= _DEEPEST
     ]
-    found: dict[Measure, None] = {}
+    measures: list[Measure] = []
     names = [name for text in texts for name in _split(text)]
     for name in names:
         try:
-            for measure in _expanded(_parse(name, rel, cut=bool(cutoffs)), cutoffs):
-                found[measure] = None
+            measures += _expanded(_parse(name, rel, cut=bool(cutoffs)), cutoffs)
         except _Problem as problem:
             problems.append(f"{_shown(name)}: {problem}")
     if not names:
         problems.append("no measure is named; give one, as ndcg@10")
     if problems:
         raise UnknownMeasure(problems)
-    return list(found)
+    return list(dict.fromkeys(measures))
 
 
 def asked_measures(names: Iterable[str] | None, cutoffs: Sequence[int] = (), *, rel: int = 1) -> list[Measure]:
@@ -184,7 +183,7 @@ def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
     match = _NAME.fullmatch(head)
     if match is None:
         raise _Problem("not a valid measure; write one as ndcg@10")
-    family = _family(match[1], options, at=match[2] or ("" if cut else "10"))
+    family = _family(match[1], options)
     k = _cutoff(match[2] or options.pop("cutoff", None))
     rel = _level(family, options.pop("rel", None), default_rel)
     kept = _chosen(family, options)
@@ -196,19 +195,19 @@ def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
 
 
 def _options(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for part in text.split(",") if text.strip() else ():
         match = _OPTION.fullmatch(part)
         if match is None:
             raise _Problem(f"{_shown(part.strip())} is not a valid option; one is rel=2")
-        if match[1] in found:
+        if match[1] in options:
             raise _Problem(f"gives {match[1]} twice")
-        found[match[1]] = next(value for value in match.groups()[1:] if value is not None)
-    return found
+        options[match[1]] = next(value for value in match.groups()[1:] if value is not None)
+    return options
 
 
-def _family(name: str, options: dict[str, str], *, at: str) -> Family:
-    """Return the family, and add to ``options`` what its name in another tool implies; ``at`` is the cutoff."""
+def _family(name: str, options: dict[str, str]) -> Family:
+    """Return the family, and add to ``options`` what its name in another tool implies."""
     spelling = _NO_SPELLING.sub("", name.lower())
     if spelling in _SET_MEASURES:
         spelling, returned = _SET_MEASURES[spelling]
@@ -216,8 +215,10 @@ def _family(name: str, options: dict[str, str], *, at: str) -> Family:
             options.setdefault("k", returned)
     family = _BY_SPELLING.get(spelling)
     if family is None:
+        from goldbench.text.suggestion import did_you_mean
+
         known = f"; known: {', '.join(FAMILIES)}; a cutoff is written as in ndcg@10"
-        raise _Problem(f"unknown measure{_meant(spelling, at) or known}")
+        raise _Problem(f"unknown measure{did_you_mean(spelling, _BY_SPELLING, likeness=0.55) or known}")
     exponential = options.pop("dcg", None)
     if exponential not in {None, "log2", "exp-log2"}:
         raise _Problem(f"dcg={_shown(exponential or '')} is not offered; choose log2 or exp-log2")
@@ -226,17 +227,6 @@ def _family(name: str, options: dict[str, str], *, at: str) -> Family:
     if options.get("judged_only", "").lower() == "false":
         del options["judged_only"]
     return family
-
-
-def _meant(spelling: str, at: str) -> str:
-    """Return which measure was probably meant, with the cutoff it was given if it takes one; or nothing."""
-    from goldbench.text.suggestion import did_you_mean
-
-    near = did_you_mean(spelling, _BY_SPELLING, likeness=0.55)
-    family = _BY_SPELLING.get(near.removeprefix("; did you mean ").rstrip("?"))
-    if family is None or family.cutoff == "none" or not at:
-        return near
-    return f"{near.rstrip('?')}@{at}?"
 
 
 def _cutoff(text: str | None) -> int | None:
@@ -265,11 +255,7 @@ def _chosen(family: Family, options: dict[str, str]) -> dict[str, str]:
             raise _Problem(f"has no option {_shown(key)}" + (f"; it has {', '.join(offered)}" if offered else ""))
         if value not in family.options[key]:
             raise _Problem(f"{key}={_shown(value)} is not offered; choose from {', '.join(family.options[key])}")
-    return {
-        key: options[key]
-        for key in family.options
-        if options.get(key, family.options[key][0]) != family.options[key][0]
-    }
+    return {key: options[key] for key, values in family.options.items() if options.get(key, values[0]) != values[0]}
 
 
 def _expanded(measure: Measure, cutoffs: Sequence[int]) -> list[Measure]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from goldbench.errors import InputError
 from goldbench.measures.all_needed import ALL_NEEDED, values_at
-from goldbench.measures.family import UNCUT
 from goldbench.measures.names import Measure
 from goldbench.measures.ranks.judged_ranks import Placed, Qrels
 from goldbench.measures.result import Result
@@ -36,17 +35,17 @@ def with_all_needed(
     needing = [measure for measure in measures if measure.family == ALL_NEEDED.name]
     if not needing:
         return assessed(measures)
-    others = [measure for measure in measures if measure.family != ALL_NEEDED.name]
+    others = [measure for measure in measures if measure not in needing]
     result = assessed(others or [Measure("hit", needing[0].k)])  # of the latter only counts are kept
     together = needs()
     if not together.keys() & set(result.query_ids):
         problem = f"{needing[0]}: no query that is scored needs several passages; name another measure"
         raise InputError(where, problem)
     numbered = {
-        query_id: {one: number for number, group in enumerate(groups, 1) for one in group}
+        query_id: {doc_id: number for number, group in enumerate(groups, 1) for doc_id in group}
         for query_id, groups in together.items()
     }
     placed = place(numbered)  # the grade of a hit tells which of the needed passages it is
-    found = {one.name: values_at(one.k or UNCUT, result.query_ids, together, placed) for one in needing}
-    values = {**result.values, **found}
+    own = {measure.name: values_at(measure.k, result.query_ids, together, placed) for measure in needing}
+    values = {**result.values, **own}
     return replace(result, values={measure.name: values[measure.name] for measure in measures})

@@ -83,8 +83,8 @@ def _together(
 ) -> Corrections:
     import numpy as np
 
+    from goldbench.measures.statistics.fitness import ranking_of
     from goldbench.measures.statistics.joint_calibration import joint_estimate
-    from goldbench.measures.statistics.judged_order import ranking_of
 
     judged = set(complete)
     others = [query_id for query_id in next(iter(raw.values())) if query_id not in judged]

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from goldbench.goldset.folder import GoldFolder
-from goldbench.measures.statistics import kappa
-from goldbench.measures.statistics.agreement_intervals import RESAMPLES, estimates, pair_figures, raters_alpha
+from goldbench.measures.statistics import agreement as kappa
+from goldbench.measures.statistics.agreement import RESAMPLES, estimates, pair_figures, raters_alpha
 from goldbench.measures.statistics.calibration import inverse_weights
 from goldbench.measures.statistics.floats import Floats
 from goldbench.records.agreement_report import PairFigures, RaterPair

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,8 +18,14 @@ from goldbench.goldset.file_names import UNLABELLED
 from goldbench.measures.assessment import Missing, assess
 from goldbench.measures.names import Measure
 from goldbench.measures.needed_passages import with_all_needed
-from goldbench.measures.ranks.judged_ranks import BadScore, DuplicateDocument, Placed, Scores, single_precision
-from goldbench.measures.ranks.mapping_ranks import place_mapping
+from goldbench.measures.ranks.judged_ranks import (
+    BadScore,
+    DuplicateDocument,
+    Placed,
+    Scores,
+    place_mapping,
+    single_precision,
+)
 from goldbench.measures.ranks.order import best
 from goldbench.measures.result import Result
 from goldbench.text.display import queries, shell_command, shown
@@ -356,15 +362,10 @@ def read_results(run: Run) -> Mapping[str, Mapping[str, float]]:
     """
     if not _is_columnar(run):
         return _read(run)
-    results: dict[str, dict[str, float]] = {}
-    frames, repeated = _columns(run)
-    for frame in frames():
-        for query_id, doc_id, score in frame.iter_rows():
-            documents = results.setdefault(query_id, {})
-            if doc_id in documents:
-                raise repeated(query_id, doc_id)
-            documents[doc_id] = score
-    return results
+    from goldbench.measures.ranks.frame_ranks import results_of_rows
+
+    with _rows(run) as rows:
+        return results_of_rows(rows)
 
 
 def top_documents(
@@ -426,33 +427,42 @@ def _is_columnar(run: Run) -> bool:
 
 
 def _place_columns(gold: Gold, run: Run, scores: Scores) -> tuple[dict[str, Placed], int]:
-    from goldbench.measures.ranks.frame_ranks import place_frames
+    from goldbench.measures.ranks.frame_ranks import place_rows
 
-    frames, repeated = _columns(run)
-    try:
-        return place_frames(gold.qrels, frames, scores=scores)
-    except DuplicateDocument as error:
-        raise repeated(error.query_id, error.doc_id) from None
+    with _rows(run) as rows:
+        return place_rows(gold.qrels, rows, scores=scores)
 
 
-def _columns(run: Run) -> tuple[Callable[[], Iterator[pl.DataFrame]], Callable[[str, str], InputError]]:
-    """Return a reader of the rows frame by frame, and what makes the error for a document that a query has twice."""
+@contextmanager
+def _rows(run: Run) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a run.
+
+    Raises:
+        InputError: The run is not valid, or a query was found to have a document twice.
+    """
     if run.kind == "trec":
-        from goldbench.formats.runs.trec_frames import find_duplicate, run_frames
+        from goldbench.formats.runs.trec_frames import find_duplicate, run_frame
 
-        return lambda: run_frames(run.source), partial(find_duplicate, run.source)
+        try:
+            yield run_frame(run.source)
+        except DuplicateDocument as error:
+            raise find_duplicate(run.source, error.query_id, error.doc_id) from None
+        return
     from goldbench.measures.ranks.columns import repeated, results
 
-    table, where = run_tables.read_table(run.source, run.kind)
-    rows = results(table, run.source.name, where)
-    return lambda: iter([rows]), partial(repeated, rows, name=run.source.name, where=where)
+    table = run_tables.read_table(run.source, run.kind)
+    try:
+        yield results(table)
+    except DuplicateDocument as error:
+        raise repeated(table, error.query_id, error.doc_id) from None
 
 
 def _query_ids(run: Run, match: Match) -> set[str]:
     if match == "text":
         return set(texts_in_order(run))
     if _is_columnar(run):
-        return {query_id for frame in _columns(run)[0]() for query_id in frame["query"].unique()}
+        with _rows(run) as rows:
+            return set(rows["query"].unique())
     return set(_read(run))
 
 
@@ -463,7 +473,8 @@ def documents_of(run: Run) -> set[str]:
         InputError: The run is not valid.
     """
     if _is_columnar(run):
-        return {doc_id for frame in _columns(run)[0]() for doc_id in frame["doc"].unique()}
+        with _rows(run) as rows:
+            return set(rows["doc"].unique())
     return {doc_id for documents in _read(run).values() for doc_id in documents}
 
 
@@ -515,15 +526,12 @@ def _queries(
     if match == "text" or not _is_columnar(run):
         mapping = _mapping(gold, run, match)
     else:
-        from goldbench.measures.ranks.frame_ranks import in_utf8
+        from goldbench.measures.ranks.frame_ranks import in_utf8, results_of_rows
 
-        gathered: dict[str, dict[str, float]] = {}
-        asked = in_utf8(gold.qrels if wanted is None else wanted)
-        for frame in _columns(run)[0]():
-            kept = frame.filter(frame["query"].is_in(asked))
-            for query_id, doc_id, score in kept.iter_rows():
-                gathered.setdefault(query_id, {})[doc_id] = score
-        mapping = gathered
+        with _rows(run) as rows:
+            mapping = results_of_rows(
+                rows.filter(rows["query"].is_in(in_utf8(gold.qrels if wanted is None else wanted)))
+            )
     for query_id, documents in mapping.items():
         if query_id in gold.qrels and (wanted is None or query_id in wanted):
             yield query_id, documents

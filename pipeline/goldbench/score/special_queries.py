@@ -55,8 +55,7 @@ def _special(
     read: Callable[[], Mapping[str, Mapping[str, float]]],
     result: Result,
 ) -> Special:
-    from goldbench.measures.statistics.separation import separation
-    from goldbench.measures.statistics.special_figures import Special, losses, means_by_kind, means_by_level
+    from goldbench.measures.statistics.special_figures import Special, losses, means_by_kind, means_by_level, separation
 
     asked = members.get("unanswerable", {})
     found = read() if asked else {}

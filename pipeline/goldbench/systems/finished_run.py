@@ -28,19 +28,6 @@ def read_finished(path: Path) -> Mapping[str, Mapping[str, float]]:
     Raises:
         InputError: The file does not exist, or is not a run.
     """
-    from goldbench.formats.runs.run_tables import read_json_run, read_table
-    from goldbench.formats.runs.trec import read_run
-    from goldbench.score.runs import load_run
+    from goldbench.score.runs import load_run, read_results
 
-    run = load_run(path)
-    if run.kind == "trec":
-        return read_run(run.source)
-    if run.kind in {"json", "jsonl"}:
-        return read_json_run(run.source)
-    from goldbench.measures.ranks.columns import results
-
-    table, where = read_table(run.source, run.kind)
-    found: dict[str, dict[str, float]] = {}
-    for query_id, doc_id, score in results(table, run.source.name, where).iter_rows():
-        found.setdefault(query_id, {})[doc_id] = score
-    return found
+    return read_results(load_run(path))

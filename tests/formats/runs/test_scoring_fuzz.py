@@ -151,7 +151,6 @@ def hunt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cases: int, seed: int)
         path.write_bytes(data)
         monkeypatch.setattr(runs, "_SMALL", -1 if case % 10 == 0 else 2**20)
         monkeypatch.setattr(trec_frames, "_BLOCK", draw.choice((16, 100, 2**20)))
-        monkeypatch.setattr(trec_frames, "_IN_CACHE", draw.choice((1, 7, 2**18)))
         found, run = figures(path, gold), read(data)
         if found is None:
             strict = name == "run.trec"

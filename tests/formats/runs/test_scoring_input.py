@@ -51,7 +51,6 @@ def reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if request.param == "large":
         monkeypatch.setattr(runs, "_SMALL", -1)
         monkeypatch.setattr(trec_frames, "_BLOCK", 64)
-        monkeypatch.setattr(trec_frames, "_IN_CACHE", 5)
     return request.param
 
 

@@ -1,10 +1,9 @@
-"""Frames of a run, made ahead in threads."""
+"""Frames of a run."""
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -14,23 +13,6 @@ import pytest
 from goldbench.errors import InputError
 from goldbench.formats.packed_files import Source
 from goldbench.formats.runs import trec_frames
-
-
-def test_frames_that_nobody_reads_to_the_end_wait_for_nothing() -> None:
-    begun, left, waited = threading.Event(), threading.Event(), queue.SimpleQueue[bool]()
-
-    def items() -> Generator[int]:
-        yield 1
-        begun.set()
-        waited.put(left.wait(30))
-        yield 2
-
-    frames = trec_frames._ahead(items())
-    assert next(frames) == 1
-    assert begun.wait(30)
-    frames.close()
-    left.set()
-    assert waited.get(timeout=60)
 
 
 def test_a_refused_run_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,5 +31,5 @@ def test_a_refused_run_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     run = tmp_path / "run.trec"
     run.write_text("q1 Q0 d1 1 1.0 t\nq1 Q0 d2 2 none t\n" + "q1 Q0 d3 3 0.5 t\n" * 50)
     with pytest.raises(InputError) as refused:
-        list(trec_frames.run_frames(Watched(run)))
+        trec_frames.run_frame(Watched(run))
     assert closed.wait(20), refused

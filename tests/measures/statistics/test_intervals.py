@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from goldbench.measures.statistics import resamples
-from goldbench.measures.statistics.intervals import bootstrap_intervals, widened_tail
+from goldbench.measures.statistics.intervals import bootstrap_intervals
 from tests.measures.statistics.test_randomization import PAIR, made
 
 
@@ -39,26 +39,7 @@ def test_an_interval_holds_the_observed_mean_and_stays_among_the_scores() -> Non
     assert (found.mean_high <= 1).all()
 
 
-def test_without_spread_the_interval_is_the_value() -> None:
-    scores = np.full((20, 2, 1), 0.7)
-    found = bootstrap_intervals(scores, PAIR, resamples=200, seed=0)
-    assert found.mean_low[0, 0] == pytest.approx(0.7, abs=1e-12)
-    assert found.mean_high[0, 0] == pytest.approx(0.7, abs=1e-12)
-    assert found.difference_low[0, 0] == found.difference_high[0, 0] == 0
-
-
-def test_blocks_do_not_show_in_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    scores = made(31, systems=3)
-    whole = bootstrap_intervals(scores, PAIR, resamples=300, seed=1)
-    monkeypatch.setattr(resamples, "_BLOCK", 100)
-    assert (bootstrap_intervals(scores, PAIR, resamples=300, seed=1).mean_low == whole.mean_low).all()
-
-
 def test_every_query_is_drawn_about_as_often_as_any_other() -> None:
     sums = np.concatenate(list(resamples.resample_sums(np.eye(101).reshape(101, 101, 1), draws=5000, seed=0)))
     assert (sums.sum(axis=1) == 101).all()
     assert stats.chisquare(sums.sum(axis=(0, 2))).pvalue > 1e-3
-
-
-def test_few_queries_widen_the_tails() -> None:
-    assert widened_tail(0.025, 10) < widened_tail(0.025, 100) < widened_tail(0.025, 10**6) == pytest.approx(0.025, 1e-3)

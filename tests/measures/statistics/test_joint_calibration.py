@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pytest
-from scipy import stats
 
-from goldbench.measures.statistics.direct_contrasts import Direct
-from goldbench.measures.statistics.joint_calibration import Joint, _evidence, _together, joint_estimate
+from goldbench.measures.statistics.joint_calibration import joint_estimate
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,6 +35,11 @@ def error(means: Floats, truth: Floats) -> float:
     return float((apart**2).mean())
 
 
+def within(limits: tuple[Floats, Floats], truth: Floats) -> bool:
+    low, high = limits
+    return bool(((low <= truth) & (truth <= high)).all())
+
+
 def test_an_error_that_is_the_same_everywhere_is_taken_away_as_a_whole() -> None:
     draw = np.random.default_rng(1)
     judge = draw.random((4, 60))
@@ -54,22 +57,6 @@ def test_if_people_judged_every_query_their_means_stand() -> None:
     low, high = found.means_limits()
     assert (low < found.means).all()
     assert (found.means < high).all()
-
-
-def test_systems_in_another_order_have_the_same_means() -> None:
-    human, judge, others, _ = study(np.random.default_rng(3))
-    order = [3, 0, 4, 1, 2]
-    found, turned = joint_estimate(human, judge, others), joint_estimate(human[order], judge[order], others[order])
-    assert turned.means == pytest.approx(found.means[order], abs=1e-9)
-    assert turned.best == pytest.approx(found.best[order], abs=0.05)
-
-
-def test_the_same_seed_gives_the_same_draws_and_the_probabilities_add_up() -> None:
-    parts = study(np.random.default_rng(4))[:3]
-    one, again, other = (joint_estimate(*parts, seed=seed) for seed in (1, 1, 2))
-    assert one.draws.tobytes() == again.draws.tobytes()
-    assert one.draws.tobytes() != other.draws.tobytes()
-    assert one.best.sum() == pytest.approx(1)
 
 
 def test_a_system_that_the_model_favours_is_named_and_corrected() -> None:
@@ -110,15 +97,6 @@ def test_a_model_that_knows_nothing_is_given_up_and_people_decide_system_by_syst
     assert np.median(shares) > 0.6
 
 
-@pytest.mark.parametrize("factor", [1e-3, 40.0])
-def test_values_on_another_scale_have_means_and_limits_on_that_scale(factor: float) -> None:
-    parts = study(np.random.default_rng(12))[:3]
-    one, scaled = joint_estimate(*parts), joint_estimate(*(factor * part - 7 for part in parts))
-    assert scaled.means == pytest.approx(factor * one.means - 7)
-    assert np.array(scaled.differences_limits()) == pytest.approx(factor * np.array(one.differences_limits()))
-    assert scaled.shared == pytest.approx(one.shared)
-
-
 def test_a_model_that_scores_all_systems_alike_does_not_make_people_call_them_equal() -> None:
     human, judge, others, truth = study(np.random.default_rng(13), judged=60)
     judge, others = (np.repeat(part[:1], 5, axis=0) for part in (judge, others))
@@ -126,14 +104,6 @@ def test_a_model_that_scores_all_systems_alike_does_not_make_people_call_them_eq
     assert found.shared < 0.1
     assert found.means - found.means.mean() == pytest.approx(human.mean(axis=1) - human.mean())
     assert error(found.means, truth) < truth.var() / 4
-
-
-def test_equal_systems_stay_equal() -> None:
-    human, judge, others = (np.repeat(part[:1], 4, axis=0) for part in study(np.random.default_rng(14))[:3])
-    found = joint_estimate(human, judge, others)
-    assert np.ptp(found.means) == pytest.approx(0, abs=1e-12)
-    assert found.best == pytest.approx(np.full(4, 0.25))
-    assert found.shared == 1
 
 
 @pytest.mark.parametrize(("systems", "judged", "others"), [(2, 3, 0), (2, 3, 40), (35, 3, 40), (35, 40, 300)])
@@ -144,41 +114,6 @@ def test_any_number_of_systems_and_queries_gives_finite_limits(systems: int, jud
         assert (low <= high).all()
 
 
-def test_cases_are_weighed_by_student_densities_of_uncorrelated_contrasts() -> None:
-    draw = np.random.default_rng(16)
-    direct = Direct.of(*(draw.normal(0, 1, (5, count)) for count in (12, 12, 60)), unseen=0.8)
-    roots, apart = draw.normal(0, 1, (3, 4, 4)), draw.normal(0, 1, (3, 4))
-    priors = roots @ roots.transpose(0, 2, 1)
-    theirs = [
-        stats.multivariate_t(shape=prior + direct.variance * np.eye(4), df=direct.freedom).logpdf(one)
-        for prior, one in zip(priors, apart, strict=True)
-    ]
-    ours = _evidence(apart, priors, direct)
-    assert ours - ours[0] == pytest.approx(np.array(theirs) - theirs[0])
-
-
-def test_two_systems_that_the_model_scores_alike_may_still_be_judged_with_a_bias() -> None:
-    human, judge, others, _ = study(np.random.default_rng(17), systems=2, judged=10)
-    human[1], judge[1], others[1] = (rows[1] - rows[1].mean() + rows[0].mean() for rows in (human, judge, others))
-    low, high = joint_estimate(human, judge, others).differences_limits()
-    alone = stats.sem(human[0] - human[1])
-    assert high[0] - low[0] > alone
-
-
-def test_limits_follow_a_long_tail_and_hold_together_as_often_as_stated() -> None:
-    draws = np.random.default_rng(18).exponential(1, (4000, 3))
-    low, high = _together(draws.mean(axis=0), draws)
-    assert ((low <= draws) & (draws <= high)).all(axis=1).mean() == pytest.approx(0.95, abs=1e-3)
-    assert (high - draws.mean(axis=0) > 2 * (draws.mean(axis=0) - low)).all()
-
-
-def test_constant_values_give_no_width() -> None:
-    found: Joint = joint_estimate(np.full((2, 3), 0.5), np.full((2, 3), 0.7), np.full((2, 5), 0.7))
-    assert found.means == pytest.approx([0.5, 0.5])
-    low, high = found.differences_limits()
-    assert high - low == pytest.approx(0, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     "shapes",
     [((1, 5), (1, 5), (1, 9)), ((3, 2), (3, 2), (3, 9)), ((3, 5), (3, 4), (3, 9)), ((3, 5), (3, 5), (2, 9))],
@@ -187,8 +122,3 @@ def test_constant_values_give_no_width() -> None:
 def test_shapes_that_do_not_fit_are_refused(shapes: tuple[tuple[int, int], ...]) -> None:
     with pytest.raises(ValueError, match="takes 2 systems and 3 queries or more"):
         joint_estimate(*(np.ones(shape) for shape in shapes))
-
-
-def test_values_that_are_not_finite_are_refused() -> None:
-    with pytest.raises(ValueError, match="finite"):
-        joint_estimate(np.full((2, 3), np.nan), np.ones((2, 3)), np.ones((2, 4)))

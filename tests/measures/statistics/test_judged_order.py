@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from goldbench.measures.statistics.detectable import errors_apart
-from goldbench.measures.statistics.fitness import missing_of
+from goldbench.measures.statistics.fitness import missing_of, moments_of, order_chance, ranking_of
 from goldbench.measures.statistics.joint_calibration import Joint, joint_estimate
-from goldbench.measures.statistics.judged_order import ranking_of
-from goldbench.measures.statistics.rank_chance import moments_of, order_chance
 
 
 def joint(inner: float, outer: float, gap: float = 0.05) -> Joint:
@@ -40,12 +38,6 @@ def test_where_neither_kind_of_work_is_enough_both_are_asked_for() -> None:
     assert found.together
     times = 0.0008 / allowed
     assert (found.judged_more, found.queries_more) == (missing_of(20 * times, 20), missing_of(100 * times, 100))
-
-
-def test_what_is_known_well_needs_no_work() -> None:
-    found = ranking_of(joint(1e-5, 1e-5), complete=20, queries=100)
-    assert (found.judged_more, found.queries_more) == (0, 0)
-    assert found.chance > 0.99
 
 
 def test_with_all_queries_judged_by_people_the_chance_is_that_of_their_scores() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.measures.statistics.latency import latency, parts_of, percentile
+from goldbench.measures.statistics.latency import parts_of, percentile
 
 SECONDS = st.lists(st.floats(0, 1e3), min_size=1, max_size=50)
 
@@ -15,11 +15,6 @@ SECONDS = st.lists(st.floats(0, 1e3), min_size=1, max_size=50)
 @given(SECONDS, st.floats(0, 1))
 def test_a_percentile_is_numpys(values: list[float], share: float) -> None:
     assert percentile(values, share) == pytest.approx(np.quantile(values, share), rel=1e-9, abs=1e-9)
-
-
-def test_seconds_become_milliseconds() -> None:
-    found = latency([0.001 * number for number in range(1, 102)])
-    assert (found.p50_ms, found.p95_ms) == (51, 96)
 
 
 def test_what_a_model_took_stands_apart_from_searching() -> None:
@@ -31,10 +26,3 @@ def test_what_a_model_took_stands_apart_from_searching() -> None:
         "rerank": 1,
         "expand": None,
     }
-
-
-@given(SECONDS)
-def test_searching_never_takes_less_than_nothing(values: list[float]) -> None:
-    found = parts_of(values, [{"embed": 2 * value} for value in values])["search"]
-    assert found is not None
-    assert found.p50_ms == 0

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from goldbench.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_ap, tau_ap_rows, tau_b_rows
+from goldbench.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_ap
 
 SCORES = st.integers(2, 7).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 4), min_size=n, max_size=n).map(lambda x: np.array(x, float))] * 2)
@@ -62,33 +62,9 @@ def test_tau_ap_with_ties_is_the_mean_over_all_orders_of_the_tied(scores: tuple[
     assert tau_ap(reference, judged) == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_mistake_at_the_top_costs_more_than_one_at_the_bottom() -> None:
-    truth = np.arange(6, 0, -1.0)
-    top, bottom = truth.copy(), truth.copy()
-    top[[0, 1]], bottom[[4, 5]] = top[[1, 0]], bottom[[5, 4]]
-    assert kendall_tau_b(truth, top) == kendall_tau_b(truth, bottom)
-    assert tau_ap(truth, top) < tau_ap(truth, bottom) < tau_ap(truth, truth) == 1
-    assert tau_ap(truth, -truth) == -1
-
-
-def test_rows_are_what_one_list_at_a_time_gives() -> None:
-    draw = np.random.default_rng(0)
-    first, second = draw.integers(0, 5, (20, 6)).astype(float), draw.integers(0, 5, (20, 6)).astype(float)
-    for row in range(20):
-        assert tau_b_rows(first, second)[row] == pytest.approx(kendall_tau_b(first[row], second[row]))
-        assert tau_ap_rows(first, second)[row] == pytest.approx(tau_ap(first[row], second[row]))
-
-
 def test_halves_share_no_query_and_hold_so_many() -> None:
     scores = np.eye(10)  # the mean of system i is 1 / size where query i was drawn, else 0
     one, other = split_halves(scores, size=4, splits=50, seed=3)
     assert np.allclose(one.sum(axis=1), 1)
     assert np.allclose((one > 0).sum(axis=1), 4)
     assert not ((one > 0) & (other > 0)).any()
-
-
-def test_the_same_seed_gives_the_same_halves_to_the_last_bit() -> None:
-    scores = np.random.default_rng(1).random((30, 5))
-    again = split_halves(scores, size=15, splits=20, seed=4)
-    assert all((a == b).all() for a, b in zip(split_halves(scores, size=15, splits=20, seed=4), again, strict=True))
-    assert not (split_halves(scores, size=15, splits=20, seed=5)[0] == again[0]).all()

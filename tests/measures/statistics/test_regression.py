@@ -37,16 +37,6 @@ def test_a_mean_at_its_lowest_value_passes() -> None:
     assert not check_minimums(result({"a": 0.7, "b": 0.9}), {"ndcg@10": 0.81})[0].passed
 
 
-@pytest.mark.parametrize(("now", "passed"), [(0.76, True), (0.75, False), (0.9, True)])
-def test_a_relative_drop_is_a_share_of_the_baseline(now: float, passed: bool) -> None:
-    assert falls({"a": now}, {"a": 0.8}, FIVE_PERCENT).passed is passed
-
-
-@pytest.mark.parametrize(("now", "passed"), [(0.75, True), (0.74, False)])
-def test_an_absolute_drop_is_a_difference(now: float, passed: bool) -> None:
-    assert falls({"a": now}, {"a": 0.8}, Drop(0.05, relative=False)).passed is passed
-
-
 def test_the_queries_that_fell_most_are_named_deepest_first() -> None:
     before = {"a": 1.0, "b": 1.0, "c": 0.5, "d": 0.2}
     now = {"d": 0.1, "a": 0.4, "b": 0.0, "c": 0.9}
@@ -80,18 +70,3 @@ def test_a_deep_drop_that_chance_does_not_explain_is_stopped() -> None:
     assert (found.passed, found.excused) == (False, False)
     assert found.p is not None
     assert found.p <= 0.05
-
-
-@pytest.mark.parametrize(
-    ("drop", "text"),
-    [
-        (Drop(0.05, True), "5%"),
-        (Drop(0.1, True), "10%"),
-        (Drop(0.025, True), "2.5%"),
-        (Drop(0.02, False), "0.02"),
-        (Drop(0, True), "0%"),
-        (Drop(1.0, True), "100%"),
-    ],
-)
-def test_a_drop_is_shown_as_it_is_written(drop: Drop, text: str) -> None:
-    assert str(drop) == text

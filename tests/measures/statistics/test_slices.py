@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
-
 import numpy as np
 import pytest
 
@@ -28,14 +26,6 @@ def test_a_part_holds_the_queries_of_its_trait() -> None:
     assert found["type"].parts[1].scores["s"].low is None
 
 
-def test_a_trait_with_one_value_is_no_cut() -> None:
-    assert cut({f"q{n}": {"kind": "fact"} for n in range(30)}) == {}
-
-
-def test_a_trait_that_scatters_the_queries_is_no_cut() -> None:
-    assert cut({f"q{n}": {"source": f"d{n}"} for n in range(30)}) == {}
-
-
 def test_numbers_are_cut_in_thirds_and_equal_ones_stay_together() -> None:
     found = cut({f"q{n:02}": {"overlap": n / 30} for n in range(30)})["word overlap with the source"]
     assert [(part.name, part.queries) for part in found.parts] == [
@@ -51,14 +41,3 @@ def test_many_sources_are_cut_short_and_counted() -> None:
     found = cut({f"q{n:03}": {"source": f"d{n % 40}"} for n in range(240)})["source"]
     assert (len(found.parts), found.rest) == (MOST_PARTS, 28)
     assert all(part.queries < FEW for part in found.parts)
-
-
-def test_length_is_that_of_the_text() -> None:
-    texts = {f"q{n}": "x" * n for n in range(1, 19)}
-    assert [part.queries for part in cut({q: {} for q in texts}, texts)["length"].parts] == [6, 6, 6]
-
-
-def test_a_trait_of_its_own_for_each_of_many_queries_takes_no_time() -> None:
-    started = process_time()
-    assert cut({f"q{n}": {"source": f"d{n}"} for n in range(6000)}) == {}
-    assert process_time() - started < 0.8

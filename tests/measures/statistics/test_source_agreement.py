@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.source_agreement import ranking_agreement
+from goldbench.measures.statistics.rank_correlation import ranking_agreement
 
 SPREAD, NOISE, SHARED = 0.05, 0.2, 0.25
 

@@ -30,14 +30,6 @@ def test_words_that_the_passages_do_not_have_are_told_by_their_endings() -> None
     assert min(ranks(asked, TOLD)) > 0.9
 
 
-def test_a_query_ranks_the_same_whatever_the_other_queries_are() -> None:
-    asked = {str(number): text for number, text in enumerate(sentences(5, seed=1))}
-    languages: dict[str, str | None] = dict.fromkeys(asked, "en")
-    alone = {name: query_orders({name: asked[name]}, languages, TOLD, seed=3).ranks[name] for name in asked}
-    assert query_orders(asked, languages, TOLD, seed=3).ranks == alone
-    assert query_orders(asked, languages, TOLD, seed=3).left_out.total() == 0
-
-
 @pytest.mark.parametrize(
     ("query", "language", "reason"),
     [
@@ -54,10 +46,6 @@ def test_a_query_ranks_the_same_whatever_the_other_queries_are() -> None:
 def test_what_cannot_be_measured_is_left_out_with_its_reason(query: str, language: str | None, reason: str) -> None:
     found = query_orders({"q": query}, {"q": language if query else None}, TOLD, seed=0)
     assert (found.ranks, dict(found.left_out)) == ({}, {reason: 1})
-
-
-def test_few_words_of_passages_measure_nothing() -> None:
-    assert ranks(sentences(10, seed=1), TOLD[:100]) == []
 
 
 @pytest.mark.skipif(not (collections_folder() / "xquad_de").is_dir(), reason="no collections")

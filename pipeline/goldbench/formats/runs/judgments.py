@@ -55,8 +55,7 @@ def _read_file(source: Source, kind: Kind) -> Grades:
             return _of_beir(source.read())
         if kind != "tsv":
             return read_qrels(source)
-    table, where = read_table(source, kind)
-    return judgments(table, source.name, where)
+    return judgments(read_table(source, kind))
 
 
 def _of_beir(block: bytes) -> Grades:

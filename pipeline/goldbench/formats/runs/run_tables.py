@@ -14,9 +14,8 @@ from goldbench.formats.json_maps import parse_json, read_json
 from goldbench.formats.packed_files import PACKINGS, Source, decoded
 
 if TYPE_CHECKING:
-    import polars as pl
+    from goldbench.measures.ranks.columns import Table
 
-    from goldbench.measures.ranks.columns import Where
 
 Kind = Literal["trec", "json", "jsonl", "csv", "tsv", "parquet"]
 _KINDS: dict[str, Kind] = {
@@ -89,38 +88,36 @@ def read_passages(source: Source) -> dict[str, list[Passage]]:
     return _by_query(source, _passages)
 
 
-def read_table(source: Source, kind: Kind) -> tuple[pl.DataFrame, Where]:
-    """Return a CSV, TSV or Parquet file as a table, and the line of each of its rows.
+def read_table(source: Source, kind: Kind) -> Table:
+    """Return a CSV, TSV or Parquet file as a table.
 
     Raises:
         InputError: It cannot be read as one.
     """
-    data = source.read()
-    with in_file(source.name):
-        return _table(data, kind)
-
-
-def _table(data: bytes, kind: Kind) -> tuple[pl.DataFrame, Where]:
     import polars as pl
 
-    if kind == "parquet":
+    from goldbench.measures.ranks.columns import Table
+
+    data = source.read()
+    with in_file(source.name):
+        if kind == "parquet":
+            try:
+                return Table(pl.read_parquet(data), source.name)
+            except (pl.exceptions.PolarsError, OSError):
+                raise Fault("is not a Parquet file, or is cut short") from None
+        decoded(data)
+        lone = data.replace(b"\r\n", b"\n\n").find(b"\r")
+        if lone >= 0:
+            line = data[:lone].count(b"\n") + 1
+            raise Fault("a carriage return that ends no line; save the file with LF or CRLF", line=line)
+        separator = "\t" if kind == "tsv" else ";" if data.split(b"\n")[0].count(b";") >= 2 else ","
         try:
-            return pl.read_parquet(data), lambda _: {}
-        except (pl.exceptions.PolarsError, OSError):
-            raise Fault("is not a Parquet file, or is cut short") from None
-    decoded(data)
-    lone = data.replace(b"\r\n", b"\n\n").find(b"\r")
-    if lone >= 0:
-        line = data[:lone].count(b"\n") + 1
-        raise Fault("a carriage return that ends no line; save the file with LF or CRLF", line=line)
-    separator = "\t" if kind == "tsv" else ";" if data.split(b"\n")[0].count(b";") >= 2 else ","
-    lines_are_rows = b'"' not in data and b"\n\n" not in data and b"\n\r\n" not in data
-    try:
-        table = pl.read_csv(data, separator=separator, infer_schema=False)
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        problem = str(error).split("\n")[0][:200] or type(error).__name__
-        raise Fault(f"is not a table in {kind.upper()}: {problem}") from None
-    return table, lambda row: {"line": row + 2} if lines_are_rows else {}
+            frame = pl.read_csv(data, separator=separator, infer_schema=False)
+        except (pl.exceptions.PolarsError, ValueError) as error:
+            problem = str(error).split("\n")[0][:200] or type(error).__name__
+            raise Fault(f"is not a table in {kind.upper()}: {problem}") from None
+        has_lines = b'"' not in data and b"\n\n" not in data and b"\n\r\n" not in data
+        return Table(frame, source.name, has_lines)
 
 
 def _by_query(source: Source, read: Callable[[Any], T]) -> dict[str, T]:

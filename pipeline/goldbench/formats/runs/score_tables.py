@@ -14,9 +14,7 @@ from goldbench.formats.runs.run_tables import kind_of, read_table
 from goldbench.text.display import shown
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from goldbench.measures.ranks.columns import Where
+    from goldbench.measures.ranks.columns import Table
 
 _SETS = ("qrels", "labels", "judge", "judgments", "assessor", "source", "labelset", "label_set")
 _SYSTEMS = ("system", "run", "runid", "run_id", "name", "model", "tag")
@@ -59,22 +57,23 @@ def read_scores(path: str) -> ScoreTable:
     """
     source = Source(path)
     kind = kind_of(source)
-    table, where = read_table(source, kind if kind in {"csv", "tsv", "parquet"} else "csv")
+    table = read_table(source, kind if kind in {"csv", "tsv", "parquet"} else "csv")
     with in_file(source.name):
-        return _scores(table, where, source.name)
+        return _scores(table)
 
 
-def _scores(table: pl.DataFrame, where: Where, file: str) -> ScoreTable:
-    system, query = _column(table.columns, _SYSTEMS), _column(table.columns, _QUERIES)
-    labels = _column(table.columns, _SETS)
+def _scores(table: Table) -> ScoreTable:
+    frame = table.frame
+    system, query = _column(frame.columns, _SYSTEMS), _column(frame.columns, _QUERIES)
+    labels = _column(frame.columns, _SETS)
     if system is None:
         raise Fault("has no column system")
-    values = [column for column in table.columns if column not in {system, query, labels}]
+    values = [column for column in frame.columns if column not in {system, query, labels}]
     if not values:
         raise Fault("has no column of scores")
     sets: dict[str, dict[str, Scores]] = {}
     chosen = [system, *([query] if query else []), *([labels] if labels else []), *values]
-    for row, cells in enumerate(table.select(chosen).iter_rows()):
+    for row, cells in enumerate(frame.select(chosen).iter_rows()):
         try:
             rest = iter(cells)
             name = _name(next(rest), system)
@@ -85,8 +84,8 @@ def _scores(table: pl.DataFrame, where: Where, file: str) -> ScoreTable:
                 scores = measures.setdefault(column if group is not None else "score", {}).setdefault(name, {})
                 _add(scores, query_id, _number(cell, column))
         except Fault as fault:
-            raise Fault(f"row {row + 1:,}: {fault.problem}", **where(row)) from None
-    return ScoreTable(file, sets, tuple(values) if labels else ("score",), query is not None)
+            raise table.error(fault.problem, row) from None
+    return ScoreTable(table.name, sets, tuple(values) if labels else ("score",), query is not None)
 
 
 def _column(columns: list[str], names: tuple[str, ...]) -> str | None:

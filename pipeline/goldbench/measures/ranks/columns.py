@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from goldbench.errors import InputError
@@ -27,151 +27,121 @@ _NO_LETTER = re.compile(r"[^a-z0-9]")
 _RENAMED = re.compile(r"_duplicated_[0-9]+$")
 """What polars appends to the second column of the same name in a CSV file."""
 
-Where = Callable[[int], dict[str, int]]
-"""For a row, counted from 0, the line of the file as the argument ``line`` of an error; empty for a frame."""
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, its name in messages, and whether its rows are the lines of a file below a header."""
 
-class _Wrong(Exception):
-    """What is wrong with a table, and the row it is in, counted from 0; None if it concerns the table."""
+    frame: pl.DataFrame
+    name: str
+    has_lines: bool = False
 
-    def __init__(self, problem: str, row: int | None = None) -> None:
-        self.problem, self.row = problem, row
-        super().__init__(problem)
+    def line(self, row: int) -> int | None:
+        """Return the line of a row that is counted from 0, or None."""
+        return row + 2 if self.has_lines else None
 
+    def error(self, problem: str, row: int) -> InputError:
+        """Return the error for a row."""
+        return InputError(self.name, f"{_row(row)}: {problem}", line=self.line(row))
 
-@contextmanager
-def _named(name: str, where: Where) -> Iterator[None]:
-    """Add the name of the table, the row and the line to what is wrong with it."""
-    try:
-        yield
-    except _Wrong as wrong:
-        if wrong.row is None:
-            raise InputError(name, wrong.problem) from None
-        raise InputError(name, f"{_row(wrong.row)}: {wrong.problem}", **where(wrong.row)) from None
+    def refuse(self, bad: pl.Series, problem: str) -> None:
+        """Refuse the first row that is bad.
+
+        Raises:
+            InputError: There is one.
+        """
+        rows = bad.arg_true()
+        if len(rows):
+            raise self.error(problem, rows[0])
 
 
 def column_of(role: Role, columns: Sequence[str]) -> str | None:
     """Return the column that plays ``role``, by the first of its known names that exists, or None."""
-    plain = {_NO_LETTER.sub("", column.lower()): column for column in reversed(columns)}
-    return next((plain[name] for name in _NAMES[role] if name in plain), None)
+    by_name = {_plain(column): column for column in reversed(columns)}
+    return next((by_name[name] for name in _NAMES[role] if name in by_name), None)
 
 
-def results(frame: pl.DataFrame, name: str, where: Where = lambda _: {}) -> pl.DataFrame:
+def results(table: Table) -> pl.DataFrame:
     """Return the rows of a run with the columns ``query``, ``doc`` and ``score``; without scores, by its ranks.
-
-    Args:
-        frame: The table, with columns of any type.
-        name: Name of the table in messages.
-        where: Returns the line of a row.
 
     Raises:
         InputError: A column is missing, a cell is empty, an id is not a string or a score not a finite number.
     """
-    by_rank = column_of("score", frame.columns) is None and column_of("rank", frame.columns) is not None
+    columns = table.frame.columns
+    by_rank = column_of("score", columns) is None and column_of("rank", columns) is not None
     value: Role = "rank" if by_rank else "score"
-    with _named(name, where):
-        rows = _ids(_chosen(frame, ("query", "doc", value)))
-        scores = _numbers(rows, value)
-        _refuse_first(~scores.is_finite().fill_null(value=False), f"the {value} is not a finite number")
+    rows = _select(table, value)
+    scores = rows[value]
+    table.refuse(~scores.is_finite().fill_null(value=False), f"the {value} is not a finite number")
     return rows.select("query", "doc", score=-scores if by_rank else scores)
 
 
-def judgments(frame: pl.DataFrame, name: str, where: Where = lambda _: {}) -> dict[str, dict[str, int]]:
+def judgments(table: Table) -> dict[str, dict[str, int]]:
     """Return the grade per document and query of a table of judgments.
-
-    Args:
-        frame: As in `results`.
-        name: As in `results`.
-        where: As in `results`.
 
     Raises:
         InputError: A column is missing, a cell is empty, an id is not a string, a grade not a whole number, or a
             document is judged twice for a query.
     """
-    import polars as pl
-
-    found: dict[str, dict[str, int]] = {}
-    with _named(name, where):
-        rows = _ids(_chosen(frame, ("query", "doc", "grade")))
-        grades = _numbers(rows, "grade")
-        whole = (grades % 1 == 0) & (grades.abs() <= HIGHEST_GRADE)
-        _refuse_first(~whole.fill_null(value=False), f"the grade is not {GRADES}")
-        for row, (query_id, doc_id, grade) in enumerate(rows.select("query", "doc", grades.cast(pl.Int64)).iter_rows()):
-            judged = found.setdefault(query_id, {})
-            if doc_id in judged:
-                raise _Wrong(f"query {query_id!r} has a grade for {doc_id!r} already; keep one of the two", row)
-            judged[doc_id] = grade
-    return found
+    rows = _select(table, "grade")
+    grades = rows["grade"]
+    whole = (grades % 1 == 0) & (grades.abs() <= HIGHEST_GRADE)
+    table.refuse(~whole.fill_null(value=False), f"the grade is not {GRADES}")
+    qrels: dict[str, dict[str, int]] = {}
+    for row, (query_id, doc_id, grade) in enumerate(rows.iter_rows()):
+        judged = qrels.setdefault(query_id, {})
+        if doc_id in judged:
+            raise table.error(f"query {query_id!r} has a grade for {doc_id!r} already; keep one of the two", row)
+        judged[doc_id] = int(grade)
+    return qrels
 
 
-def repeated(rows: pl.DataFrame, query_id: str, doc_id: str, name: str, where: Where = lambda _: {}) -> InputError:
-    """Return the error for a document that a query has twice.
-
-    Args:
-        rows: The result of `results`.
-        query_id: The query.
-        doc_id: The document.
-        name: As in `results`.
-        where: As in `results`.
-    """
+def repeated(table: Table, query_id: str, doc_id: str) -> InputError:
+    """Return the error for a document that a query has twice in a table of results."""
+    rows = results(table)
     first, second = ((rows["query"] == query_id) & (rows["doc"] == doc_id)).arg_true()[:2]
-    line = where(first).get("line")
-    before = f"line {line}" if line else _row(first)
-    problem = f"{_row(second)}: query {query_id!r} has document {doc_id!r} already in {before}; keep one of the two"
-    return InputError(name, problem, **where(second))
+    before = f"line {table.line(first)}" if table.has_lines else _row(first)
+    problem = f"query {query_id!r} has document {doc_id!r} already in {before}; keep one of the two"
+    return table.error(problem, second)
 
 
-def _chosen(frame: pl.DataFrame, roles: Sequence[Role]) -> pl.DataFrame:
+def _select(table: Table, value: Role) -> pl.DataFrame:
+    """Return the columns ``query`` and ``doc`` as strings and ``value`` as numbers, null where a text is none."""
     import polars as pl
 
+    frame = table.frame
+    roles: tuple[Role, ...] = ("query", "doc", value)
     columns = {role: column_of(role, frame.columns) for role in roles}
+    names = [_plain(_RENAMED.sub("", column)) for column in frame.columns]
     for role, column in columns.items():
         if column is None:
-            raise _Wrong(f"has no column {_SHOWN[role]} (or {', '.join(_NAMES[role])}); rename the right one")
-    _refuse_twins(frame.columns, columns.values())
+            problem = f"has no column {_SHOWN[role]} (or {', '.join(_NAMES[role])}); rename the right one"
+            raise InputError(table.name, problem)
+        if names.count(_plain(column)) > 1:  # nothing tells which of the two is the right one
+            raise InputError(table.name, f"has two columns {column}; rename the wrong one")
+        table.refuse(frame[column].is_null(), f"the cell of {column} is empty")
     rows = frame.select(pl.col(str(column)).alias(role) for role, column in columns.items())
-    for role in roles:
-        _refuse_first(rows[role].is_null(), f"the cell of {columns[role]} is empty")
+    for role in ("query", "doc"):
+        if rows.height and not (rows[role].dtype.is_integer() or _is_text(rows[role])):
+            raise InputError(table.name, f"the {role} ids are of type {rows[role].dtype}; make them strings")
+    kind = rows[value].dtype
+    if not (kind.is_numeric() or _is_text(rows[value]) or kind in {pl.Boolean, pl.Null}):
+        raise InputError(table.name, f"the {value}s are of type {kind}; make them numbers")
+    number = pl.col(value).cast(pl.String) if isinstance(kind, pl.Categorical | pl.Enum) else pl.col(value)
+    rows = rows.select(pl.col("query", "doc").cast(pl.String), number.cast(pl.Float64, strict=False))
+    for role in ("query", "doc"):
+        table.refuse(rows[role].str.len_bytes() == 0, f"the {role} id is empty")
     return rows
 
 
-def _refuse_twins(columns: Sequence[str], chosen: Iterable[str | None]) -> None:
-    """Refuse a second column of the same name: nothing tells which of the two is the right one."""
-    plain = [_NO_LETTER.sub("", _RENAMED.sub("", column).lower()) for column in columns]
-    for column in chosen:
-        if plain.count(_NO_LETTER.sub("", str(column).lower())) > 1:
-            raise _Wrong(f"has two columns {column}; rename the wrong one")
-
-
-def _refuse_first(bad: pl.Series, problem: str) -> None:
-    rows = bad.arg_true()
-    if len(rows):
-        raise _Wrong(problem, rows[0])
-
-
-def _numbers(rows: pl.DataFrame, role: Role) -> pl.Series:
-    """Return a column as numbers, null where a text is not a number."""
+def _is_text(column: pl.Series) -> bool:
     import polars as pl
 
-    kind = rows[role].dtype
-    if isinstance(kind, pl.Categorical | pl.Enum):
-        return rows[role].cast(pl.String).cast(pl.Float64, strict=False)
-    if not (kind.is_numeric() or kind in {pl.String, pl.Boolean, pl.Null}):
-        raise _Wrong(f"the {role}s are of type {kind}; make them numbers")
-    return rows[role].cast(pl.Float64, strict=False)
+    return column.dtype == pl.String or isinstance(column.dtype, pl.Categorical | pl.Enum)
 
 
-def _ids(rows: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    for role in ("query", "doc"):
-        kind = rows[role].dtype
-        if rows.height and not (kind == pl.String or kind.is_integer() or isinstance(kind, pl.Categorical | pl.Enum)):
-            raise _Wrong(f"the {role} ids are of type {kind}; make them strings")
-    rows = rows.with_columns(pl.col("query", "doc").cast(pl.String))
-    for role in ("query", "doc"):
-        _refuse_first(rows[role].str.len_bytes() == 0, f"the {role} id is empty")
-    return rows
+def _plain(column: str) -> str:
+    return _NO_LETTER.sub("", column.lower())
 
 
 def _row(row: int) -> str:

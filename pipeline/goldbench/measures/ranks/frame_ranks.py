@@ -1,29 +1,21 @@
-"""The ranks of judged documents in a run that is read frame by frame, its rows in any order.
-
-A frame has the columns ``query`` and ``doc`` (strings) and ``score`` (float64, finite).
-"""
+"""The ranks of judged documents in frames: rows of a file, or frames of pandas and polars that a caller holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from goldbench.measures.ranks.judged_ranks import DuplicateDocument, Placed, Qrels, Scores
-from goldbench.measures.ranks.order import in_tie_order
+from goldbench.errors import InputError
+from goldbench.measures.ranks.columns import Table, judgments, repeated, results
+from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores, place_hits
 
-Frames = Callable[[], Iterator[pl.DataFrame]]
-"""Reads the rows from the first on; may be called again."""
-
-_MIX = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number: a query and a document that change places have another key."""
-_SPARSE, _LARGEST = 6, 26
-"""The table of hashes has at least 2**_SPARSE places for each judgment, and 2**_LARGEST at most."""
+_SYSTEMS = frozenset({"system", "run", "run_id", "runid", "tag", "model", "retriever", "name"})
+"""Columns that may name the system of a row."""
 
 
 def in_utf8(ids: Iterable[str]) -> list[str]:
@@ -31,217 +23,150 @@ def in_utf8(ids: Iterable[str]) -> list[str]:
     return [text for text in ids if text.isascii() or text.encode("utf-8", "ignore").decode() == text]
 
 
-class _SplitQuery(Exception):
-    """The rows of a query do not stand together."""
-
-
-def place_frames(qrels: Qrels, frames: Frames, *, scores: Scores) -> tuple[dict[str, Placed], int]:
+def place_rows(qrels: Qrels, rows: pl.DataFrame, *, scores: Scores) -> tuple[dict[str, Placed], int]:
     """Return where each judged query has its judged documents, and how many queries are not judged.
 
     Args:
         qrels: The judgments.
-        frames: Reads the rows of the run.
+        rows: The columns ``query``, ``doc`` and ``score``, without nulls.
         scores: How scores are compared.
 
     Raises:
         DuplicateDocument: A query has a document twice.
     """
-    judgments = _Judgments(qrels)
-    dtype = np.float32 if scores == "float32" else np.float64
-    try:
-        return _place_batches(judgments, _whole_queries(frames()), dtype)
-    except _SplitQuery:
-        return _place_batches(judgments, iter([pl.concat(frames())]), dtype)
-
-
-def _whole_queries(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Yield the rows in frames that end where a query ends, so that few rows need to be held in memory.
-
-    If the queries of the first frame do not stand together, all rows are yielded at once.
-    """
-    rest: list[pl.DataFrame] = []
-    together = None
-    for frame in frames:
-        queries = frame["query"]
-        if together is None:
-            together = queries.rle_id().n_unique() == queries.n_unique()
-        others = (queries != queries.tail(1)).arg_true()
-        end = others[-1] + 1 if together and len(others) else 0
-        if end:
-            yield pl.concat([*rest, frame[:end]])
-            rest = []
-        rest.append(frame[end:])
-    if rest:
-        yield pl.concat(rest)
-
-
-def _place_batches(
-    judgments: _Judgments, batches: Iterator[pl.DataFrame], dtype: type
-) -> tuple[dict[str, Placed], int]:
+    _refuse_duplicates(rows)
+    blocks = rows["query"].rle().struct.unnest()
+    if blocks["value"].n_unique() < blocks.height:
+        rows = rows.sort("query", maintain_order=True)
+        blocks = rows["query"].rle().struct.unnest()
+    judged = _judgments(qrels)
+    # Few documents are judged: looking for these first is ten times as fast as joining all rows.
+    candidates = rows.with_row_index("row").filter(pl.col("doc").is_in(judged["doc"].unique().implode()))
+    found = candidates.join(judged, on=["query", "doc"], how="inner").sort("row")
+    with np.errstate(over="ignore"):
+        values = rows["score"].to_numpy().astype(np.float32 if scores == "float32" else np.float64, copy=False)
+    positions = found["row"].to_numpy()
+    hits = list(map(Hit, found["doc"].to_list(), found["grade"].to_list(), values[positions].tolist()))
+    ends = np.cumsum(blocks["len"].to_numpy())
+    hit_ends = np.searchsorted(positions, ends)
     placed: dict[str, Placed] = {}
-    extra: set[str] = set()
-    for batch in batches:
-        rows = judgments.judged_rows(batch, dtype)
-        of_batch = _place(judgments.query_ids, rows)
-        if not placed.keys().isdisjoint(of_batch) or not extra.isdisjoint(rows.extra):
-            raise _SplitQuery
-        placed |= of_batch
-        extra |= rows.extra
-    return placed, len(extra)
+    start = first = 0
+    for query_id, end, last in zip(blocks["value"].to_list(), ends.tolist(), hit_ends.tolist(), strict=True):
+        if query_id in qrels:
+            own = values[start:end]
+            documents = _documents(rows, start, own)
+            placed[query_id] = place_hits(hits[first:last], np.sort(own).tolist(), documents)
+        start, first = end, last
+    return placed, blocks.height - len(placed)
 
 
-def _place(query_ids: list[str], rows: _JudgedRows) -> dict[str, Placed]:
-    """Return where the queries of the rows have their judged documents."""
-    order = _best_first(rows)
-    codes = rows.codes[order]
-    values = rows.scores[order]
-    changes = np.flatnonzero((codes[1:] != codes[:-1]) | (values[1:] != values[:-1])) + 1
-    ties = np.concatenate([[0], changes, [len(order)]])  # where rows of another query or score begin
-    position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order))
-    tie = np.searchsorted(ties, position[rows.at], "right") - 1
-    first = ties[tie]
-    equal = ties[tie + 1] - first
-    owner = rows.codes[rows.at].astype(np.int64)
-    sizes = np.bincount(codes, minlength=len(query_ids))
-    above = first - (np.cumsum(sizes) - sizes)[owner]
-    rank = above + 1 + _before(rows, order, first, equal)
-    by_rank = np.lexsort((rank, owner))
-    columns = [column[by_rank].tolist() for column in (rank, rows.grades, above, equal)]
-    ends = np.searchsorted(owner[by_rank], np.arange(len(sizes) + 1))
-    placed = {}
-    for code in np.flatnonzero(sizes).tolist():
-        start, end = int(ends[code]), int(ends[code + 1])
-        placed[query_ids[code]] = Placed(int(sizes[code]), *(column[start:end] for column in columns))
-    return placed
+def _documents(rows: pl.DataFrame, start: int, scores: NDArray[Any]) -> Iterator[tuple[str, float]]:
+    """Yield the documents of a query with their scores; nothing is gathered before the first is asked for."""
+    yield from zip(rows["doc"][start : start + len(scores)].to_list(), scores.tolist(), strict=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _JudgedRows:
-    """The rows of judged queries: the number of the query, the score as compared, the document.
-
-    ``at`` are the rows of judged documents, ``grades`` their grades, ``extra`` are the other queries.
-    """
-
-    codes: NDArray[Any]
-    scores: NDArray[Any]
-    docs: pl.Series
-    at: NDArray[np.int64]
-    grades: NDArray[np.int64]
-    extra: set[str]
+def _judgments(qrels: Qrels) -> pl.DataFrame:
+    """Return the judgments that are not negative, as rows."""
+    rows = [
+        (query_id, doc_id, qrels[query_id][doc_id])
+        for query_id in in_utf8(qrels)
+        for doc_id in in_utf8(qrels[query_id])
+        if qrels[query_id][doc_id] >= 0
+    ]
+    return pl.DataFrame(rows, schema={"query": pl.String, "doc": pl.String, "grade": pl.Int64}, orient="row")
 
 
-class _Judgments:
-    """The judgments that are not negative, as rows, and the ids of all judged queries."""
-
-    def __init__(self, qrels: Qrels) -> None:
-        self.query_ids = in_utf8(qrels)
-        judgments = [
-            (query_id, doc_id, qrels[query_id][doc_id])
-            for query_id in self.query_ids
-            for doc_id in in_utf8(qrels[query_id])
-            if qrels[query_id][doc_id] >= 0
-        ]
-        schema = {"query": pl.String, "doc": pl.String, "grade": pl.Int64}
-        self._frame = pl.DataFrame(judgments, schema=schema, orient="row")
-        self._table = _HashTable(self._frame["doc"])
-        self._queries = pl.Enum(self.query_ids)
-        self._code = np.uint16 if len(self.query_ids) < 2**16 else np.uint32  # two bytes are sorted fastest
-
-    def judged_rows(self, frame: pl.DataFrame, dtype: type) -> _JudgedRows:
-        """Return the rows of judged queries.
-
-        Raises:
-            DuplicateDocument: A query has a document twice.
-        """
-        hashes = _hashes(frame["doc"])
-        _refuse_duplicates(frame, hashes)
-        extra: set[str] = set()
-        code = frame["query"].cast(self._queries, strict=False)
-        if code.null_count():
-            judged = code.is_not_null()
-            extra.update(frame["query"].filter(~judged).unique())
-            frame = frame.filter(judged)
-            code = code.drop_nulls()
-            hashes = hashes[judged.to_numpy()]
-        row = pl.int_range(frame.height, eager=True)
-        candidates = frame.select("query", "doc", row=row).filter(self._table.holds(hashes))
-        hits = candidates.join(self._frame, on=["query", "doc"], how="inner")
-        with np.errstate(over="ignore"):
-            scores: NDArray[Any] = frame["score"].to_numpy().astype(dtype, copy=False)
-        return _JudgedRows(
-            codes=code.to_physical().to_numpy().astype(self._code, copy=False),
-            scores=scores,
-            docs=frame["doc"],
-            at=hits["row"].to_numpy(),
-            grades=hits["grade"].to_numpy(),
-            extra=extra,
-        )
-
-
-class _HashTable:
-    """The hashes of judged documents: a look at it tells most other documents faster than a join."""
-
-    def __init__(self, docs: pl.Series) -> None:
-        size = min(_LARGEST, max(1, len(docs)).bit_length() + _SPARSE)
-        self._shift = np.uint64(64 - size)
-        self._marks = np.zeros(2**size, bool)
-        self._marks[_hashes(docs) >> self._shift] = True
-
-    def holds(self, hashes: NDArray[np.uint64]) -> pl.Series:
-        """Return whether each hash may be that of a judged document."""
-        return pl.Series(self._marks[hashes >> self._shift])
-
-
-def _hashes(doc_ids: pl.Series) -> NDArray[np.uint64]:
-    hashes: NDArray[np.uint64] = doc_ids.hash(0).to_numpy()
-    return hashes
-
-
-def _refuse_duplicates(frame: pl.DataFrame, hashes: NDArray[np.uint64]) -> None:
-    """Raise an error if a query has a document twice; only rows with equal keys are compared by their text."""
-    keys = hashes ^ (frame["query"].hash(1).to_numpy() * _MIX)
+def _refuse_duplicates(rows: pl.DataFrame) -> None:
+    """Raise an error if a query has a document twice; only rows with equal hashes are compared by their text."""
+    keys = (rows["query"].hash(1) ^ rows["doc"].hash(2)).to_numpy()
     ordered = np.sort(keys)
     suspects = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(suspects):
-        pairs = frame.select("query", "doc").filter(np.isin(keys, suspects))
-        repeated = pairs.filter(pairs.is_duplicated())
-        if repeated.height:
-            raise DuplicateDocument(*repeated.row(0))
+        pairs = rows.select("query", "doc").filter(np.isin(keys, suspects))
+        twice = pairs.filter(pairs.is_duplicated())
+        if twice.height:
+            raise DuplicateDocument(*twice.row(0))
 
 
-def _best_first(rows: _JudgedRows) -> NDArray[np.int64]:
-    """Return the rows in order of their queries, and each query's in descending order of scores."""
-    order = np.argsort(rows.codes, kind="stable")
-    codes = rows.codes[order]
-    scores = rows.scores[order]
-    if ((scores[1:] > scores[:-1]) & (codes[1:] == codes[:-1])).any():
-        order = np.argsort(-rows.scores)
-        order = order[np.argsort(rows.codes[order], kind="stable")]
-    return order
+def place_frame(qrels: Qrels, run: Any, *, scores: Scores) -> tuple[dict[str, Placed], int]:  # noqa: ANN401  pandas is optional
+    """Return what `place_rows` does, for a frame of pandas or polars with columns for query, document and score.
 
-
-def _before(
-    rows: _JudgedRows, order: NDArray[np.int64], first: NDArray[np.int64], equal: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return for each judged document how many of the same query and score rank before it, by their ids.
-
-    Args:
-        rows: The rows.
-        order: The rows, best first.
-        first: Where in ``order`` the rows with the score of each judged document begin.
-        equal: How many these are.
+    Raises:
+        InputError: A column is missing or of the wrong type, a cell is empty, or a query has a document twice.
     """
-    before = np.zeros(len(first), np.int64)
-    tied = np.flatnonzero(equal > 1)
-    if not len(tied):
-        return before
-    starts, chosen = np.unique(first[tied], return_index=True)
-    groups = [order[start : start + size] for start, size in zip(starts, equal[tied][chosen], strict=True)]
-    ids = iter(rows.docs.gather(np.concatenate(groups)).to_list())
-    tie_ranks: dict[int, int] = {}
-    for group in groups:
-        row_of = dict(zip(islice(ids, len(group)), group.tolist(), strict=True))
-        tie_ranks.update((row_of[doc_id], rank) for rank, doc_id in enumerate(in_tie_order(row_of)))
-    before[tied] = [tie_ranks[row] for row in rows.at[tied].tolist()]
-    return before
+    table = _table(run, "run")
+    try:
+        return place_rows(qrels, results(table), scores=scores)
+    except DuplicateDocument as error:
+        raise repeated(table, error.query_id, error.doc_id) from None
+
+
+def results_of_frame(run: Any) -> dict[str, dict[str, float]]:  # noqa: ANN401  pandas is optional
+    """Return the score of each document by query.
+
+    Raises:
+        InputError: As `place_frame`.
+    """
+    table = _table(run, "run")
+    try:
+        return results_of_rows(results(table))
+    except DuplicateDocument as error:
+        raise _advised(table, error, library_of(run)) from None
+
+
+def results_of_rows(rows: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Return the score of each document by query.
+
+    Raises:
+        DuplicateDocument: A query has a document twice.
+    """
+    run: dict[str, dict[str, float]] = {}
+    for query_id, doc_id, score in rows.iter_rows():
+        documents = run.setdefault(query_id, {})
+        if doc_id in documents:
+            raise DuplicateDocument(query_id, doc_id)
+        documents[doc_id] = score
+    return run
+
+
+def _advised(table: Table, twice: DuplicateDocument, library: str | None) -> InputError:
+    """Return the error for a document that a query has twice, and how to split a frame of several systems."""
+    error = repeated(table, twice.query_id, twice.doc_id)
+    rows = results(table)
+    both = table.frame.filter((rows["query"] == twice.query_id) & (rows["doc"] == twice.doc_id))
+    names = [name for name in both.columns if name.lower() in _SYSTEMS and both[name].is_unique().all()]
+    if not names:
+        return error
+    split = f"name, rows in frame.groupby({names[0]!r})"
+    if library == "polars":
+        split = f"(name,), rows in frame.group_by({names[0]!r})"
+    problem = error.problem.removesuffix("keep one of the two")
+    return InputError("run", f"{problem}if {names[0]} names systems, give each by name: {{name: rows for {split}}}")
+
+
+def qrels_of_frame(qrels: Any) -> dict[str, dict[str, int]]:  # noqa: ANN401  pandas is optional
+    """Return the judgments of a frame.
+
+    Raises:
+        InputError: A column is missing or of the wrong type, a cell is empty, or a document is judged twice.
+    """
+    return judgments(_table(qrels, "qrels"))
+
+
+def _table(frame: Any, name: str) -> Table:  # noqa: ANN401
+    if isinstance(frame, pl.DataFrame):
+        return Table(frame, name)
+    if library_of(frame) != "pandas":
+        raise InputError(name, f"is of type {type(frame).__name__}; give a dict or a frame of pandas or polars")
+    try:
+        return Table(pl.DataFrame([_column(str(label), column) for label, column in frame.items()]), name)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise InputError(name, "has a column of mixed types; make ids strings and scores numbers") from None
+
+
+def _column(name: str, column: Any) -> pl.Series:  # noqa: ANN401  a column of pandas, which has no types
+    """Return a column of pandas; ``polars.from_pandas`` needs pyarrow for all but plain numbers."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    cells = zip(column.tolist(), column.isna().tolist(), strict=True)
+    return pl.Series(name, [None if missing else value for value, missing in cells], strict=True)

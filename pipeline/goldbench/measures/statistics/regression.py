@@ -11,7 +11,8 @@ import numpy as np
 
 from goldbench.measures.result import ROUNDING, Result
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.holm import holm
+from goldbench.measures.statistics.intervals import bootstrap_intervals
+from goldbench.measures.statistics.significance import holm, sign_flip_p
 
 Column = Sequence[float]
 """The values of one measure, by query."""
@@ -123,9 +124,9 @@ def check_drops(
     if not drops:
         return []
     query_ids, now, before = _both(result, baseline, list(drops))
-    p_values = holm(_p_values(now, before, permutations=permutations, seed=seed))
+    p_values = sign_flip_p(_scores(now, before), [(0, 1)], permutations=permutations, seed=seed)
     checks = []
-    for (measure, drop), is_now, was, p in zip(drops.items(), now, before, p_values, strict=True):
+    for (measure, drop), is_now, was, p in zip(drops.items(), now, before, holm(p_values[0].tolist()), strict=True):
         value, reference = fsum(is_now) / len(is_now), fsum(was) / len(was)
         bound = reference - drop.allowed(reference)
         deep = value < bound - ROUNDING
@@ -158,34 +159,23 @@ def changes_of(result: Result, baseline: Before, measures: Sequence[str]) -> lis
         ValueError: The two sides have no query in common.
     """
     query_ids, now, before = _both(result, baseline, measures)
-    ends = _difference_ends(now, before) if len(query_ids) > 1 and measures else [(None, None)] * len(measures)
+    low: list[float | None] = [None] * len(measures)
+    high = low
+    if len(query_ids) > 1 and measures:
+        ends = bootstrap_intervals(_scores(now, before), [(0, 1)], resamples=10_000, seed=0)
+        low = ends.difference_low[0].tolist()
+        high = ends.difference_high[0].tolist()
     return [
         Change(
             measure=measure,
             before=fsum(was) / len(was),
             now=fsum(is_now) / len(is_now),
-            low=low,
-            high=high,
+            low=lowest,
+            high=highest,
             fallen=_fallen(query_ids, is_now, was),
         )
-        for measure, is_now, was, (low, high) in zip(measures, now, before, ends, strict=True)
+        for measure, is_now, was, lowest, highest in zip(measures, now, before, low, high, strict=True)
     ]
-
-
-def _difference_ends(now: Sequence[Column], before: Sequence[Column]) -> list[tuple[float | None, float | None]]:
-    """Return the paired interval of each difference."""
-    from goldbench.measures.statistics.intervals import bootstrap_intervals
-
-    ends = bootstrap_intervals(_scores(now, before), [(0, 1)], resamples=10_000, seed=0)
-    return list(zip(ends.difference_low[0].tolist(), ends.difference_high[0].tolist(), strict=True))
-
-
-def _p_values(now: Sequence[Column], before: Sequence[Column], *, permutations: int, seed: int) -> list[float]:
-    """Return the p-value of each measure."""
-    from goldbench.measures.statistics.significance import sign_flip_p
-
-    p_values = sign_flip_p(_scores(now, before), [(0, 1)], permutations=permutations, seed=seed)
-    return [float(p) for p in p_values[0]]
 
 
 def _scores(now: Sequence[Column], before: Sequence[Column]) -> Floats:
@@ -200,8 +190,8 @@ def _both(result: Result, baseline: Before, measures: Sequence[str]) -> tuple[li
     query_ids = sorted(was.keys() & is_now.keys())
     if not query_ids:
         raise ValueError("the run and the baseline have no query in common")
-    now: list[Column] = [[result.values[measure][is_now[one]] for one in query_ids] for measure in measures]
-    before: list[Column] = [[baseline.values[measure][was[one]] for one in query_ids] for measure in measures]
+    now: list[Column] = [[result.values[measure][is_now[query_id]] for query_id in query_ids] for measure in measures]
+    before: list[Column] = [[baseline.values[measure][was[query_id]] for query_id in query_ids] for measure in measures]
     return query_ids, now, before
 
 

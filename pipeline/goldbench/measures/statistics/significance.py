@@ -6,19 +6,56 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isfinite, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from goldbench.measures.result import ROUNDING
-from goldbench.measures.statistics.detectable import detectable_difference
-from goldbench.measures.statistics.detectable_hits import detectable_hits
+from goldbench.measures.statistics.detectable import detectable_difference, detectable_hits
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.holm import holm
 from goldbench.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.measures.statistics.resamples import on_grid, parts, sign_sums
 from goldbench.measures.statistics.student import two_sided_p
-from goldbench.measures.statistics.win_tie_loss import win_tie_loss
 from goldbench.records.scorecard import Comparison, Method, Verdict
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return adjusted p-values in the order given; rejecting those up to alpha bounds the family-wise error by alpha.
+
+    Source: Holm, A simple sequentially rejective multiple test procedure (Scandinavian Journal of Statistics, 1979).
+    """
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, position in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[position]))
+        adjusted[position] = largest
+    return adjusted
+
+
+TIE = 0.01
+"""Two scores of a query that differ by less than this are a tie."""
+
+LEAST_WIN = TIE - ROUNDING
+"""The smallest difference that a win has: rounding does not make a tie of a difference of ``TIE``."""
+
+
+class WinTieLoss(NamedTuple):
+    """Numbers of queries that the first system wins, ties and loses."""
+
+    wins: int
+    ties: int
+    losses: int
+
+
+def win_tie_loss(differences: Floats) -> WinTieLoss:
+    """Return how many differences, first minus second, are wins, ties and losses.
+
+    Args:
+        differences: One per query, finite.
+    """
+    wins, losses = int((differences >= LEAST_WIN).sum()), int((differences <= -LEAST_WIN).sum())
+    return WinTieLoss(wins, len(differences) - wins - losses, losses)
+
 
 _ALPHA = 0.05
 

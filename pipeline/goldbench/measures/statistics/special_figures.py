@@ -2,15 +2,126 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import fsum, isnan
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum, isnan, sqrt
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+
 from goldbench.measures.result import Result
-from goldbench.measures.statistics.noise_loss import NoiseLoss, noise_loss
-from goldbench.measures.statistics.separation import Separation
+from goldbench.measures.statistics.intervals import bootstrap_intervals
 from goldbench.records.query import Level
+from goldbench.records.scorecard import Score
+
+_HALVINGS = 60
+"""Halvings of the interval in which an end lies; 60 settle a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Separation:
+    """The area under the ROC curve with its interval, and the number of queries on both sides.
+
+    ``auroc`` is the chance that a query with an answer scores higher than one without, ties counting half: 1 tells all
+    of them apart, 0.5 none.
+    """
+
+    auroc: float
+    low: float
+    high: float
+    answerable: int
+    unanswerable: int
+
+
+def separation(answerable: Sequence[float], unanswerable: Sequence[float], *, confidence: float = 0.95) -> Separation:
+    """Return how well scores separate two groups of queries.
+
+    Args:
+        answerable: The best score of each query with an answer; minus infinity for a query without results.
+        unanswerable: The same of each query without an answer. Both groups hold at least 1.
+        confidence: In (0, 1).
+
+    Source: the area is Mann and Whitney's statistic; the interval is method 5 of Newcombe, Confidence intervals for an
+        effect size measure based on the Mann-Whitney statistic, part 2 (Statistics in Medicine, 2006), which holds for
+        few queries and for areas of 0 and 1.
+    """
+    ordered = sorted(unanswerable)
+    wins = sum(bisect_left(ordered, score) + bisect_right(ordered, score) for score in answerable)
+    area = wins / 2 / (len(answerable) * len(unanswerable))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+
+    def fits(theta: float) -> bool:
+        return abs(area - theta) <= z * _error(theta, len(answerable), len(unanswerable))
+
+    low, high = _edge(area, 0.0, fits), _edge(area, 1.0, fits)
+    return Separation(area, low, high, len(answerable), len(unanswerable))
+
+
+def _error(theta: float, first: int, second: int) -> float:
+    """Return the standard error of an area of ``theta``."""
+    if theta <= 0 or theta >= 1:
+        return 0.0
+    spread = (first + second) / 2 - 1
+    inside = 1 + spread * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+    return sqrt(theta * (1 - theta) * inside / (first * second))
+
+
+def _edge(area: float, end: float, fits: Callable[[float], bool]) -> float:
+    """Return the value between the area and an end of the scale up to which the area fits."""
+    inside, outside = area, end
+    for _ in range(_HALVINGS):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if fits(middle) else (inside, middle)
+    return inside
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseLoss:
+    """The mean difference noisy minus original of each measure, over the pairs that have both; below 0 is a loss.
+
+    ``over`` holds the number of pairs of a measure that is not defined for all of them.
+    """
+
+    pairs: int
+    differences: Mapping[str, Score]
+    over: Mapping[str, int] = field(default_factory=dict)
+
+
+def noise_loss(
+    result: Result, originals: Mapping[str, str], *, resamples: int = 10_000, seed: int = 0
+) -> NoiseLoss | None:
+    """Return the difference of each measure with its paired bootstrap interval; None without a pair.
+
+    Args:
+        result: The scores of a run.
+        originals: The id of the original by that of the noisy query.
+        resamples: Number of resamples of the pairs.
+        seed: As in `bootstrap_intervals`.
+    """
+    row = {query_id: place for place, query_id in enumerate(result.query_ids)}
+    pairs = [(row[noisy], row[first]) for noisy, first in sorted(originals.items()) if noisy in row and first in row]
+    if not pairs:
+        return None
+    differences: dict[str, Score] = {}
+    over: dict[str, int] = {}
+    for measure, values in result.values.items():
+        both = [(values[noisy], values[first]) for noisy, first in pairs]
+        both = [pair for pair in both if not any(map(isnan, pair))]
+        if not both:
+            continue
+        if len(both) < len(pairs):
+            over[measure] = len(both)
+        mean = fsum(noisy - first for noisy, first in both) / len(both)
+        if len(both) < 2:
+            differences[measure] = Score(mean=mean)
+            continue
+        scores = np.asarray(both, dtype=np.float64)[:, :, None]
+        ends = bootstrap_intervals(scores, [(0, 1)], resamples=resamples, seed=seed)
+        low, high = float(ends.difference_low[0, 0]), float(ends.difference_high[0, 0])
+        differences[measure] = Score(mean=mean, low=low, high=high)
+    return NoiseLoss(len(pairs), differences, over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +162,9 @@ def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dic
         result: The scores of a run.
         notes: What the set notes of each query.
     """
-    rows: dict[str, list[int]] = {}
-    for row, query_id in enumerate(result.query_ids):
-        kind = notes.get(query_id, {}).get("kind")
-        rows.setdefault(kind if isinstance(kind, str) else NOT_STATED, []).append(row)
-    known = rows.keys() - {NOT_STATED}
-    return _parts(result, rows, sorted(rows, key=lambda kind: (-len(rows[kind]), kind))) if known else {}
+    kinds = [notes.get(query_id, {}).get("kind") for query_id in result.query_ids]
+    rows = _rows([kind if isinstance(kind, str) else None for kind in kinds])
+    return _parts(result, rows, sorted(rows, key=lambda kind: (-len(rows[kind]), kind)))
 
 
 def means_by_level(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Kind]:
@@ -66,11 +174,16 @@ def means_by_level(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> di
         result: The scores of a run.
         notes: What the set notes of each query.
     """
+    rows = _rows([level_in(notes.get(query_id, {})) for query_id in result.query_ids])
+    return _parts(result, rows, [level for level in (*Level, NOT_STATED) if level in rows])
+
+
+def _rows(names: Sequence[str | None]) -> dict[str, list[int]]:
+    """Return the rows of each name; nothing if there is no name."""
     rows: dict[str, list[int]] = {}
-    for row, query_id in enumerate(result.query_ids):
-        rows.setdefault(level_in(notes.get(query_id, {})) or NOT_STATED, []).append(row)
-    known = rows.keys() - {NOT_STATED}
-    return _parts(result, rows, [level for level in (*Level, NOT_STATED) if level in rows]) if known else {}
+    for row, name in enumerate(names):
+        rows.setdefault(name or NOT_STATED, []).append(row)
+    return rows if any(names) else {}
 
 
 def level_in(notes: Mapping[str, Any]) -> str | None:
@@ -81,16 +194,15 @@ def level_in(notes: Mapping[str, Any]) -> str | None:
 
 
 def _parts(result: Result, rows: Mapping[str, Sequence[int]], order: Sequence[str]) -> dict[str, Kind]:
-    return {name: Kind(len(rows[name]), dict(_means(result, rows[name]))) for name in order}
-
-
-def _means(result: Result, rows: Sequence[int]) -> list[tuple[str, float]]:
-    means = []
-    for measure, values in result.values.items():
-        defined = [values[row] for row in rows if not isnan(values[row])]
-        if defined:
-            means.append((measure, fsum(defined) / len(defined)))
-    return means
+    parts = {}
+    for name in order:
+        means = {}
+        for measure, values in result.values.items():
+            defined = [values[row] for row in rows[name] if not isnan(values[row])]
+            if defined:
+                means[measure] = fsum(defined) / len(defined)
+        parts[name] = Kind(len(rows[name]), means)
+    return parts
 
 
 def losses(
