@@ -58,7 +58,7 @@ RULES = {
         "A query whose answer shares less than a quarter of its content, and no quantity, with the evidence",
         "Another model",
     ),
-    "nothing-asked": ("A query that says everything its evidence says", ""),
+    "nothing-asked": ("A plain statement, or a query that says everything its evidence says", ""),
     "no-cause": ("A query for a reason whose evidence names none", ""),
     "off-topic": ("A query that shares no word with its passage or the title", "Another model"),
     "no-subject": ("A query of which neither it nor the title names the subject", ""),

@@ -486,6 +486,13 @@ def test_a_query_that_says_all_its_evidence_says_asks_nothing():
     assert name(find(text, evidence=sentence)) == "nothing-asked"
 
 
+def test_a_statement_that_is_neither_a_problem_nor_a_wish_asks_nothing():
+    asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.PROBLEM)
+    text = "the R2 vacuum robot has a dock and a brush"
+    assert name(find(text, asked=asked, style=None)) == "nothing-asked"
+    assert find(text, asked=asked, style=QueryStyle.PROBLEM) is None
+
+
 @pytest.mark.parametrize(
     ("about", "filter_name"),
     [

@@ -26,8 +26,8 @@ _KINDS = (QueryKind.REASON, QueryKind.COMPARISON, QueryKind.CONDITION, QueryKind
 def style_of(query: str, language: str | None, asked: QueryStyle) -> QueryStyle | None:
     """Return how a query is put, None if no style fits it.
 
-    Keywords and questions are told by their form. A statement can be a problem or a vague wish, which form does not
-    tell apart: it counts as the one that was asked for.
+    Keywords and questions are told by their form. A statement is a problem if somebody speaks of himself in it or of
+    trouble, and a vague wish if somebody speaks of himself. In languages without patterns it counts as what was asked.
 
     Args:
         query: The query.
@@ -39,7 +39,16 @@ def style_of(query: str, language: str | None, asked: QueryStyle) -> QueryStyle 
         return QueryStyle.VAGUE if speaks else QueryStyle.QUESTION
     if is_keywords(query, language):
         return QueryStyle.KEYWORDS
-    return asked if asked in {QueryStyle.PROBLEM, QueryStyle.VAGUE} else None
+    if asked not in {QueryStyle.PROBLEM, QueryStyle.VAGUE} or _is_plain_statement(query, language, asked):
+        return None
+    return asked
+
+
+def _is_plain_statement(query: str, language: str | None, asked: QueryStyle) -> bool:
+    """Return whether nobody speaks of himself, nor of trouble where a problem was asked for; False without patterns."""
+    forms = ("first",) if asked is QueryStyle.VAGUE else ("first", "trouble")
+    is_known = _compiled((language or "").split("-")[0], forms[-1]) is not None
+    return is_known and not any(_matches(language, form, query) for form in forms)
 
 
 def kind_of(query: str, language: str | None) -> QueryKind:

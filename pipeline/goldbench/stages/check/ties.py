@@ -13,6 +13,8 @@ from goldbench.text.words import content_terms, index_terms, stop_words, terms
 LEAST_SHARED = 0.25
 """Least share of an answer's content terms and numbers, 0 to 1, that stand in its evidence."""
 
+_SPOKEN = frozenset({QueryStyle.PROBLEM, QueryStyle.VAGUE})
+"""Styles in which somebody tells of himself or of trouble."""
 _ABOUT_THE_WHOLE = frozenset({QueryKind.SUMMARY, QueryKind.PROCEDURE, QueryKind.COMPARISON})
 """Kinds whose answer may come from more of the passage than the sentence that is quoted."""
 
@@ -56,7 +58,9 @@ def _shared(text: str, source: str, language: str | None) -> float | None:
 
 
 def nothing_asked(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query that holds everything its evidence says: a statement, or a question that answers itself."""
+    """Reject a plain statement, and a query that holds everything its evidence says."""
+    if candidate.style is None and candidate.asked is not None and candidate.asked.style in _SPOKEN:
+        return Finding("nothing-asked", "it is a statement in which nobody speaks of trouble or of a wish")
     if not candidate.evidence or candidate.needs:
         return None
     quotes = _quotes(candidate)
