@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import time
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,6 @@ import pytest
 import goldbench as api
 from goldbench.review.reviewable_set import load_reviewable
 from tests.conftest import Goldbench
-from tests.generate.killed_runs import kill_now
 from tests.generate.test_build import artifacts, lines
 from tests.generate.test_build_under_fire import ended, started
 from tests.generate.test_dry_run import everything, total
@@ -237,7 +237,8 @@ def test_kill_9_at_30_moments_of_a_refresh_leaves_the_old_set_or_the_new_one(
         model_server.reset()
         process = started(tmp_path, *command)
         time.sleep(seconds * (0.3 + 0.7 * moment / 30))
-        kill_now(process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
         if (tmp_path / "run" / "manifest.json").exists():
             assert {name: data for name, data in artifacts(tmp_path / "run").items() if name in old} in (
                 old,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from goldbench.goldset.content_digest import read_content
 from goldbench.goldset.folder import GoldFolder
 from tests.conftest import Goldbench
 from tests.grade.graded_sets import write_set
@@ -35,6 +36,9 @@ def put_in_place(folder: Path, *replaced: tuple[str, str]) -> None:
                 text = text.replace(old, new)
             place.file(name).parent.mkdir(exist_ok=True)
             place.file(name).write_text(text, encoding="utf-8")
+        made = place.file("dataset.json")
+        stale, fresh = json.loads(made.read_text(encoding="utf-8"))["metadata"]["content_sha256"], read_content(made)
+        made.write_text(made.read_text(encoding="utf-8").replace(stale, fresh.sha256), encoding="utf-8")
         place.finish(home.manifest())
 
 
