@@ -20,6 +20,7 @@ from goldbench import errors
 from goldbench.cli.app import built
 from goldbench.cli.command_list import COMMANDS, GROUPS, example_of, overview
 from goldbench.cli.output import WITHOUT_JSON
+from goldbench.llm.store import AnswerStore
 from tests.cli.sample_set import write_sample
 from tests.conftest import IMPORT_PATH, ROOT, Goldbench
 
@@ -198,8 +199,8 @@ class TestOutput:
         if " set" in command:
             goldbench_inside("import", "llamaindex", "gold/dataset.json", "--out", "set")
         if "a.sqlite" in command:
-            (sample / "none.jsonl").touch()
-            goldbench_inside("answers", "import", "a.sqlite", "none.jsonl")
+            with AnswerStore(sample / "a.sqlite"):
+                pass
         (sample / "q.csv").write_text("query,passages\nHow is the valve opened?,valve-1\n", encoding="utf-8")
         made = {path for path in sample.iterdir() if path.is_dir()}
         for option in ("--json", "-q", "-v"):

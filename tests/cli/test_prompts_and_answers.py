@@ -68,32 +68,6 @@ def test_prompts_are_listed_and_shown(goldbench: Goldbench) -> None:
     assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1)
 
 
-def test_a_stores_answers_go_elsewhere_and_come_back(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    corpus(tmp_path / "docs")
-    build = ("build", "docs", "--queries", 6, "--base-url", model_server.base_url, "--model", "m")
-    assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
-    asked = model_server.stats()["requests"]
-    assert goldbench("answers", "export", "one.sqlite", "answers.jsonl").returncode == 0
-    assert goldbench("answers", "import", "two.sqlite", "answers.jsonl").returncode == 0
-    assert "generate.v1" in goldbench("answers", "stats", "two.sqlite").stdout
-    assert goldbench(*build, "--out", "two", "--answers", "two.sqlite").returncode == 0
-    assert model_server.stats()["requests"] == asked
-    assert "deleted" in goldbench("answers", "prune", "two.sqlite", "--stage", "generate").stdout
-    assert goldbench("answers", "prune", "two.sqlite").returncode == 2
-    assert goldbench("answers", "stats", "nowhere.sqlite").returncode == 2
-
-
-def test_the_export_of_a_store_onto_itself_is_a_wrong_call(goldbench: Goldbench, tmp_path: Path) -> None:
-    with AnswerStore(tmp_path / "a.sqlite"):
-        pass
-    before = (tmp_path / "a.sqlite").read_bytes()
-    done = goldbench("answers", "export", "a.sqlite", "a.sqlite")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert (tmp_path / "a.sqlite").read_bytes() == before
-
-
 async def test_what_a_server_called_its_model_cannot_write_to_the_terminal(
     goldbench: Goldbench, tmp_path: Path
 ) -> None:

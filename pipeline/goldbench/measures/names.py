@@ -183,7 +183,7 @@ def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
     match = _NAME.fullmatch(head)
     if match is None:
         raise _Problem("not a valid measure; write one as ndcg@10")
-    family = _family(match[1], options)
+    family = _family(match[1], options, at=match[2] or ("" if cut else "10"))
     k = _cutoff(match[2] or options.pop("cutoff", None))
     rel = _level(family, options.pop("rel", None), default_rel)
     kept = _chosen(family, options)
@@ -206,8 +206,8 @@ def _options(text: str) -> dict[str, str]:
     return options
 
 
-def _family(name: str, options: dict[str, str]) -> Family:
-    """Return the family, and add to ``options`` what its name in another tool implies."""
+def _family(name: str, options: dict[str, str], *, at: str) -> Family:
+    """Return the family, and add to ``options`` what its name in another tool implies; ``at`` is the cutoff."""
     spelling = _NO_SPELLING.sub("", name.lower())
     if spelling in _SET_MEASURES:
         spelling, returned = _SET_MEASURES[spelling]
@@ -215,10 +215,8 @@ def _family(name: str, options: dict[str, str]) -> Family:
             options.setdefault("k", returned)
     family = _BY_SPELLING.get(spelling)
     if family is None:
-        from goldbench.text.suggestion import did_you_mean
-
         known = f"; known: {', '.join(FAMILIES)}; a cutoff is written as in ndcg@10"
-        raise _Problem(f"unknown measure{did_you_mean(spelling, _BY_SPELLING, likeness=0.55) or known}")
+        raise _Problem(f"unknown measure{_suggestion(spelling, at) or known}")
     exponential = options.pop("dcg", None)
     if exponential not in {None, "log2", "exp-log2"}:
         raise _Problem(f"dcg={_shown(exponential or '')} is not offered; choose log2 or exp-log2")
@@ -227,6 +225,17 @@ def _family(name: str, options: dict[str, str]) -> Family:
     if options.get("judged_only", "").lower() == "false":
         del options["judged_only"]
     return family
+
+
+def _suggestion(spelling: str, at: str) -> str:
+    """Return which measure was probably meant, with the cutoff it was given if it takes one; or nothing."""
+    from goldbench.text.suggestion import did_you_mean
+
+    nearest = did_you_mean(spelling, _BY_SPELLING, likeness=0.55)
+    family = _BY_SPELLING.get(nearest.removeprefix("; did you mean ").rstrip("?"))
+    if family is None or family.cutoff == "none" or not at:
+        return nearest
+    return f"{nearest.rstrip('?')}@{at}?"
 
 
 def _cutoff(text: str | None) -> int | None:
