@@ -137,6 +137,15 @@ def test_the_reference_and_the_example_are_what_the_declarations_say() -> None:
         assert (REFERENCE / name).read_text(encoding="utf-8") == page, f"{name}: run make generated"
 
 
+def test_the_page_about_one_build_names_functions_that_exist() -> None:
+    page = (ROOT / "docs/explanation/one_build.md").read_text(encoding="utf-8")
+    steps = re.findall(r"`(\w+)` (?:\| |\()`([\w/]+\.py)`", page)
+    assert len(steps) > 30
+    for name, file in steps:
+        source = (ROOT / "pipeline/goldbench" / file).read_text(encoding="utf-8")
+        assert re.search(rf"^\s*(?:async )?(?:def|class) {name}\b", source, re.MULTILINE), (name, file)
+
+
 def test_the_experiment_on_the_page_is_one(tmp_path: Path) -> None:
     from goldbench.bench.bench_file import load_bench
 
