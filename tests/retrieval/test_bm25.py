@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
-from goldbench.retrieval.corpus_words import SharedWords
 from goldbench.retrieval.postings import Occurrences, Postings
-from goldbench.retrieval.stopwatch import Stopwatch
 from goldbench.retrieval.system_settings import BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 
@@ -156,18 +154,3 @@ def scored(query: str, corpus: dict[str, str], k1: float, b: float) -> dict[str,
             damping = k1 * (1 - b + b * count.total() / mean)
             found[doc_id] = found.get(doc_id, 0.0) + rarity * count[term] / (count[term] + damping)
     return found
-
-
-@pytest.mark.parametrize("languages", [("en", None, "en"), (None, "en", "de")])
-def test_systems_that_share_the_words_of_a_corpus_find_what_they_find_alone(languages: tuple[str | None, ...]) -> None:
-    texts = [f"pumps pump the valves {'valve ' * number}" for number in range(9)]
-    corpora = [{str(place): f"{name} {text}" for place, text in enumerate(texts)} for name in "ab"]
-    words = SharedWords(Stopwatch())
-    shared = [BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE, language=one), words=words) for one in languages]
-    for corpus in (*corpora, corpora[0]):
-        for language, together in zip(languages, shared, strict=True):
-            alone = BM25(BM25Settings(), tokens=tokenizer(Analyzer.UNICODE, language=language))
-            alone.index(corpus)
-            together.index(corpus)
-            queries = {"q": "pumping valves", "r": "the a", "s": "nothing"}
-            assert together.search(queries, k=5) == alone.search(queries, k=5)

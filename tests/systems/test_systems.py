@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from goldbench.config import Engine, load_config
 from goldbench.errors import ConfigError, RetrieverFailed
-from goldbench.retrieval import stopwatch, tokens
-from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.system_settings import KINDS, BM25Settings, MMRSettings, RRFSettings, SearchServerSettings
 from goldbench.systems import open_systems, references, resolve
 from tests.model_server.fixture import ServerHandle
@@ -134,31 +130,6 @@ def test_a_part_of_several_is_indexed_and_searched_once_and_its_time_counts_each
         assert slow.searched == ["q", "r", "q"]
         systems.retriever("one").search({"q": "another text"}, k=100)
         assert slow.searched == ["q", "r", "q", "q"]
-
-
-@pytest.mark.parametrize("order", list(itertools.permutations(["words", "stems", "space"])))
-def test_counting_words_counts_for_every_system_that_shares_them(
-    order: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = [0.0]
-
-    def words(text: str) -> list[str]:
-        clock[0] += 1
-        return text.split()
-
-    monkeypatch.setitem(tokens._CUT, Analyzer.UNICODE, words)
-    monkeypatch.setattr(stopwatch, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-    tables: dict[str, object] = {
-        "words": {"kind": "bm25"},
-        "stems": {"kind": "bm25", "language": "en"},
-        "space": {"kind": "lsi"},
-    }
-    with open_systems(order, tables) as systems:
-        for name in order:
-            took = systems.stopwatch.started()
-            systems.retriever(name).index(CORPUS)
-            assert took().total - took().parts.get("embed", 0.0) == len(CORPUS), name
-    assert clock == [len(CORPUS)]
 
 
 def test_another_corpus_is_indexed_anew() -> None:

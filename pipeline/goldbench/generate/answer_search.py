@@ -77,7 +77,6 @@ class AnswerSearch:
 
     def _index(self) -> None:
         from goldbench.retrieval.bm25 import BM25
-        from goldbench.retrieval.corpus_words import SharedWords
         from goldbench.retrieval.lsi import LSI, Space
         from goldbench.retrieval.ngrams import Ngrams
         from goldbench.retrieval.stopwatch import Stopwatch
@@ -86,11 +85,10 @@ class AnswerSearch:
 
         language = language_of(self.chunks)
         bm25, lsi = BM25Settings(language=language), LSISettings(language=language)
-        stopwatch = Stopwatch()
-        tokens, words = tokenizer(bm25.analyzer, language=language), SharedWords(stopwatch)
-        space = Space(lsi, tokens=tokens, words=words, stopwatch=stopwatch)
+        tokens = tokenizer(bm25.analyzer, language=language)
+        space = Space(lsi, tokens=tokens, stopwatch=Stopwatch())
         self._retrievers = {
-            "bm25": BM25(bm25, tokens=tokens, words=words),
+            "bm25": BM25(bm25, tokens=tokens),
             "ngrams": Ngrams(NgramSettings()),
             "lsi": LSI(lsi, space),
         }
@@ -100,8 +98,7 @@ class AnswerSearch:
             texts[chunk.chunk_id] = self._text(chunk)
         for retriever in self._retrievers.values():
             retriever.index(texts)
-        words.forget()  # it holds all texts, and nothing is indexed again
-        space.forget()
+        space.forget()  # it holds all texts, and nothing is indexed again
 
     def _text(self, chunk: Chunk) -> str:
         """Return a passage as it is emitted."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goldbench.measures.ranks.order import in_tie_order
-from goldbench.retrieval.corpus_words import Lexicon, SharedWords
+from goldbench.retrieval.corpus_words import occurrences_in
 from goldbench.retrieval.postings import Floats, Occurrences, Postings
 from goldbench.retrieval.saved_indexes import Arrays, SavedIndexes, checked, numbered, packed
 from goldbench.retrieval.system_settings import BM25Settings
@@ -26,14 +26,9 @@ class BM25:
     """
 
     def __init__(
-        self,
-        settings: BM25Settings,
-        *,
-        tokens: Tokenizer | TokenFiles,
-        words: SharedWords | None = None,
-        saved: SavedIndexes | None = None,
+        self, settings: BM25Settings, *, tokens: Tokenizer | TokenFiles, saved: SavedIndexes | None = None
     ) -> None:
-        self._settings, self._lexicon = settings, Lexicon(tokens, words)
+        self._settings, self._tokens = settings, tokens
         self._saved = saved or SavedIndexes()
         self._ids: list[str] = []
         self._vocabulary: dict[str, int] = {}
@@ -52,7 +47,7 @@ class BM25:
         )
 
     def _made(self, passages: Mapping[str, str]) -> Arrays:
-        _, found = self._lexicon.occurrences(passages)
+        found = occurrences_in(passages, self._tokens)
         rarity = rarity_of(np.diff(found.starts), len(found.lengths))
         mean_length = float(found.lengths.mean()) if len(found.lengths) else 0.0
         return {
@@ -66,7 +61,7 @@ class BM25:
         """Return for each query at most ``k`` passages with a score above 0, best first."""
         if self._postings is None:
             return {query_id: {} for query_id in queries}
-        terms, sums = cut(self._lexicon.tokens, queries), self._postings.buffer()
+        terms, sums = cut(self._tokens, queries), self._postings.buffer()
         return {query_id: self._best(found, k, sums) for query_id, found in zip(queries, terms, strict=True)}
 
     def _best(self, terms: list[str], k: int, sums: Floats) -> dict[str, float]:

@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 
 from goldbench.measures.ranks.order import in_tie_order
 from goldbench.measures.statistics.floats import of_finite_numbers
-from goldbench.retrieval.corpus_words import Lexicon, SharedWords
+from goldbench.retrieval.corpus_words import occurrences_in
 from goldbench.retrieval.saved_indexes import Arrays, SavedIndexes, checked, numbered, packed
 from goldbench.retrieval.stopwatch import Stopwatch, Took
 from goldbench.retrieval.system_settings import EXACT_PASSAGES, Lexical, LSISettings
@@ -65,7 +65,6 @@ class Space:
     Args:
         settings: Dimensions and the seed of the randomized SVD.
         tokens: How texts are cut into terms.
-        words: As in `Lexicon`.
         stopwatch: As in `Dense`, for the SVD and its projections; counts them again for each system that uses them.
     """
 
@@ -75,12 +74,11 @@ class Space:
         *,
         tokens: Tokenizer | TokenFiles,
         stopwatch: Stopwatch,
-        words: SharedWords | None = None,
         saved: SavedIndexes | None = None,
     ) -> None:
         self._settings, self._dimensions, self._seed = settings, common(settings), settings.seed
         self._saved = saved or SavedIndexes()
-        self._lexicon, self._stopwatch = Lexicon(tokens, words), stopwatch
+        self._tokens, self._stopwatch = tokens, stopwatch
         self._passages: Mapping[str, str] | None = None
         self._fitted: Fitted | None = None
         self._took = Took(0.0, {})
@@ -108,7 +106,7 @@ class Space:
         self._passages = self._fitted = None
 
     def _made(self, passages: Mapping[str, str]) -> Arrays:
-        _, found = self._lexicon.occurrences(passages)
+        found = occurrences_in(passages, self._tokens)
         vocabulary = packed(found.vocabulary)
         with self._stopwatch.timing("embed"):
             tfidf = TfIdf(found)
@@ -129,7 +127,7 @@ class Space:
         """
         rows = np.zeros((len(queries), axes.columns.shape[1]), dtype=np.float32)
         with self._stopwatch.timing("embed"):
-            for place, terms in enumerate(cut(self._lexicon.tokens, queries)):
+            for place, terms in enumerate(cut(self._tokens, queries)):
                 numbers, weights = axes.weights.of(terms)
                 rows[place] = weights.astype(np.float32) @ axes.columns[numbers]
         return rows

@@ -82,15 +82,6 @@ def check_sizes(size: int, overlap: int) -> None:
         raise UsageError(f"chunk overlap {overlap}: must be from 0 to {size - 1}, below the chunk size {size}")
 
 
-def text_digits(chunk_id: str) -> str:
-    """Return the digits of its text in a chunk's id.
-
-    Args:
-        chunk_id: Id of a chunk that is not a whole document.
-    """
-    return chunk_id.rpartition(":")[2].partition(".")[0]
-
-
 def chunk_id(doc_id: str, digest: str, occurrence: int = 1) -> str:
     """Return ``doc_id:digest``, or ``doc_id:digest.2`` for the second chunk of the document with that digest.
 

@@ -18,7 +18,6 @@ from goldbench.systems.models import Models, key_in
 from goldbench.systems.parts import SharedEncoder
 
 if TYPE_CHECKING:
-    from goldbench.retrieval.corpus_words import SharedWords
     from goldbench.retrieval.dense import Encoder
     from goldbench.retrieval.lsi import Space
     from goldbench.retrieval.saved_indexes import SavedIndexes
@@ -29,8 +28,8 @@ class Workshop:
     """What systems are built with.
 
     ``part`` gives another system by its name, ``settings`` are those of all systems by name, ``folder`` is searched for
-    Python modules, ``encoders`` and ``spaces`` are those built so far, by their settings as JSON, ``words`` the words
-    of the corpus counted so far, ``saved`` the indexes of earlier commands, ``engine`` says where BM25 searches.
+    Python modules, ``encoders`` and ``spaces`` are those built so far, by their settings as JSON, ``saved`` the indexes
+    of earlier commands, ``engine`` says where BM25 searches.
     """
 
     part: Callable[[str], Retriever]
@@ -40,7 +39,6 @@ class Workshop:
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     encoders: dict[str, Encoder] = field(default_factory=dict)
     spaces: dict[str, Space] = field(default_factory=dict)
-    words: dict[str, SharedWords] = field(default_factory=dict)
     saved: SavedIndexes | None = None
     engine: Engine = Engine.LOCAL
 
@@ -79,23 +77,6 @@ def _tokens(settings: s.Lexical) -> Any:  # noqa: ANN401
     return tokenizer(settings.analyzer, language=settings.language)
 
 
-def _words(settings: s.SystemSettings, workshop: Workshop) -> SharedWords | None:
-    """Return the words that systems share which cut texts into the same, None if there is one such system."""
-    from goldbench.retrieval.corpus_words import SharedWords
-
-    cut = _cut(settings)
-    if cut is None or sum(_cut(one) == cut for one in workshop.settings.values()) == 1:
-        return None
-    return workshop.words.setdefault(cut, SharedWords(workshop.stopwatch))
-
-
-def _cut(settings: s.SystemSettings) -> str | None:
-    """Return what texts are cut into before anything else, None if that comes from files or is nothing."""
-    if isinstance(settings, s.Lexical) and settings.analyzer is not Analyzer.FILE:
-        return settings.analyzer.value
-    return None
-
-
 def _saved(settings: s.Lexical, workshop: Workshop) -> SavedIndexes | None:
     return None if settings.analyzer is Analyzer.FILE else workshop.saved  # files of tokens may change
 
@@ -113,8 +94,7 @@ def _bm25(settings: s.BM25Settings, workshop: Workshop) -> Retriever:
         return ShardedBM25(settings, nodes=cluster())
     from goldbench.retrieval.bm25 import BM25
 
-    words, saved = _words(settings, workshop), _saved(settings, workshop)
-    return BM25(settings, tokens=_tokens(settings), words=words, saved=saved)
+    return BM25(settings, tokens=_tokens(settings), saved=_saved(settings, workshop))
 
 
 def _ngrams(settings: s.NgramSettings, _: Workshop) -> Retriever:
@@ -136,11 +116,7 @@ def _lsi(settings: s.LSISettings, workshop: Workshop) -> Retriever:
     key = f"{_lexical(settings)} {settings.seed} {common(settings)}"
     if key not in workshop.spaces:
         workshop.spaces[key] = Space(
-            settings,
-            tokens=_tokens(settings),
-            stopwatch=workshop.stopwatch,
-            words=_words(settings, workshop),
-            saved=_saved(settings, workshop),
+            settings, tokens=_tokens(settings), stopwatch=workshop.stopwatch, saved=_saved(settings, workshop)
         )
     return LSI(settings, workshop.spaces[key])
 

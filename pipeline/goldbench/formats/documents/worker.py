@@ -31,8 +31,6 @@ except ImportError:  # Windows has none
 
 _PART = 256 * 2**10
 """Bytes after which a part of a reply is sent."""
-_CHUNKS_AT_ONCE = 512
-"""Chunks of a document that are sent at once."""
 _IMPORTED = 2**30
 """Bytes of address space that the packages which read documents take at most."""
 _PATIENCE_S = 10
