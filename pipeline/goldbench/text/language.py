@@ -205,6 +205,6 @@ def _identifier() -> LanguageIdentifier:
 @lru_cache(maxsize=1)
 def _loaded() -> LanguageIdentifier:
     # Loading the model takes half a second, so it waits for the first text that needs it.
-    from goldbench.text.language_tables import loaded
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    return loaded()
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
