@@ -48,8 +48,10 @@ from goldbench.records.manifest import (
     StageUsage,
 )
 from goldbench.stages.judge import Thresholds
-from goldbench.text.display import amount, shell_command
+from goldbench.text.display import amount, dollars, queries, shell_command
 
+_SAMPLE = 200
+"""Calls of which the prompts are made to estimate the tokens of all."""
 EXPECTED_RELEVANT = 0.23
 """The share of a pool that a judge finds relevant (0.23 = 23 %): GPT-4 on the TREC Deep Learning track of 2023."""
 EXPECTED_SPLIT = 0.41
@@ -400,7 +402,7 @@ async def _judge_all(
                 if choice.line:
                     work.say(choice.line)
                 seconds = choice.seconds_a_call
-            work.say(forecast(slots, work, asking, seconds))
+            work.say(await forecast(gold, slots, work, asking, seconds))
             asking = replace(asking, advance=step.advance)
             return asking.panel, await asking.ask(slots, per_call=config.grade.passages_per_call)
 
@@ -447,30 +449,49 @@ def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callabl
     )
 
 
-def forecast(slots: Sequence[Slot], work: Work, asking: Asking, seconds_a_call: float | None) -> str:
-    """Return a line on what grading will take: calls are counted, those of the further judges estimated.
+async def forecast(
+    gold: GradableSet, slots: Sequence[Slot], work: Work, asking: Asking, seconds_a_call: float | None
+) -> str:
+    """Return a line on what grading will take: calls are counted, tokens and money estimated from a sample of prompts.
 
     Args:
+        gold: The set.
         slots: The pairs to judge.
         work: What the grading works with.
         asking: How the panel will be asked.
-        seconds_a_call: How long a call of the judge checks took, if any was made.
+        seconds_a_call: How long a call of the judge checks took, None if none was made.
     """
     config = work.panel.config
-    new = [
-        group
-        for group in grouped(slots, config.grade.passages_per_call, asking.is_known)
-        if not asking.is_known(group[0])
-    ]
+    per_call = config.grade.passages_per_call
+    new = [group for group in grouped(slots, per_call, asking.is_known) if not asking.is_known(group[0])]
     if not new:
-        return f"{amount(len(slots), 'pair')}, all judged before."
-    more = more_calls(len(asking.panel.others), config.grade.panel)
+        return f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, all judged before."
+    sample = new[:: max(1, len(new) // _SAMPLE)]
+    with work.panel.rehearse() as (rehearsed, report):
+        thresholds = asking.panel.thresholds
+        panel = rehearsed if thresholds is None else rehearsed.by_yes_no(thresholds)
+        rehearsal = replace(asking, panel=panel, tries=False, stops=False)
+        await rehearsal.ask([slot for group in sample for slot in group], per_call=per_call)
+        stages = report()
+    scale = len(new) / len(sample)
+    more = more_calls(len(panel.others), config.grade.panel)
+    requests = round(scale * sum(stage.requests for stage in stages))
     pairs = sum(not slot.planted for group in new for slot in group)
-    line = (
-        f"{amount(len(slots), 'pair')}, judge checks included: about {len(new):,} requests, and about "
-        f"{pairs * more:,.0f} of the further judges."
+    tokens_in, tokens_out = (
+        sum(getattr(stage, name) for stage in stages) * scale * (1 + more) for name in ("input_tokens", "output_tokens")
     )
-    if seconds_a_call is not None:
-        minutes = len(new) * (1 + more) * seconds_a_call / config.model.calls_at_once / 60
+    count = max(1, len(gold.queries))
+    prices = [stage.usd for stage in stages]
+    money = "the price is not known"
+    if all(price is not None for price in prices):
+        total = sum(price or 0.0 for price in prices) * scale * (1 + more)
+        money = f"about {dollars(total)}, {dollars(total / count)} a query"
+    line = (
+        f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, judge checks included: about "
+        f"{requests:,} requests ({requests / count:.1f} a query), and about {pairs * more:,.0f} of the further judges; "
+        f"about {tokens_in:,.0f} tokens in, {tokens_out:,.0f} out; {money}."
+    )
+    if seconds_a_call is not None and requests:
+        minutes = requests * (1 + more) * seconds_a_call / config.model.calls_at_once / 60
         line += f" At {seconds_a_call:.1f} s a call this takes about {max(1, round(minutes)):,} min."
     return line
