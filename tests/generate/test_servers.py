@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Goldbench
+from tests.conftest import IMPORT_PATH, Goldbench
 from tests.generate.test_build import corpus
 from tests.llm.local.installed import needs_local_model
 from tests.model_server.conversations import CONVERSATIONS
@@ -96,9 +97,14 @@ def test_a_build_through_the_real_proxy_of_litellm(
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_the_bundled_model_is_tried_like_any_server(goldbench: Goldbench, tmp_path: Path):
+@pytest.mark.timeout(600)  # a small model on a busy machine takes its time
+def test_the_bundled_model_is_tried_like_any_server(tmp_path: Path):
     needs_local_model()
-    done = goldbench("doctor", "--try", "--model", "local")
+    command = [sys.executable, "-m", "goldbench", "doctor", "--try", "--model", "local"]
+    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH, "COLUMNS": "200"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=580, check=False
+    )
     table = "\n".join(" ".join(line.split()) for line in done.stdout.splitlines())
     assert "ok response format JSON Schema, with its limits" in table, done.stdout + done.stderr
     assert "ok usage reported with each answer" in table

@@ -270,7 +270,7 @@ async def _judged(config: Config, answers: Path, tried: Tried, progress: Progres
                 checked = await asking.ask(slots, per_call=1)
                 tried.findings.append(_judging("judging", checked))
                 if assessors.thresholds is None and config.grade.method is not JudgeMethod.WRITTEN:
-                    known = replace(asking, known=by_key(checked.canaries()))
+                    known = replace(asking, known=by_key(checked.canaries()), advance=lambda _: None)
                     chosen = (await choose_judge(known, slots)).asking
                     if chosen.panel.thresholds is not None:
                         tried.findings.append(_judging("judging by yes or no", await chosen.ask(slots, per_call=1)))
