@@ -71,3 +71,21 @@ def test_sources_that_cannot_tell_systems_apart_have_no_agreement(first: Floats,
 def test_what_cannot_be_compared_is_refused(first: tuple[int, int], draws: list[tuple[int, int]], paired: bool) -> None:
     with pytest.raises(ValueError, match="source"):
         ranking_agreement(np.ones(first), [np.ones(one) for one in draws], seed=0, paired=paired)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("likeness", [0.0, 0.7, 0.99])
+def test_the_interval_covers_the_tau_of_sets_of_these_sizes(likeness: float) -> None:
+    random = np.random.default_rng(5)
+    hits, cases = 0, 0
+    for _ in range(10):
+        base, other = SPREAD * random.normal(size=(2, 8))
+        second = likeness * base + np.sqrt(1 - likeness**2) * other
+        sets = [(drawn(base, 60, random), drawn(second, 60, random)) for _ in range(400)]
+        truth = np.mean([kendalltau(a.mean(axis=0), b.mean(axis=0)).statistic for a, b in sets])
+        for a, b in sets[:40]:
+            found = ranking_agreement(a, [b], seed=cases)
+            assert found is not None
+            hits += found.low <= truth <= found.high
+            cases += 1
+    assert 0.92 <= hits / cases <= 0.99
