@@ -21,7 +21,7 @@ from goldbench.exports.records import write_json, write_json_lines
 from goldbench.formats.dataset_card import (
     Columns,
     Contents,
-    Made,
+    Facts,
     Table,
     contents_of,
     dataset_card,
@@ -202,7 +202,7 @@ def sentence_evaluator(exported: ExportedSet, **options: Any) -> Any:  # noqa: A
 def write_dataset(exported: ExportedSet, folder: Path) -> None:
     """Write a data set for the Hugging Face Hub: Parquet files, and the card by which ``datasets`` loads each."""
     tables = list(_tables(exported))
-    made = Made(
+    facts = Facts(
         metadata=exported.metadata,
         grades=Counter(grade for _, _, grade in judgments(exported)),
         languages=languages(exported),
@@ -211,7 +211,7 @@ def write_dataset(exported: ExportedSet, folder: Path) -> None:
         parquet=True,
     )
     contents = {table.name: _write_table(table, rows, folder) for table, rows in tables}
-    (folder / BEIR_CARD).write_text(dataset_card(contents, made), encoding="utf-8", newline="\n")
+    (folder / BEIR_CARD).write_text(dataset_card(contents, facts), encoding="utf-8", newline="\n")
     write_json(folder / EXPORT_ABOUT, about(exported))
 
 

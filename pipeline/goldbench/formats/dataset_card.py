@@ -113,7 +113,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Facts:
     """How a set came to be.
 
     ``metadata`` is that of the gold set, ``languages`` the ISO 639 codes of its queries as far as they are known, and
@@ -182,38 +182,38 @@ def write_parquet(table: Table, source: Path | BytesIO, target: Path | BytesIO) 
     pl.scan_ndjson(source, schema=schema).sink_parquet(target)
 
 
-def dataset_card(tables: Mapping[str, Contents], made: Made) -> str:
+def dataset_card(tables: Mapping[str, Contents], facts: Facts) -> str:
     """Return the dataset card (README.md) of a folder, with the front matter that ``datasets`` reads.
 
     Args:
         tables: What the files hold, by the names of ``TABLES``.
         made: How the set came to be.
     """
-    lines = ["---", *_front_matter(tables, made), "---", "", "# Retrieval test set", ""]
-    lines += [_summary(tables, made), "", *_warnings(made.metadata), *_files(tables, made), *_scores(made)]
-    lines += [*_origin(made), *_LICENCE]
+    lines = ["---", *_front_matter(tables, facts), "---", "", "# Retrieval test set", ""]
+    lines += [_summary(tables, facts), "", *_warnings(facts.metadata), *_files(tables, facts), *_scores(facts)]
+    lines += [*_origin(facts), *_LICENCE]
     return "\n".join(lines) + "\n"
 
 
-def _front_matter(tables: Mapping[str, Contents], made: Made) -> Iterator[str]:
+def _front_matter(tables: Mapping[str, Contents], facts: Facts) -> Iterator[str]:
     """Yield YAML. No value in it comes from documents, queries or ids, except for codes of languages."""
-    parquet = made.parquet or needs_parquet(tables)
-    found = {match[1] for code in made.languages if (match := _LANGUAGE.fullmatch(code))}
+    parquet = facts.parquet or needs_parquet(tables)
+    found = {match[1] for code in facts.languages if (match := _LANGUAGE.fullmatch(code))}
     if found:
         yield "language:"
         yield from (f'- "{code}"' for code in sorted(found))  # quoted, because no is not false
     size = next((name for limit, name in _SIZES if tables["corpus"].rows < limit), "n>1M")
     yield from ("task_categories:", "- text-retrieval", "size_categories:", f"- {size}", "tags:", "- goldbench")
-    yield _declared(made.level)
+    yield _declared(facts.level)
     yield "configs:"
-    for table in made.tables:
+    for table in facts.tables:
         yield f"- config_name: {table.name}"
         # The cache of datasets knows a folder by its last name and this list: the digest keeps sets apart.
         yield f"  description: {table.file}, SHA-256 {tables[table.name].sha256}"
         yield from ("  data_files:", f"  - split: {table.split}")
         yield f"    path: {table.parquet if parquet else table.file}"
     yield "dataset_info:"
-    for table in made.tables:
+    for table in facts.tables:
         yield from (f"- config_name: {table.name}", "  features:", *_features(table.columns, "  "))
 
 
@@ -248,8 +248,8 @@ def declares_level(card: Path) -> bool:
         return False
 
 
-def _summary(tables: Mapping[str, Contents], made: Made) -> str:
-    form = "made" if made.parquet else "in the format of BEIR, made"
+def _summary(tables: Mapping[str, Contents], facts: Facts) -> str:
+    form = "made" if facts.parquet else "in the format of BEIR, made"
     counts = {name: found.rows for name, found in tables.items()}
     return (
         f"{amount(counts['corpus'], 'passage')}, {queries(counts['queries'])} and "
@@ -276,24 +276,24 @@ def _warnings(metadata: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"> {escaped(warning)}", "")
 
 
-def _files(tables: Mapping[str, Contents], made: Made) -> Iterator[str]:
+def _files(tables: Mapping[str, Contents], facts: Facts) -> Iterator[str]:
     yield from ("## Files", "", "| configuration | split | rows | columns |", "| --- | --- | ---: | --- |")
-    for table in made.tables:
+    for table in facts.tables:
         rows = f"{tables[table.name].rows:,}"
         yield markdown_row((table.name, table.split, rows, ", ".join(table.columns)))
-    yield from ("", *_loading(made))
-    if needs_parquet(tables) and not made.parquet:
+    yield from ("", *_loading(facts))
+    if needs_parquet(tables) and not facts.parquet:
         yield from ("", *_IN_PARQUET)
     if not all(found.rows for found in tables.values()):
         yield from ("", "`datasets` cannot load a configuration without rows.")
     yield ""
 
 
-def _loading(made: Made) -> Iterator[str]:
+def _loading(facts: Facts) -> Iterator[str]:
     yield from ("```python", "from datasets import load_dataset", "")
-    for table in made.tables:
+    for table in facts.tables:
         yield f'{table.name} = load_dataset("path/of/this/folder", "{table.name}", split="{table.split}")'
-    yield from ("```", "", *(_ONE_COPY if made.parquet else _TWO_COPIES))
+    yield from ("```", "", *(_ONE_COPY if facts.parquet else _TWO_COPIES))
 
 
 _ONE_COPY = ("A task of MTEB takes the path of this folder as the `path` of its `dataset`.",)
@@ -330,17 +330,17 @@ def meaning_of(grade: int, level: int, *, own: bool) -> str:
     return "relevant" if grade >= level else "not relevant"
 
 
-def _scores(made: Made) -> Iterator[str]:
-    own = is_own_scale(made.grades, made.level)
+def _scores(facts: Facts) -> Iterator[str]:
+    own = is_own_scale(facts.grades, facts.level)
     yield from ("## Scores", "", "| score | the passage | judgments |", "| ---: | --- | ---: |")
-    for grade in sorted(Relevance, reverse=True) if own else sorted(made.grades, reverse=True):
-        counted = f"{made.grades.get(grade, 0):,}"
-        yield markdown_row((f"{grade:d}", meaning_of(grade, made.level, own=own), counted))
+    for grade in sorted(Relevance, reverse=True) if own else sorted(facts.grades, reverse=True):
+        counted = f"{facts.grades.get(grade, 0):,}"
+        yield markdown_row((f"{grade:d}", meaning_of(grade, facts.level, own=own), counted))
     yield ""
     yield "A score of 0 is a judgment, too. A pair that is not listed was not judged, which does not mean irrelevant."
-    counted = f"{RELEVANT:d} and 3" if own else f"{made.level:d} and more"
+    counted = f"{RELEVANT:d} and 3" if own else f"{facts.level:d} and more"
     yield f"goldbench counts scores of {counted} as relevant, and takes the score as the gain in nDCG."
-    if own and made.grades.get(Relevance.SAME_TOPIC):
+    if own and facts.grades.get(Relevance.SAME_TOPIC):
         yield "MTEB, BEIR and trec_eval count every score above 0 as relevant. For the same recall, precision, MAP and"
         yield "MRR there, leave out the rows with a score of 1 (trec_eval: `-l 2`). For the same nDCG, keep all rows."
     yield ""
@@ -363,12 +363,12 @@ _ORIGINS: dict[str, tuple[str, tuple[str, ...]]] = {
 """What is told of a set's metadata: the name of a member, its title, and its members, or () for all of them."""
 
 
-def _origin(made: Made) -> Iterator[str]:
+def _origin(facts: Facts) -> Iterator[str]:
     yield from ("## How it was made", "", "| | |", "| --- | --- |")
-    if made.labels:
-        yield markdown_row(("Labels", made.labels))
+    if facts.labels:
+        yield markdown_row(("Labels", facts.labels))
     for name, (title, members) in _ORIGINS.items():
-        value = made.metadata.get(name)
+        value = facts.metadata.get(name)
         if isinstance(value, Mapping) and members:
             value = {member: value[member] for member in members if value.get(member)}
         if value not in (None, {}, [], ""):

@@ -120,7 +120,7 @@ class Renewal:
             return min(asked, sum(query.generator != OWN for query in before))
         return asked
 
-    def look(self, place: Draft) -> None:
+    def compare_documents(self, place: Draft) -> None:
         """Compare the documents with the earlier ones, and find out what of the earlier set holds.
 
         Args:
@@ -149,7 +149,7 @@ class Renewal:
         """Return whether documents and chunks are the earlier ones, byte by byte.
 
         Args:
-            place: As in `look`.
+            place: As in `compare_documents`.
         """
         files, now = self.manifest.files, {DOCUMENTS: place.documents.path, CHUNKS: place.chunks.path}
         return all(files.get(name) == sha256_of(path) for name, path in now.items())

@@ -205,7 +205,7 @@ async def generate(run: Run) -> Counts:
     The yield of a wave of chunks decides how large the next one is, so candidates are checked as they come.
     """
     if run.renewal is not None:
-        run.renewal.look(run.draft)
+        run.renewal.compare_documents(run.draft)
         if not run.missing:
             return _nothing_drawn(run, run.renewal)
     await _draw(run)
@@ -301,8 +301,9 @@ async def check(run: Run) -> Counts:
     """Write the queries that passed every check, and the rest with its reason; the checks ran during `generate`."""
     drawn = run.drawn
     if drawn.queries and len(run.chunks) <= MEASURED_UP_TO:
-        titles, cluster_of = run.config.corpus.title, run.selection.cluster_of
-        drawn.queries[:] = measure_difficulty(drawn.queries, drawn.positions, run.chunks, titles, cluster_of)
+        drawn.queries[:] = measure_difficulty(
+            drawn.queries, drawn.positions, run.chunks, run.config.corpus.title, run.selection.cluster_of
+        )
     run.draft.queries.write(drawn.queries)
     if drawn.unanswerable:
         run.draft.unanswerable_judgments.write(drawn.judgments)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from goldbench.errors import InputError, plain_file
 from goldbench.formats.dataset_card import (
-    Made,
+    Facts,
     Table,
     contents_of,
     dataset_card,
@@ -194,7 +194,8 @@ def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse
     for chunk in chunks:
         held = by_document.get(chunk.span.doc_id, nothing)
         text = text_below(chunk, held.masks, held.titles)
-        full_title, title = chunk.title, ""
+        full_title = chunk.title
+        title = ""
         if titles is not TitleUse.NONE:
             full_title = title_path(chunk)
             title = title_path(chunk, held.titles) if held.titles else full_title
@@ -325,13 +326,13 @@ def _write_card(folder: Path, gold: GoldContents, tables: tuple[Table, ...]) -> 
             write_parquet(table, folder / BEIR / table.file, copy)
         else:
             copy.unlink(missing_ok=True)
-    made = Made(
+    facts = Facts(
         metadata=gold.metadata,
         grades=Counter(grade for _, _, grade in _judgments(gold)),
         languages={query.language for query in gold.queries if query.language},
         tables=tables,
     )
-    (folder / DATASET_CARD).write_text(dataset_card(contents, made), encoding="utf-8", newline="\n")
+    (folder / DATASET_CARD).write_text(dataset_card(contents, facts), encoding="utf-8", newline="\n")
 
 
 def _write_trec(folder: Path, gold: GoldContents) -> None:

@@ -252,13 +252,13 @@ def compare_sets(
         people: The decisions in the ledger of either set; None if it has none.
     """
     passages = counterparts(first.passages, second.passages)
-    asked = counterparts(_digests(first), _digests(second))
+    query_pairs = counterparts(_digests(first), _digests(second))
     compare = _Comparison(
-        _translation(asked, first.queries), _translation(passages, first.passages), _texts_of(first, second)
+        _translation(query_pairs, first.queries), _translation(passages, first.passages), _texts_of(first, second)
     )
     sections = [
         _text_section(PASSAGES, passages),
-        _query_section(first, second, asked, passages),
+        _query_section(first, second, query_pairs, passages),
         compare.section("labels", _flat(first.labels), _flat(second.labels)),
     ]
     if first.documents is not None and second.documents is not None:
@@ -333,17 +333,19 @@ def _text_section(name: str, pairs: Counterparts, texts: _Texts | None = None) -
     )
 
 
-def _query_section(first: SetContents, second: SetContents, asked: Counterparts, passages: Counterparts) -> Section:
+def _query_section(
+    first: SetContents, second: SetContents, query_pairs: Counterparts, passages: Counterparts
+) -> Section:
     changed = []
-    for before_id, after_id in asked.found.items():
+    for before_id, after_id in query_pairs.found.items():
         before, after = first.queries[before_id], second.queries[after_id]
-        fields = list(_changed_fields(before, after, asked.found, passages.found))
-        if before_id in asked.changed:
+        fields = list(_changed_fields(before, after, query_pairs.found, passages.found))
+        if before_id in query_pairs.changed:
             fields.insert(0, "wording")
         if fields:
             changed.append(Item((before_id,), (after_id,), ", ".join(fields), before.text))
-    section = _text_section("queries", asked, _texts_of(first, second))
-    return replace(section, same=len(asked.found) - len(changed), changed=tuple(changed))
+    section = _text_section("queries", query_pairs, _texts_of(first, second))
+    return replace(section, same=len(query_pairs.found) - len(changed), changed=tuple(changed))
 
 
 def _changed_fields(

@@ -125,13 +125,13 @@ def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By
     parts = []
     with new_folder(out) as place:
         for number, name in enumerate(shares):
-            kept = {query_id for query_id, part in part_of.items() if part == number}
+            query_ids = {query_id for query_id, part in part_of.items() if part == number}
             note = {"part": name, "by": by, "seed": seed, "shares": {key: str(share) for key, share in shares.items()}}
-            manifest = _write_part(whole, kept, place / name, note, fingerprint, started)
+            manifest = _write_part(whole, query_ids, place / name, note, fingerprint, started)
             labels = sum(
-                len(_grades(whole.dataset, query.query_id)) for query in whole.queries if query.query_id in kept
+                len(_grades(whole.dataset, query.query_id)) for query in whole.queries if query.query_id in query_ids
             )
-            unanswerable = sum(query.query_id in kept for query in whole.unanswerable)
+            unanswerable = sum(query.query_id in query_ids for query in whole.unanswerable)
             parts.append(Part(name, out / name, wanted[number], manifest.queries, unanswerable, labels))
     return Division(tuple(parts), len(groups), largest, _relevant_in_several(whole.dataset, part_of))
 
@@ -241,26 +241,26 @@ def _relevant_in_several(dataset: TestSet, part_of: Mapping[str, int]) -> int:
 
 
 def _write_part(
-    whole: _Whole, kept: Collection[str], folder: Path, note: Mapping[str, Any], fingerprint: str, started: float
+    whole: _Whole, query_ids: Collection[str], folder: Path, note: Mapping[str, Any], fingerprint: str, started: float
 ) -> Manifest:
-    queries = [query for query in whole.queries if query.query_id in kept]
-    unanswerable = [query for query in whole.unanswerable if query.query_id in kept]
+    queries = [query for query in whole.queries if query.query_id in query_ids]
+    unanswerable = [query for query in whole.unanswerable if query.query_id in query_ids]
     grades = {query.query_id: _grades(whole.dataset, query.query_id) for query in queries}
     settings = {**whole.home.settings(), STAGE: dict(note)}
     with GoldFolder(folder).replacing(ReplacePolicy(settings, fingerprint)) as draft:
         draft.documents.write(whole.home.documents.read())
         chunks = draft.chunks.write(whole.home.chunks.read())
         draft.queries.write(queries)
-        _write_followers(whole, kept, draft)
+        _write_followers(whole, query_ids, draft)
         metadata = {**whole.dataset.metadata, STAGE: dict(note)}
         if isinstance(metadata.get("review"), Mapping):
-            metadata["review"] = _reviewed(metadata["review"], kept)
+            metadata["review"] = _reviewed(metadata["review"], query_ids)
         if isinstance(metadata.get("unanswerable"), Mapping):
             judged = len(list(draft.unanswerable_judgments.read_any()))
             counts = {"queries": len(unanswerable), "judged_pairs": judged}
             metadata["unanswerable"] = {**metadata["unanswerable"], **counts}
         corpus = functools.partial(passages, chunks, queries, title_use(metadata))
-        derived = {key: chunk_ids for key, chunk_ids in whole.dataset.derived.items() if key in kept}
+        derived = {key: chunk_ids for key, chunk_ids in whole.dataset.derived.items() if key in query_ids}
         draft.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
         draft.write_settings(settings)
         manifest = _manifest(whole, queries, unanswerable, fingerprint, started)
@@ -276,32 +276,36 @@ def _grades(dataset: TestSet, query_id: str) -> dict[str, Relevance]:
     return dict(graded) if graded is not None else dict.fromkeys(dataset.relevant_docs[query_id], Relevance.ANSWERS)
 
 
-def _write_followers(whole: _Whole, kept: Collection[str], draft: Draft) -> None:
+def _write_followers(whole: _Whole, query_ids: Collection[str], draft: Draft) -> None:
     """Write every other record that belongs to a query of the part."""
     home = whole.home
     for name in ("unanswerable_judgments", "pool", "judgments", "checks"):
         records = getattr(home, name)
         if records.exists():
-            getattr(draft, name).write(record for record in records.read() if record.query_id in kept)
+            getattr(draft, name).write(record for record in records.read() if record.query_id in query_ids)
     if home.relevance.exists():
-        draft.relevance.write(item for item in home.relevance.read() if item.query.query_id in kept)
+        draft.relevance.write(item for item in home.relevance.read() if item.query.query_id in query_ids)
     if home.ungraded.exists():
-        draft.ungraded.write(item for item in whole.dropped if item.query.query_id in kept)
+        draft.ungraded.write(item for item in whole.dropped if item.query.query_id in query_ids)
     if home.given_labels.is_file():
         lines = home.given_labels.read_text(encoding="utf-8").splitlines()
         draft.given_labels.parent.mkdir(parents=True, exist_ok=True)
-        write_texts(draft.given_labels, (line for line in lines if line.split(" ")[0] in kept))
+        write_texts(draft.given_labels, (line for line in lines if line.split(" ")[0] in query_ids))
     if home.file(RENAMED).is_file():
         draft.file(RENAMED).write_bytes(home.file(RENAMED).read_bytes())
 
 
-def _reviewed(review: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
+def _reviewed(review: Mapping[str, Any], query_ids: Collection[str]) -> dict[str, Any]:
     """Return what a part says about people's decisions: the verdicts on its queries; counts are of the whole set."""
     queries = review.get("queries")
     notes = queries if isinstance(queries, Mapping) else {}
     left = {key: value for key, value in review.items() if key not in {"files", "judgments", "dropped"}}
     of_whole = {key: review[key] for key in ("judgments", "dropped") if key in review}
-    return {**left, "queries": {one: note for one, note in notes.items() if one in kept}, "of_the_whole_set": of_whole}
+    return {
+        **left,
+        "queries": {one: note for one, note in notes.items() if one in query_ids},
+        "of_the_whole_set": of_whole,
+    }
 
 
 def _manifest(

@@ -236,7 +236,6 @@ class Lessons:
         Args:
             settings: The server, the model and the response format.
             store: Remembers the dialect that works, None for nowhere.
-            cautious: As in `first_dialect`.
             anew: Whether to begin with none of them.
         """
         if settings.file is not None:

@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 
 from goldbench.formats.annotations.exchange import Exchange, Given, grade_from, review_of, text_of
-from goldbench.formats.dataset_card import Made, contents_of, dataset_card, needs_parquet, tables_with, write_parquet
+from goldbench.formats.dataset_card import Facts, contents_of, dataset_card, needs_parquet, tables_with, write_parquet
 from goldbench.formats.faults import Fault, in_file, read_rows
 from goldbench.formats.interchange_names import (
     BEIR_CARD,
@@ -68,13 +68,13 @@ def _card(exchange: Exchange, texts: Mapping[str, str]) -> dict[str, str | bytes
         for table, lines in packed.items():
             write_parquet(table, BytesIO(lines.getvalue()), out := BytesIO())
             files[table.parquet] = out.getvalue()
-    made = Made(
+    facts = Facts(
         metadata=exchange.metadata,
         grades=Counter(grade for _, _, grade in _settled(exchange)),
         labels="grades that people gave in a review, and settled where they differed",
         tables=tables,
     )
-    return {BEIR_CARD: dataset_card(found, made), **files}
+    return {BEIR_CARD: dataset_card(found, facts), **files}
 
 
 def about(exchange: Exchange) -> str:

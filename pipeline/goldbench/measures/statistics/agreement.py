@@ -124,7 +124,6 @@ def query_tables(
 
     Args:
         reference: Grade by query and document, 0 to ``highest``.
-        judge: As in ``reference``, of the other assessor.
         highest: The highest grade.
         weights: Weight by query and document; pairs without one weigh 1.
         power: The tables hold sums of the weights to this power.
@@ -212,8 +211,6 @@ def estimates(
     Args:
         tables: One matrix per query, shape (queries, n, n), not negative.
         statistics: Functions of matrices of shape (..., n, n); NaN where undefined.
-        resamples: As in `pair_figures`.
-        seed: As in `pair_figures`.
     """
     total = tables.sum(axis=0)
     if not total.sum():
@@ -281,8 +278,6 @@ def raters_alpha(counts: Floats, query_of: Sequence[int], queries: int, *, resam
         counts: Number of assessors that gave each grade to each pair, shape (pairs, grades).
         query_of: Position of the query of each pair.
         queries: Number of queries.
-        resamples: As in `pair_figures`.
-        seed: As in `pair_figures`.
     """
     import krippendorff
 

@@ -53,8 +53,6 @@ def chance_to_find(exact: float, level: float, permutations: int) -> float:
     Args:
         exact: The sample's p-value over all signs, above 0. Equal signs on all queries have the least one,
             ``2 ** (1 - queries)``.
-        level: As in `drawn_level`.
-        permutations: As in `drawn_level`.
     """
     most = _most_reaching(level, permutations)
     if most < 0:
@@ -204,10 +202,6 @@ def adjusted_difference(
 
     Args:
         alone: `detectable_difference` of one pair, or None if the queries can show none.
-        queries: As in `detectable_difference`.
-        pairs: As in `detectable_difference`.
-        alpha: As in `detectable_difference`.
-        permutations: As in `detectable_difference`.
     """
     adjusted = detectable_difference(1.0, queries, pairs=pairs, alpha=alpha, permutations=permutations)
     if alone is None or adjusted == inf:
@@ -223,9 +217,6 @@ def queries_needed(
     Args:
         deviation: Standard deviation of the per-query differences, not negative.
         difference: The true mean difference to find, above 0.
-        pairs: As in `detectable_difference`.
-        power: As in `detectable_difference`.
-        alpha: As in `detectable_difference`.
 
     Raises:
         ValueError: An argument is out of its range.
@@ -248,14 +239,7 @@ def queries_needed(
 def errors_apart(
     *, pairs: int = 1, power: float = POWER, alpha: float = 0.05, permutations: int = PERMUTATIONS
 ) -> float:
-    """Return the detectable difference in standard errors where these are known, as from very many queries.
-
-    Args:
-        pairs: As in `detectable_difference`.
-        power: As in `detectable_difference`.
-        alpha: As in `detectable_difference`.
-        permutations: As in `detectable_difference`.
-    """
+    """Return the detectable difference in standard errors where these are known, as from very many queries."""
     return _NORMAL.inv_cdf(1 - drawn_level(alpha / pairs, permutations) / 2) + _NORMAL.inv_cdf(power)
 
 
@@ -277,9 +261,6 @@ def detectable_hits(
     Args:
         deviation: Standard deviation of the per-query differences, not negative.
         queries: Number of queries, at least 2.
-        pairs: As in `detectable_difference`.
-        alpha: As in `detectable_difference`.
-        permutations: As in `detectable_difference`.
 
     Raises:
         ValueError: An argument is out of its range.
@@ -342,7 +323,6 @@ def hit_shares(deviation: float, difference: float) -> tuple[float, float]:
     """Return the shares of queries that the better and that the worse system alone finds.
 
     Args:
-        deviation: As in `detectable_hits`.
         difference: The true difference of the shares of hits, 0 to 1.
     """
     differing = min(1.0, max(difference, deviation**2 + difference**2))

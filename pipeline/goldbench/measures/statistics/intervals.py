@@ -126,9 +126,6 @@ def weighted_intervals(
     Args:
         scores: Shape (queries, systems, measures), finite, at least 2 queries.
         weights: What each query counts, above 0, in the order of ``scores``.
-        resamples: As in `bootstrap_intervals`.
-        seed: As in `bootstrap_intervals`.
-        confidence: As in `bootstrap_intervals`.
 
     Source: Efron and Tibshirani (1993), chapter 13, for the bootstrap of a ratio; Kish, Survey sampling (1965), section
         11.7, for the effective number of queries.
@@ -235,7 +232,6 @@ def mean_limits(scores: Floats, tail: float) -> tuple[Floats, Floats]:
 
     Args:
         scores: Shape (queries, systems, measures).
-        tail: As in `replace_sparse`.
 
     Source: Wilson, Probable inference, the law of succession, and statistical inference (JASA, 1927); the number of
         equivalent trials after Korn and Graubard (Survey Methodology 24(2), 1998). Drawing the variance is our own.
@@ -261,7 +257,6 @@ def difference_limits(apart: Floats, tail: float) -> tuple[Floats, Floats]:
 
     Args:
         apart: Differences by query, shape (queries, pairs, measures).
-        tail: As in `replace_sparse`.
 
     Source: Agresti and Min, Simple improved confidence intervals for comparing matched proportions (Statistics in
         Medicine 24, 2005), for hits; adding less the more queries differ is our own.

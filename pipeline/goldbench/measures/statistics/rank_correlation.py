@@ -201,8 +201,6 @@ def two_sets(scores: Floats, sizes: tuple[int, int], *, draws: int, seed: int) -
     Args:
         scores: Shape (queries, systems), finite, at least 2 of each.
         sizes: Numbers of queries of the two sets.
-        draws: As in `resampled_means`.
-        seed: As in `resampled_means`.
     """
     level = scores - _excess(scores)
     one, other = (

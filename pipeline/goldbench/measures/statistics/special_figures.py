@@ -98,7 +98,6 @@ def noise_loss(
         result: The scores of a run.
         originals: The id of the original by that of the noisy query.
         resamples: Number of resamples of the pairs.
-        seed: As in `bootstrap_intervals`.
     """
     row = {query_id: place for place, query_id in enumerate(result.query_ids)}
     pairs = [(row[noisy], row[first]) for noisy, first in sorted(originals.items()) if noisy in row and first in row]
