@@ -88,6 +88,8 @@ def _learn(names: list[str]) -> None:
         with contextlib.suppress(Exception):
             if _is_installed(name.partition(".")[0]):
                 importlib.import_module(name)
+            if name == "py3langid.langid":  # its model takes a second to load, in every command that needs it
+                importlib.import_module("goldbench.text.language").detect_language("The model is loaded by this.")
 
 
 def _is_installed(package: str) -> bool:

@@ -80,7 +80,7 @@ def retired_from(run: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_after_random_edits_of_the_example_the_queries_that_stand_are_kept(
     goldbench: Goldbench, tmp_path: Path, seed: int
 ) -> None:
@@ -88,16 +88,6 @@ def test_after_random_edits_of_the_example_the_queries_that_stand_are_kept(
     texts = {path.name: path.read_text(encoding="utf-8") for path in sorted(EXAMPLE.rglob("*.md"))}
     write(tmp_path / "docs", texts)
     refreshed_three_times(goldbench, tmp_path, chance, 60, ("--queries", "60", *CHUNKS))
-
-
-@pytest.mark.slow
-def test_after_random_edits_of_a_long_book_the_queries_that_stand_are_kept(
-    goldbench: Goldbench, tmp_path: Path, collections: Path
-) -> None:
-    text = (collections / "war_and_peace" / "2600-0.txt").read_text(encoding="utf-8").replace("\r\n", "\n")
-    parts = text.split("CHAPTER ")
-    write(tmp_path / "docs", {f"{n}.txt": "CHAPTER ".join(parts[n * 24 : n * 24 + 24]) for n in range(31)})
-    refreshed_three_times(goldbench, tmp_path, random.Random(5), 100, ("--queries", "200"))
 
 
 def refreshed_three_times(

@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -16,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import IMPORT_PATH, Goldbench
+from tests.conftest import Goldbench
 from tests.generate.test_build import corpus
-from tests.llm.local.installed import needs_local_model
 from tests.model_server.conversations import CONVERSATIONS
 from tests.model_server.fixture import ServerHandle
 
@@ -95,17 +93,3 @@ def test_a_build_through_the_real_proxy_of_litellm(
     for model, key, said in (("m", "sk-not-the-key", "refuses the key"), ("other", KEY, "does not know model 'other'")):
         done = goldbench(*build, model, "--out", "none", "--answers", "none.sqlite", OPENAI_API_KEY=key)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
-
-
-@pytest.mark.timeout(600)  # a small model on a busy machine takes its time
-def test_the_bundled_model_is_tried_like_any_server(tmp_path: Path):
-    needs_local_model()
-    command = [sys.executable, "-m", "goldbench", "doctor", "--try", "--model", "local"]
-    environment = {**os.environ, "PYTHONPATH": IMPORT_PATH, "COLUMNS": "200"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=580, check=False
-    )
-    table = "\n".join(" ".join(line.split()) for line in done.stdout.splitlines())
-    assert "ok response format JSON Schema, with its limits" in table, done.stdout + done.stderr
-    assert "ok usage reported with each answer" in table
-    assert "ok writing, prompt style short" in table

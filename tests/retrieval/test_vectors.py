@@ -155,10 +155,3 @@ def test_hnsw_is_built_the_same_way_every_time_and_heeds_ef_search() -> None:
     assert recall(once, exact) < recall(wide, exact)
     assert all(len(ranking) == 10 for ranking in wide.values())
     assert all(exact[q][doc] == score for q in names for doc, score in wide[q].items() if doc in exact[q])
-
-
-@pytest.mark.slow
-def test_hnsw_with_ef_search_512_finds_99_of_100_among_20000_random_vectors() -> None:
-    rows, queries, names = draw(20_000, 384), draw(100, 384, seed=1), [f"q{n}" for n in range(100)]
-    exact = flat([f"d{n}" for n in range(20_000)], rows).search(names, queries, k=10)
-    assert recall(graph(rows, efSearch=512).search(names, queries, k=10), exact) >= 0.99

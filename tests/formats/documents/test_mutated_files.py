@@ -28,9 +28,9 @@ from tests.formats.documents.test_worker_pool import is_reader
 from tests.peak_memory import peak_megabytes
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
-FILES = int(os.environ.get("FUZZ_FILES", "6000"))
+FILES = int(os.environ.get("FUZZ_FILES", "1500"))
 """A seed and a number give the same file, so a larger number tries the same files and more."""
-PARTS, BATCH = 8, 250
+PARTS, BATCH = 2, 250
 BUDGET = Budget(seconds=4, memory_megabytes=768, megabytes=8)
 GOOD = {
     "good-a.md": "# The pump\n\nThe pump of the mill runs at night, and the miller greases it on Fridays.\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 from goldbench.config import config_of
 from goldbench.errors import CallFailed
 from goldbench.generate.writers import with_local_models
-from goldbench.llm.dialect import Repeat
 from goldbench.llm.local import local_wire
 from goldbench.llm.local.machine import Layout
 from goldbench.llm.model_path import open_model
@@ -119,32 +118,3 @@ async def test_a_prompt_that_is_too_long_is_called_that_and_changes_no_later_req
         after = await path.complete(_request())
     async with open_model(_settings()) as path:
         assert await path.complete(_request()) == after
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-async def test_a_repaired_reply_is_the_same_in_any_order_and_keeps_the_fixed_part(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    long = "You name colours. " + "A colour is a short word, as red or blue. " * 40
-    plain = [replace(_request(number), system=long) for number in range(3)]
-    repeats = [
-        Repeat(
-            **{one.name: getattr(asked, one.name) for one in fields(asked)}, earlier=(("grass", "That is no JSON."),)
-        )
-        for asked in plain
-    ]
-    spent: list[float] = []
-
-    async def replies(requests: list[ChatRequest[Colour]]) -> dict[str, str]:
-        found = {}
-        async with open_model(_settings(concurrency=1)) as path:
-            for one in requests:
-                before = sum(_children()[0].cpu_times()[:2]) if _children() else 0.0
-                found[f"{type(one).__name__} {one.user}"] = repr(await path.call(one))
-                spent.append(sum(_children()[0].cpu_times()[:2]) - before)
-        return found
-
-    mixed = [one for pair in zip(plain, repeats, strict=True) for one in pair]
-    assert await replies(mixed) == await replies([*reversed(repeats), *plain])
-    assert max(spent[1:6]) < spent[0], "the fixed part was read again"
