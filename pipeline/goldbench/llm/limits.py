@@ -36,8 +36,6 @@ REFUSALS_BEFORE_END = 5
 
 _OLDEST_SHOWN = 3
 _WINDOW_S = 60.0
-_FIRST_WIDTH = 4
-"""Calls in flight at first if the user sets no number."""
 _CALLS_BEFORE_DOWN = 3
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
 
@@ -206,7 +204,7 @@ class Gate:
         """Record that an exchange gave no answer."""
         self._failed += 1
         self._last_fault = kind or self._last_fault
-        self._width.record(overloaded=cause is Cause.OVERLOADED)
+        self._width.record(overloaded=cause is Cause.OVERLOADED, timed_out=kind == "timeout")
         if cause is Cause.UNREACHABLE or cause is Cause.BROKEN or kind == "http-503":
             # A reply that is not JSON may be another server's page: it does not count as having reached the server.
             self.health.record_failure(
@@ -282,9 +280,10 @@ class Width:
     overloaded server the width becomes ``width * (1 - f / 2)``, and it grows by a sixteenth of the cap when at most
     half did. One 429 in five therefore costs little, and a server that refuses everything soon gets one call at a time.
 
-    With ``comfortable_s`` the width begins at 4. It doubles while answers take no longer than these seconds on average,
-    and shrinks in proportion once they take more than twice as long: a slow server is not given calls that would only
-    wait there (by Little's law their number is the rate of answers times the seconds that each takes).
+    With ``comfortable_s`` the width begins at 1. It doubles while answers take no longer than these seconds on average,
+    or than one and a half times those of the fastest round, and shrinks in proportion once they take more than twice as
+    long: a slow server is not given calls that would only wait there (by Little's law their number is the rate of
+    answers times the seconds that each takes). Halved after a round with a time-out.
 
     Source: the proportional decrease of DCTCP (Alizadeh et al., SIGCOMM 2010, eq. 2) without its moving average.
     """
@@ -292,13 +291,15 @@ class Width:
     def __init__(self, cap: int, *, comfortable_s: float | None = None) -> None:
         self.cap = cap
         self._comfortable_s = comfortable_s
-        self._width = float(cap if comfortable_s is None else min(cap, _FIRST_WIDTH))
+        self._width = float(cap if comfortable_s is None else 1)
+        self._fastest_s = math.inf
         self._begin_round()
 
     def _begin_round(self) -> None:
         self._size = self.now
         self._left = self.now
         self._overloaded = 0
+        self._has_timed_out = False
         self._seconds: list[float] = []
 
     @property
@@ -306,22 +307,26 @@ class Width:
         """The number of calls that may be in flight, 1 or more."""
         return max(1, int(self._width))
 
-    def record(self, *, overloaded: bool, seconds: float | None = None) -> None:
+    def record(self, *, overloaded: bool, timed_out: bool = False, seconds: float | None = None) -> None:
         """Record how one call ended.
 
         Args:
             overloaded: Whether the server wanted fewer calls, or gave no answer in time.
+            timed_out: Whether it gave no answer in time.
             seconds: How long its answer took, None without an answer.
         """
         self._left -= 1
         self._overloaded += overloaded
+        self._has_timed_out |= timed_out
         if seconds is not None:
             self._seconds.append(seconds)
         if self._left > 0:
             return
         share = self._overloaded / self._size
         width = self._width * (1 - share / 2)
-        if self._comfortable_s is not None and not share:
+        if self._comfortable_s is not None and self._has_timed_out:
+            width = self._width / 2
+        elif self._comfortable_s is not None and not share:
             width *= self._growth(self._comfortable_s)
         elif share <= 0.5:
             width += max(1.0, self.cap / 16)
@@ -330,7 +335,11 @@ class Width:
 
     def _growth(self, comfortable_s: float) -> float:
         """Return the factor by which the width changes after a round without an overload."""
-        mean = sum(self._seconds) / len(self._seconds) if self._seconds else 0.0
+        if not self._seconds:
+            return 2.0
+        mean = sum(self._seconds) / len(self._seconds)
+        self._fastest_s = min(self._fastest_s, mean)
+        comfortable_s = max(comfortable_s, 1.5 * self._fastest_s)
         if mean <= comfortable_s:
             return 2.0
         return comfortable_s / mean if mean > 2 * comfortable_s else 1.0

@@ -215,8 +215,8 @@ def plan_notes(stages: Sequence[PlannedStage], drawn: Drawn, config: Config) -> 
         yield "Nothing was sent or written. Of the replies of a small model about half become a query; the counts allow"
         yield "for that, or for what stored answers became. Token counts are estimates, corrected by stored answers."
     else:
-        yield "Nothing was sent or written. Request counts are exact if every new reply is valid and its query accepted;"
-        yield "a rejected query costs a rewrite, or another chunk. Token counts are estimates, corrected by stored answers."
+        yield "Nothing was sent or written. Request counts are exact if each new reply is valid and its query accepted;"
+        yield "a rejected query costs a rewrite or another chunk. Tokens are estimates, corrected by stored answers."
     if any(row.usd is None for row in stages):
         yield (
             f"The price of {config.model.name} is unknown: set usd_per_million_input and usd_per_million_output "

@@ -12,6 +12,9 @@ from goldbench.text.words import content_terms, index_terms, stop_words, terms
 
 LEAST_SHARED = 0.25
 """Least share of an answer's content terms and numbers, 0 to 1, that stand in its evidence."""
+REPEATED_OF_ANSWER, REPEATED_OF_QUERY = 0.9, 0.7
+"""Shares of the content terms of an answer and of its query, 0 to 1, that the other one holds if it only repeats it. An
+answer that chooses between two things that the query names holds far less of the query."""
 
 _SPOKEN = frozenset({QueryStyle.PROBLEM, QueryStyle.VAGUE})
 """Styles in which somebody tells of himself or of trouble."""
@@ -58,16 +61,29 @@ def _shared(text: str, source: str, language: str | None) -> float | None:
 
 
 def nothing_asked(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a plain statement, and a query that holds everything its evidence says."""
+    """Reject a plain statement, a query that holds everything its evidence says, and one that its answer repeats."""
     if candidate.style is None and candidate.asked is not None and candidate.asked.style in _SPOKEN:
         return Finding("nothing-asked", "it is a statement in which nobody speaks of trouble or of a wish")
     if not candidate.evidence or candidate.needs:
         return None
+    if candidate.answer and _repeats(candidate.answer, candidate.text, context.language):
+        return Finding("nothing-asked", "its answer repeats it")
     quotes = _quotes(candidate)
     beyond = set(content_terms(quotes, context.language)) - index_terms(candidate.text, context.language)
     if beyond or not content_terms(quotes, context.language):
         return None
     return Finding("nothing-asked", "its evidence says nothing that the query does not say itself")
+
+
+def _repeats(answer: str, query: str, language: str | None) -> bool:
+    """Return whether an answer says what the query says and nothing else."""
+    in_answer, in_query = set(content_terms(answer, language)), set(content_terms(query, language))
+    if not in_answer or not in_query:
+        return False
+    return (
+        len(in_answer & index_terms(query, language)) >= REPEATED_OF_ANSWER * len(in_answer)
+        and len(in_query & index_terms(answer, language)) >= REPEATED_OF_QUERY * len(in_query)
+    )
 
 
 def no_cause(candidate: Candidate, context: CheckContext) -> Finding | None:
