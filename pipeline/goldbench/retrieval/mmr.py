@@ -13,6 +13,7 @@ from goldbench.measures.statistics.floats import of_finite_numbers
 from goldbench.ports import Retriever
 from goldbench.retrieval.analyzer_names import Analyzer, Normalisation
 from goldbench.retrieval.fusion import normalised
+from goldbench.retrieval.postings import Occurrences
 from goldbench.retrieval.rerank import by_rank
 from goldbench.retrieval.system_settings import MMRSettings
 from goldbench.retrieval.tfidf import TfIdf
@@ -115,7 +116,8 @@ class _TfIdf:
 
     def index(self, passages: Mapping[str, str]) -> None:
         self._places = {doc_id: place for place, doc_id in enumerate(passages)}
-        self._rows = TfIdf.of(passages.values(), tokenizer(Analyzer.UNICODE)).rows()
+        counts = Occurrences.in_texts(passages.values(), tokenizer(Analyzer.UNICODE))
+        self._rows = TfIdf(counts).passages(counts).tocsr()
 
     def likenesses(self, ids: Sequence[str]) -> Likenesses:
         if self._rows is None:

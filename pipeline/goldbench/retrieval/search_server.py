@@ -131,23 +131,21 @@ def _bulks(rows: Iterator[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_bulk(answer: Any, count: int) -> None:  # noqa: ANN401  JSON
-    items = answer.get("items") if isinstance(answer, dict) else None
-    if not isinstance(items, list) or len(items) != count:
+    try:
+        errors = [item["index"].get("error") for item in answer["items"]]
+    except (AttributeError, KeyError, TypeError):
+        errors = []
+    if len(errors) != count:
         raise RetrieverFailed("the server did not report on each passage that was sent")
-    failed = [result for item in items for result in _results(item) if "error" in result]
-    if failed or answer.get("errors"):
-        kind = f" ({_kind(failed[0]['error'])})" if failed else ""
-        raise RetrieverFailed(f"the server refused {len(failed):,} of {len(items):,} passages{kind}")
-
-
-def _results(item: Any) -> list[dict[str, Any]]:  # noqa: ANN401  JSON
-    return [result for result in item.values() if isinstance(result, dict)] if isinstance(item, dict) else []
+    if any(errors):
+        kind = _kind(next(filter(None, errors)))
+        raise RetrieverFailed(f"the server refused {count - errors.count(None):,} of {count:,} passages ({kind})")
 
 
 def _hits(response: Any, ids: Sequence[str]) -> dict[str, float]:  # noqa: ANN401  JSON
-    if isinstance(response, dict) and "error" in response:
-        raise RetrieverFailed(f"the server could not search ({_kind(response['error'])})")
     try:
+        if "error" in response:
+            raise RetrieverFailed(f"the server could not search ({_kind(response['error'])})")
         if response.get("timed_out") or response.get("_shards", {}).get("failed"):
             raise RetrieverFailed("the server searched only a part of the index")
         return {ids[int(hit["_id"])]: float(hit["_score"]) for hit in response["hits"]["hits"]}

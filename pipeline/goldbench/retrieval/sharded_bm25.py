@@ -18,12 +18,13 @@ from goldbench.cluster.ray_cluster import Cluster
 from goldbench.cluster.remote_object import Promise, RemoteObject
 from goldbench.errors import RetrieverFailed
 from goldbench.measures.ranks.order import highest, in_tie_order
-from goldbench.retrieval.bm25 import rarity_of
-from goldbench.retrieval.bm25_shard import BM25Shard, Counts
-from goldbench.retrieval.postings import Floats, Integers
+from goldbench.retrieval.bm25 import WeightedTerms, rarity_of
+from goldbench.retrieval.postings import Floats, Integers, Occurrences
 from goldbench.retrieval.system_settings import BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 
+Counts: TypeAlias = tuple[list[str], npt.NDArray[np.int64], int]
+"""The terms of some passages, how many passages hold each, and the number of terms with repetitions."""
 Step: TypeAlias = Callable[[RemoteObject], Promise]
 """Begins a piece of work on the node that holds a part."""
 _WORTH_A_PART = 2_000
@@ -32,6 +33,37 @@ _CHARACTERS_AT_ONCE = 8 * 2**20
 """Characters of passages that travel at once."""
 _QUERIES_AT_ONCE = 1_000
 """Queries that are searched at once, which bounds the size of an answer."""
+
+
+class BM25Shard:
+    """A part of the passages, as a node holds it; the statistics that a score needs are those of all passages."""
+
+    def __init__(self, settings: BM25Settings) -> None:
+        self._settings = settings
+        self._texts: list[str] = []
+        self._counts: Occurrences | None = None
+        self._terms: WeightedTerms | None = None
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Take more passages, in tie order."""
+        self._texts += texts
+
+    def count(self) -> Counts:
+        """Count the terms of the passages, which are then forgotten."""
+        tokens = tokenizer(self._settings.analyzer, language=self._settings.language)
+        counts = self._counts = Occurrences.in_texts(self._texts, tokens)
+        self._texts = []
+        return list(counts.vocabulary), np.diff(counts.starts), int(counts.lengths.sum())
+
+    def weigh(self, rarity: Floats, mean_length: float) -> None:
+        """Weigh the terms of `count`; see `WeightedTerms`."""
+        assert self._counts is not None
+        self._terms = WeightedTerms(self._counts, rarity, mean_length, self._settings)
+
+    def search(self, queries: Sequence[Sequence[str]], k: int) -> list[tuple[Integers, Floats]]:
+        """Return the best passages of this part for each query; see `WeightedTerms.best`."""
+        assert self._terms is not None
+        return self._terms.best(queries, k)
 
 
 class ShardedBM25:
