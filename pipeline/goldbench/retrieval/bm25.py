@@ -43,7 +43,9 @@ class BM25:
             return {query_id: {} for query_id in queries}
         best = self._terms.best(list(cut(self._tokens, queries)), k)
         return {
-            query_id: {self._ids[place]: score for place, score in zip(places.tolist(), scores.tolist(), strict=True)}
+            query_id: {
+                self._ids[position]: score for position, score in zip(places.tolist(), scores.tolist(), strict=True)
+            }
             for query_id, (places, scores) in zip(queries, best, strict=True)
         }
 

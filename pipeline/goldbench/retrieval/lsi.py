@@ -136,19 +136,19 @@ class LSI:
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with their cosine, best first; none without a known term."""
-        found: dict[str, dict[str, float]] = {query_id: {} for query_id in queries}
+        rankings: dict[str, dict[str, float]] = {query_id: {} for query_id in queries}
         if self._axes is None or not self._indexed or not queries:
-            return found
+            return rankings
         ids, rows = self._known(list(queries), self._space.project(queries, self._axes))
-        return found | self._index.search(ids, rows, k=k)
+        return rankings | self._index.search(ids, rows, k=k)
 
     def passage_vectors(self, ids: Sequence[str]) -> Rows:
         """Return the normalised vectors of these passages, 0 for those without a term."""
         width = 0 if self._axes is None else min(self._axes.columns.shape[1], self._settings.dimensions)
         rows = np.zeros((len(ids), width), dtype=np.float32)
-        indexed = [place for place, doc_id in enumerate(ids) if doc_id in self._indexed]
+        indexed = [position for position, doc_id in enumerate(ids) if doc_id in self._indexed]
         if indexed:
-            rows[indexed] = self._index.rows_of([ids[place] for place in indexed])
+            rows[indexed] = self._index.rows_of([ids[position] for position in indexed])
         return rows
 
     def _known(self, ids: Sequence[str], rows: Rows) -> tuple[list[str], Rows]:

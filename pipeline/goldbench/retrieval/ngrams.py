@@ -40,7 +40,7 @@ class Ngrams:
 
     def _best(self, query: sparse.csr_matrix, k: int) -> dict[str, float]:
         places, scores = best_places((query @ self._by_gram).toarray()[0].astype(np.float64), k)
-        return {self._ids[place]: score for place, score in zip(places.tolist(), scores.tolist(), strict=True)}
+        return {self._ids[position]: score for position, score in zip(places.tolist(), scores.tolist(), strict=True)}
 
 
 def grams_of_word(shortest: int, longest: int) -> Callable[[str], list[str]]:

@@ -65,14 +65,14 @@ class UserRetriever:
 
     def _search(self, query_id: str, query: str, k: int) -> dict[str, float]:
         scores: dict[str, float] = {}
-        for place, result in enumerate(self._answerer.ask(query, k)):
-            doc_id = self._id_of(result, query_id, scores, place)
+        for position, result in enumerate(self._answerer.ask(query, k)):
+            doc_id = self._id_of(result, query_id, scores, position)
             if doc_id in scores:
                 raise RetrieverFailed(f"answered passage {doc_id[:60]!r} twice for one query")
-            scores[doc_id] = float(-place) if result.score is None else result.score
+            scores[doc_id] = float(-position) if result.score is None else result.score
         return scores
 
-    def _id_of(self, result: ForeignResult, query_id: str, earlier: Collection[str], place: int) -> str:
+    def _id_of(self, result: ForeignResult, query_id: str, earlier: Collection[str], position: int) -> str:
         known = next((doc_id for doc_id in result.ids if doc_id in self._passages), None)
         if known is not None:
             return known
@@ -84,7 +84,7 @@ class UserRetriever:
             if self._by_text is None:
                 self._by_text = PassagesByText(self._passages)
             match = self._by_text.find(result.text, earlier=earlier)
-        return match or f"{self.placeholder}{place + 1}"
+        return match or f"{self.placeholder}{position + 1}"
 
 
 class PassagesByText:
@@ -98,15 +98,15 @@ class PassagesByText:
         self._equal: dict[str, list[str]] = {}
         self._starting: dict[str, list[str]] = {}
         self._short: list[str] = []
-        self._ids, self._starts, place = list(self._texts), [], 0
+        self._ids, self._starts, position = list(self._texts), [], 0
         for doc_id, text in self._texts.items():
             self._equal.setdefault(text, []).append(doc_id)
             if len(text) < _START:
                 self._short.append(doc_id)
             else:
                 self._starting.setdefault(text[:_START], []).append(doc_id)
-            self._starts.append(place)
-            place += len(text) + len(_BREAK)
+            self._starts.append(position)
+            position += len(text) + len(_BREAK)
         self._whole = _BREAK.join(self._texts.values())
 
     def find(self, text: str, *, earlier: Collection[str] = ()) -> str | None:

@@ -65,9 +65,9 @@ class Occurrences:
         if tokens.terms_of is None:
             return words
         vocabulary, terms = _numbered(map(tokens.terms_of, words.vocabulary))
-        found = (words.matrix().tocsr() @ terms).tocsc()  # by ascending place: every conversion keeps rows in order
-        lengths = np.bincount(found.indices, found.data, minlength=len(words.lengths)).astype(np.int64)
-        return cls._by_term(vocabulary, found, lengths)
+        counts = (words.matrix().tocsr() @ terms).tocsc()  # by ascending place: every conversion keeps rows in order
+        lengths = np.bincount(counts.indices, counts.data, minlength=len(words.lengths)).astype(np.int64)
+        return cls._by_term(vocabulary, counts, lengths)
 
     @classmethod
     def in_corpus(cls, passages: Mapping[str, str], tokens: Tokenizer | TokenFiles) -> Self:
@@ -149,17 +149,17 @@ class Postings:
             return self._best_of_all(terms, k, sums)
         ordered = sorted(terms, key=self._most.__getitem__, reverse=True)
         left = list(accumulate(map(self._most.__getitem__, reversed(ordered)), initial=0.0))[::-1]
-        done, least, found, scores = self._added(ordered, left, k, sums)
-        while done < len(ordered) and len(found) > _FEW:
-            scores += self._looked_up(ordered[done], found)
+        done, least, candidates, scores = self._added(ordered, left, k, sums)
+        while done < len(ordered) and len(candidates) > _FEW:
+            scores += self._looked_up(ordered[done], candidates)
             done += 1
-            kept = np.flatnonzero(scores >= least - left[done])
-            found, scores = found.take(kept), scores.take(kept)
-        exact = np.zeros(len(found))
+            hopeful = np.flatnonzero(scores >= least - left[done])
+            candidates, scores = candidates.take(hopeful), scores.take(hopeful)
+        exact = np.zeros(len(candidates))
         for term in terms:  # in the order of the query, whose sum does not depend on what was left out
-            exact += self._looked_up(term, found)
+            exact += self._looked_up(term, candidates)
         order = highest(exact, k)
-        return found[order], exact[order]
+        return candidates[order], exact[order]
 
     def _best_of_all(self, terms: Sequence[int], k: int, sums: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
         for term in terms:
@@ -190,10 +190,10 @@ class Postings:
                     break
             parts.append(self._add(ordered[done], sums))
             size += len(parts[-1])
-        found = _once(every.take(np.flatnonzero(scores >= least - left[done])).astype(np.int32))
-        scores = sums.take(found)
+        candidates = _once(every.take(np.flatnonzero(scores >= least - left[done])).astype(np.int32))
+        scores = sums.take(candidates)
         sums[every] = 0.0
-        return done, least, found, scores
+        return done, least, candidates, scores
 
     def _held(self, term: int) -> int:
         """Return how many passages hold a term."""
@@ -205,13 +205,13 @@ class Postings:
         np.add.at(sums, self._places[part], self._weights[part])
         return self._places[part]
 
-    def _looked_up(self, term: int, found: Integers) -> Floats:
+    def _looked_up(self, term: int, candidates: Integers) -> Floats:
         """Return what a term adds to each of these passages."""
         part = slice(self._starts[term], self._starts[term + 1])
         places = self._places[part]
-        at = places.searchsorted(found)
+        at = places.searchsorted(candidates)
         weights: Floats = self._weights[part].take(at, mode="clip")
-        weights *= places.take(at, mode="clip") == found
+        weights *= places.take(at, mode="clip") == candidates
         return weights
 
 
@@ -222,10 +222,10 @@ def best_places(sums: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.intp], F
         sums: The sums, none below 0.
         k: The most places, 1 or more.
     """
-    found = np.flatnonzero(sums >= max(_LEAST, reached(sums, k) if k < len(sums) else 0.0))
-    scores = sums[found]
+    candidates = np.flatnonzero(sums >= max(_LEAST, reached(sums, k) if k < len(sums) else 0.0))
+    scores = sums[candidates]
     order = highest(scores, k)
-    return found[order], scores[order]
+    return candidates[order], scores[order]
 
 
 def _once(places: Integers) -> Integers:

@@ -50,7 +50,7 @@ class SearchServer:
         index = f"goldbench-{uuid.uuid4().hex}"
         self._server.send("PUT", f"/{index}", json.dumps(self._described()).encode(), "application/json")
         self._index = index
-        rows = ((place, passages[doc_id]) for place, doc_id in enumerate(self._ids))
+        rows = ((position, passages[doc_id]) for position, doc_id in enumerate(self._ids))
         for count, body in _bulks(rows):
             _check_bulk(self._server.send("POST", f"/{index}/_bulk", body, "application/x-ndjson"), count)
         self._server.send("POST", f"/{index}/_refresh")
@@ -63,11 +63,11 @@ class SearchServer:
         """
         if self._index is None:
             raise RetrieverFailed("nothing was indexed")
-        found: dict[str, dict[str, float]] = {}
+        rankings: dict[str, dict[str, float]] = {}
         waiting = iter(queries.items())
         while several := dict(islice(waiting, _SEARCHES)):
-            found.update(self._searched(several, k))
-        return found
+            rankings.update(self._searched(several, k))
+        return rankings
 
     def close(self) -> None:
         """Delete the index."""
@@ -119,9 +119,9 @@ def _bulks(rows: Iterator[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
     A passage is named by its place, because its id may be longer than the 512 bytes that a server takes.
     """
     body, count = bytearray(), 0
-    for place, text in rows:
-        body += json.dumps({"index": {"_id": str(place)}}).encode() + b"\n"
-        body += json.dumps({"text": text, "place": place}).encode() + b"\n"
+    for position, text in rows:
+        body += json.dumps({"index": {"_id": str(position)}}).encode() + b"\n"
+        body += json.dumps({"text": text, "place": position}).encode() + b"\n"
         count += 1
         if len(body) >= _BULK_BYTES or count >= _BULK_ROWS:
             yield count, bytes(body)

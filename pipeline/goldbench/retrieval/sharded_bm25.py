@@ -90,20 +90,20 @@ class ShardedBM25:
         self._parts = [
             _Part(self._settings, self._nodes, passages, self._ids[start:end], start) for start, end in pairwise(bounds)
         ]
-        counts: list[Counts] = self._all([part.count for part in self._parts], kept=True)
+        counts: list[Counts] = self._all([part.count for part in self._parts], again=True)
         rarities, mean_length = _statistics(counts, len(passages))
-        self._all([_weighing(rarity, mean_length) for rarity in rarities], kept=True)
+        self._all([_weighing(rarity, mean_length) for rarity in rarities], again=True)
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a score above 0, best first."""
-        found: dict[str, dict[str, float]] = {}
+        rankings: dict[str, dict[str, float]] = {}
         left = iter(queries.items())
         while some := dict(islice(left, _QUERIES_AT_ONCE)):
             terms = [self._tokens(text) for text in some.values()]
             answers = self._all([_searching(terms, k)] * len(self._parts))
             for query_id, *best in zip(some, *answers, strict=True):
-                found[query_id] = self._merged(best, k)
-        return found
+                rankings[query_id] = self._merged(best, k)
+        return rankings
 
     def close(self) -> None:
         """End the parts on their nodes."""
@@ -111,23 +111,23 @@ class ShardedBM25:
             part.close()
         self._parts = []
 
-    def _all(self, steps: Sequence[Step], *, kept: bool = False) -> list[Any]:
+    def _all(self, steps: Sequence[Step], *, again: bool = False) -> list[Any]:
         """Do a piece of work for each part at the same time and return the answers.
 
         Args:
             steps: The work for each part.
-            kept: Whether a part needs it again when its node is replaced.
+            again: Whether a part needs it again when its node is replaced.
         """
         for part, step in zip(self._parts, steps, strict=True):
             part.begin(step)
-        return [part.end(step, kept=kept) for part, step in zip(self._parts, steps, strict=True)]
+        return [part.end(step, again=again) for part, step in zip(self._parts, steps, strict=True)]
 
     def _merged(self, best: Sequence[tuple[Integers, Floats]], k: int) -> dict[str, float]:
-        places = np.concatenate([part.start + found for part, (found, _) in zip(self._parts, best, strict=True)])
+        places = np.concatenate([part.start + local for part, (local, _) in zip(self._parts, best, strict=True)])
         scores = np.concatenate([scores for _, scores in best])
         order = highest(scores, k, places)
         pairs = zip(places[order].tolist(), scores[order].tolist(), strict=True)
-        return {self._ids[place]: score for place, score in pairs}
+        return {self._ids[position]: score for position, score in pairs}
 
 
 class _Part:
@@ -159,12 +159,12 @@ class _Part:
         except Lost as error:
             self._lose(error)
 
-    def end(self, step: Step, *, kept: bool) -> Any:  # noqa: ANN401  whatever the work gives
+    def end(self, step: Step, *, again: bool) -> Any:  # noqa: ANN401  whatever the work gives
         """Wait for the answer of the work that was begun, which is done again if the node is lost.
 
         Args:
             step: The work.
-            kept: Whether it is done again for each later node.
+            again: Whether it is done again for each later node.
 
         Raises:
             RetrieverFailed: Several nodes were lost one after another.
@@ -176,7 +176,7 @@ class _Part:
                 self._lose(error)
                 continue
             self._begun = None
-            if kept:
+            if again:
                 self._done.append(step)
             return answer
 

@@ -65,7 +65,7 @@ class VectorIndex:
         self._positions = {doc_id: position for position, doc_id in enumerate(self._ids)}
         if len(self._positions) < len(self._ids):
             raise RetrieverFailed("the same passage id stands for two vectors; give each its own")
-        places = {doc_id: place for place, doc_id in enumerate(in_tie_order(self._ids))}
+        places = {doc_id: rank for rank, doc_id in enumerate(in_tie_order(self._ids))}
         self._tie_places = np.array([places[doc_id] for doc_id in self._ids], dtype=np.int64)
         self._graph = None
         if self._faiss is not None and self._ids:
@@ -88,8 +88,8 @@ class VectorIndex:
         count = min(k, len(self._ids))
         candidates = self._through_graph(queries, count) if self._graph is not None else self._compared(queries, count)
         return {
-            query_id: self._ranked(found, query, count)
-            for query_id, query, found in zip(ids, queries, candidates, strict=True)
+            query_id: self._ranked(passages, query, count)
+            for query_id, query, passages in zip(ids, queries, candidates, strict=True)
         }
 
     def rows_of(self, ids: Sequence[str]) -> Rows:
@@ -103,10 +103,10 @@ class VectorIndex:
             raise RetrieverFailed(f"has no vector of passage {missing!r}")
         return self._rows[[self._positions[doc_id] for doc_id in ids]]
 
-    def _ranked(self, found: npt.NDArray[np.int64], query: Rows, count: int) -> dict[str, float]:
-        scores = _products(self._rows, found, query)
-        ranked = highest(scores, count, self._tie_places[found])
-        return {self._ids[found[position]]: float(scores[position]) for position in ranked}
+    def _ranked(self, passages: npt.NDArray[np.int64], query: Rows, count: int) -> dict[str, float]:
+        scores = _products(self._rows, passages, query)
+        ranked = highest(scores, count, self._tie_places[passages])
+        return {self._ids[passages[position]]: float(scores[position]) for position in ranked}
 
     def _through_graph(self, queries: Rows, count: int) -> Iterator[npt.NDArray[np.int64]]:
         _, positions = self._graph.search(queries, count)
