@@ -63,7 +63,6 @@ def bench_toml(data: Path, golden: Path, *, model: bool) -> str:
             "compare": ["hit@5", "mrr@5"],
             "baseline": "ik",
             "depth": 433,
-            "timeout_seconds": 120,
             "systems": systems,
             "published": {"top_k": [1, 2, 3, 4, 5], **table},
         }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from goldbench.retrieval import lucene_standard as lucene
 from goldbench.retrieval.analyzer_names import Analyzer
-from goldbench.retrieval.corpus_words import counted
+from goldbench.retrieval.postings import Occurrences
 from goldbench.retrieval.tokens import Tokenizer, cut, tokenizer
 
 
@@ -97,7 +97,7 @@ def test_terms_of_words_of_queries_are_remembered_and_those_of_a_corpus_are_not(
         return [word[:3]]
 
     tokens = Tokenizer(str.split, terms_of)
-    assert list(counted(tokens, ["pumps pump", "pump valve"]).vocabulary) == ["pum", "val"]
+    assert list(Occurrences.in_texts(["pumps pump", "pump valve"], tokens).vocabulary) == ["pum", "val"]
     assert asked == ["pumps", "pump", "valve"]
     assert tokens("pump pump") == tokens("pump pump") == ["pum", "pum"]
     assert asked == ["pumps", "pump", "valve", "pump"]

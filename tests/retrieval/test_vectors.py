@@ -1,7 +1,8 @@
-"""Vector search against numpy's own arithmetic, whichever library searches."""
+"""Vector search against numpy's own arithmetic, exact and through a graph."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldbench.errors import MissingExtra, RetrieverFailed
-from goldbench.retrieval import vectors
 from goldbench.retrieval.analyzer_names import IndexKind
 from goldbench.retrieval.system_settings import Vectors
 from goldbench.retrieval.vectors import VectorIndex
-
-
-@pytest.fixture(params=["faiss", "numpy"])
-def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "faiss":
-        pytest.importorskip("faiss", reason="faiss is not installed (extra dense)")
-    else:
-        monkeypatch.setattr(vectors, "_faiss", lambda: None)
-    return str(request.param)
 
 
 def draw(rows: int, size: int, seed: int = 0) -> np.ndarray:
@@ -44,7 +35,7 @@ def plainly(ids: list[str], rows: np.ndarray, query: np.ndarray, k: int) -> list
     return sorted(cosines, key=lambda doc_id: (cosines[doc_id], doc_id), reverse=True)[:k]
 
 
-def test_flat_search_gives_the_greatest_cosines(library: str) -> None:
+def test_flat_search_gives_the_greatest_cosines() -> None:
     ids, rows, queries = [f"d{n}" for n in range(500)], draw(500, 24), draw(30, 24, seed=1)
     found = flat(ids, rows).search([f"q{n}" for n in range(30)], queries, k=20)
     for place, (query_id, ranking) in enumerate(found.items()):
@@ -55,21 +46,7 @@ def test_flat_search_gives_the_greatest_cosines(library: str) -> None:
         assert ranking[best] == pytest.approx(cosine, abs=1e-6)
 
 
-def test_both_libraries_give_the_same_scores_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("faiss", reason="faiss is not installed (extra dense)")
-    ids, rows, queries = [f"d{n}" for n in range(3000)], draw(3000, 64), draw(40, 64, seed=1)
-    rows[1000:1400] = rows[0]  # more equal vectors than any spare room
-    queries[0] = rows[0]
-    names = [f"q{n}" for n in range(40)]
-    by_faiss = flat(ids, rows).search(names, queries, k=10)
-    alone = {name: flat(ids, rows).search([name], queries[n : n + 1], k=10)[name] for n, name in enumerate(names[:3])}
-    monkeypatch.setattr(vectors, "_faiss", lambda: None)
-    by_numpy = flat(ids, rows).search(names, queries, k=10)
-    assert [list(ranking.items()) for ranking in by_faiss.values()] == [list(r.items()) for r in by_numpy.values()]
-    assert alone == {name: by_faiss[name] for name in alone}
-
-
-def test_equal_vectors_are_ordered_by_id_descending_across_the_cut(library: str) -> None:
+def test_equal_vectors_are_ordered_by_id_descending_across_the_cut() -> None:
     ids = [f"d{n:03}" for n in range(200)]
     rows = np.tile(draw(1, 7), (200, 1))
     ranking = flat(ids, rows).search(["q"], draw(1, 7, seed=3), k=5)["q"]
@@ -88,7 +65,7 @@ def test_never_more_than_k_never_one_twice_and_in_order(rows: int, k: int, size:
     assert list(ranking) == sorted(ranking, key=lambda doc_id: (ranking[doc_id], doc_id), reverse=True)
 
 
-def test_lengths_of_vectors_do_not_count_however_extreme(library: str) -> None:
+def test_lengths_of_vectors_do_not_count_however_extreme() -> None:
     rows = np.array([[1e-300, 0], [3e300, 3e300], [0, 5]])
     ranking = flat(["a", "b", "c"], rows).search(["q"], np.array([[1e20, 0]]), k=3)["q"]
     assert ranking == pytest.approx({"a": 1.0, "b": 0.5**0.5, "c": 0.0}, abs=1e-6)
@@ -130,7 +107,7 @@ def test_no_passage_is_nothing_found() -> None:
 
 
 def test_hnsw_without_faiss_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_faiss", lambda: None)
+    monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingExtra, match=r"faiss-cpu is not installed: run pip install -e '\.\[dense\]' in the"):
         VectorIndex(Vectors(index=IndexKind.HNSW))
 

@@ -15,7 +15,8 @@ from goldbench import GoldSet
 from goldbench.errors import InputError, UsageError
 from goldbench.goldset.dataset import read_dataset, write_gold
 from goldbench.measures.names import parse_measure
-from goldbench.measures.statistics.intervals import bootstrap_intervals, effective_number, weighted_intervals
+from goldbench.measures.statistics.floats import effective_size
+from goldbench.measures.statistics.intervals import bootstrap_intervals, weighted_intervals
 from goldbench.score.runs import load_gold, load_run, score_run, weighted
 from tests.conftest import Goldbench
 from tests.goldset.test_gold import gold_set
@@ -77,8 +78,8 @@ def test_equal_weights_change_nothing() -> None:
     same = weighted_intervals(scores, np.full(50, 7.0), resamples=2_000, seed=1)
     assert same.mean_low == pytest.approx(plain.mean_low, abs=1e-9)
     assert same.mean_high == pytest.approx(plain.mean_high, abs=1e-9)
-    assert effective_number(np.full(50, 7.0)) == pytest.approx(50)
-    assert effective_number(np.array([1e12, 1, 1])) == pytest.approx(1)
+    assert effective_size(np.full(50, 7.0)) == pytest.approx(50)
+    assert effective_size(np.array([1e12, 1, 1])) == pytest.approx(1)
 
 
 def test_weights_that_differ_without_measure_give_numbers() -> None:

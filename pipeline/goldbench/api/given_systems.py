@@ -271,7 +271,7 @@ def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
 def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple[str, ...]]:  # noqa: ANN401
     """Return what a retriever finds for every judged query, if only nothing, and what to know about it."""
     from goldbench.measures.ranks.text_match import TextMatch
-    from goldbench.retrieval.own import Own
+    from goldbench.retrieval.own import UserRetriever
     from goldbench.score.searched_queries import conversations, texts_to_search, told_of_conversations
     from goldbench.systems.adapters import adapt
 
@@ -283,8 +283,8 @@ def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple
     if not queries.keys() & gold.qrels.keys():
         raise InputError(gold.path, "holds no text of a judged query; use the same ids in judgments and queries")
     find = TextMatch(gold.qrels, corpus).find
-    retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, own=True, advice=advice, find_text=find)
-    one_by_one = isinstance(retriever.inner, Own)  # a retriever with an index of its own answers all queries at once
+    retriever = adapt(thing, name=name, returns=returns, timeout_s=how.timeout, advice=advice, find_text=find)
+    one_by_one = isinstance(retriever.inner, UserRetriever)  # an object with an index answers all queries at once
     try:
         with how.progress.stage(name, len(queries)) as step:
             retriever.index(corpus)

@@ -172,7 +172,6 @@ class GoldSet(GoldExports):
 
         from goldbench.errors import explained
         from goldbench.goldset.publication import LOCK, STAGING
-        from goldbench.retrieval.saved_indexes import FOLDER
 
         target = path_of(folder, "folder").absolute()
         source = self._unchanged().path
@@ -186,7 +185,7 @@ class GoldSet(GoldExports):
             target.parent.mkdir(parents=True, exist_ok=True)
             draft = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=target.parent))
             try:
-                left_out = shutil.ignore_patterns(LOCK, STAGING, FOLDER)
+                left_out = shutil.ignore_patterns(LOCK, STAGING)
                 shutil.copytree(source, draft, ignore=left_out, dirs_exist_ok=True)
                 draft.rename(target)
             except shutil.Error as error:

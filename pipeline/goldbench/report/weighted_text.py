@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from goldbench.measures.result import Result
-from goldbench.measures.statistics.intervals import effective_number
+from goldbench.measures.statistics.floats import effective_size
 from goldbench.records.scorecard import Score
 
 
@@ -36,10 +34,11 @@ def as_member(result: Result, means: Mapping[str, Score]) -> dict[str, Any]:
         result: A weighted result.
         means: The weighted mean of each measure with its interval.
     """
+    assert result.weights is not None
     alike = replace(result, weights=None)
     return {
         "by": result.weighted_by,
-        "effective_queries": round(effective_number(np.asarray(result.weights, dtype=np.float64)), 1),
+        "effective_queries": round(effective_size(result.weights), 1),
         "intervals": {name: [one.low, one.high] for name, one in means.items() if one.low is not None},
         "unweighted": {measure: alike.mean(measure) for measure in result.values},
     }

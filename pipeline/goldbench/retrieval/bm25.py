@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from goldbench.measures.ranks.order import in_tie_order
-from goldbench.retrieval.corpus_words import occurrences_in
-from goldbench.retrieval.postings import Floats, Occurrences, Postings
-from goldbench.retrieval.saved_indexes import Arrays, SavedIndexes, checked, numbered, packed
+from goldbench.retrieval.postings import Floats, Integers, Occurrences, Postings
 from goldbench.retrieval.system_settings import BM25Settings
 from goldbench.retrieval.token_files import TokenFiles
 from goldbench.retrieval.tokens import Tokenizer, cut
@@ -25,72 +23,62 @@ class BM25:
     Source: Lucene's ``BM25Similarity`` since version 8; Kamphuis et al., ECIR 2020.
     """
 
-    def __init__(
-        self, settings: BM25Settings, *, tokens: Tokenizer | TokenFiles, saved: SavedIndexes | None = None
-    ) -> None:
+    def __init__(self, settings: BM25Settings, *, tokens: Tokenizer | TokenFiles) -> None:
         self._settings, self._tokens = settings, tokens
-        self._saved = saved or SavedIndexes()
         self._ids: list[str] = []
-        self._vocabulary: dict[str, int] = {}
-        self._postings: Postings | None = None
+        self._terms: WeightedTerms | None = None
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
-        self._postings = None
+        self._terms = None
         self._ids = in_tie_order(passages)
-        self._vocabulary, self._postings = self._saved.kept(
-            self._settings.model_dump_json(),
-            passages,
-            names=("vocabulary", "starts", "places", "weights"),
-            make=lambda: self._made(passages),
-            opened=lambda found: _opened(found, len(passages)),
-        )
-
-    def _made(self, passages: Mapping[str, str]) -> Arrays:
-        found = occurrences_in(passages, self._tokens)
-        rarity = rarity_of(np.diff(found.starts), len(found.lengths))
-        mean_length = float(found.lengths.mean()) if len(found.lengths) else 0.0
-        return {
-            "vocabulary": packed(found.vocabulary),
-            "starts": found.starts,
-            "places": found.places,
-            "weights": weights_of(found, rarity, mean_length, k1=self._settings.k1, b=self._settings.b),
-        }
+        counts = Occurrences.in_corpus(passages, self._tokens)
+        rarity = rarity_of(np.diff(counts.starts), len(counts.lengths))
+        mean_length = float(counts.lengths.mean()) if len(counts.lengths) else 0.0
+        self._terms = WeightedTerms(counts, rarity, mean_length, self._settings)
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a score above 0, best first."""
-        if self._postings is None:
+        if self._terms is None:
             return {query_id: {} for query_id in queries}
-        terms, sums = cut(self._tokens, queries), self._postings.buffer()
-        return {query_id: self._best(found, k, sums) for query_id, found in zip(queries, terms, strict=True)}
-
-    def _best(self, terms: list[str], k: int, sums: Floats) -> dict[str, float]:
-        known = [self._vocabulary[term] for term in terms if term in self._vocabulary]
-        if self._postings is None or not known:
-            return {}
-        places, scores = self._postings.best(known, k, sums)
-        return {self._ids[place]: score for place, score in zip(places.tolist(), scores.tolist(), strict=True)}
+        best = self._terms.best(list(cut(self._tokens, queries)), k)
+        return {
+            query_id: {
+                self._ids[position]: score for position, score in zip(places.tolist(), scores.tolist(), strict=True)
+            }
+            for query_id, (places, scores) in zip(queries, best, strict=True)
+        }
 
 
-def _opened(found: Arrays, size: int) -> tuple[dict[str, int], Postings]:
-    """Return the vocabulary and the postings of an index.
+class WeightedTerms:
+    """The terms of passages, and what each adds to the scores of those that hold it.
 
     Args:
-        found: The arrays of the index.
-        size: The number of passages.
-
-    Raises:
-        ValueError: The arrays do not fit each other.
+        counts: How often each term occurs in each passage.
+        rarity: What each term weighs.
+        mean_length: Terms of a passage, on average.
+        settings: Saturation and length weight.
     """
-    vocabulary = numbered(found["vocabulary"])
-    starts = checked(found["starts"], np.int64, len(vocabulary) + 1)
-    if starts[0] != 0 or np.any(np.diff(starts) < 0):
-        raise ValueError("the passages of the terms overlap")
-    postings = int(starts[-1])
-    places, weights = checked(found["places"], np.int32, postings), checked(found["weights"], np.float64, postings)
-    if postings and not 0 <= places.min() <= places.max() < size:
-        raise ValueError("a term stands in a passage that does not exist")
-    return vocabulary, Postings(starts, places, weights, size)
+
+    def __init__(self, counts: Occurrences, rarity: Floats, mean_length: float, settings: BM25Settings) -> None:
+        self._vocabulary = counts.vocabulary
+        weights = _weights(counts, rarity, mean_length, settings)
+        self._postings = Postings(counts.starts, counts.places, weights, len(counts.lengths))
+
+    def best(self, queries: Sequence[Sequence[str]], k: int) -> list[tuple[Integers, Floats]]:
+        """Return the places of the best passages for each query and their scores, best first.
+
+        Args:
+            queries: The terms of each query, with repetitions.
+            k: Most passages of a query.
+        """
+        sums = self._postings.buffer()
+        best = []
+        for terms in queries:
+            known = [self._vocabulary[term] for term in terms if term in self._vocabulary]
+            places, scores = self._postings.best(known, k, sums) if known else (np.empty(0), np.empty(0))
+            best.append((places.astype(np.int32), scores))
+        return best
 
 
 def rarity_of(frequencies: npt.NDArray[np.int64], passages: int) -> Floats:
@@ -104,21 +92,14 @@ def rarity_of(frequencies: npt.NDArray[np.int64], passages: int) -> Floats:
     return rarity
 
 
-def weights_of(found: Occurrences, rarity: Floats, mean_length: float, *, k1: float, b: float) -> Floats:
-    """Return what each occurrence adds to a score; worked on in place, because the arrays may hold gigabytes.
-
-    Args:
-        found: The occurrences.
-        rarity: What each term weighs.
-        mean_length: Terms of a passage, on average.
-        k1: Saturation.
-        b: Length weight.
-    """
-    if not len(found.places):
+def _weights(counts: Occurrences, rarity: Floats, mean_length: float, settings: BM25Settings) -> Floats:
+    """Return what each occurrence adds to a score; worked on in place, because the arrays may hold gigabytes."""
+    if not len(counts.places):
         return np.empty(0)
-    by_length: Floats = np.asarray(k1 * (1 - b + b * found.lengths / mean_length), np.float64)
-    weights: Floats = by_length[found.places]
-    weights += found.counts
-    np.divide(found.counts, weights, out=weights)
-    weights *= np.repeat(rarity, np.diff(found.starts))
+    k1, b = settings.k1, settings.b
+    by_length: Floats = np.asarray(k1 * (1 - b + b * counts.lengths / mean_length), np.float64)
+    weights: Floats = by_length[counts.places]
+    weights += counts.counts
+    np.divide(counts.counts, weights, out=weights)
+    weights *= np.repeat(rarity, np.diff(counts.starts))
     return weights

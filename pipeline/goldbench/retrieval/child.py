@@ -20,7 +20,7 @@ from typing import Any
 
 from goldbench.errors import RetrieverFailed
 from goldbench.retrieval.deadline import HANGS, awaited, described
-from goldbench.retrieval.foreign_results import Found, Returns, read_answer
+from goldbench.retrieval.foreign_results import ForeignResult, Returns, read_answer
 
 _IMPORT = 10
 """Importing the module, which may load a model, may take this many times the time of a query."""
@@ -28,7 +28,7 @@ _END_S = 2.0
 """Seconds that the process gets to end by itself before it is killed."""
 
 
-class InProcess:
+class ProcessFunction:
     """Answers by the function that ``package.module:function`` names, called in a process of its own."""
 
     def __init__(self, function: str, *, folders: Sequence[Path], timeout_s: float, returns: Returns = "ids") -> None:
@@ -46,13 +46,13 @@ class InProcess:
         self._timeout_s = timeout_s
         context = get_context("spawn")
         self._pipe, pipe = context.Pipe()
-        places = [str(folder.resolve()) for folder in folders]
-        self._process = context.Process(target=_serve, args=(pipe, function, places, returns))
+        paths = [str(folder.resolve()) for folder in folders]
+        self._process = context.Process(target=_serve, args=(pipe, function, paths, returns))
         self._process.start()
         pipe.close()
         self._receive(f"import {function.partition(':')[0]}", _IMPORT * timeout_s)
 
-    def ask(self, query: str, k: int) -> list[Found]:
+    def ask(self, query: str, k: int) -> list[ForeignResult]:
         """Return the results of one query.
 
         Raises:
@@ -72,21 +72,20 @@ class InProcess:
             self._process.kill()
             self._process.join()
 
-    def _receive(self, what: str, seconds: float) -> list[Found]:
-        try:
-            found = self._pipe.recv() if self._pipe.poll(seconds) else None
-        except (EOFError, OSError):
-            self._process.join(_END_S)
-            code = self._process.exitcode
-            self.close()
-            raise RetrieverFailed(f"its process ended (exit code {code}) when asked to {what}") from None
-        if found is None:
+    def _receive(self, what: str, seconds: float) -> list[ForeignResult]:
+        if not self._pipe.poll(seconds):
             self._process.kill()
             self.close()
             raise RetrieverFailed(f"did not {what} in {seconds:g} s")
-        if isinstance(found, str):
-            raise RetrieverFailed(found)
-        return found  # type: ignore[no-any-return]  # what `_serve` sends
+        try:
+            answer = self._pipe.recv()
+        except (EOFError, OSError):
+            self.close()
+            code = self._process.exitcode
+            raise RetrieverFailed(f"its process ended (exit code {code}) when asked to {what}") from None
+        if isinstance(answer, str):
+            raise RetrieverFailed(answer)
+        return answer  # type: ignore[no-any-return]  # what `_serve` sends
 
 
 def _serve(pipe: Connection, function: str, folders: list[str], returns: Returns) -> None:
@@ -95,9 +94,8 @@ def _serve(pipe: Connection, function: str, folders: list[str], returns: Returns
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # standard output belongs to the command
     sys.path[:0] = folders
-    process = os.getpid()
     try:
-        called = _loaded(function)
+        called = _imported(function)
         pipe.send([])
     except RetrieverFailed as error:
         pipe.send(error.problem)
@@ -112,31 +110,25 @@ def _serve(pipe: Connection, function: str, folders: list[str], returns: Returns
         except (EOFError, OSError):
             os._exit(0)  # threads that the function left behind would keep the process
         try:
-            found: Any = read_answer(awaited(called(query, k), runner), returns=returns)
+            pipe.send(read_answer(awaited(called(query, k), runner), returns=returns))
         except RetrieverFailed as error:
-            found = error.problem
+            pipe.send(error.problem)
         except BaseException as error:  # noqa: BLE001  as above
-            found = f"raised {described(error)}"
-        if os.getpid() != process:
-            os._exit(0)  # the function forked and this is the copy: one query has one answer
-        try:
-            pipe.send(found)
-        except OSError:
-            os._exit(1)  # the function closed the pipe, or the command is gone
+            pipe.send(f"raised {described(error)}")
 
 
-def _loaded(function: str) -> Any:  # noqa: ANN401
+def _imported(function: str) -> Any:  # noqa: ANN401
     module_name, _, path = function.partition(":")
     try:
-        found: Any = importlib.import_module(module_name)
+        attribute: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         missing = error.name or module_name
         raise RetrieverFailed(f"there is no module {missing}: is it in this folder, or installed?") from None
     for part in path.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        attribute = getattr(attribute, part, None)
+    if not callable(attribute):
         raise RetrieverFailed(f"module {module_name} has no function {path}")
-    return found
+    return attribute
 
 
 def _end_with_parent() -> None:

@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import inspect
 import queue
-import sys
 import sysconfig
 import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from functools import partial
 from math import inf
@@ -20,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from goldbench.errors import GoldbenchError, RetrieverFailed
-from goldbench.retrieval.foreign_results import ID_KEYS, Found, Returns, read_answer
+from goldbench.retrieval.foreign_results import ID_KEYS, ForeignResult, Returns, read_answer
 from goldbench.text.display import one_line, shown
 
 Ask = Callable[[str, int], Any]
@@ -34,22 +33,18 @@ _FOREIGN = ("<frozen", _PACKAGE, *(sysconfig.get_path(name) for name in ("stdlib
 
 
 class CallThread:
-    """A thread of its own for calls to foreign code, one after the other, each under a time limit.
+    """A thread of its own for calls to the user's code, one after the other, each under a time limit.
 
     All calls share one event loop, so that an asynchronous client may keep its connections, and the context variables
-    of the caller. A call that does not come back is left behind in the thread, and later calls are refused. What a call
-    prints goes to standard error, because standard output belongs to the command, unless the code is the user's ``own``
-    in this process. Then errors are also told with their message, which may quote a text or a key, and chained.
+    of the caller. A call that does not come back is left behind in the thread, and later calls are refused.
     """
 
-    def __init__(self, *, own: bool = False) -> None:
-        """Take whose code is called; the thread starts with the first call."""
-        self._own = own
+    def __init__(self) -> None:
         self._hangs = False
         self._calls: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._task: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def call(self, work: Callable[[], Any], *, within_s: float, what: str = "") -> Any:  # noqa: ANN401
         """Return what a call returns, awaited if it can be.
@@ -68,141 +63,100 @@ class CallThread:
             target = partial(copy_context().run, self._work)
             self._thread = threading.Thread(target=target, name="goldbench system", daemon=True)
             self._thread.start()
-        with contextlib.nullcontext() if self._own else contextlib.redirect_stdout(sys.stderr):
-            self._calls.put(work)
-            self._hangs = True  # until it answers: an interrupt must not wait for it either
-            answer, error = self._outcome(within_s, what)
-            self._hangs = False
+        self._calls.put(work)
+        self._hangs = True  # until it answers: an interrupt must not wait for it either
+        answer, error = self._wait(within_s, what)
+        self._hangs = False
         if error is None:
             return answer
         if isinstance(error, RetrieverFailed):
             raise error from None
-        cause = error.with_traceback(_own_part(error.__traceback__)) if self._own else None
+        cause = error.with_traceback(_users_part(error.__traceback__))
         if isinstance(error, GoldbenchError):
             raise RetrieverFailed(error.message) from cause
-        raise RetrieverFailed(f"raised {described(error, message=self._own)}{what}") from cause
+        raise RetrieverFailed(f"raised {described(error, message=True)}{what}") from cause
 
     def close(self) -> None:
         """Let the thread end; an asynchronous call that is left behind is cancelled."""
-        if self._thread is None:
-            return
+        if self._hangs and self._loop is not None:
+            for task in asyncio.all_tasks(self._loop):
+                self._loop.call_soon_threadsafe(task.cancel)
         self._calls.put(None)
-        if not self._hangs:
+        if self._thread is not None and not self._hangs:
             self._thread.join()
-        elif self._task is not None:
-            loop, task = self._task
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(task.cancel)
         self._thread = None
 
-    def _outcome(self, within_s: float, what: str) -> tuple[Any, BaseException | None]:
+    def _wait(self, within_s: float, what: str) -> tuple[Any, BaseException | None]:
         end = time.monotonic() + within_s
-        while True:
+        while (left := end - time.monotonic()) > 0:
             raise_if_cancelled()
-            left = end - time.monotonic()
-            try:
-                return self._answers.get(timeout=max(0.0, min(_LOOK_S, left)))
-            except queue.Empty:
-                if left <= _LOOK_S:
-                    raise RetrieverFailed(f"did not answer in {within_s:g} s{what}") from None
+            with contextlib.suppress(queue.Empty):
+                return self._answers.get(timeout=min(_LOOK_S, left))
+        raise RetrieverFailed(f"did not answer in {within_s:g} s{what}")
 
     def _work(self) -> None:
-        runner = asyncio.Runner()
-        while (work := self._calls.get()) is not None:
-            try:
-                answer = work()
-                answer = runner.run(self._awaited(answer)) if inspect.isawaitable(answer) else answer
-                self._answers.put((answer, None))
-            except BaseException as error:  # noqa: BLE001  a SystemExit of the function must not end the command
-                self._answers.put((None, error))
-        runner.close()
-
-    async def _awaited(self, answer: Awaitable[Any]) -> Any:  # noqa: ANN401
-        task = asyncio.current_task()
-        assert task is not None
-        self._task = (task.get_loop(), task)
-        return await answer
+        with asyncio.Runner() as runner:
+            self._loop = runner.get_loop()
+            while (work := self._calls.get()) is not None:
+                try:
+                    self._answers.put((awaited(work(), runner), None))
+                except BaseException as error:  # noqa: BLE001  a SystemExit of the function must not end the command
+                    self._answers.put((None, error))
 
 
-class InThread:
-    """Answers by a function of a query and k, called in a thread of its own under a time limit."""
+class ThreadedFunction:
+    """Answers by a function of a query and k, called in a thread of its own under a time limit.
+
+    Args:
+        function: The function.
+        timeout_s: Seconds that one call may take.
+        returns: Whether a plain string that the function returns is an id or a text.
+        id_keys: As in `read_answer`.
+    """
 
     def __init__(
-        self,
-        function: Ask,
-        *,
-        timeout_s: float,
-        returns: Returns = "ids",
-        id_keys: Sequence[str] = ID_KEYS,
-        close: Callable[[], None] | None = None,
-        own: bool = False,
+        self, function: Ask, *, timeout_s: float, returns: Returns = "ids", id_keys: Sequence[str] = ID_KEYS
     ) -> None:
-        """Take the function and how to call it; the thread starts with the first query.
-
-        Args:
-            function: The function.
-            timeout_s: Seconds that one call may take.
-            returns: Whether a plain string that the function returns is an id or a text.
-            id_keys: As in `read_answer`.
-            close: Called when this is closed.
-            own: Whether the function is the user's own; see `CallThread`.
-        """
-        self._function, self._timeout_s, self._close = function, timeout_s, close
+        self._function, self._timeout_s = function, timeout_s
         self._returns, self._id_keys = returns, id_keys
-        self._thread = CallThread(own=own)
+        self._thread = CallThread()
 
-    def ask(self, query: str, k: int) -> list[Found]:
+    def ask(self, query: str, k: int) -> list[ForeignResult]:
         """Return the results of one query.
 
         Raises:
             RetrieverFailed: The function raised an error, did not return in time, or its answer cannot be read.
         """
-        found: list[Found] = self._thread.call(lambda: self._answer(query, k), within_s=self._timeout_s)
-        return found
+        answer = self._thread.call(lambda: self._function(query, k), within_s=self._timeout_s)
+        results: list[ForeignResult] = self._thread.call(  # a generator works while it is read
+            lambda: read_answer(answer, returns=self._returns, id_keys=self._id_keys), within_s=self._timeout_s
+        )
+        return results
 
     def close(self) -> None:
         """Let the thread end."""
         self._thread.close()
-        if self._close is not None:
-            self._close()
-
-    def _answer(self, query: str, k: int) -> Any:  # noqa: ANN401  a list of results, or something to await
-        answer = self._function(query, k)
-        return self._read_later(answer) if inspect.isawaitable(answer) else self._read(answer)
-
-    async def _read_later(self, answer: Awaitable[Any]) -> list[Found]:
-        return self._read(await answer)
-
-    def _read(self, answer: object) -> list[Found]:
-        return read_answer(answer, returns=self._returns, id_keys=self._id_keys)
 
 
-class IndexInThread:
+class ThreadedIndex:
     """An object with ``index`` and ``search``, called in a thread of its own.
 
     Indexing may take any time, a search ``timeout_s`` seconds for each of its queries.
     """
 
-    def __init__(self, thing: Any, *, timeout_s: float, own: bool = False) -> None:  # noqa: ANN401
-        """Take the object.
-
-        Args:
-            thing: The object.
-            timeout_s: Seconds that a search may take for one query.
-            own: Whether the object is the user's own; see `CallThread`.
-        """
-        self._thing, self._timeout_s = thing, timeout_s
-        self._thread = CallThread(own=own)
+    def __init__(self, retriever: Any, *, timeout_s: float) -> None:  # noqa: ANN401  of the user
+        self._retriever, self._timeout_s = retriever, timeout_s
+        self._thread = CallThread()
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the passages; the object has a copy, which it may change."""
-        self._thread.call(lambda: self._thing.index(dict(passages)), within_s=inf, what=" while indexing")
+        self._thread.call(lambda: self._retriever.index(dict(passages)), within_s=inf, what=" while indexing")
 
     def search(self, queries: Mapping[str, str], *, k: int) -> Any:  # noqa: ANN401  whatever the object answers
         """Return what the object answers."""
         within_s = self._timeout_s * max(1, len(queries))
         return self._thread.call(
-            lambda: self._thing.search(dict(queries), k=k), within_s=within_s, what=" while searching"
+            lambda: self._retriever.search(dict(queries), k=k), within_s=within_s, what=" while searching"
         )
 
     def close(self) -> None:
@@ -225,12 +179,7 @@ def of_query(query_id: str) -> Iterator[None]:
 
 
 def awaited(answer: Any, runner: asyncio.Runner) -> Any:  # noqa: ANN401  whatever a function returns
-    """Return what a function returned, awaited if it can be.
-
-    Args:
-        answer: What it returned.
-        runner: Runs the event loop.
-    """
+    """Return what a function returned, awaited if it can be."""
 
     async def result() -> Any:  # noqa: ANN401
         return await answer
@@ -256,10 +205,10 @@ def described(error: BaseException, *, message: bool = False) -> str:
         message: Whether its message is told, too; it may quote a text or a key.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not _is_foreign(frame.filename)]
-    there = "".join(f" ({_file(last.filename)}, line {last.lineno})" for last in (own or frames)[-1:])
+    users = [frame for frame in frames if not frame.filename.startswith(_FOREIGN)]
+    line = "".join(f" ({_file(last.filename)}, line {last.lineno})" for last in (users or frames)[-1:])
     text = _message(error) if message else ""
-    return f"{type(error).__name__}{f': {text}' if text else ''}{there}"
+    return f"{type(error).__name__}{f': {text}' if text else ''}{line}"
 
 
 def _message(error: BaseException) -> str:
@@ -274,12 +223,8 @@ def _file(name: str) -> str:
     return "notebook cell" if path.parent.name.startswith("ipykernel_") else shown(path.name)
 
 
-def _is_foreign(file: str) -> bool:
-    return file.startswith(_FOREIGN)
-
-
-def _own_part(found: TracebackType | None) -> TracebackType | None:
+def _users_part(frame: TracebackType | None) -> TracebackType | None:
     """Return a traceback from where it leaves this package on."""
-    while found is not None and found.tb_next is not None and found.tb_frame.f_code.co_filename.startswith(_PACKAGE):
-        found = found.tb_next
-    return found
+    while frame is not None and frame.tb_next is not None and frame.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.tb_next
+    return frame

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ import httpx2
 
 from goldbench.errors import RetrieverFailed
 from goldbench.llm.connections import is_loopback
+from goldbench.retrieval.foreign_results import ForeignResult, Returns, read_answer
 
 MOST_BYTES = 64 * 2**20
 """Limits an answer in bytes; a longer one is refused, and the rest is not read."""
@@ -19,24 +21,25 @@ MOST_BYTES = 64 * 2**20
 class Endpoint:
     """A URL that takes JSON and answers JSON. Redirects are not followed: the texts are for this server alone."""
 
-    def __init__(self, url: str, *, headers: Mapping[str, str] | None = None, timeout_s: float = 30) -> None:
+    def __init__(self, url: str, *, headers: Mapping[str, str], timeout_s: float, returns: Returns = "ids") -> None:
         """Open a client for the URL.
 
         Args:
             url: Begins with http:// or https://.
             headers: Sent with every request.
             timeout_s: Seconds that a request may take.
+            returns: Whether a plain string in the answer is an id or a text.
 
         Raises:
             RetrieverFailed: The URL, or a header or proxy for it, is not valid.
         """
-        self._timeout_s, self._url = timeout_s, url.rstrip("/")
+        self._timeout_s, self._url, self._returns = timeout_s, url.rstrip("/"), returns
         try:
             self._host = urlsplit(url).hostname or ""
             self._client = httpx2.Client(
                 timeout=timeout_s,
                 follow_redirects=False,
-                headers={"Accept-Encoding": "identity", **(headers or {})},
+                headers={"Accept-Encoding": "identity", **headers},
                 trust_env=not is_loopback(self._host),
             )
             httpx2.URL(url)
@@ -47,19 +50,19 @@ class Endpoint:
         """Close the connections."""
         self._client.close()
 
-    def ask(self, query: str, k: int) -> Any:  # noqa: ANN401  JSON
+    def ask(self, query: str, k: int) -> list[ForeignResult]:
         """Send ``{"query": ..., "k": ...}`` and return the results: a list, or ``results`` of an object.
 
         Raises:
-            RetrieverFailed: The server does not answer, or with another object.
+            RetrieverFailed: The server does not answer, or its answer cannot be read.
         """
         body = json.dumps({"query": query, "k": k}, ensure_ascii=True).encode()
         answer = self.send("POST", body=body, kind="application/json")
-        if isinstance(answer, dict) and not _are_scores(answer):
+        if isinstance(answer, dict) and not all(isinstance(value, int | float) for value in answer.values()):
             if "results" not in answer:
                 raise self._failed('answered no key "results"; expected {"results": [{"id": ..., "score": ...}]}')
-            return answer["results"]
-        return answer
+            answer = answer["results"]
+        return read_answer(answer, returns=self._returns)
 
     def send(self, method: str, path: str = "", body: bytes | None = None, kind: str | None = None) -> Any:  # noqa: ANN401
         """Return the JSON of the answer.
@@ -84,6 +87,7 @@ class Endpoint:
             raise self._failed("did not answer with JSON") from None
 
     def _exchange(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        end = time.monotonic() + self._timeout_s
         try:
             with self._client.stream(method, self._url + path, content=body, headers=headers) as answer:
                 content = bytearray()
@@ -91,6 +95,8 @@ class Endpoint:
                     content += piece
                     if len(content) > MOST_BYTES:
                         raise self._failed(f"answered more than {MOST_BYTES // 2**20} MB")
+                    if time.monotonic() > end:  # the limit of the client is one for each piece
+                        raise self._failed(f"did not answer in {self._timeout_s:g} s")
                 return answer.status_code, bytes(content)
         except httpx2.TimeoutException:
             raise self._failed(f"did not answer in {self._timeout_s:g} s") from None
@@ -99,9 +105,3 @@ class Endpoint:
 
     def _failed(self, what: str) -> RetrieverFailed:
         return RetrieverFailed(f"{self._host} {what}")
-
-
-def _are_scores(answer: Mapping[str, Any]) -> bool:
-    """Return whether an object is a score for each passage, which needs no key ``results``."""
-    scores = [value for value in answer.values() if isinstance(value, int | float) and not isinstance(value, bool)]
-    return len(scores) == len(answer)

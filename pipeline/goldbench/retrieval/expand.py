@@ -57,13 +57,13 @@ class Expanded:
         parts: dict[str, list[str]] = {}
         for query_id, text in queries.items():
             # The query's own id comes before the last #, so ids of two queries never collide. The query itself is 0.
-            every = {f"{query_id}#{number}": other for number, other in enumerate((text, *expanded[query_id]))}
+            every = {f"{query_id}#{number}": wording for number, wording in enumerate((text, *expanded[query_id]))}
             if not self._settings.keep_original:
                 del every[f"{query_id}#0"]
             parts[query_id] = list(every)
             texts |= every
-        found = self._of.search(texts, k=max(k, self._settings.depth))
-        return {query_id: self._fused([found[name] for name in names], k) for query_id, names in parts.items()}
+        rankings = self._of.search(texts, k=max(k, self._settings.depth))
+        return {query_id: self._fused([rankings[name] for name in names], k) for query_id, names in parts.items()}
 
     def _fused(self, rankings: Sequence[Mapping[str, float]], k: int) -> dict[str, float]:
         if len(rankings) == 1:
@@ -77,8 +77,8 @@ def model_rewrites(complete_all: CompleteAll, *, count: int) -> Expand:
     def expand(queries: Mapping[str, str]) -> dict[str, list[str]]:
         kind, most = rewritten_queries(count), 200 + 150 * count
         requests = [_request(REWRITE_PROMPT, text, kind, most, count=str(count)) for text in queries.values()]
-        found = answers(complete_all, requests)
-        return {query_id: list(answer.queries) for query_id, answer in zip(queries, found, strict=True)}
+        completed = answers(complete_all, requests)
+        return {query_id: list(answer.queries) for query_id, answer in zip(queries, completed, strict=True)}
 
     return expand
 
@@ -91,8 +91,8 @@ def model_passages(complete_all: CompleteAll) -> Expand:
 
     def expand(queries: Mapping[str, str]) -> dict[str, list[str]]:
         requests = [_request(HYDE_PROMPT, text, HypotheticalPassage, 600) for text in queries.values()]
-        found = answers(complete_all, requests)
-        return {query_id: [answer.passage] for query_id, answer in zip(queries, found, strict=True)}
+        completed = answers(complete_all, requests)
+        return {query_id: [answer.passage] for query_id, answer in zip(queries, completed, strict=True)}
 
     return expand
 
@@ -101,22 +101,22 @@ def file_rewrites(table: Mapping[str, Sequence[str]], *, source: str) -> Expand:
     """Return what looks up the rewrites of each query by its id or its text; ``source`` names the file in messages."""
 
     def expand(queries: Mapping[str, str]) -> dict[str, Sequence[str]]:
-        found = {
+        rewrites_of = {
             query_id: next((table[key] for key in (query_id, text, text.strip()) if key in table), ())
             for query_id, text in queries.items()
         }
-        missing = [query_id for query_id, rewrites in found.items() if not rewrites]
+        missing = [query_id for query_id, rewrites in rewrites_of.items() if not rewrites]
         if missing:
             problem = f"{source} has no rewrites of {len(missing)} of {len(queries)} queries, as of {missing[0]!r}"
             raise RetrieverFailed(f"{problem}; name each by its id or its text")
-        return found
+        return rewrites_of
 
     return expand
 
 
 def _request(prompt_id: str, query: str, answer: type[Any], max_tokens: int, **fields: str) -> ChatRequest[Any]:
-    prompt, asked = load(prompt_id), readable(query)
-    system, user = prompt.render(query=asked, delimiter=delimiter(asked), **fields)
+    prompt, question = load(prompt_id), readable(query)
+    system, user = prompt.render(query=question, delimiter=delimiter(question), **fields)
     return ChatRequest(
         stage="expand",
         prompt=prompt.id,

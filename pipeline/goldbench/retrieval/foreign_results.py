@@ -6,7 +6,6 @@ LangChain and the nodes of LlamaIndex, recognised by their attributes, so that n
 
 from __future__ import annotations
 
-import math
 from collections.abc import ItemsView, Iterable, Mapping, Sequence, Set
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -22,7 +21,7 @@ MOST = 1_000_000
 _TEXT_KEYS = ("text", "content", "page_content", "passage")
 
 
-class Found(NamedTuple):
+class ForeignResult(NamedTuple):
     """One result: the ids it may be known by, the likeliest first; its text; its score, if it has one."""
 
     ids: tuple[str, ...]
@@ -35,7 +34,7 @@ def read_answer(
     *,
     returns: Returns,
     id_keys: Sequence[str] = ID_KEYS,
-) -> list[Found]:
+) -> list[ForeignResult]:
     """Return the results of one query, in the order they came.
 
     Args:
@@ -44,8 +43,7 @@ def read_answer(
         id_keys: The keys that hold an id.
 
     Raises:
-        RetrieverFailed: The answer is of another kind or too long, a score is not finite, or only some results have
-            one.
+        RetrieverFailed: The answer is of another kind or too long, or only some results have a score.
     """
     if isinstance(answer, Mapping):
         answer = answer.items()
@@ -53,19 +51,19 @@ def read_answer(
         raise RetrieverFailed(f"answered {kind_of(answer)}, which has no order; return a list, best first, or scores")
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
         raise RetrieverFailed(f"answered {kind_of(answer)}, where a list of {returns} or of pairs with scores belongs")
-    found = [_read(_plain(item), returns, id_keys) for item in islice(answer, MOST + 1)]
-    if len(found) > MOST:
+    results = [_read(_plain(item), returns, id_keys) for item in islice(answer, MOST + 1)]
+    if len(results) > MOST:
         raise RetrieverFailed(f"answered more than {MOST:,} results for one query")
-    if len({item.score is None for item in found}) > 1:
+    if len({result.score is None for result in results}) > 1:
         raise RetrieverFailed("answered some results with a score and some without")
-    return found
+    return results
 
 
-def _read(item: Any, returns: Returns, id_keys: Sequence[str]) -> Found:  # noqa: ANN401
+def _read(item: Any, returns: Returns, id_keys: Sequence[str]) -> ForeignResult:  # noqa: ANN401
     if isinstance(item, int) and not isinstance(item, bool):
         item = str(item)
     if isinstance(item, str):
-        return Found((item,), None, None) if returns == "ids" else Found((), item, None)
+        return ForeignResult((item,), None, None) if returns == "ids" else ForeignResult((), item, None)
     if isinstance(item, tuple | list) and len(item) == 2:
         return _read(_plain(item[0]), returns, id_keys)._replace(score=_score(item[1]))
     if isinstance(item, Mapping):
@@ -75,13 +73,13 @@ def _read(item: Any, returns: Returns, id_keys: Sequence[str]) -> Found:  # noqa
         node = getattr(item, "node", item)
         text = getattr(node, "page_content", None) if hasattr(node, "page_content") else getattr(node, "text", None)
         metadata = getattr(node, "metadata", None)
-        own = (getattr(node, "id", None), getattr(node, "node_id", None))
-        ids = _ids(metadata if isinstance(metadata, Mapping) else {}, id_keys) + _strings(own)
+        node_ids = (getattr(node, "id", None), getattr(node, "node_id", None))
+        ids = _ids(metadata if isinstance(metadata, Mapping) else {}, id_keys) + _strings(node_ids)
         score = getattr(item, "score", None)
     text = text if isinstance(text, str) else None
     if not ids and text is None:
         raise RetrieverFailed(f"answered {kind_of(item)} with neither id nor text")
-    return Found(ids, text, None if score is None else _score(score))
+    return ForeignResult(ids, text, None if score is None else _score(score))
 
 
 def _ids(fields: Mapping[Any, Any], id_keys: Sequence[str]) -> tuple[str, ...]:
@@ -97,13 +95,7 @@ def _score(value: Any) -> float:  # noqa: ANN401
     value = _plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RetrieverFailed(f"answered a score that is not a number but {kind_of(value)}")
-    try:
-        score = float(value)
-    except OverflowError:
-        score = math.inf
-    if not math.isfinite(score):
-        raise RetrieverFailed(f"answered a score that is not a finite number ({score})")
-    return score
+    return float(value)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401

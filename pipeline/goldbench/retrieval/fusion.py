@@ -28,11 +28,11 @@ class Fusion:
         runs = [retriever.search(queries, k=depth) for retriever in self._of]
         return {query_id: best(self._fused([run[query_id] for run in runs]), k) for query_id in queries}
 
-    def _fused(self, found: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    def _fused(self, results: Sequence[Mapping[str, float]]) -> dict[str, float]:
         settings = self._settings
         if isinstance(settings, RRFSettings):
-            return reciprocal_ranks(found, k=settings.k, weights=settings.weights)
-        return weighted_scores(found, normalisation=settings.normalisation, weights=settings.weights)
+            return reciprocal_ranks(results, k=settings.k, weights=settings.weights)
+        return weighted_scores(results, normalisation=settings.normalisation, weights=settings.weights)
 
 
 def reciprocal_ranks(
@@ -53,11 +53,11 @@ def reciprocal_ranks(
     for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
         for rank, doc_id in enumerate(ranking, start=1):
             parts.setdefault(doc_id, []).append(weight / (k + rank))
-    return {doc_id: math.fsum(found) for doc_id, found in parts.items()}
+    return {doc_id: math.fsum(shares) for doc_id, shares in parts.items()}
 
 
 def weighted_scores(
-    found: Sequence[Mapping[str, float]], *, normalisation: Normalisation, weights: Sequence[float] | None = None
+    results: Sequence[Mapping[str, float]], *, normalisation: Normalisation, weights: Sequence[float] | None = None
 ) -> dict[str, float]:
     """Return for each document the weighted sum of its normalised scores.
 
@@ -65,14 +65,14 @@ def weighted_scores(
     ``sum``; for ``z-score`` the least normalised score, because 0 is that of an average document; 0 for ``none``.
 
     Args:
-        found: The scores of each system for one query.
+        results: The scores of each system for one query.
         normalisation: How the scores of a system become comparable.
         weights: As in `reciprocal_ranks`, one for each system.
 
     Source: weighted CombSUM, Fox and Shaw, TREC-2 (1994), over the normalisations of Montague and Aslam, CIKM 2001.
     """
-    parts: dict[str, list[float]] = {doc_id: [] for scores in found for doc_id in scores}
-    for scores, weight in zip(found, weights or [1.0] * len(found), strict=True):
+    parts: dict[str, list[float]] = {doc_id: [] for scores in results for doc_id in scores}
+    for scores, weight in zip(results, weights or [1.0] * len(results), strict=True):
         normal = normalised(scores, normalisation)
         absent = min(normal.values(), default=0.0) if normalisation is Normalisation.Z_SCORE else 0.0
         for doc_id, values in parts.items():

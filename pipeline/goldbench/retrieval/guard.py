@@ -59,13 +59,13 @@ class Guarded:
             MissingExtra: A package that the system needs is not installed.
         """
         with explained(self.name, "while searching"):
-            found = self.inner.search(queries, k=k)
-            if not isinstance(found, Mapping) or found.keys() != queries.keys():
+            answer = self.inner.search(queries, k=k)
+            if not isinstance(answer, Mapping) or answer.keys() != queries.keys():
                 raise RetrieverFailed("did not answer each query once, with a mapping by query id")
             rankings = {}
             for query_id in queries:
                 with of_query(query_id):
-                    rankings[query_id] = self._ranking(found[query_id], k)
+                    rankings[query_id] = self._ranking(answer[query_id], k)
             return rankings
 
     def close(self) -> None:

@@ -62,31 +62,31 @@ class Listwise:
             RetrieverFailed: A call of the model failed, or its answer is not an order of the passages.
         """
         depth = self._settings.depth
-        found = self._of.search(queries, k=max(k, depth))
-        heads = {query_id: list(found[query_id])[:depth] for query_id in queries}
+        results = self._of.search(queries, k=max(k, depth))
+        heads = {query_id: list(results[query_id])[:depth] for query_id in queries}
         with self._stopwatch.timing("rerank"):
             self._order(queries, heads)
-        return {query_id: by_rank([*heads[query_id], *list(found[query_id])[depth:]], k=k) for query_id in queries}
+        return {query_id: by_rank([*heads[query_id], *list(results[query_id])[depth:]], k=k) for query_id in queries}
 
     def _order(self, queries: Mapping[str, str], heads: dict[str, list[str]]) -> None:
         """Order each head in place, window after window, each for all queries at once."""
         plans = {query_id: windows(len(head), self._settings) for query_id, head in heads.items()}
         for turn in range(max(map(len, plans.values()), default=0)):
             now = [(query_id, plan[turn]) for query_id, plan in plans.items() if turn < len(plan)]
-            requests = [self._request(queries[query_id], heads[query_id][slice(*place)]) for query_id, place in now]
+            requests = [self._request(queries[query_id], heads[query_id][slice(*window)]) for query_id, window in now]
             orders = answers(self._complete_all, requests)
-            for (query_id, place), order in zip(now, orders, strict=True):
-                heads[query_id][slice(*place)] = reordered(heads[query_id][slice(*place)], order.numbers)
+            for (query_id, window), order in zip(now, orders, strict=True):
+                heads[query_id][slice(*window)] = reordered(heads[query_id][slice(*window)], order.numbers)
 
     def _request(self, query: str, doc_ids: Sequence[str]) -> ChatRequest[PassageOrder]:
-        asked = readable(query)
+        question = readable(query)
         texts = [readable(self._passages[doc_id][:_MOST_CHARACTERS]) for doc_id in doc_ids]
-        mark = delimiter(asked, *texts)
+        mark = delimiter(question, *texts)
         shown = "\n\n".join(
             f"<<<PASSAGE {number} {mark}>>>\n{text}\n<<<END {mark}>>>" for number, text in enumerate(texts, start=1)
         )
         prompt = load(PROMPT)
-        system, user = prompt.render(count=str(len(texts)), delimiter=mark, query=asked, passages=shown)
+        system, user = prompt.render(count=str(len(texts)), delimiter=mark, query=question, passages=shown)
         return ChatRequest(
             stage="rerank",
             prompt=prompt.id,

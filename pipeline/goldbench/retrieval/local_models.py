@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from goldbench.errors import RetrieverFailed
 
@@ -17,7 +16,6 @@ M = TypeVar("M")
 
 _PATIENCE_S = 10.0
 """Seconds to wait for the hub before it counts as unreachable."""
-_CHATTY = ("sentence_transformers", "transformers", "huggingface_hub", "httpx", "httpcore", "torch", "fastembed")
 _SHOWN = 200
 """Characters of a library's message that are shown; the rest is cut off."""
 
@@ -98,38 +96,16 @@ def working(model: str) -> Iterator[None]:
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Keep the libraries' warnings, logs and progress bars off the terminal until the end of the block."""
-    loggers = [logging.getLogger(name) for name in _CHATTY]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(), _without_bars():
+        with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-@contextlib.contextmanager
-def _without_bars() -> Iterator[None]:
-    bars: Any = import_module("huggingface_hub.utils")
-    own: Any = sys.modules.get("transformers.utils.logging")  # it copied the hub's setting when it was imported
-    hub_shows, own_shows = not bars.are_progress_bars_disabled(), own is not None and own.is_progress_bar_enabled()
-    if hub_shows:
-        bars.disable_progress_bars()
-    if own_shows:
-        own.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if own_shows:
-            own.enable_progress_bar()
-        if hub_shows:
-            bars.enable_progress_bars()
+        logging.disable(level)
 
 
 def _first_line(error: Exception) -> str:
-    said = str(error).strip()
-    line = " ".join(said.splitlines()[0].split()) if said else ""
+    line = " ".join(str(error).strip().partition("\n")[0].split())
     return f"{line[:_SHOWN]} ({type(error).__name__})" if line else type(error).__name__

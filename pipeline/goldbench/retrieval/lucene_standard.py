@@ -76,10 +76,10 @@ def cjk_bigrams(text: str) -> list[str]:
     """
     if text.isascii() or not _CJK_OR_WIDE.search(text):
         return standard(text)
-    found: list[str] = []
+    terms: list[str] = []
     for characters, tokens in _runs(text):
-        found += tokens if not characters else [a + b for a, b in itertools.pairwise(characters)] or characters
-    return found
+        terms += tokens if not characters else [a + b for a, b in itertools.pairwise(characters)] or characters
+    return terms
 
 
 def _runs(text: str) -> Iterator[tuple[list[str], list[str]]]:

@@ -13,6 +13,7 @@ from goldbench.measures.statistics.floats import of_finite_numbers
 from goldbench.ports import Retriever
 from goldbench.retrieval.analyzer_names import Analyzer, Normalisation
 from goldbench.retrieval.fusion import normalised
+from goldbench.retrieval.postings import Occurrences
 from goldbench.retrieval.rerank import by_rank
 from goldbench.retrieval.system_settings import MMRSettings
 from goldbench.retrieval.tfidf import TfIdf
@@ -50,20 +51,23 @@ class MMR:
             cosine: Whether the scores of ``of`` are cosines.
         """
         self._settings, self._of, self._by, self._cosine = settings, of, by, cosine
-        self._weights = None if by is not None else _TfIdf()
+        self._positions: dict[str, int] = {}
+        self._weights: sparse.csr_matrix | None = None
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the passages in the system below, and where they are compared."""
         self._of.index(passages)
-        if self._weights is not None:
-            self._weights.index(passages)
-        elif self._by is not None and self._by is not cast("object", self._of):
+        if self._by is None:
+            counts = Occurrences.in_texts(passages.values(), tokenizer(Analyzer.UNICODE))
+            self._positions = {doc_id: position for position, doc_id in enumerate(passages)}
+            self._weights = TfIdf(counts).passages(counts).tocsr()
+        elif self._by is not cast("object", self._of):
             self._by.index(passages)
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages, best first, scored by rank."""
-        found = self._of.search(queries, k=max(k, self._settings.depth))
-        return {query_id: by_rank(self._chosen(found[query_id]), k=k) for query_id in queries}
+        results = self._of.search(queries, k=max(k, self._settings.depth))
+        return {query_id: by_rank(self._chosen(results[query_id]), k=k) for query_id in queries}
 
     def _chosen(self, scores: Mapping[str, float]) -> list[str]:
         depth = self._settings.depth
@@ -74,12 +78,13 @@ class MMR:
         if not self._cosine:
             relevance = normalised(relevance, Normalisation.MIN_MAX)
         order = marginal_order(list(relevance.values()), self._likenesses(head), self._settings.lambda_)
-        return [*(head[place] for place in order), *rest]
+        return [*(head[position] for position in order), *rest]
 
     def _likenesses(self, ids: Sequence[str]) -> Likenesses:
-        if self._weights is not None:
-            return self._weights.likenesses(ids)
-        assert self._by is not None
+        if self._by is None:
+            assert self._weights is not None
+            weights = self._weights[[self._positions[doc_id] for doc_id in ids]]
+            return np.asarray((weights @ weights.T).toarray(), np.float64)
         rows = np.asarray(self._by.passage_vectors(ids), dtype=np.float64)
         with of_finite_numbers():
             return rows @ rows.T
@@ -104,22 +109,3 @@ def marginal_order(relevance: Sequence[float], likeness: Likenesses, lambda_: fl
         order.append(chosen)
         left[chosen] = False
     return order
-
-
-class _TfIdf:
-    """Passages as TF-IDF weights of length 1."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-        self._rows: sparse.csr_matrix | None = None
-
-    def index(self, passages: Mapping[str, str]) -> None:
-        self._places = {doc_id: place for place, doc_id in enumerate(passages)}
-        self._rows = TfIdf.of(passages.values(), tokenizer(Analyzer.UNICODE)).rows()
-
-    def likenesses(self, ids: Sequence[str]) -> Likenesses:
-        if self._rows is None:
-            return np.zeros((len(ids), len(ids)))
-        rows = self._rows[[self._places[doc_id] for doc_id in ids]]
-        likeness: Likenesses = (rows @ rows.T).toarray().astype(np.float64)
-        return likeness

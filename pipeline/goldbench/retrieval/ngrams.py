@@ -2,66 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
+from scipy import sparse
 
 from goldbench.measures.ranks.order import in_tie_order
-from goldbench.retrieval.gram_bands import GramBands
-from goldbench.retrieval.postings import Floats
+from goldbench.retrieval.postings import Occurrences, best_places
 from goldbench.retrieval.system_settings import NgramSettings
-from goldbench.retrieval.tfidf import QueryWeights
+from goldbench.retrieval.tfidf import TfIdf
 from goldbench.retrieval.tokens import Tokenizer
-
-Places = npt.NDArray[np.intp]
-
-_MANY, _AT_ONCE = 32, 2**12
-"""Queries from which they are searched together, and how many at a time."""
 
 
 class Ngrams:
     """An index of the character n-grams of passages, within words; a score is the cosine of two TF-IDF vectors."""
 
     def __init__(self, settings: NgramSettings) -> None:
-        self._settings = settings
-        self._tokens = grams(settings.shortest, settings.longest)
+        self._tokens = Tokenizer(lambda text: text.lower().split(), grams_of_word(settings.shortest, settings.longest))
         self._ids: list[str] = []
-        self._bands: GramBands | None = None
+        self._tfidf: TfIdf | None = None
+        self._by_gram: sparse.csr_matrix | None = None
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the text of each passage by its id."""
-        self._bands = None
+        self._tfidf = self._by_gram = None
         self._ids = in_tie_order(passages)
-        texts = (self._tokens.words(passages[doc_id]) for doc_id in self._ids)
-        self._bands = GramBands(texts, grams_of_word(self._settings.shortest, self._settings.longest))
+        counts = Occurrences.in_texts((passages[doc_id] for doc_id in self._ids), self._tokens)
+        self._tfidf = TfIdf(counts)
+        self._by_gram = self._tfidf.passages(counts, np.float32).T  # a row for each n-gram
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a cosine above 0, best first."""
-        if self._bands is None:
+        if self._tfidf is None:
             return {query_id: {} for query_id in queries}
-        weights = QueryWeights(self._bands.vocabulary, self._bands.rarity)
-        asked = {query_id: weights.of(self._tokens(text)) for query_id, text in queries.items()}
-        known = {query_id: query for query_id, query in asked.items() if query[0]}
-        best = dict(zip(known, self._best(list(known.values()), k), strict=True))
-        nothing = (np.empty(0, np.intp), np.empty(0))
-        return {query_id: self._named(*best.get(query_id, nothing)) for query_id in queries}
+        weights = self._tfidf.queries(map(self._tokens, queries.values()), np.float32)
+        return {query_id: self._best(row, k) for query_id, row in zip(queries, weights, strict=True)}
 
-    def _best(self, queries: Sequence[tuple[list[int], Floats]], k: int) -> Iterator[tuple[Places, Floats]]:
-        assert self._bands is not None
-        if len(queries) < _MANY:
-            yield from (self._bands.best_of_one(*query, k) for query in queries)
-            return
-        for start in range(0, len(queries), _AT_ONCE):
-            yield from self._bands.best_of_many(queries[start : start + _AT_ONCE], k)
-
-    def _named(self, places: Places, scores: Floats) -> dict[str, float]:
-        return {self._ids[place]: score for place, score in zip(places.tolist(), scores.tolist(), strict=True)}
-
-
-def grams(shortest: int, longest: int) -> Tokenizer:
-    """Return the function that cuts a text into the n-grams of its words; arguments as in `grams_of_word`."""
-    return Tokenizer(lambda text: text.lower().split(), grams_of_word(shortest, longest))
+    def _best(self, query: sparse.csr_matrix, k: int) -> dict[str, float]:
+        places, scores = best_places((query @ self._by_gram).toarray()[0].astype(np.float64), k)
+        return {self._ids[position]: score for position, score in zip(places.tolist(), scores.tolist(), strict=True)}
 
 
 def grams_of_word(shortest: int, longest: int) -> Callable[[str], list[str]]:
@@ -74,11 +53,11 @@ def grams_of_word(shortest: int, longest: int) -> Callable[[str], list[str]]:
 
     def of_word(word: str) -> list[str]:
         spaced = f" {word} "
-        found: list[str] = []
+        grams: list[str] = []
         for size in range(shortest, longest + 1):
-            found += [spaced[start : start + size] for start in range(max(1, len(spaced) - size + 1))]
+            grams += [spaced[start : start + size] for start in range(max(1, len(spaced) - size + 1))]
             if size >= len(spaced):
                 break
-        return found
+        return grams
 
     return of_word

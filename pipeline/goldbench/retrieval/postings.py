@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from goldbench.measures.ranks.order import highest, reached
+from goldbench.measures.ranks.order import highest, in_tie_order, reached
+from goldbench.retrieval.token_files import TokenFiles
+from goldbench.retrieval.tokens import Tokenizer
 
 Integers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -49,60 +52,63 @@ class Occurrences:
     @classmethod
     def of(cls, texts: Iterable[Sequence[str]]) -> Self:
         """Return the occurrences of terms in passages, whose terms are given in any order, with repetitions."""
-        from scipy import sparse
+        vocabulary, rows = _numbered(texts)
+        lengths = np.diff(rows.indptr).astype(np.int64)
+        by_term = rows.tocsc()
+        by_term.sum_duplicates()
+        return cls._by_term(vocabulary, by_term, lengths)
 
-        numbers: defaultdict[str, int] = defaultdict()
-        numbers.default_factory = numbers.__len__
-        terms, ends = array("i"), array("q", [0])
-        for text in texts:
-            terms.extend(map(numbers.__getitem__, text))
-            ends.append(len(terms))
-        rows, every = np.frombuffer(ends, np.int64), np.frombuffer(terms, np.int32)
-        shape = (len(ends) - 1, len(numbers))
-        by_term = sparse.csr_matrix((np.ones(len(every), np.bool_), every, rows), shape=shape).tocsc()
-        del terms, every  # hundreds of megabytes of a large corpus
-        repeated, first_of_term = by_term.indices, by_term.indptr[:-1][np.diff(by_term.indptr) > 0]
-        begins = np.empty(len(repeated), np.bool_)
-        np.not_equal(repeated[1:], repeated[:-1], out=begins[1:])
-        begins[first_of_term] = True
-        kept = np.flatnonzero(begins)
-        counts = np.empty(len(kept), np.int32)
-        np.subtract(kept[1:], kept[:-1], out=counts[:-1], casting="unsafe")  # `np.diff` makes two arrays of 64 bits
-        counts[-1:] = len(repeated) - kept[-1:]
-        return cls(
-            vocabulary=dict(numbers),
-            starts=np.searchsorted(kept, by_term.indptr).astype(np.int64),
-            places=repeated[kept].astype(np.int32, copy=False),
-            counts=counts,
-            lengths=np.diff(rows),
-        )
+    @classmethod
+    def in_texts(cls, texts: Iterable[str], tokens: Tokenizer) -> Self:
+        """Return the occurrences of the terms of a tokenizer, which cuts each word of a corpus once."""
+        words = cls.of(map(tokens.words, texts))
+        if tokens.terms_of is None:
+            return words
+        vocabulary, terms = _numbered(map(tokens.terms_of, words.vocabulary))
+        counts = (words.matrix().tocsr() @ terms).tocsc()  # by ascending place: every conversion keeps rows in order
+        lengths = np.bincount(counts.indices, counts.data, minlength=len(words.lengths)).astype(np.int64)
+        return cls._by_term(vocabulary, counts, lengths)
 
-    def split(self, terms_of: Callable[[str], Sequence[str]]) -> Self:
-        """Return the occurrences of what words are made of: stems, nothing for a word that is left out.
+    @classmethod
+    def in_corpus(cls, passages: Mapping[str, str], tokens: Tokenizer | TokenFiles) -> Self:
+        """Return the occurrences of terms in passages, which are numbered in tie order.
 
-        Args:
-            terms_of: The terms of a word, with repetitions.
+        Raises:
+            RetrieverFailed: The files of tokens lack a text.
         """
-        from scipy import sparse
+        ids = in_tie_order(passages)
+        if isinstance(tokens, TokenFiles):
+            return cls.of(tokens.of({doc_id: passages[doc_id] for doc_id in ids}))
+        return cls.in_texts((passages[doc_id] for doc_id in ids), tokens)
 
-        numbers: defaultdict[str, int] = defaultdict()
-        numbers.default_factory = numbers.__len__
-        terms, ends = array("i"), array("q", [0])
-        for word in self.vocabulary:
-            terms.extend(map(numbers.__getitem__, terms_of(word)))
-            ends.append(len(terms))
-        each = (np.ones(len(terms), np.int32), np.frombuffer(terms, np.int32), np.frombuffer(ends, np.int64))
-        made_of = sparse.csr_matrix(each, shape=(len(self.vocabulary), len(numbers)))
-        shape = (len(self.lengths), len(self.vocabulary))
-        words = sparse.csc_matrix((self.counts, self.places, self.starts), shape=shape)
-        found = (words.tocsr() @ made_of).tocsc()  # by ascending place, because every conversion keeps rows in order
-        return type(self)(
-            vocabulary=dict(numbers),
-            starts=found.indptr.astype(np.int64),
-            places=found.indices.astype(np.int32, copy=False),
-            counts=found.data.astype(np.int32, copy=False),
-            lengths=np.bincount(found.indices, found.data, minlength=len(self.lengths)).astype(np.int64),
+    @classmethod
+    def _by_term(cls, vocabulary: dict[str, int], counts: sparse.csc_matrix, lengths: npt.NDArray[np.int64]) -> Self:
+        return cls(
+            vocabulary=vocabulary,
+            starts=counts.indptr.astype(np.int64),
+            places=counts.indices.astype(np.int32, copy=False),
+            counts=counts.data,
+            lengths=lengths,
         )
+
+    def matrix(self, values: npt.NDArray[Any] | None = None) -> sparse.csc_matrix:
+        """Return the counts, or other values at their positions: a row for each passage, a column for each term."""
+        shape = (len(self.lengths), len(self.vocabulary))
+        return sparse.csc_matrix((self.counts if values is None else values, self.places, self.starts), shape=shape)
+
+
+def _numbered(texts: Iterable[Sequence[str]]) -> tuple[dict[str, int], sparse.csr_matrix]:
+    """Return the number of each term, and a matrix with a row for each text and a 1 for each of its terms."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    terms, ends = array("i"), array("q", [0])
+    for text in texts:
+        terms.extend(map(numbers.__getitem__, text))
+        ends.append(len(terms))
+    ones = np.ones(len(terms), np.int32)
+    shape = (len(ends) - 1, len(numbers))
+    columns, rows = np.frombuffer(terms, np.int32), np.frombuffer(ends, np.int64)
+    return dict(numbers), sparse.csr_matrix((ones, columns, rows), shape=shape)
 
 
 class Postings:
@@ -143,17 +149,17 @@ class Postings:
             return self._best_of_all(terms, k, sums)
         ordered = sorted(terms, key=self._most.__getitem__, reverse=True)
         left = list(accumulate(map(self._most.__getitem__, reversed(ordered)), initial=0.0))[::-1]
-        done, least, found, scores = self._added(ordered, left, k, sums)
-        while done < len(ordered) and len(found) > _FEW:
-            scores += self._looked_up(ordered[done], found)
+        done, least, candidates, scores = self._added(ordered, left, k, sums)
+        while done < len(ordered) and len(candidates) > _FEW:
+            scores += self._looked_up(ordered[done], candidates)
             done += 1
-            kept = np.flatnonzero(scores >= least - left[done])
-            found, scores = found.take(kept), scores.take(kept)
-        exact = np.zeros(len(found))
+            hopeful = np.flatnonzero(scores >= least - left[done])
+            candidates, scores = candidates.take(hopeful), scores.take(hopeful)
+        exact = np.zeros(len(candidates))
         for term in terms:  # in the order of the query, whose sum does not depend on what was left out
-            exact += self._looked_up(term, found)
+            exact += self._looked_up(term, candidates)
         order = highest(exact, k)
-        return found[order], exact[order]
+        return candidates[order], exact[order]
 
     def _best_of_all(self, terms: Sequence[int], k: int, sums: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
         for term in terms:
@@ -184,10 +190,10 @@ class Postings:
                     break
             parts.append(self._add(ordered[done], sums))
             size += len(parts[-1])
-        found = _once(every.take(np.flatnonzero(scores >= least - left[done])).astype(np.int32))
-        scores = sums.take(found)
+        candidates = _once(every.take(np.flatnonzero(scores >= least - left[done])).astype(np.int32))
+        scores = sums.take(candidates)
         sums[every] = 0.0
-        return done, least, found, scores
+        return done, least, candidates, scores
 
     def _held(self, term: int) -> int:
         """Return how many passages hold a term."""
@@ -199,13 +205,13 @@ class Postings:
         np.add.at(sums, self._places[part], self._weights[part])
         return self._places[part]
 
-    def _looked_up(self, term: int, found: Integers) -> Floats:
+    def _looked_up(self, term: int, candidates: Integers) -> Floats:
         """Return what a term adds to each of these passages."""
         part = slice(self._starts[term], self._starts[term + 1])
         places = self._places[part]
-        at = places.searchsorted(found)
+        at = places.searchsorted(candidates)
         weights: Floats = self._weights[part].take(at, mode="clip")
-        weights *= places.take(at, mode="clip") == found
+        weights *= places.take(at, mode="clip") == candidates
         return weights
 
 
@@ -216,10 +222,10 @@ def best_places(sums: npt.NDArray[Any], k: int) -> tuple[npt.NDArray[np.intp], F
         sums: The sums, none below 0.
         k: The most places, 1 or more.
     """
-    found = np.flatnonzero(sums >= max(_LEAST, reached(sums, k) if k < len(sums) else 0.0))
-    scores = sums[found]
+    candidates = np.flatnonzero(sums >= max(_LEAST, reached(sums, k) if k < len(sums) else 0.0))
+    scores = sums[candidates]
     order = highest(scores, k)
-    return found[order], scores[order]
+    return candidates[order], scores[order]
 
 
 def _once(places: Integers) -> Integers:

@@ -49,8 +49,8 @@ class Reranker:
         Raises:
             RetrieverFailed: The model did not give one list for each query with one finite score for each passage.
         """
-        found = self._of.search(queries, k=max(k, self._depth))
-        heads = {query_id: list(found[query_id])[: self._depth] for query_id in queries if found[query_id]}
+        results = self._of.search(queries, k=max(k, self._depth))
+        heads = {query_id: list(results[query_id])[: self._depth] for query_id in queries if results[query_id]}
         pairs = [(queries[query_id], [self._passages[doc_id] for doc_id in head]) for query_id, head in heads.items()]
         with self._stopwatch.timing("rerank"):
             rates = self._rate_all(pairs) if pairs else []
@@ -58,7 +58,7 @@ class Reranker:
             raise RetrieverFailed(f"the reranker returned scores for {len(rates)} of {len(pairs)} queries")
         rated = {query_id: _rated(head, scores) for (query_id, head), scores in zip(heads.items(), rates, strict=True)}
         return {
-            query_id: above_the_rest(rated.get(query_id, {}), list(found[query_id])[self._depth :], k=k)
+            query_id: above_the_rest(rated.get(query_id, {}), list(results[query_id])[self._depth :], k=k)
             for query_id in queries
         }
 
@@ -75,12 +75,12 @@ def above_the_rest(rated: Mapping[str, float], rest: Iterable[str], *, k: int) -
     lowest = min(rated.values(), default=0.0)
     step = max(1.0, abs(lowest) * 1e-9)  # a step of 1 might be lost to rounding beside a very large number
     below = itertools.islice(rest, max(0, k - len(first)))
-    return first | {doc_id: lowest - step * place for place, doc_id in enumerate(below, start=1)}
+    return first | {doc_id: lowest - step * position for position, doc_id in enumerate(below, start=1)}
 
 
 def by_rank(order: Sequence[str], *, k: int) -> dict[str, float]:
     """Return the first ``k`` documents with the scores n, n - 1, …, 1 of their ranks among all n: no two are equal."""
-    return {doc_id: float(len(order) - place) for place, doc_id in enumerate(order[:k])}
+    return {doc_id: float(len(order) - position) for position, doc_id in enumerate(order[:k])}
 
 
 def _rated(head: Sequence[str], scores: Sequence[float]) -> dict[str, float]:

@@ -50,7 +50,7 @@ class SearchServer:
         index = f"goldbench-{uuid.uuid4().hex}"
         self._server.send("PUT", f"/{index}", json.dumps(self._described()).encode(), "application/json")
         self._index = index
-        rows = ((place, passages[doc_id]) for place, doc_id in enumerate(self._ids))
+        rows = ((position, passages[doc_id]) for position, doc_id in enumerate(self._ids))
         for count, body in _bulks(rows):
             _check_bulk(self._server.send("POST", f"/{index}/_bulk", body, "application/x-ndjson"), count)
         self._server.send("POST", f"/{index}/_refresh")
@@ -63,11 +63,11 @@ class SearchServer:
         """
         if self._index is None:
             raise RetrieverFailed("nothing was indexed")
-        found: dict[str, dict[str, float]] = {}
+        rankings: dict[str, dict[str, float]] = {}
         waiting = iter(queries.items())
         while several := dict(islice(waiting, _SEARCHES)):
-            found.update(self._searched(several, k))
-        return found
+            rankings.update(self._searched(several, k))
+        return rankings
 
     def close(self) -> None:
         """Delete the index."""
@@ -119,9 +119,9 @@ def _bulks(rows: Iterator[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
     A passage is named by its place, because its id may be longer than the 512 bytes that a server takes.
     """
     body, count = bytearray(), 0
-    for place, text in rows:
-        body += json.dumps({"index": {"_id": str(place)}}).encode() + b"\n"
-        body += json.dumps({"text": text, "place": place}).encode() + b"\n"
+    for position, text in rows:
+        body += json.dumps({"index": {"_id": str(position)}}).encode() + b"\n"
+        body += json.dumps({"text": text, "place": position}).encode() + b"\n"
         count += 1
         if len(body) >= _BULK_BYTES or count >= _BULK_ROWS:
             yield count, bytes(body)
@@ -131,23 +131,21 @@ def _bulks(rows: Iterator[tuple[int, str]]) -> Iterator[tuple[int, bytes]]:
 
 
 def _check_bulk(answer: Any, count: int) -> None:  # noqa: ANN401  JSON
-    items = answer.get("items") if isinstance(answer, dict) else None
-    if not isinstance(items, list) or len(items) != count:
+    try:
+        errors = [item["index"].get("error") for item in answer["items"]]
+    except (AttributeError, KeyError, TypeError):
+        errors = []
+    if len(errors) != count:
         raise RetrieverFailed("the server did not report on each passage that was sent")
-    failed = [result for item in items for result in _results(item) if "error" in result]
-    if failed or answer.get("errors"):
-        kind = f" ({_kind(failed[0]['error'])})" if failed else ""
-        raise RetrieverFailed(f"the server refused {len(failed):,} of {len(items):,} passages{kind}")
-
-
-def _results(item: Any) -> list[dict[str, Any]]:  # noqa: ANN401  JSON
-    return [result for result in item.values() if isinstance(result, dict)] if isinstance(item, dict) else []
+    if any(errors):
+        kind = _kind(next(filter(None, errors)))
+        raise RetrieverFailed(f"the server refused {count - errors.count(None):,} of {count:,} passages ({kind})")
 
 
 def _hits(response: Any, ids: Sequence[str]) -> dict[str, float]:  # noqa: ANN401  JSON
-    if isinstance(response, dict) and "error" in response:
-        raise RetrieverFailed(f"the server could not search ({_kind(response['error'])})")
     try:
+        if "error" in response:
+            raise RetrieverFailed(f"the server could not search ({_kind(response['error'])})")
         if response.get("timed_out") or response.get("_shards", {}).get("failed"):
             raise RetrieverFailed("the server searched only a part of the index")
         return {ids[int(hit["_id"])]: float(hit["_score"]) for hit in response["hits"]["hits"]}

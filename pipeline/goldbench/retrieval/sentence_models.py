@@ -75,11 +75,11 @@ def cross_encoder(settings: CrossEncoderSettings) -> RateAll:
         problem = f"model {settings.model!r} gives {model.num_labels} numbers for a pair; a reranker gives one"
         raise RetrieverFailed(problem)
 
-    def rate_all(asked: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
-        pairs = [(readable(query), readable(text)) for query, texts in asked for text in texts]
+    def rate_all(requests: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
+        pairs = [(readable(query), readable(text)) for query, texts in requests for text in texts]
         with working(settings.model):
             scores = iter(model.predict(pairs, batch_size=settings.batch, show_progress_bar=False).tolist())
-        return [[next(scores) for _ in texts] for _, texts in asked]
+        return [[next(scores) for _ in texts] for _, texts in requests]
 
     return rate_all
 

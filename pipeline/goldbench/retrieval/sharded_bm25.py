@@ -18,12 +18,13 @@ from goldbench.cluster.ray_cluster import Cluster
 from goldbench.cluster.remote_object import Promise, RemoteObject
 from goldbench.errors import RetrieverFailed
 from goldbench.measures.ranks.order import highest, in_tie_order
-from goldbench.retrieval.bm25 import rarity_of
-from goldbench.retrieval.bm25_shard import BM25Shard, Counts
-from goldbench.retrieval.postings import Floats, Integers
+from goldbench.retrieval.bm25 import WeightedTerms, rarity_of
+from goldbench.retrieval.postings import Floats, Integers, Occurrences
 from goldbench.retrieval.system_settings import BM25Settings
 from goldbench.retrieval.tokens import tokenizer
 
+Counts: TypeAlias = tuple[list[str], npt.NDArray[np.int64], int]
+"""The terms of some passages, how many passages hold each, and the number of terms with repetitions."""
 Step: TypeAlias = Callable[[RemoteObject], Promise]
 """Begins a piece of work on the node that holds a part."""
 _WORTH_A_PART = 2_000
@@ -32,6 +33,37 @@ _CHARACTERS_AT_ONCE = 8 * 2**20
 """Characters of passages that travel at once."""
 _QUERIES_AT_ONCE = 1_000
 """Queries that are searched at once, which bounds the size of an answer."""
+
+
+class BM25Shard:
+    """A part of the passages, as a node holds it; the statistics that a score needs are those of all passages."""
+
+    def __init__(self, settings: BM25Settings) -> None:
+        self._settings = settings
+        self._texts: list[str] = []
+        self._counts: Occurrences | None = None
+        self._terms: WeightedTerms | None = None
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Take more passages, in tie order."""
+        self._texts += texts
+
+    def count(self) -> Counts:
+        """Count the terms of the passages, which are then forgotten."""
+        tokens = tokenizer(self._settings.analyzer, language=self._settings.language)
+        counts = self._counts = Occurrences.in_texts(self._texts, tokens)
+        self._texts = []
+        return list(counts.vocabulary), np.diff(counts.starts), int(counts.lengths.sum())
+
+    def weigh(self, rarity: Floats, mean_length: float) -> None:
+        """Weigh the terms of `count`; see `WeightedTerms`."""
+        assert self._counts is not None
+        self._terms = WeightedTerms(self._counts, rarity, mean_length, self._settings)
+
+    def search(self, queries: Sequence[Sequence[str]], k: int) -> list[tuple[Integers, Floats]]:
+        """Return the best passages of this part for each query; see `WeightedTerms.best`."""
+        assert self._terms is not None
+        return self._terms.best(queries, k)
 
 
 class ShardedBM25:
@@ -58,20 +90,20 @@ class ShardedBM25:
         self._parts = [
             _Part(self._settings, self._nodes, passages, self._ids[start:end], start) for start, end in pairwise(bounds)
         ]
-        counts: list[Counts] = self._all([part.count for part in self._parts], kept=True)
+        counts: list[Counts] = self._all([part.count for part in self._parts], again=True)
         rarities, mean_length = _statistics(counts, len(passages))
-        self._all([_weighing(rarity, mean_length) for rarity in rarities], kept=True)
+        self._all([_weighing(rarity, mean_length) for rarity in rarities], again=True)
 
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with a score above 0, best first."""
-        found: dict[str, dict[str, float]] = {}
+        rankings: dict[str, dict[str, float]] = {}
         left = iter(queries.items())
         while some := dict(islice(left, _QUERIES_AT_ONCE)):
             terms = [self._tokens(text) for text in some.values()]
             answers = self._all([_searching(terms, k)] * len(self._parts))
             for query_id, *best in zip(some, *answers, strict=True):
-                found[query_id] = self._merged(best, k)
-        return found
+                rankings[query_id] = self._merged(best, k)
+        return rankings
 
     def close(self) -> None:
         """End the parts on their nodes."""
@@ -79,23 +111,23 @@ class ShardedBM25:
             part.close()
         self._parts = []
 
-    def _all(self, steps: Sequence[Step], *, kept: bool = False) -> list[Any]:
+    def _all(self, steps: Sequence[Step], *, again: bool = False) -> list[Any]:
         """Do a piece of work for each part at the same time and return the answers.
 
         Args:
             steps: The work for each part.
-            kept: Whether a part needs it again when its node is replaced.
+            again: Whether a part needs it again when its node is replaced.
         """
         for part, step in zip(self._parts, steps, strict=True):
             part.begin(step)
-        return [part.end(step, kept=kept) for part, step in zip(self._parts, steps, strict=True)]
+        return [part.end(step, again=again) for part, step in zip(self._parts, steps, strict=True)]
 
     def _merged(self, best: Sequence[tuple[Integers, Floats]], k: int) -> dict[str, float]:
-        places = np.concatenate([part.start + found for part, (found, _) in zip(self._parts, best, strict=True)])
+        places = np.concatenate([part.start + local for part, (local, _) in zip(self._parts, best, strict=True)])
         scores = np.concatenate([scores for _, scores in best])
         order = highest(scores, k, places)
         pairs = zip(places[order].tolist(), scores[order].tolist(), strict=True)
-        return {self._ids[place]: score for place, score in pairs}
+        return {self._ids[position]: score for position, score in pairs}
 
 
 class _Part:
@@ -127,12 +159,12 @@ class _Part:
         except Lost as error:
             self._lose(error)
 
-    def end(self, step: Step, *, kept: bool) -> Any:  # noqa: ANN401  whatever the work gives
+    def end(self, step: Step, *, again: bool) -> Any:  # noqa: ANN401  whatever the work gives
         """Wait for the answer of the work that was begun, which is done again if the node is lost.
 
         Args:
             step: The work.
-            kept: Whether it is done again for each later node.
+            again: Whether it is done again for each later node.
 
         Raises:
             RetrieverFailed: Several nodes were lost one after another.
@@ -144,7 +176,7 @@ class _Part:
                 self._lose(error)
                 continue
             self._begun = None
-            if kept:
+            if again:
                 self._done.append(step)
             return answer
 

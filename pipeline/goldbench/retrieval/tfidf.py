@@ -1,96 +1,69 @@
-"""TF-IDF: what each term of a passage weighs, so that the weights of a passage have length 1."""
+"""TF-IDF: what each term of a text weighs, so that the weights of a text have length 1."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
-from goldbench.retrieval.corpus_words import counted
 from goldbench.retrieval.postings import Floats, Integers, Occurrences
-from goldbench.retrieval.tokens import Tokenizer
-
-
-class QueryWeights:
-    """What the terms of a query weigh; see `TfIdf`.
-
-    Args:
-        vocabulary: The number of each term.
-        rarity: Inverse document frequency of each term, by its number.
-        damped: As in `TfIdf`.
-    """
-
-    def __init__(self, vocabulary: dict[str, int], rarity: Floats, *, damped: bool = True) -> None:
-        self.vocabulary, self.rarity, self._damped = vocabulary, rarity, damped
-
-    def of(self, terms: Sequence[str]) -> tuple[list[int], Floats]:
-        """Return the numbers of a query's terms that a passage has, and their weights, of length 1; both may be empty.
-
-        Args:
-            terms: The terms, with repetitions.
-        """
-        found = Counter(self.vocabulary[term] for term in terms if term in self.vocabulary)
-        numbers = list(found)
-        weights = _counted(np.array(list(found.values()), np.int32), damped=self._damped) * self.rarity[numbers]
-        return numbers, weights / np.sqrt(weights @ weights) if numbers else weights
 
 
 class TfIdf:
     """The weights of the terms of some passages.
 
-    A term weighs f * (1 + ln((1 + N) / (1 + n))) before the weights of its text are brought to length 1: f is its count
-    in the text, or 1 + ln(count) if counts are damped, n the passages of N that have it.
+    A term weighs (1 + ln f) * (1 + ln((1 + N) / (1 + n))) before the weights of its text are brought to length 1: f is
+    its count in the text, n the passages of N that have it.
 
     Source: Salton and Buckley, Information Processing & Management 24(5), 1988; the formula is scikit-learn's.
 
-    Attributes:
-        queries: Weighs the terms of queries.
-        starts: As in `Occurrences`.
-        places: As in `Occurrences`.
-        weights: The weights at the positions of ``places``.
-        size: The number of passages.
+    Args:
+        counts: How often each term occurs in each passage.
     """
 
-    def __init__(self, found: Occurrences, *, damped: bool = True) -> None:
-        """Weigh the terms.
+    def __init__(self, counts: Occurrences) -> None:
+        self._vocabulary = counts.vocabulary
+        frequencies = np.diff(counts.starts)
+        self._rarity: Floats = 1.0 + np.log((1 + len(counts.lengths)) / (1 + frequencies))
+
+    def passages(self, counts: Occurrences, precision: type[np.floating[Any]] = np.float64) -> sparse.csc_matrix:
+        """Return the weights of the passages, a row for each of them, a column for each term.
 
         Args:
-            found: How often each term occurs in each passage.
-            damped: Whether the tenth occurrence of a term says less than the first.
+            counts: As above.
+            precision: The type of the weights.
         """
-        self.starts, self.places, self.size = found.starts, found.places, len(found.lengths)
-        frequencies = np.diff(found.starts)
-        rarity: Floats = 1.0 + np.log((1 + self.size) / (1 + frequencies))
-        self.queries = QueryWeights(found.vocabulary, rarity, damped=damped)
-        self.weights: Floats = _counted(found.counts, damped=damped) * np.repeat(rarity, frequencies)
-        lengths = np.sqrt(np.bincount(found.places, self.weights**2, minlength=self.size))
-        lengths[lengths == 0.0] = 1.0
-        self.weights /= lengths[found.places]
+        weights = _damped(counts.counts)
+        weights *= np.repeat(self._rarity, np.diff(counts.starts))
+        lengths = np.sqrt(np.bincount(counts.places, weights**2, minlength=len(counts.lengths)))
+        weights /= lengths[counts.places]
+        return counts.matrix(weights.astype(precision, copy=False))
 
-    @classmethod
-    def of(cls, passages: Iterable[str], tokens: Tokenizer, *, damped: bool = True) -> Self:
-        """Return the weights of the terms of texts.
+    def queries(
+        self, texts: Iterable[Sequence[str]], precision: type[np.floating[Any]] = np.float64
+    ) -> sparse.csr_matrix:
+        """Return the weights of queries, a row for each, 0 for one without a term that a passage has.
 
         Args:
-            passages: The texts.
-            tokens: Cuts a text into terms.
-            damped: As in the constructor.
+            texts: The terms of each query, with repetitions.
+            precision: As above.
         """
-        return cls(counted(tokens, passages), damped=damped)
-
-    def rows(self, precision: type[np.floating[Any]] = np.float64) -> sparse.csr_matrix:
-        """Return the weights as a matrix, a row for each passage, a column for each term.
-
-        Args:
-            precision: The type of its numbers.
-        """
-        weights = self.weights.astype(precision, copy=False)
-        shape = (self.size, len(self.queries.vocabulary))
-        return sparse.csc_matrix((weights, self.places, self.starts), shape=shape).tocsr()
+        ends, numbers, weights = [0], list[int](), [np.empty(0)]
+        for terms in texts:
+            counts = Counter(self._vocabulary[term] for term in terms if term in self._vocabulary)
+            row = _damped(np.array(list(counts.values()), np.int32)) * self._rarity[list(counts)]
+            numbers += counts
+            weights.append(row / np.sqrt(row @ row) if counts else row)
+            ends.append(len(numbers))
+        shape = (len(ends) - 1, len(self._vocabulary))
+        return sparse.csr_matrix((np.concatenate(weights).astype(precision, copy=False), numbers, ends), shape=shape)
 
 
-def _counted(counts: Integers, *, damped: bool) -> Floats:
-    return 1.0 + np.log(counts) if damped else counts.astype(np.float64)
+def _damped(counts: Integers) -> npt.NDArray[np.float64]:
+    """Return what counts weigh: the tenth occurrence of a term says less than the first."""
+    weights: Floats = 1.0 + np.log(counts)
+    return weights

@@ -36,29 +36,29 @@ class TokenFiles:
         for lines in self._by_id:
             if 2 * sum(text_id in lines for text_id in texts) > len(texts):
                 known.update((text_id, lines[text_id]) for text_id in texts if text_id in lines)
-        found = known or self._found_by_text(texts)
-        missing = [text_id for text_id in texts if text_id not in found]
+        tokens_of = known or self._found_by_text(texts)
+        missing = [text_id for text_id in texts if text_id not in tokens_of]
         if missing:
             files = ", ".join(path.name for path in self._paths)
             count = f"{len(missing):,} of {len(texts):,}"
             raise RetrieverFailed(f"{files}: no tokens for {count} texts, the first of them {missing[0]!r}")
-        return (found[text_id] for text_id in texts)
+        return (tokens_of[text_id] for text_id in texts)
 
     def _found_by_text(self, texts: Mapping[str, str]) -> dict[str, list[str]]:
         if self._by_text is None:
             self._by_text = {letters(" ".join(line)): line for lines in self._files for line in lines} | {"": []}
         keys = {text_id: letters(text) for text_id, text in texts.items()}
-        found = {
+        tokens_of = {
             text_id: self._by_text.get(key, []) for text_id, key in keys.items() if not key or key in self._by_text
         }
-        if len(found) < len(keys):
-            taken = {keys[text_id] for text_id in found}
+        if len(tokens_of) < len(keys):
+            taken = {keys[text_id] for text_id in tokens_of}
             spare = {key: line for key, line in self._by_text.items() if key and key not in taken}
-            for text_id in keys.keys() - found.keys():
+            for text_id in keys.keys() - tokens_of.keys():
                 near = _shortened(keys[text_id], spare)
                 if near is not None:
-                    found[text_id] = spare[near]
-        return found
+                    tokens_of[text_id] = spare[near]
+        return tokens_of
 
 
 def letters(text: str) -> str:
@@ -90,5 +90,5 @@ def _lines(path: Path) -> list[list[str]]:
 
 def _by_id(lines: list[list[str]]) -> dict[str, list[str]]:
     """Return the lines by their first token; nothing if one comes first twice, because then it is not an id."""
-    found = {line[0]: line[1:] for line in lines}
-    return found if len(found) == len(lines) else {}
+    tokens_of = {line[0]: line[1:] for line in lines}
+    return tokens_of if len(tokens_of) == len(lines) else {}

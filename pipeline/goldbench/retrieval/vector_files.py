@@ -66,7 +66,7 @@ class FileEncoder:
 
 
 def _rows(table: Table, texts: Mapping[str, str], what: str) -> Rows:
-    places = {doc_id: place for place, doc_id in enumerate(table.ids)}
+    places = {doc_id: position for position, doc_id in enumerate(table.ids)}
     missing = [doc_id for doc_id in texts if doc_id not in places]
     if missing:
         problem = f"{table.source} has no vector of {len(missing):,} of {len(texts):,} {what}, as of {missing[0]!r}"

@@ -1,13 +1,12 @@
 """Search of vectors by normalised inner product, comparing every vector (flat) or through a navigable graph (HNSW).
 
-``faiss`` searches if it is installed, else numpy, with the same results: what either finds is scored again in double
-precision, so that a score depends on its two vectors alone and equal vectors score equally.
+What a search finds is scored again in double precision, so that a score depends on its two vectors alone and equal
+vectors score equally.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,6 @@ Rows = npt.NDArray[np.float32]
 
 _MARGIN = 1e-5
 """Two scores closer than this may be in the wrong order in single precision."""
-_SPARE = 16
-"""Results that faiss is asked for beyond k, so that passages too close to call are among them."""
 _BLOCK_NUMBERS = 2**25
 """Limits the scores held at a time, as a number of floats."""
 _ROWS_AT_ONCE = 2**14
@@ -44,8 +41,13 @@ class VectorIndex:
             MissingExtra: HNSW is asked for and faiss is not installed.
         """
         self._settings = settings
-        if settings.index is IndexKind.HNSW and _faiss() is None:
-            raise MissingExtra("faiss-cpu", "dense")
+        self._faiss: Any = None
+        if settings.index is IndexKind.HNSW:
+            try:
+                import faiss
+            except ImportError:
+                raise MissingExtra("faiss-cpu", "dense") from None
+            self._faiss = faiss
         self._ids: list[str] = []
         self._positions: dict[str, int] = {}
         self._tie_places = np.empty(0, dtype=np.int64)
@@ -63,11 +65,11 @@ class VectorIndex:
         self._positions = {doc_id: position for position, doc_id in enumerate(self._ids)}
         if len(self._positions) < len(self._ids):
             raise RetrieverFailed("the same passage id stands for two vectors; give each its own")
-        places = {doc_id: place for place, doc_id in enumerate(in_tie_order(self._ids))}
+        places = {doc_id: rank for rank, doc_id in enumerate(in_tie_order(self._ids))}
         self._tie_places = np.array([places[doc_id] for doc_id in self._ids], dtype=np.int64)
         self._graph = None
-        if self._settings.index is IndexKind.HNSW and self._ids:
-            self._graph = _graph(self._rows, self._settings)
+        if self._faiss is not None and self._ids:
+            self._graph = _graph(self._rows, self._settings, self._faiss)
 
     def search(self, ids: Sequence[str], rows: npt.NDArray[Any], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query id at most ``k`` passages with their cosine, best first, equal ones by id descending.
@@ -86,8 +88,8 @@ class VectorIndex:
         count = min(k, len(self._ids))
         candidates = self._through_graph(queries, count) if self._graph is not None else self._compared(queries, count)
         return {
-            query_id: self._ranked(found, query, count)
-            for query_id, query, found in zip(ids, queries, candidates, strict=True)
+            query_id: self._ranked(passages, query, count)
+            for query_id, query, passages in zip(ids, queries, candidates, strict=True)
         }
 
     def rows_of(self, ids: Sequence[str]) -> Rows:
@@ -101,10 +103,10 @@ class VectorIndex:
             raise RetrieverFailed(f"has no vector of passage {missing!r}")
         return self._rows[[self._positions[doc_id] for doc_id in ids]]
 
-    def _ranked(self, found: npt.NDArray[np.int64], query: Rows, count: int) -> dict[str, float]:
-        scores = _products(self._rows, found, query)
-        ranked = highest(scores, count, self._tie_places[found])
-        return {self._ids[found[position]]: float(scores[position]) for position in ranked}
+    def _ranked(self, passages: npt.NDArray[np.int64], query: Rows, count: int) -> dict[str, float]:
+        scores = _products(self._rows, passages, query)
+        ranked = highest(scores, count, self._tie_places[passages])
+        return {self._ids[passages[position]]: float(scores[position]) for position in ranked}
 
     def _through_graph(self, queries: Rows, count: int) -> Iterator[npt.NDArray[np.int64]]:
         _, positions = self._graph.search(queries, count)
@@ -112,20 +114,6 @@ class VectorIndex:
 
     def _compared(self, queries: Rows, count: int) -> Iterator[npt.NDArray[np.int64]]:
         """Yield for each query the passages that may be among the best ``count``: those, and all too close to call."""
-        library = _faiss()
-        width = min(count + _SPARE, len(self._ids))
-        if library is None or width == len(self._ids):
-            yield from self._compared_plainly(queries, count)
-            return
-        step = max(1, _BLOCK_NUMBERS // width)
-        for start in range(0, len(queries), step):
-            block = queries[start : start + step]
-            scores, positions = library.knn(block, self._rows, width, metric=library.METRIC_INNER_PRODUCT)
-            close = scores[:, -1] >= scores[:, count - 1] - _MARGIN
-            for query, row, unsure in zip(block, positions, close, strict=True):
-                yield next(self._compared_plainly(query[None], count)) if unsure else row
-
-    def _compared_plainly(self, queries: Rows, count: int) -> Iterator[npt.NDArray[np.int64]]:
         total = len(self._ids)
         step = max(1, _BLOCK_NUMBERS // total)
         for start in range(0, len(queries), step):
@@ -181,23 +169,13 @@ def _products(rows: Rows, positions: npt.NDArray[np.int64], query: Rows) -> npt.
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def _graph(rows: Rows, settings: Vectors) -> Any:  # noqa: ANN401  an index of a library without types
-    library = _faiss()
-    assert library is not None
-    graph = library.IndexHNSWFlat(rows.shape[1], settings.M, library.METRIC_INNER_PRODUCT)
+def _graph(rows: Rows, settings: Vectors, faiss: Any) -> Any:  # noqa: ANN401  an index of a library without types
+    graph = faiss.IndexHNSWFlat(rows.shape[1], settings.M, faiss.METRIC_INNER_PRODUCT)
     graph.hnsw.efConstruction, graph.hnsw.efSearch = settings.efConstruction, settings.efSearch
-    threads = library.omp_get_max_threads()
-    library.omp_set_num_threads(1)  # with several threads the graph differs every time
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # with several threads the graph differs every time
     try:
         graph.add(rows)
     finally:
-        library.omp_set_num_threads(threads)
+        faiss.omp_set_num_threads(threads)
     return graph
-
-
-def _faiss() -> ModuleType | None:
-    try:
-        import faiss
-    except ImportError:
-        return None
-    return faiss

@@ -21,7 +21,7 @@ from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import BY_QUERY, DATASET, MANIFEST, QUERIES
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, with_reports
 from goldbench.goldset.publication import is_inside
-from goldbench.measures.statistics.calibration import effective_size, inverse_weights
+from goldbench.measures.statistics.floats import effective_size, inverse_weights
 from goldbench.records.manifest import Manifest, StageReport
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.review.decisions import Decided, answered, decide

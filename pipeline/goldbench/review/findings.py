@@ -13,8 +13,7 @@ import numpy as np
 from goldbench.goldset.folder import GoldFolder
 from goldbench.measures.statistics import agreement as kappa
 from goldbench.measures.statistics.agreement import RESAMPLES, estimates, pair_figures, raters_alpha
-from goldbench.measures.statistics.calibration import inverse_weights
-from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.floats import Floats, inverse_weights
 from goldbench.records.agreement_report import PairFigures, RaterPair
 from goldbench.records.manifest import RubricChange
 from goldbench.records.relevance import RELEVANT, Relevance

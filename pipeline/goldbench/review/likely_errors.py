@@ -10,8 +10,7 @@ from operator import mul
 
 import numpy as np
 
-from goldbench.measures.statistics.calibration import effective_size, inverse_weights
-from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.floats import Floats, effective_size, inverse_weights
 from goldbench.measures.statistics.ridge_logistic import Expected, probabilities, ridge_logistic
 from goldbench.records.judgment import Judgment, Origin, Pooled
 from goldbench.records.relevance import RELEVANT, Relevance, settled

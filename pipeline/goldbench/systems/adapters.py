@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from goldbench.errors import UsageError
-from goldbench.retrieval.deadline import Ask, IndexInThread, InThread
+from goldbench.retrieval.deadline import Ask, ThreadedFunction, ThreadedIndex
 from goldbench.retrieval.foreign_results import ID_KEYS, Returns, kind_of
 from goldbench.retrieval.guard import Guarded
-from goldbench.retrieval.own import FindText, Own
+from goldbench.retrieval.own import FindText, UserRetriever
 
 
 def adapt(
@@ -20,11 +20,10 @@ def adapt(
     returns: Returns = "ids",
     id_keys: Sequence[str] = ID_KEYS,
     timeout_s: float = 30.0,
-    own: bool = False,
     advice: str = "",
     find_text: FindText | None = None,
 ) -> Guarded:
-    """Return a retriever for one of another library; every answer of it is checked.
+    """Return a retriever for one of the user or of another library; every answer of it is checked.
 
     Args:
         thing: A LangChain retriever (``invoke``), a LlamaIndex retriever (``retrieve``), an object with ``index`` and
@@ -34,10 +33,8 @@ def adapt(
         id_keys: Keys of a document's metadata that may hold the id of its passage; a document without them is
             recognised by its own id or its text.
         timeout_s: Seconds that one query may take.
-        own: Whether it is the user's own in this process: what it prints goes to standard output, its errors are told
-            with their messages and chained, and one with ``index`` and ``search`` has a time limit, too.
         advice: What to do if it answers ids that are not passages.
-        find_text: As in `Own`.
+        find_text: As in `UserRetriever`.
 
     Raises:
         UsageError: It is none of these, or a function of something else.
@@ -47,30 +44,34 @@ def adapt(
     if callable(getattr(thing, "index", None)) and callable(getattr(thing, "search", None)):
         _check_signature(thing.index, name, "index(passages)", {})
         _check_signature(thing.search, name, "search(queries, k=k)", {}, k=1)
-        return Guarded(IndexInThread(thing, timeout_s=timeout_s, own=True) if own else thing, name=name, advice=advice)
-    ask = _ask(thing, name)
-    answering = InThread(ask, timeout_s=timeout_s, returns=returns, id_keys=id_keys, own=own)
-    return Guarded(Own(answering, name=name, find_text=find_text), name=name, advice=advice)
+        return Guarded(ThreadedIndex(thing, timeout_s=timeout_s), name=name, advice=advice)
+    answerer = ThreadedFunction(_ask(thing, name), timeout_s=timeout_s, returns=returns, id_keys=id_keys)
+    return Guarded(UserRetriever(answerer, name=name, find_text=find_text), name=name, advice=advice)
 
 
 def _ask(thing: Any, name: str) -> Ask:  # noqa: ANN401
-    method = next((one for key in ("invoke", "retrieve") if callable(one := getattr(thing, key, None))), None)
-    if method is not None:  # libraries set how many results they return, and may return more than k
-        return lambda query, k: found[:k] if isinstance(found := method(query), list | tuple) else found
+    method = getattr(thing, "invoke", None) or getattr(thing, "retrieve", None)
+    if callable(method):
+
+        def ask(query: str, k: int) -> Any:  # noqa: ANN401
+            results = method(query)
+            return results[:k] if isinstance(results, list | tuple) else results  # libraries set how many they return
+
+        return ask
     if callable(thing):
         _check_signature(thing, name, "a function of a query and k", "query", 1)
-        ask: Ask = thing
-        return ask
+        function: Ask = thing
+        return function
     what = "neither a run nor a function of a query and k nor an object with invoke, retrieve, or index and search"
     raise UsageError(f"system {name}: {kind_of(thing) if thing is not None else thing} is {what}")
 
 
-def _check_signature(function: Callable[..., Any], name: str, what: str, *given: object, **named: object) -> None:
+def _check_signature(function: Callable[..., Any], name: str, what: str, *values: object, **named: object) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of some functions written in C nothing is known
         return
     try:
-        signature.bind(*given, **named)
+        signature.bind(*values, **named)
     except TypeError as error:
         raise UsageError(f"system {name}: not {what}: {error}") from None

@@ -90,11 +90,13 @@ class Models:
         path = self._path(self._server())
 
         async def ask(requests: Sequence[ChatRequest[Any]]) -> list[Completion[Any] | ModelError]:
-            found = await asyncio.gather(*map(path.complete, requests), return_exceptions=True)
-            unexpected = next((one for one in found if not isinstance(one, Completion | ModelError)), None)
+            outcomes = await asyncio.gather(*map(path.complete, requests), return_exceptions=True)
+            unexpected = next(
+                (outcome for outcome in outcomes if not isinstance(outcome, Completion | ModelError)), None
+            )
             if isinstance(unexpected, BaseException):
                 raise unexpected
-            return [one for one in found if isinstance(one, Completion | ModelError)]
+            return [outcome for outcome in outcomes if isinstance(outcome, Completion | ModelError)]
 
         return lambda requests: list(self._portal.call(ask, requests))
 

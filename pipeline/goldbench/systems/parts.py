@@ -1,35 +1,30 @@
-"""Systems that several others are made of: indexed and searched once, their time counted every time."""
+"""Systems and encoders that several others are made of: a corpus is indexed once, the time counted for each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldbench.ports import Retriever
+from goldbench.retrieval.dense import Encoder
 from goldbench.retrieval.guard import Guarded
 from goldbench.retrieval.stopwatch import Stopwatch, Took
 
-if TYPE_CHECKING:
-    from goldbench.retrieval.dense import Encoder
-
 
 class Part(Guarded):
-    """A guarded retriever that indexes a corpus once and, if others share it, searches each query once."""
+    """A guarded retriever that indexes a corpus once.
 
-    def __init__(self, inner: Retriever, *, name: str, shared: bool, stopwatch: Stopwatch) -> None:
-        """Take the retriever.
+    Args:
+        inner: The retriever.
+        name: The name of the system.
+        stopwatch: Counts the time of an index again for each system that uses it.
+    """
 
-        Args:
-            inner: The retriever.
-            name: The name of the system.
-            shared: Whether answers are remembered, because other systems use this one too.
-            stopwatch: Counts remembered work again.
-        """
+    def __init__(self, inner: Retriever, *, name: str, stopwatch: Stopwatch) -> None:
         super().__init__(inner, name=name)
-        self._shared, self._stopwatch = shared, stopwatch
+        self._stopwatch = stopwatch
         self._indexed: Mapping[str, str] | None = None
         self._indexing = Took(0.0, {})
-        self._known: dict[tuple[str, str, int], tuple[dict[str, float], Took]] = {}
 
     def index(self, passages: Mapping[str, str]) -> None:
         """Index the passages, unless this very mapping is indexed already."""
@@ -37,34 +32,13 @@ class Part(Guarded):
             self._stopwatch.count_again(self._indexing)
             return
         self._indexed = None
-        self._known.clear()
         took = self._stopwatch.started()
         super().index(passages)
         self._indexed, self._indexing = passages, took()
 
-    def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
-        """Return for each query at most ``k`` passages with their scores, best first."""
-        if not self._shared:
-            return super().search(queries, k=k)
-        keys = {query_id: (query_id, text, k) for query_id, text in queries.items()}
-        new = {query_id: queries[query_id] for query_id, key in keys.items() if key not in self._known}
-        for query_id in queries.keys() - new.keys():
-            self._stopwatch.count_again(self._known[keys[query_id]][1])
-        if new:
-            took = self._stopwatch.started()
-            found = super().search(new, k=k)
-            total, parts = took()
-            each = Took(total / len(new), {part: seconds / len(new) for part, seconds in parts.items()})
-            self._known.update((keys[query_id], (results, each)) for query_id, results in found.items())
-        return {query_id: dict(self._known[key][0]) for query_id, key in keys.items()}
-
     def passage_vectors(self, ids: Sequence[str]) -> Any:  # noqa: ANN401  an array of numpy's
         """Return the vectors of some passages; only a system that has vectors is asked for them."""
         return self.inner.passage_vectors(ids)  # type: ignore[attr-defined]
-
-    def forget(self) -> None:
-        """Forget every answer, but not the index."""
-        self._known.clear()
 
 
 class WithoutPlaceholders:
@@ -80,8 +54,8 @@ class WithoutPlaceholders:
     def search(self, queries: Mapping[str, str], *, k: int) -> dict[str, dict[str, float]]:
         """Return for each query at most ``k`` passages with their scores, best first."""
         return {
-            query_id: {doc_id: score for doc_id, score in found.items() if not doc_id.startswith(self._placeholder)}
-            for query_id, found in self._part.search(queries, k=k).items()
+            query_id: {doc_id: score for doc_id, score in scores.items() if not doc_id.startswith(self._placeholder)}
+            for query_id, scores in self._part.search(queries, k=k).items()
         }
 
 

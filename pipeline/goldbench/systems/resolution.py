@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from goldbench.retrieval.system_settings import KINDS, PRESETS, SystemSettings
 from goldbench.text.suggestion import did_you_mean
 
 Described = Mapping[str, object]
-"""Systems by name: tables from a file, records of settings, or retrievers."""
+"""Systems by name: tables from a file, or records of settings."""
 
 _SEARCH_SERVER = re.compile(r"(elasticsearch|opensearch)(s|\+https?)?://", re.IGNORECASE)
 
@@ -44,7 +45,7 @@ def resolve(
     Args:
         names: Presets, described systems, or addresses: ``elasticsearch://host:9200``, ``opensearch://…``,
             ``python:package.module:function``, ``http(s)://…``, ``run:FILE``.
-        described: Tables, records or retrievers by name; retrievers may be parts and are not in the result.
+        described: Tables or records by name.
         overrides: ``key=value`` for every one of ``names``, or ``name.key=value`` for one system.
         where: The place of the descriptions, for messages.
         folder: The folder that relative paths of the descriptions begin in.
@@ -56,27 +57,24 @@ def resolve(
     described = described or {}
     known = {*PRESETS, *described}
     changes, problems = _changes(overrides, names, known)
-    found: dict[str, SystemSettings] = {}
+    settings: dict[str, SystemSettings] = {}
     links: dict[str, tuple[str, ...]] = {}
     waiting = list(dict.fromkeys([*names, *described]))
     while waiting:
         name = waiting.pop(0)
         if name in links:
             continue
-        given = described.get(name)
-        if name in described and not isinstance(given, Mapping | Record):
-            links[name] = ()
-            continue
+        table = described.get(name)
         try:
-            found[name] = _settings(name, given, changes.get(name, {}), known, folder)
+            settings[name] = _settings(name, table, changes.get(name, {}), known, folder)
         except _Wrong as wrong:
             problems += wrong.args
-        links[name] = references(found.get(name, given))
+        links[name] = references(settings.get(name, table))
         waiting += links[name]
-    problems += _circles(links)
+    problems += _circle(links)
     if problems:
         raise ConfigError(where, list(dict.fromkeys(problems)))
-    return found
+    return settings
 
 
 def references(settings: object) -> tuple[str, ...]:
@@ -89,39 +87,39 @@ def references(settings: object) -> tuple[str, ...]:
 
 def reached(names: Iterable[str], settings: Mapping[str, object]) -> list[str]:
     """Return the names and those of all systems that they are made of, each once, as far as they have settings."""
-    found: list[str] = []
+    reachable: list[str] = []
     waiting = list(names)
     while waiting:
         name = waiting.pop(0)
-        if name in settings and name not in found:
-            found.append(name)
+        if name in settings and name not in reachable:
+            reachable.append(name)
             waiting += references(settings[name])
-    return found
+    return reachable
 
 
 def _settings(
-    name: str, given: object, change: Mapping[str, str], known: Iterable[str], folder: Path | None
+    name: str, description: object, change: Mapping[str, str], known: Iterable[str], folder: Path | None
 ) -> SystemSettings:
-    if isinstance(given, Record):
-        table = given.model_dump(by_alias=True)
-    elif isinstance(given, Mapping):
-        table = {**({"kind": PRESETS[name].kind} if name in PRESETS else {}), **given}
+    if isinstance(description, Record):
+        table = description.model_dump(by_alias=True)
+    elif isinstance(description, Mapping):
+        table = {**({"kind": PRESETS[name].kind} if name in PRESETS else {}), **description}
     else:
         table, folder = PRESETS[name].model_dump(by_alias=True) if name in PRESETS else _address(name), None
-    if not table and given is None:
+    if not table and description is None:
         raise _Wrong(_unknown(name, known))
-    place = f"systems.{_shown(name)}"
+    path = f"systems.{_shown(name)}"
     kind = table.get("kind")
     record = KINDS.get(kind) if isinstance(kind, str) else None
     if record is None:
-        said = f"there is no kind {kind!r}{_nearest(str(kind), KINDS)}" if kind is not None else "kind is missing"
-        raise _Wrong(f"{place}: {said} (kinds: {', '.join(sorted(KINDS))})")
+        problem = f"there is no kind {kind!r}{_nearest(str(kind), KINDS)}" if kind is not None else "kind is missing"
+        raise _Wrong(f"{path}: {problem} (kinds: {', '.join(sorted(KINDS))})")
     try:
         settings = record.model_validate({**table, **_typed(record, change)})
     except ValidationError as error:
         parameters = [field.alias or key for key, field in record.model_fields.items() if key != "kind"]
         items = error.errors(include_url=False, include_input=False)
-        raise _Wrong(*(_problem(place, item, parameters) for item in items)) from None
+        raise _Wrong(*(_problem(path, item, parameters) for item in items)) from None
     return _absolute(settings, folder)  # type: ignore[return-value]  # every record of KINDS is one
 
 
@@ -154,20 +152,20 @@ def _address(name: str) -> dict[str, Any]:
     return {"kind": "run", "file": rest} if scheme == "run" else {}
 
 
-def _problem(place: str, item: Any, parameters: Sequence[str]) -> str:  # noqa: ANN401  pydantic's error dictionaries
-    path = ".".join(map(str, item["loc"]))
+def _problem(path: str, item: Any, parameters: Sequence[str]) -> str:  # noqa: ANN401  pydantic's error dictionaries
+    field = ".".join(map(str, item["loc"]))
     if item["type"] == "extra_forbidden":
-        hint = f"{_nearest(path, parameters)} (parameters: {', '.join(parameters)})"
-        return f"{place}: unknown parameter {_shown(path)}{hint}"
+        hint = f"{_nearest(field, parameters)} (parameters: {', '.join(parameters)})"
+        return f"{path}: unknown parameter {_shown(field)}{hint}"
     message = str(item["msg"]).removeprefix("Value error, ")
-    return f"{place}.{path}: {message}" if path else f"{place}: {message}"
+    return f"{path}.{field}: {message}" if field else f"{path}: {message}"
 
 
 def _typed(record: type[Record], change: Mapping[str, str]) -> dict[str, Any]:
     """Return overrides in the types of the record: lists are separated by commas, an empty value is None."""
     typed: dict[str, Any] = {}
     for key, value in change.items():
-        field = next((one for name, one in record.model_fields.items() if key in {name, one.alias}), None)
+        field = next((info for name, info in record.model_fields.items() if key in {name, info.alias}), None)
         shape = field.annotation if field is not None else None
         if not value and type(None) in get_args(shape):
             typed[key] = None
@@ -202,34 +200,24 @@ def _absolute(settings: Record, folder: Path | None) -> Record:
     if folder is None:
         return settings
     moved: dict[str, Any] = {}
-    for name in type(settings).model_fields:
-        value = getattr(settings, name)
+    for name, value in settings:
         if isinstance(value, Path):
             moved[name] = folder / value
-        elif isinstance(value, tuple) and any(isinstance(one, Path) for one in value):
-            moved[name] = tuple(folder / one for one in value)
-    return settings.model_copy(update=moved) if moved else settings
+        elif isinstance(value, tuple) and any(isinstance(path, Path) for path in value):
+            moved[name] = tuple(folder / path for path in value)
+    return settings.model_copy(update=moved)
 
 
-def _circles(links: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a line for each circle of references, beginning with its first name."""
-    circles: dict[frozenset[str], str] = {}
-    done: set[str] = set()
-
-    def walk(name: str, path: tuple[str, ...]) -> None:
-        if name in path:
-            circle = path[path.index(name) :]
-            first = circle.index(min(circle))
-            way = (*circle[first:], *circle[:first], circle[first])
-            circles.setdefault(frozenset(circle), f"systems refer to one another in a circle: {' -> '.join(way)}")
-        elif name not in done:
-            for other in links.get(name, ()):
-                walk(other, (*path, name))
-            done.add(name)
-
-    for name in links:
-        walk(name, ())
-    return list(circles.values())
+def _circle(links: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a line for a circle of references, beginning with its first name; nothing if there is none."""
+    try:
+        TopologicalSorter(links).prepare()
+    except CycleError as error:
+        circle = error.args[1][:0:-1]
+        first = circle.index(min(circle))
+        way = (*circle[first:], *circle[: first + 1])
+        return [f"systems refer to one another in a circle: {' -> '.join(way)}"]
+    return []
 
 
 def _shown(name: str) -> str:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from goldbench.measures.statistics.calibration import Rated, expected_gains, inverse_weights
+from goldbench.measures.statistics.calibration import Rated, expected_gains
+from goldbench.measures.statistics.floats import inverse_weights
 
 PAIRS = st.lists(
     st.builds(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.floats import Floats, effective_size, inverse_weights
 
 STRENGTH = 10.0
 """Number of pairs from which on a stratum's own mean counts more than the pooled gain."""
@@ -42,32 +42,6 @@ class Curve:
     def gain(self, grade: int, stratum: str = "") -> float | None:
         """Return the expected gain of a pair, or None if the sample has no pair of its grade."""
         return self.strata.get(stratum, self.pooled).get(grade, self.pooled.get(grade))
-
-
-def inverse_weights(inclusion: Sequence[float]) -> Floats:
-    """Return the number of pairs that each drawn pair stands for, ``1 / inclusion``, scaled so that the mean is 1.
-
-    Raises:
-        ValueError: A probability is not in (0, 1].
-
-    Source: Horvitz and Thompson, A generalization of sampling without replacement from a finite universe (Journal of
-        the American Statistical Association, 1952); scaled as by Hájek (1971).
-    """
-    drawn = np.asarray(inclusion, dtype=np.float64)
-    if not ((drawn > 0) & (drawn <= 1)).all():
-        raise ValueError("an inclusion probability is not above 0 and at most 1")
-    weights = 1.0 / drawn
-    return np.asarray(weights * (len(weights) / weights.sum())) if len(weights) else weights
-
-
-def effective_size(weights: Sequence[float] | Floats) -> float:
-    """Return the number of equally weighted pairs that are worth as much: ``(sum w)**2 / sum(w**2)``; 0 of none.
-
-    Source: Kish, Survey sampling (1965), section 11.7.
-    """
-    given = np.asarray(weights, dtype=np.float64)
-    squares = float((given**2).sum())
-    return float(given.sum()) ** 2 / squares if squares else 0.0
 
 
 def expected_gains(rated: Sequence[Rated]) -> Curve:

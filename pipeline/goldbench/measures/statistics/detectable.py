@@ -144,8 +144,6 @@ POWER = 0.8
 PERMUTATIONS = 10_000
 """Random signs of `compare` unless told otherwise."""
 
-_NORMAL = NormalDist()
-
 
 def detectable_difference(
     deviation: float,

@@ -1,6 +1,8 @@
-"""Arrays of floating-point numbers: their type, and products without false alarms."""
+"""Arrays of floating-point numbers: their type, products without false alarms, and what weights are worth."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,3 +18,32 @@ def of_finite_numbers() -> np.errstate:
     the limits of their type.
     """
     return np.errstate(divide="ignore", over="ignore", invalid="ignore")
+
+
+def effective_size(weights: Sequence[float] | Floats) -> float:
+    """Return the number of equally weighted items that are worth as much: ``(sum w)**2 / sum(w**2)``; 0 of none.
+
+    Source: Kish, Survey sampling (1965), section 11.7.
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    largest = values.max(initial=0.0)
+    if not largest:
+        return 0.0
+    shares = values / largest  # squares of very large weights overflow
+    return float(shares.sum() ** 2 / (shares**2).sum())
+
+
+def inverse_weights(inclusion: Sequence[float]) -> Floats:
+    """Return the number of pairs that each drawn pair stands for, ``1 / inclusion``, scaled so that the mean is 1.
+
+    Raises:
+        ValueError: A probability is not in (0, 1].
+
+    Source: Horvitz and Thompson, A generalization of sampling without replacement from a finite universe (Journal of
+        the American Statistical Association, 1952); scaled as by Hájek (1971).
+    """
+    drawn = np.asarray(inclusion, dtype=np.float64)
+    if not ((drawn > 0) & (drawn <= 1)).all():
+        raise ValueError("an inclusion probability is not above 0 and at most 1")
+    weights = 1.0 / drawn
+    return np.asarray(weights * (len(weights) / weights.sum())) if len(weights) else weights

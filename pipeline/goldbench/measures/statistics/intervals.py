@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.floats import Floats, effective_size
 from goldbench.measures.statistics.resamples import on_grid, parts, resample_sums
 from goldbench.measures.statistics.student import upper_quantile
 from goldbench.records.scorecard import Score
@@ -136,16 +136,10 @@ def weighted_intervals(
     grid = on_grid(table)
     grid.steps[:, :, measures] = np.maximum(grid.steps[:, :, measures], 1.0)  # a weight never rounds to nothing
     sums = np.concatenate(list(resample_sums(grid.steps, draws=resamples, seed=seed))) * grid.unit
-    below = rank_below(resamples, widened_tail((1 - confidence) / 2, max(2, int(effective_number(weights)))))
+    below = rank_below(resamples, widened_tail((1 - confidence) / 2, max(2, int(effective_size(weights)))))
     low, high = _between(sums[:, :, :measures] / sums[:, :, measures:], below)
     none = np.empty((0, measures))
     return Intervals(low, high, none, none, none, none)
-
-
-def effective_number(weights: Floats) -> float:
-    """Return how many queries of equal weight give a mean that is as precise (Kish 1965, section 11.7)."""
-    share = weights / weights.max()
-    return float(share.sum() ** 2 / (share**2).sum())
 
 
 def score_of(mean: float, ends: Intervals | None, row: int, column: int) -> Score:

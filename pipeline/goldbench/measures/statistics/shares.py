@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from math import log2, sqrt
+from math import sqrt
 from statistics import NormalDist
 from typing import TypeVar
 
 import numpy as np
+from scipy.spatial.distance import jensenshannon
 
+from goldbench.measures.statistics.floats import effective_size
 from goldbench.measures.statistics.student import upper_quantile
 
 T = TypeVar("T", bound=Hashable)
@@ -86,19 +88,13 @@ def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tupl
         variance = (queries - 1) / queries * sum(one * one for one in residuals) / total**2
         seen = variance * total / (share * (1 - share))
     misses = [size - hit for hit, size in zip(hits, sizes, strict=True)]
-    informed = min(_effective(hits), _effective(misses))
+    informed = min(effective_size(hits), effective_size(misses))
     weight = informed / (informed + _PRIOR_QUERIES)
     effect = max(1.0, weight * seen + (1 - weight) * max(seen, usual))
     surplus = max(1 - 1 / effect, _LEAST_SURPLUS)
     freedom = (max(1.0, total / mean_size - 1) + _PRIOR_QUERIES) / surplus**2
     worth = total / effect
     return wilson(share * worth, worth, upper_quantile(0.025, freedom))
-
-
-def _effective(counts: Sequence[float]) -> float:
-    """Return how many equal counts are as even as these; 0 if all are 0 (Kish 1965, section 11.7)."""
-    squares = sum(count * count for count in counts)
-    return sum(counts) ** 2 / squares if squares else 0.0
 
 
 def jensen_shannon(one: Mapping[T, float], other: Mapping[T, float]) -> float:
@@ -114,15 +110,11 @@ def jensen_shannon(one: Mapping[T, float], other: Mapping[T, float]) -> float:
     Source: Lin, Divergence measures based on the Shannon entropy (IEEE Trans. Inf. Theory 37(1), 1991), with
         logarithms to base 2 and equal weights.
     """
-    first, second = sum(one.values()), sum(other.values())
-    if not first or not second:
+    if not any(one.values()) or not any(other.values()):
         raise ValueError("an empty histogram has no divergence")
-    total = 0.0
-    for value in sorted(one.keys() | other.keys(), key=repr):
-        p, q = one.get(value, 0) / first, other.get(value, 0) / second
-        middle = (p + q) / 2
-        total += sum(share / 2 * log2(share / middle) for share in (p, q) if share)
-    return min(max(total, 0.0), 1.0)
+    names = sorted(one.keys() | other.keys(), key=repr)
+    first, second = ([histogram.get(name, 0) for name in names] for histogram in (one, other))
+    return float(jensenshannon(first, second, base=2)) ** 2
 
 
 def divergence_by_chance(
