@@ -8,23 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from goldbench.cli.options import (
-    Answers,
-    BenchConfig,
-    CutoffOption,
-    Given,
-    GoldPath,
-    MeasureOption,
-    Replay,
-    SearchedGold,
-    SystemOption,
-    Wide,
-    complete_systems,
-    input_option,
-    output_option,
-    system_option,
-    takes,
-)
+from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import answers_of, cutoffs_of, opened_system
 from goldbench.errors import DONE_IN_PART, InputError, OutputError, UsageError
@@ -41,21 +25,23 @@ if TYPE_CHECKING:
 
 
 def bench(
-    gold: GoldPath,
-    config: BenchConfig = None,
+    gold: options.GoldPath,
+    config: options.BenchConfig = None,
     system: Annotated[
         list[str] | None,
-        system_option(metavar="NAME", help="Measure only this system. Repeatable.", autocompletion=complete_systems),
+        options.Systems(
+            metavar="NAME", help="Measure only this system. Repeatable.", autocompletion=options.complete_systems
+        ),
     ] = None,
-    measure: MeasureOption = None,
-    k: CutoffOption = None,
-    out: Annotated[Path | None, output_option(metavar="DIR", help="Output folder (default: GOLD/bench).")] = None,
-    html: Annotated[Path | None, output_option(help="Also write a page.")] = None,
-    published: Annotated[Path | None, input_option(help="Printed figures to show beside, in TOML.")] = None,
-    answers: Answers = None,
-    again: Annotated[bool, system_option("--again", help="Search again although a finished run exists.")] = False,
-    replay: Replay = False,
-    wide: Wide = False,
+    measure: options.MeasureOption = None,
+    k: options.CutoffOption = None,
+    out: Annotated[Path | None, options.Output(metavar="DIR", help="Output folder (default: GOLD/bench).")] = None,
+    html: Annotated[Path | None, options.Output(help="Also write a page.")] = None,
+    published: Annotated[Path | None, options.Input(help="Printed figures to show beside, in TOML.")] = None,
+    answers: options.Answers = None,
+    again: Annotated[bool, options.Systems("--again", help="Search again although a finished run exists.")] = False,
+    replay: options.Replay = False,
+    wide: options.Wide = False,
 ) -> None:
     """Measure retrieval systems on one gold set.
 
@@ -176,31 +162,33 @@ def _write_experiment(
         screen.note(f"Written: {html}")
 
 
-@takes("machines")
+@options.takes("machines")
 def retrieve(
-    gold: SearchedGold,
-    given: Given,
-    output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="Run in TREC format; - is stdout.")],
-    system: SystemOption = "bm25",
-    config: BenchConfig = None,
+    gold: options.SearchedGold,
+    given: options.Given,
+    output: Annotated[Path, options.Output("--output", "-o", metavar="FILE", help="Run in TREC format; - is stdout.")],
+    system: options.SystemOption = "bm25",
+    config: options.BenchConfig = None,
     change: Annotated[
         list[str] | None,
-        system_option("--set", metavar="KEY=VALUE", help="Parameter of a system or part: bm25.k1=0.9."),
+        options.Systems("--set", metavar="KEY=VALUE", help="Parameter of a system or part: bm25.k1=0.9."),
     ] = None,
     conversation: Annotated[
-        Literal["last", "standalone", "joined"], input_option(help="What is searched for conversations.")
+        Literal["last", "standalone", "joined"], options.Input(help="What is searched for conversations.")
     ] = "last",
-    k: Annotated[int, output_option(min=1, help="Passages per query.")] = 100,
-    analyzer: Annotated[Analyzer | None, system_option(help="How texts are cut into terms (default: unicode).")] = None,
+    k: Annotated[int, options.Output(min=1, help="Passages per query.")] = 100,
+    analyzer: Annotated[
+        Analyzer | None, options.Systems(help="How texts are cut into terms (default: unicode).")
+    ] = None,
     language: Annotated[
-        str | None, system_option(metavar="L", help="Stem words and drop function words, as en.")
+        str | None, options.Systems(metavar="L", help="Stem words and drop function words, as en.")
     ] = None,
-    k1: Annotated[float | None, system_option(min=0, help="Saturation of BM25 (default: 1.2).")] = None,
+    k1: Annotated[float | None, options.Systems(min=0, help="Saturation of BM25 (default: 1.2).")] = None,
     b: Annotated[
-        float | None, system_option("--b", min=0, max=1, help="Length weight of BM25 (default: 0.75).")
+        float | None, options.Systems("--b", min=0, max=1, help="Length weight of BM25 (default: 0.75).")
     ] = None,
-    answers: Answers = None,
-    replay: Replay = False,
+    answers: options.Answers = None,
+    replay: options.Replay = False,
 ) -> None:
     """Search for every query and write a run.
 

@@ -11,23 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from goldbench.cli import options
 from goldbench.cli.decisions import ask_before_replacing, decisions_kept
 from goldbench.cli.grade import show_grading
-from goldbench.cli.options import (
-    Answers,
-    Batch,
-    ConfigFile,
-    DryRun,
-    Given,
-    LedgerOption,
-    Replay,
-    Yes,
-    input_option,
-    judging_option,
-    output_option,
-    query_option,
-    takes,
-)
 from goldbench.cli.output import screen
 from goldbench.cli.process import GO_ON, Interrupted, run
 from goldbench.errors import DONE_IN_PART, GoldbenchError, UsageError
@@ -47,26 +33,26 @@ T = TypeVar("T")
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 
 
-@takes("documents", "chunk", "generate", "critics", "model", "machines")
+@options.takes("documents", "chunk", "generate", "critics", "model", "machines")
 def build(
     paths: Paths,
-    out: Annotated[Path, output_option(metavar="DIR", help="Folder of the gold set.")],
+    out: Annotated[Path, options.Output(metavar="DIR", help="Folder of the gold set.")],
     settings: Config,
-    replace: Annotated[bool, output_option("--replace", help="Replace a set with other settings in DIR.")] = False,
-    yes: Yes = False,
-    ledger: LedgerOption = None,
-    answers: Answers = None,
-    replay: Replay = False,
-    batch: Batch = False,
-    dry_run: DryRun = False,
-    grade: Annotated[bool, judging_option("--grade", help="Also judge a pool, as goldbench grade does.")] = False,
+    replace: Annotated[bool, options.Output("--replace", help="Replace a set with other settings in DIR.")] = False,
+    yes: options.Yes = False,
+    ledger: options.LedgerOption = None,
+    answers: options.Answers = None,
+    replay: options.Replay = False,
+    batch: options.Batch = False,
+    dry_run: options.DryRun = False,
+    grade: Annotated[bool, options.Judging("--grade", help="Also judge a pool, as goldbench grade does.")] = False,
     queries_from: Annotated[
-        str | None, input_option(metavar="LOG", help="Take users' queries of a log; write none.")
+        str | None, options.Input(metavar="LOG", help="Take users' queries of a log; write none.")
     ] = None,
-    column: Annotated[str | None, input_option(help="Column of queries in LOG (default: by name).")] = None,
-    count_column: Annotated[str | None, input_option(help="Column of counts in LOG (default: by name).")] = None,
-    names: Annotated[Path | None, input_option(help="Names; queries of LOG with one are left out.")] = None,
-    shares: Annotated[str | None, input_option(help="Of LOG, as head=0.3,torso=0.4,tail=0.3.")] = None,
+    column: Annotated[str | None, options.Input(help="Column of queries in LOG (default: by name).")] = None,
+    count_column: Annotated[str | None, options.Input(help="Column of counts in LOG (default: by name).")] = None,
+    names: Annotated[Path | None, options.Input(help="Names; queries of LOG with one are left out.")] = None,
+    shares: Annotated[str | None, options.Input(help="Of LOG, as head=0.3,torso=0.4,tail=0.3.")] = None,
 ) -> None:
     """Build a gold set from documents.
 
@@ -107,20 +93,20 @@ def build(
         _show_users_plan(users)
 
 
-@takes("model", "machines")
+@options.takes("model", "machines")
 def refresh(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a gold set that was built.")],
-    given: Given,
+    given: options.Given,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="[PATH]...", help="Documents (default: those of the last build).")
     ] = None,
-    queries: Annotated[int | None, query_option(min=1, help="Queries to have (default: as many as before).")] = None,
-    config: ConfigFile = None,
-    ledger: LedgerOption = None,
-    answers: Answers = None,
-    replay: Replay = False,
-    batch: Batch = False,
-    dry_run: DryRun = False,
+    queries: Annotated[int | None, options.Queries(min=1, help="Queries to have (default: as many as before).")] = None,
+    config: options.ConfigFile = None,
+    ledger: options.LedgerOption = None,
+    answers: options.Answers = None,
+    replay: options.Replay = False,
+    batch: options.Batch = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Read changed documents again.
 
@@ -158,11 +144,11 @@ def refresh(
         raise typer.Exit(DONE_IN_PART)
 
 
-@takes("documents", "chunk", "machines")
+@options.takes("documents", "chunk", "machines")
 def chunk(
     paths: Paths,
     settings: Config,
-    out: Annotated[Path | None, output_option(help="JSON Lines (default: the screen).")] = None,
+    out: Annotated[Path | None, options.Output(help="JSON Lines (default: the screen).")] = None,
 ) -> None:
     """Cut documents into chunks, one per line.
 

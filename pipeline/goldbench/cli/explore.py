@@ -13,23 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from goldbench.cli.options import (
-    Answers,
-    BenchConfig,
-    DryRun,
-    Given,
-    GoldPath,
-    Replay,
-    Seed,
-    SystemOption,
-    input_option,
-    judging_option,
-    model_option,
-    output_option,
-    statistics_option,
-    system_option,
-    takes,
-)
+from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.process import run
 from goldbench.cli.runs import answers_of, opened_system
@@ -49,23 +33,23 @@ _ENDS = frozenset({"exit", "quit", ":q"})
 _RERANKERS = frozenset({"mmr", "listwise", "rerank", "cross-encoder"})
 
 
-@takes("model.name", "model.base_url", "model.max_requests", "model.max_tokens", "model.max_usd")
+@options.takes("model.name", "model.base_url", "model.max_requests", "model.max_tokens", "model.max_usd")
 def ask(
-    gold: GoldPath,
-    given: Given,
-    system: SystemOption = "hybrid",
-    rerank: Annotated[str | None, system_option(help="Reranker: mmr, listwise or one of --config.")] = None,
-    question: Annotated[list[str] | None, input_option(help="Ask this question and end. Repeatable.")] = None,
+    gold: options.GoldPath,
+    given: options.Given,
+    system: options.SystemOption = "hybrid",
+    rerank: Annotated[str | None, options.Systems(help="Reranker: mmr, listwise or one of --config.")] = None,
+    question: Annotated[list[str] | None, options.Input(help="Ask this question and end. Repeatable.")] = None,
     decline_rate: Annotated[
-        bool, input_option("--decline-rate", help="Ask all queries of the set; show how many are declined.")
+        bool, options.Input("--decline-rate", help="Ask all queries of the set; show how many are declined.")
     ] = False,
-    k: Annotated[int, output_option(min=1, help="Passages per question.")] = 5,
-    config: BenchConfig = None,
-    no_model: Annotated[bool, model_option("--no-model", help="Show passages only.")] = False,
-    answers: Answers = None,
-    replay: Replay = False,
-    dry_run: DryRun = False,
-    width: Annotated[int, output_option(min=20, help="Characters shown per passage.")] = 240,
+    k: Annotated[int, options.Output(min=1, help="Passages per question.")] = 5,
+    config: options.BenchConfig = None,
+    no_model: Annotated[bool, options.Model("--no-model", help="Show passages only.")] = False,
+    answers: options.Answers = None,
+    replay: options.Replay = False,
+    dry_run: options.DryRun = False,
+    width: Annotated[int, options.Output(min=20, help="Characters shown per passage.")] = 240,
 ) -> None:
     """Ask questions and see what is retrieved.
 
@@ -238,24 +222,26 @@ def _with_rerank(described: dict[str, Any], system: str, rerank: str | None) -> 
     return name
 
 
-@takes("grade.judges", "grade.panel", "grade.passages_per_call", "model")
+@options.takes("grade.judges", "grade.panel", "grade.passages_per_call", "model")
 def drift(
-    gold: GoldPath,
-    given: Given,
-    queries: Annotated[str, input_option(metavar="FILE", help="Log: a query per line, CSV or JSON Lines; - is stdin.")],
-    column: Annotated[str | None, input_option(help="Column or key that holds the queries.")] = None,
-    system: Annotated[str | None, system_option(help="System of vectors, as lsi (default: compare words).")] = None,
-    config: BenchConfig = None,
-    answers: Answers = None,
-    quantile: Annotated[float, statistics_option(metavar="Q", help="Share of own queries that is far.")] = 0.05,
-    most: Annotated[int, input_option(min=1, help="Most frequent distinct queries used.")] = 20_000,
-    clusters: Annotated[int, output_option(min=1, help="Clusters shown.")] = 10,
-    seed: Seed = 0,
-    passages: Annotated[int, judging_option(min=1, help="Passages read per undecided query.")] = 10,
-    replay: Replay = False,
-    dry_run: DryRun = False,
-    form: Annotated[Literal["table", "json"], output_option("--format", help="What to print.")] = "table",
-    out: Annotated[Path | None, output_option(help="Also write the report as JSON.")] = None,
+    gold: options.GoldPath,
+    given: options.Given,
+    queries: Annotated[
+        str, options.Input(metavar="FILE", help="Log: a query per line, CSV or JSON Lines; - is stdin.")
+    ],
+    column: Annotated[str | None, options.Input(help="Column or key that holds the queries.")] = None,
+    system: Annotated[str | None, options.Systems(help="System of vectors, as lsi (default: compare words).")] = None,
+    config: options.BenchConfig = None,
+    answers: options.Answers = None,
+    quantile: Annotated[float, options.Statistics(metavar="Q", help="Share of own queries that is far.")] = 0.05,
+    most: Annotated[int, options.Input(min=1, help="Most frequent distinct queries used.")] = 20_000,
+    clusters: Annotated[int, options.Output(min=1, help="Clusters shown.")] = 10,
+    seed: options.Seed = 0,
+    passages: Annotated[int, options.Judging(min=1, help="Passages read per undecided query.")] = 10,
+    replay: options.Replay = False,
+    dry_run: options.DryRun = False,
+    form: Annotated[Literal["table", "json"], options.Output("--format", help="What to print.")] = "table",
+    out: Annotated[Path | None, options.Output(help="Also write the report as JSON.")] = None,
 ) -> None:
     """Show how well a log of queries is covered.
 
@@ -300,7 +286,7 @@ def drift(
 
 
 def _reader(
-    given: Given, config: Path | None, store: Path, *, passages: int, replay: bool, dry_run: bool
+    given: options.Given, config: Path | None, store: Path, *, passages: int, replay: bool, dry_run: bool
 ) -> How | None:
     """Return how a model reads, or None if the command line names no model.
 

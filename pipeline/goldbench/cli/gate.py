@@ -11,23 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from goldbench.cli.options import (
-    Alpha,
-    DefaultGroup,
-    GoldPath,
-    MatchOption,
-    MeasureOption,
-    MissingOption,
-    Permutations,
-    RunOption,
-    ScoresOption,
-    Seed,
-    input_option,
-    measure_option,
-    output_option,
-    statistics_option,
-    subcommands,
-)
+from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import chosen, note_old_runs, warn
 from goldbench.errors import NEGATIVE, InputError, UsageError, explained
@@ -40,49 +24,49 @@ if TYPE_CHECKING:
     from goldbench.score.demands import Demands
     from goldbench.score.runs import Gold
 
-monitor = subcommands(
+monitor = options.subcommands(
     "Keep a history of scores.\n\n`goldbench monitor GOLD --run FILE` is short for record.\n\n"
     "Example: goldbench monitor runs/mine --run a.trec --history history.jsonl",
-    cls=DefaultGroup,
+    cls=options.DefaultGroup,
 )
 
 
 def gate(
-    gold: GoldPath,
-    run: Annotated[str, input_option(metavar="FILE", help="Run to check, as FILE or NAME=FILE.")],
-    baseline: Annotated[Path | None, input_option(help="Scores of an earlier run.")] = None,
-    init: Annotated[bool, output_option("--init", help="Write the baseline from this run.")] = False,
-    update: Annotated[bool, output_option("--update", help="Replace the baseline if every check passes.")] = False,
+    gold: options.GoldPath,
+    run: Annotated[str, options.Input(metavar="FILE", help="Run to check, as FILE or NAME=FILE.")],
+    baseline: Annotated[Path | None, options.Input(help="Scores of an earlier run.")] = None,
+    init: Annotated[bool, options.Output("--init", help="Write the baseline from this run.")] = False,
+    update: Annotated[bool, options.Output("--update", help="Replace the baseline if every check passes.")] = False,
     common_queries: Annotated[
-        bool, input_option("--common-queries", help="Compare the queries that are the same.")
+        bool, options.Input("--common-queries", help="Compare the queries that are the same.")
     ] = False,
     max_drop: Annotated[
-        list[str] | None, measure_option(metavar="[M=]D", help="Allowed fall: 5%, 0.02, ndcg@10=2% (default: 5%).")
+        list[str] | None, options.Measures(metavar="[M=]D", help="Allowed fall: 5%, 0.02, ndcg@10=2% (default: 5%).")
     ] = None,
     minimum: Annotated[
-        list[str] | None, measure_option("--min", metavar="M=X", help="Lowest mean, as recall@10=0.8.")
+        list[str] | None, options.Measures("--min", metavar="M=X", help="Lowest mean, as recall@10=0.8.")
     ] = None,
     target: Annotated[
-        Literal["precise-qa", "general", "exploratory"] | None, measure_option(help="Lowest means for a purpose.")
+        Literal["precise-qa", "general", "exploratory"] | None, options.Measures(help="Lowest means for a purpose.")
     ] = None,
     significant_only: Annotated[
-        bool, statistics_option("--significant-only", help="Allow a fall that chance can explain.")
+        bool, options.Statistics("--significant-only", help="Allow a fall that chance can explain.")
     ] = False,
-    measure: MeasureOption = None,
-    missing: MissingOption = "zero",
-    scores: ScoresOption = "float64",
-    match: MatchOption = "id",
-    junit: Annotated[Path | None, output_option(help="Write JUnit XML.")] = None,
-    github: Annotated[bool, output_option("--github", help="Print annotations for GitHub Actions.")] = False,
+    measure: options.MeasureOption = None,
+    missing: options.MissingOption = "zero",
+    scores: options.ScoresOption = "float64",
+    match: options.MatchOption = "id",
+    junit: Annotated[Path | None, options.Output(help="Write JUnit XML.")] = None,
+    github: Annotated[bool, options.Output("--github", help="Print annotations for GitHub Actions.")] = False,
     markdown: Annotated[
-        str | None, output_option(metavar="FILE", help="Write a table as Markdown; - is stdout.")
+        str | None, options.Output(metavar="FILE", help="Write a table as Markdown; - is stdout.")
     ] = None,
     link: Annotated[
-        str | None, output_option(metavar="URL", help="Page of the queries that the Markdown links to.")
+        str | None, options.Output(metavar="URL", help="Page of the queries that the Markdown links to.")
     ] = None,
-    permutations: Permutations = 10_000,
-    seed: Seed = 0,
-    alpha: Alpha = 0.05,
+    permutations: options.Permutations = 10_000,
+    seed: options.Seed = 0,
+    alpha: options.Alpha = 0.05,
 ) -> None:
     """Check a run for regressions; for CI.
 
@@ -274,20 +258,20 @@ def _failed_queries(outcome: _Outcome) -> list[str]:
 
 @monitor.command()
 def record(
-    gold: GoldPath,
-    run: RunOption,
-    history: Annotated[Path, output_option(help="History file, one line per score.")],
-    measure: MeasureOption = None,
-    baseline: Annotated[Path | None, input_option(help="Baseline written by goldbench gate.")] = None,
+    gold: options.GoldPath,
+    run: options.RunOption,
+    history: Annotated[Path, options.Output(help="History file, one line per score.")],
+    measure: options.MeasureOption = None,
+    baseline: Annotated[Path | None, options.Input(help="Baseline written by goldbench gate.")] = None,
     alert_below: Annotated[
-        list[str] | None, measure_option(metavar="M=X", help="Exit 1 if a mean is lower, as recall@10=0.75.")
+        list[str] | None, options.Measures(metavar="M=X", help="Exit 1 if a mean is lower, as recall@10=0.75.")
     ] = None,
-    label: Annotated[str | None, input_option(metavar="TEXT", help="What was scored, as a commit.")] = None,
-    html: Annotated[Path | None, output_option(help="Also write a page, which the history opens.")] = None,
-    at: Annotated[str | None, input_option(metavar="TIME", help="Time in ISO 8601 (default: now).")] = None,
-    missing: MissingOption = "zero",
-    scores: ScoresOption = "float64",
-    match: MatchOption = "id",
+    label: Annotated[str | None, options.Input(metavar="TEXT", help="What was scored, as a commit.")] = None,
+    html: Annotated[Path | None, options.Output(help="Also write a page, which the history opens.")] = None,
+    at: Annotated[str | None, options.Input(metavar="TIME", help="Time in ISO 8601 (default: now).")] = None,
+    missing: options.MissingOption = "zero",
+    scores: options.ScoresOption = "float64",
+    match: options.MatchOption = "id",
 ) -> None:
     """Score runs and add them to the history.
 
@@ -347,7 +331,7 @@ def record(
 @monitor.command()
 def plot(
     history: Annotated[Path, typer.Argument(metavar="HISTORY", help="History written by goldbench monitor.")],
-    target: Annotated[Path, output_option("--out", help="Output file.")] = Path("history.html"),
+    target: Annotated[Path, options.Output("--out", help="Output file.")] = Path("history.html"),
 ) -> None:
     """Draw the history as an HTML page.
 

@@ -10,20 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from goldbench.cli import options
 from goldbench.cli.decisions import decisions_kept
-from goldbench.cli.options import (
-    Answers,
-    Batch,
-    DryRun,
-    Folder,
-    LedgerOption,
-    Replay,
-    SearchedGold,
-    input_option,
-    judging_option,
-    output_option,
-    takes,
-)
 from goldbench.cli.output import screen
 from goldbench.cli.process import run as run_work
 from goldbench.errors import DONE_IN_PART, InputError, OutputError, UsageError
@@ -35,30 +23,30 @@ if TYPE_CHECKING:
     from goldbench.grade.graded_folder import How
     from goldbench.grade.session import Graded
 
-Force = Annotated[bool, judging_option("--force", help="Use the grades of a judge that fails the judge checks.")]
+Force = Annotated[bool, options.Judging("--force", help="Use the grades of a judge that fails the judge checks.")]
 
 SHOWN = 20
 """Most rows without a match that are named on the screen."""
 
 
-@takes("grade", "model", "machines")
+@options.takes("grade", "model", "machines")
 def grade(
-    folder: Folder,
+    folder: options.Folder,
     settings: Config,
     run: Annotated[
-        list[str] | None, input_option(metavar="NAME=FILE", help="Also judge the results of this run.")
+        list[str] | None, options.Input(metavar="NAME=FILE", help="Also judge the results of this run.")
     ] = None,
-    feedback: Annotated[Path | None, input_option(help="Clicks and votes: passages to judge first.")] = None,
-    ledger: LedgerOption = None,
-    answers: Answers = None,
+    feedback: Annotated[Path | None, options.Input(help="Clicks and votes: passages to judge first.")] = None,
+    ledger: options.LedgerOption = None,
+    answers: options.Answers = None,
     again: Annotated[
-        bool, judging_option("--again", help="Ask only about pairs that people judged otherwise.")
+        bool, options.Judging("--again", help="Ask only about pairs that people judged otherwise.")
     ] = False,
-    replace: Annotated[bool, output_option("--replace", help="Replace the grades of another judge.")] = False,
+    replace: Annotated[bool, options.Output("--replace", help="Replace the grades of another judge.")] = False,
     force: Force = False,
-    replay: Replay = False,
-    batch: Batch = False,
-    dry_run: DryRun = False,
+    replay: options.Replay = False,
+    batch: options.Batch = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Grade a pool of passages for every query.
 
@@ -90,20 +78,20 @@ def grade(
     _grade(folder, settings, answers, how, dry_run=dry_run)
 
 
-@takes("grade.judges", "grade.panel", "grade.canaries", "grade.passages_per_call", "model")
+@options.takes("grade.judges", "grade.panel", "grade.canaries", "grade.passages_per_call", "model")
 def topup(
-    folder: Folder,
+    folder: options.Folder,
     settings: Config,
-    run: Annotated[list[str], input_option(metavar="NAME=FILE", help="Run with unjudged results.")],
+    run: Annotated[list[str], options.Input(metavar="NAME=FILE", help="Run with unjudged results.")],
     depth: Annotated[
-        int | None, judging_option(min=1, help="Results of the run to judge (default: as the pool's).")
+        int | None, options.Judging(min=1, help="Results of the run to judge (default: as the pool's).")
     ] = None,
-    ledger: LedgerOption = None,
-    answers: Answers = None,
+    ledger: options.LedgerOption = None,
+    answers: options.Answers = None,
     force: Force = False,
-    replay: Replay = False,
-    batch: Batch = False,
-    dry_run: DryRun = False,
+    replay: options.Replay = False,
+    batch: options.Batch = False,
+    dry_run: options.DryRun = False,
 ) -> None:
     """Grade the unjudged results of a new run.
 
@@ -166,10 +154,10 @@ def show_grading(graded: Graded, *, accounts: bool = True) -> None:
 
 
 def feedback(
-    gold: SearchedGold,
+    gold: options.SearchedGold,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Rows of query, chunk_id, +1 or -1, or UBI events.")],
-    out: Annotated[Path, output_option(help="Output file, as feedback.jsonl.")],
-    searches: Annotated[str | None, input_option(help="UBI searches of the events (default: in FILE).")] = None,
+    out: Annotated[Path, options.Output(help="Output file, as feedback.jsonl.")],
+    searches: Annotated[str | None, options.Input(help="UBI searches of the events (default: in FILE).")] = None,
 ) -> None:
     """Count users' clicks and thumbs per passage.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldbench.cli.options import input_option, model_option, output_option, query_option, system_option
+from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.process import run
 from goldbench.errors import ConfigError, GoldbenchError, InputError, OutputError, UsageError
@@ -36,23 +36,23 @@ def init(
         str | None, typer.Argument(metavar="[DOCUMENTS]", help="Folder of documents (asked if left out).")
     ] = None,
     model: Annotated[
-        str | None, model_option(metavar="M", help="Model, local, or simulated (default: simulated).")
+        str | None, options.Model(metavar="M", help="Model, local, or simulated (default: simulated).")
     ] = None,
-    base_url: Annotated[str | None, model_option(metavar="U", help="Server of the model, OpenAI-compatible.")] = None,
+    base_url: Annotated[str | None, options.Model(metavar="U", help="Server of the model, OpenAI-compatible.")] = None,
     retriever: Annotated[
-        str | None, system_option(metavar="R", help="bm25, URL, python:M:F, run:FILE (default: bm25).")
+        str | None, options.Systems(metavar="R", help="bm25, URL, python:M:F, run:FILE (default: bm25).")
     ] = None,
     language: Annotated[
-        str | None, query_option(metavar="L", help="Language of the queries (default: the passage's).")
+        str | None, options.Queries(metavar="L", help="Language of the queries (default: the passage's).")
     ] = None,
     queries: Annotated[
-        int | None, query_option(min=1, help="Queries (default: 50 of a model, else up to 300).")
+        int | None, options.Queries(min=1, help="Queries (default: 50 of a model, else up to 300).")
     ] = None,
-    out: Annotated[Path, output_option(help="Configuration to write.")] = Path("goldbench.toml"),
+    out: Annotated[Path, options.Output(help="Configuration to write.")] = Path("goldbench.toml"),
     folder: Annotated[
-        Path | None, input_option("--set", metavar="DIR", help="Folder of the set to be (default: runs/NAME).")
+        Path | None, options.Input("--set", metavar="DIR", help="Folder of the set to be (default: runs/NAME).")
     ] = None,
-    replace: Annotated[bool, output_option("--replace", help="Replace the file if it exists.")] = False,
+    replace: Annotated[bool, options.Output("--replace", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Set up a configuration, step by step.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goldbench.cli.options import DefaultGroup, input_option, model_option, subcommands, takes
+from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.process import run
 from goldbench.errors import NEGATIVE, MissingExtra, ModelUnavailable, UsageError
@@ -26,28 +26,30 @@ _USUAL_MEGABYTES = 4000
 _LONGEST_NAME = 100
 """Characters shown of a name from a server; the rest is cut."""
 
-models = subcommands(
+models = options.subcommands(
     "List or download models for this machine.\n\n`goldbench models` is short for list.\n\nExample: goldbench models",
-    cls=DefaultGroup,
+    cls=options.DefaultGroup,
     no_args_is_help=False,
 )
-prompts = subcommands("Show exactly what a model is sent.\n\nExample: goldbench prompts show generate.v1")
-answers = subcommands("Manage a store of model answers.\n\nExample: goldbench answers stats runs/answers.sqlite --json")
+prompts = options.subcommands("Show exactly what a model is sent.\n\nExample: goldbench prompts show generate.v1")
+answers = options.subcommands(
+    "Manage a store of model answers.\n\nExample: goldbench answers stats runs/answers.sqlite --json"
+)
 
 PromptFolder = Annotated[
-    Path | None, input_option("--folder", metavar="DIR", help="Your prompts, which replace built-in ones.")
+    Path | None, options.Input("--folder", metavar="DIR", help="Your prompts, which replace built-in ones.")
 ]
 Store = Annotated[Path, typer.Argument(metavar="STORE", help=f"The store, as {ANSWERS} beside a gold set.")]
 
 
-@takes("model", "generate.prompt_style")
+@options.takes("model", "generate.prompt_style")
 def doctor(
     settings: Config,
     paths: Annotated[
         list[str] | None, typer.Argument(metavar="PATH...", help="Documents for --try (default: a built-in sample).")
     ] = None,
-    tries: Annotated[bool, model_option("--try", help="Try the model on a few passages.")] = False,
-    answers: Annotated[Path, model_option(help="Store of the replies to --try.")] = Path(ANSWERS),
+    tries: Annotated[bool, options.Model("--try", help="Try the model on a few passages.")] = False,
+    answers: Annotated[Path, options.Model(help="Store of the replies to --try.")] = Path(ANSWERS),
 ) -> None:
     """Check the configuration and the model server.
 
@@ -194,7 +196,7 @@ def show(
 
 
 @prompts.command()
-@takes()
+@options.takes()
 def render(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Documents; the first eligible chunk is used.")],
     settings: Config,
@@ -253,10 +255,10 @@ def stats(store: Store) -> None:
 @answers.command()
 def prune(
     store: Store,
-    stage: Annotated[str | None, input_option(help="Only answers of this stage.")] = None,
-    prompt: Annotated[str | None, input_option(help="Only answers to this prompt, as generate.v1.")] = None,
-    model: Annotated[str | None, input_option(help="Only answers of this model.")] = None,
-    rejected: Annotated[bool, input_option("--rejected", help="Only replies that were rejected.")] = False,
+    stage: Annotated[str | None, options.Input(help="Only answers of this stage.")] = None,
+    prompt: Annotated[str | None, options.Input(help="Only answers to this prompt, as generate.v1.")] = None,
+    model: Annotated[str | None, options.Input(help="Only answers of this model.")] = None,
+    rejected: Annotated[bool, options.Input("--rejected", help="Only replies that were rejected.")] = False,
 ) -> None:
     """Delete the answers that meet every condition.
 

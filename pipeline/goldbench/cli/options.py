@@ -27,17 +27,17 @@ PANELS = (
 )  # fmt: skip
 """The titles under which help shows options, in order."""
 
-input_option = partial(typer.Option, rich_help_panel="Input")
-chunk_option = partial(typer.Option, rich_help_panel="Chunks")
-query_option = partial(typer.Option, rich_help_panel="Queries")
-system_option = partial(typer.Option, rich_help_panel="Systems")
-judging_option = partial(typer.Option, rich_help_panel="Judging")
-measure_option = partial(typer.Option, rich_help_panel="Measures")
-statistics_option = partial(typer.Option, rich_help_panel="Statistics")
-people_option = partial(typer.Option, rich_help_panel="People")
-model_option = partial(typer.Option, rich_help_panel="Model")
-limit_option = partial(typer.Option, rich_help_panel="Limits")
-output_option = partial(typer.Option, rich_help_panel="Output")
+Input = partial(typer.Option, rich_help_panel="Input")
+Chunks = partial(typer.Option, rich_help_panel="Chunks")
+Queries = partial(typer.Option, rich_help_panel="Queries")
+Systems = partial(typer.Option, rich_help_panel="Systems")
+Judging = partial(typer.Option, rich_help_panel="Judging")
+Measures = partial(typer.Option, rich_help_panel="Measures")
+Statistics = partial(typer.Option, rich_help_panel="Statistics")
+People = partial(typer.Option, rich_help_panel="People")
+Model = partial(typer.Option, rich_help_panel="Model")
+Limits = partial(typer.Option, rich_help_panel="Limits")
+Output = partial(typer.Option, rich_help_panel="Output")
 
 
 def complete_systems(incomplete: str) -> list[str]:
@@ -94,49 +94,41 @@ SearchedGold = Annotated[
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="Folder of a gold set.", exists=True, autocompletion=complete_sets)
 ]
-SystemOption = Annotated[str, system_option(metavar="NAME", help="Retrieval system.", autocompletion=complete_systems)]
-BenchConfig = Annotated[Path | None, input_option("--config", "-c", help="A bench.toml that describes systems.")]
-RunOption = Annotated[
-    list[str], input_option(metavar="NAME=FILE", help="Results: TREC, JSON, CSV or Parquet; - is stdin.")
-]
-MatchOption = Annotated[Literal["id", "text"], input_option(help="How retrieved passages are recognised.")]
+SystemOption = Annotated[str, Systems(metavar="NAME", help="Retrieval system.", autocompletion=complete_systems)]
+BenchConfig = Annotated[Path | None, Input("--config", "-c", help="A bench.toml that describes systems.")]
+RunOption = Annotated[list[str], Input(metavar="NAME=FILE", help="Results: TREC, JSON, CSV or Parquet; - is stdin.")]
+MatchOption = Annotated[Literal["id", "text"], Input(help="How retrieved passages are recognised.")]
 MeasureOption = Annotated[
     list[str] | None,
-    measure_option(metavar="NAMES", help="As ndcg@10 or 'recall@5,map@100'.", autocompletion=complete_measures),
+    Measures(metavar="NAMES", help="As ndcg@10 or 'recall@5,map@100'.", autocompletion=complete_measures),
 ]
 CutoffOption = Annotated[
     str | None,
-    measure_option("--k", metavar="LIST", help="Cutoffs of measures without one: 1,3,5,10.", callback=_check_cutoffs),
+    Measures("--k", metavar="LIST", help="Cutoffs of measures without one: 1,3,5,10.", callback=_check_cutoffs),
 ]
-MissingOption = Annotated[Literal["zero", "skip", "error"], measure_option(help="How queries that a run lacks count.")]
-ScoresOption = Annotated[Literal["float64", "float32"], measure_option(help="float32: ties as in trec_eval 9.")]
-Permutations = Annotated[int, statistics_option(min=1, help="Draws of the randomization test.")]
-Seed = Annotated[int, statistics_option(min=0, help="The same seed gives the same figures.")]
-Alpha = Annotated[
-    float, statistics_option(metavar="P", help="Accepted chance of a false claim.", callback=_check_alpha)
-]
-ConfigFile = Annotated[Path | None, input_option(help="A goldbench.toml.")]
-LedgerOption = Annotated[
-    str | None, input_option(metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR).")
-]
-Answers = Annotated[Path | None, model_option(help=f"Store of model answers (default: {ANSWERS} beside DIR).")]
-Replay = Annotated[bool, model_option("--replay", help="Take every answer from the store; use no network.")]
-Batch = Annotated[bool, model_option("--batch", help="Send batches: half the price, within a day.")]
-DryRun = Annotated[bool, limit_option("--dry-run", help="Show the expected cost; send and write nothing.")]
-Yes = Annotated[bool, output_option("--yes", help="Do not ask before replacing a set people judged.")]
-Wide = Annotated[bool, output_option("--wide", help="Show every measure and column.")]
-TableForm = Annotated[Literal["table", "markdown", "json"], output_option("--format", help="What to print.")]
+MissingOption = Annotated[Literal["zero", "skip", "error"], Measures(help="How queries that a run lacks count.")]
+ScoresOption = Annotated[Literal["float64", "float32"], Measures(help="float32: ties as in trec_eval 9.")]
+Permutations = Annotated[int, Statistics(min=1, help="Draws of the randomization test.")]
+Seed = Annotated[int, Statistics(min=0, help="The same seed gives the same figures.")]
+Alpha = Annotated[float, Statistics(metavar="P", help="Accepted chance of a false claim.", callback=_check_alpha)]
+ConfigFile = Annotated[Path | None, Input(help="A goldbench.toml.")]
+LedgerOption = Annotated[str | None, Input(metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR).")]
+Answers = Annotated[Path | None, Model(help=f"Store of model answers (default: {ANSWERS} beside DIR).")]
+Replay = Annotated[bool, Model("--replay", help="Take every answer from the store; use no network.")]
+Batch = Annotated[bool, Model("--batch", help="Send batches: half the price, within a day.")]
+DryRun = Annotated[bool, Limits("--dry-run", help="Show the expected cost; send and write nothing.")]
+Yes = Annotated[bool, Output("--yes", help="Do not ask before replacing a set people judged.")]
+Wide = Annotated[bool, Output("--wide", help="Show every measure and column.")]
+TableForm = Annotated[Literal["table", "markdown", "json"], Output("--format", help="What to print.")]
 
 Given = dict[str, Any]
 """What the command line says of the tables of the configuration: table -> key -> value."""
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OUTPUT = {
-    "quiet": Annotated[
-        bool | None, output_option("--quiet", "-q", help="Print the result alone: no progress, no notes.")
-    ],
-    "verbose": Annotated[bool | None, output_option("--verbose", "-v", help="Print every detail.")],
-    "as_json": Annotated[bool | None, output_option("--json", help="Print the result as JSON.")],
+    "quiet": Annotated[bool | None, Output("--quiet", "-q", help="Print the result alone: no progress, no notes.")],
+    "verbose": Annotated[bool | None, Output("--verbose", "-v", help="Print every detail.")],
+    "as_json": Annotated[bool | None, Output("--json", help="Print the result as JSON.")],
 }
 WITHOUT_JSON = ("chunk", "open_", "serve")
 """Functions of the commands without ``--json``: they print JSON anyway, or serve a page."""

@@ -13,20 +13,7 @@ from urllib.parse import urlencode
 
 import typer
 
-from goldbench.cli.options import (
-    DefaultGroup,
-    Folder,
-    LedgerOption,
-    MeasureOption,
-    Seed,
-    input_option,
-    judging_option,
-    measure_option,
-    output_option,
-    people_option,
-    statistics_option,
-    subcommands,
-)
+from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import chosen
 from goldbench.errors import InputError, UsageError
@@ -62,50 +49,52 @@ def _check_host(context: typer.Context, host: str) -> str:
     return host
 
 
-HostOption = Annotated[str, people_option(metavar="HOST", help="Address to listen at.", callback=_check_host)]
+HostOption = Annotated[str, options.People(metavar="HOST", help="Address to listen at.", callback=_check_host)]
 NetworkOption = Annotated[
-    bool, people_option("--allow-network", help="Allow a --host that other machines reach.", is_eager=True)
+    bool, options.People("--allow-network", help="Allow a --host that other machines reach.", is_eager=True)
 ]
 PortOption = Annotated[
-    int | None, people_option(min=0, max=65535, help="Port; 0: any (default: 8808, or the next free).")
+    int | None, options.People(min=0, max=65535, help="Port; 0: any (default: 8808, or the next free).")
 ]
 LeadOption = Annotated[
-    list[str] | None, people_option(metavar="NAME", help="Who alone settles disagreements. Repeatable.")
+    list[str] | None, options.People(metavar="NAME", help="Who alone settles disagreements. Repeatable.")
 ]
 AnnotatorOption = Annotated[
-    list[str] | None, people_option(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
+    list[str] | None, options.People(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
 ]
 FormatOption = Annotated[
     Literal["native", "trec", "beir", "csv", "argilla", "label-studio"],
-    input_option("--format", help="Only native keeps everything."),
+    options.Input("--format", help="Only native keeps everything."),
 ]
 
-app = subcommands(
+app = options.subcommands(
     "Let people judge.\n\n`goldbench review DIR` is short for serve.\n\nExample: goldbench review runs/mine",
-    cls=DefaultGroup,
+    cls=options.DefaultGroup,
 )
 
 
 @app.command()
 def serve(
-    folder: Folder,
+    folder: options.Folder,
     port: PortOption = None,
     host: HostOption = "127.0.0.1",
     allow_network: NetworkOption = False,
     annotator: AnnotatorOption = None,
     lead: LeadOption = None,
     target: Annotated[
-        list[str] | None, people_option(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
+        list[str] | None, options.People(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
     ] = None,
-    ledger: LedgerOption = None,
-    overlap: Annotated[float, judging_option(metavar="SHARE", min=0, max=1, help="Pairs that two people judge.")] = 0.2,
-    calibration: Annotated[int, judging_option(min=0, help="Pairs of the random sample.")] = 200,
-    complete: Annotated[int, judging_option(min=0, help="Queries whose whole pool is judged.")] = 20,
-    lanes: Annotated[str, judging_option(metavar="ABC", help="A sample, B likely errors, C whole queries.")] = "ABC",
-    repeats: Annotated[int, judging_option(min=0, help="Pairs shown twice to the same person.")] = 10,
-    seed: Annotated[int, judging_option(help="Seed of the sample and the order.")] = 0,
+    ledger: options.LedgerOption = None,
+    overlap: Annotated[
+        float, options.Judging(metavar="SHARE", min=0, max=1, help="Pairs that two people judge.")
+    ] = 0.2,
+    calibration: Annotated[int, options.Judging(min=0, help="Pairs of the random sample.")] = 200,
+    complete: Annotated[int, options.Judging(min=0, help="Queries whose whole pool is judged.")] = 20,
+    lanes: Annotated[str, options.Judging(metavar="ABC", help="A sample, B likely errors, C whole queries.")] = "ABC",
+    repeats: Annotated[int, options.Judging(min=0, help="Pairs shown twice to the same person.")] = 10,
+    seed: Annotated[int, options.Judging(help="Seed of the sample and the order.")] = 0,
     reveal: Annotated[
-        bool, judging_option("--reveal", help="Training: show the judge's grade first, mark judgments.")
+        bool, options.Judging("--reveal", help="Training: show the judge's grade first, mark judgments.")
     ] = False,
 ) -> None:
     """Open the page on which people judge passages.
@@ -223,13 +212,13 @@ def _complain(problem: str) -> None:
 
 @app.command()
 def apply(
-    folder: Folder,
-    ledger: LedgerOption = None,
+    folder: options.Folder,
+    ledger: options.LedgerOption = None,
     out: Annotated[
-        Path | None, output_option(metavar="DIR2", help="Write a new set instead of changing this one.")
+        Path | None, options.Output(metavar="DIR2", help="Write a new set instead of changing this one.")
     ] = None,
     reject_bad: Annotated[
-        bool, judging_option("--reject-bad", help="Reject queries called bad that nobody accepted.")
+        bool, options.Judging("--reject-bad", help="Reject queries called bad that nobody accepted.")
     ] = False,
 ) -> None:
     """Put people's decisions into the set.
@@ -261,11 +250,11 @@ def apply(
 
 @app.command()
 def report(
-    folder: Folder,
-    ledger: LedgerOption = None,
-    form: Annotated[Literal["text", "json"], output_option("--format", help="What to print.")] = "text",
-    resamples: Annotated[int, statistics_option(min=100, help="Resamples of the queries.")] = 1000,
-    seed: Seed = 0,
+    folder: options.Folder,
+    ledger: options.LedgerOption = None,
+    form: Annotated[Literal["text", "json"], options.Output("--format", help="What to print.")] = "text",
+    resamples: Annotated[int, options.Statistics(min=100, help="Resamples of the queries.")] = 1000,
+    seed: options.Seed = 0,
 ) -> None:
     """Show how far people agree.
 
@@ -286,14 +275,14 @@ def report(
 
 @app.command()
 def export(
-    folder: Folder,
-    out: Annotated[Path, output_option(metavar="PATH", help="A file; a folder for beir, argilla, label-studio.")],
+    folder: options.Folder,
+    out: Annotated[Path, options.Output(metavar="PATH", help="A file; a folder for beir, argilla, label-studio.")],
     kind: FormatOption = "native",
-    ledger: LedgerOption = None,
+    ledger: options.LedgerOption = None,
     with_model_labels: Annotated[
-        bool, output_option("--with-model-labels", help="Add the model's grades, which people will see.")
+        bool, options.Output("--with-model-labels", help="Add the model's grades, which people will see.")
     ] = False,
-    min_submitted: Annotated[int, people_option(min=1, help="People per pair in Argilla.")] = 1,
+    min_submitted: Annotated[int, options.People(min=1, help="People per pair in Argilla.")] = 1,
 ) -> None:
     """Write people's decisions for other tools.
 
@@ -325,12 +314,12 @@ def export(
 
 @app.command("import")
 def import_(
-    folder: Folder,
+    folder: options.Folder,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File that goldbench or the other tool exported.")],
     kind: FormatOption = "native",
-    ledger: LedgerOption = None,
+    ledger: options.LedgerOption = None,
     annotator: Annotated[
-        str | None, people_option(metavar="NAME", help="Who judged; needed for trec and beir.")
+        str | None, options.People(metavar="NAME", help="Who judged; needed for trec and beir.")
     ] = None,
 ) -> None:
     """Add judgments made elsewhere to the ledger.
@@ -354,20 +343,20 @@ def import_(
 
 
 def open_(
-    folder: Folder,
-    query: Annotated[str | None, input_option(metavar="ID", help="Open this query at once.")] = None,
+    folder: options.Folder,
+    query: Annotated[str | None, options.Input(metavar="ID", help="Open this query at once.")] = None,
     run: Annotated[
-        list[str] | None, input_option(metavar="NAME=FILE", help="A run beside those in DIR. Repeatable.")
+        list[str] | None, options.Input(metavar="NAME=FILE", help="A run beside those in DIR. Repeatable.")
     ] = None,
-    measure: MeasureOption = None,
-    k: Annotated[int | None, measure_option(min=FEWEST, max=MOST, help="Results that decide on a failure.")] = None,
-    html: Annotated[Path | None, output_option(help="Write the page to a file; no server.")] = None,
+    measure: options.MeasureOption = None,
+    k: Annotated[int | None, options.Measures(min=FEWEST, max=MOST, help="Results that decide on a failure.")] = None,
+    html: Annotated[Path | None, options.Output(help="Write the page to a file; no server.")] = None,
     port: PortOption = None,
     host: HostOption = "127.0.0.1",
     allow_network: NetworkOption = False,
     annotator: AnnotatorOption = None,
     lead: LeadOption = None,
-    ledger: LedgerOption = None,
+    ledger: options.LedgerOption = None,
 ) -> None:
     """Browse queries, results and failures.
 

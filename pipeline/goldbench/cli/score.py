@@ -10,24 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from goldbench.cli.options import (
-    Alpha,
-    CutoffOption,
-    GoldPath,
-    MatchOption,
-    MeasureOption,
-    MissingOption,
-    Permutations,
-    RunOption,
-    ScoresOption,
-    Seed,
-    TableForm,
-    Wide,
-    input_option,
-    measure_option,
-    output_option,
-    statistics_option,
-)
+from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import chosen, note_old_runs, warn
 from goldbench.errors import UsageError
@@ -47,28 +30,28 @@ FORMS_OF_VALUES = ("", ".csv", ".json", ".jsonl")
 
 
 def score(
-    gold: GoldPath,
-    run: RunOption,
-    measure: MeasureOption = None,
-    k: CutoffOption = None,
-    missing: MissingOption = "zero",
-    scores: ScoresOption = "float64",
-    match: MatchOption = "id",
-    per_query: Annotated[Path | None, output_option(help="Values per query: .csv, .json or .jsonl.")] = None,
+    gold: options.GoldPath,
+    run: options.RunOption,
+    measure: options.MeasureOption = None,
+    k: options.CutoffOption = None,
+    missing: options.MissingOption = "zero",
+    scores: options.ScoresOption = "float64",
+    match: options.MatchOption = "id",
+    per_query: Annotated[Path | None, options.Output(help="Values per query: .csv, .json or .jsonl.")] = None,
     form: Annotated[
-        Literal["table", "json", "csv", "markdown"], output_option("--format", help="What to print.")
+        Literal["table", "json", "csv", "markdown"], options.Output("--format", help="What to print.")
     ] = "table",
-    html: Annotated[Path | None, output_option(help="Write a page, and scorecard.json beside it.")] = None,
+    html: Annotated[Path | None, options.Output(help="Write a page, and scorecard.json beside it.")] = None,
     weight: Annotated[
-        Literal["frequency", "traffic"] | None, measure_option(help="Weigh queries by how often users asked them.")
+        Literal["frequency", "traffic"] | None, options.Measures(help="Weigh queries by how often users asked them.")
     ] = None,
     calibrated: Annotated[
-        bool, measure_option("--calibrated", help="Also correct the scores by people's judgments.")
+        bool, options.Measures("--calibrated", help="Also correct the scores by people's judgments.")
     ] = False,
     ledger: Annotated[
-        str | None, input_option(metavar="URL", help="People's judgments (default: in the set's folder).")
+        str | None, options.Input(metavar="URL", help="People's judgments (default: in the set's folder).")
     ] = None,
-    wide: Wide = False,
+    wide: options.Wide = False,
 ) -> None:
     """Score runs with trec_eval's measures.
 
@@ -318,20 +301,20 @@ def _write_page(
 
 
 def compare(
-    gold: GoldPath,
-    run: RunOption,
-    measure: MeasureOption = None,
-    k: CutoffOption = None,
-    missing: MissingOption = "zero",
-    scores: ScoresOption = "float64",
-    match: MatchOption = "id",
-    permutations: Permutations = 10_000,
-    resamples: Annotated[int, statistics_option(min=100, help="Resamples of the bootstrap.")] = 10_000,
-    seed: Seed = 0,
-    alpha: Alpha = 0.05,
-    form: TableForm = "table",
-    out: Annotated[Path | None, output_option(help="Also write the scorecard, as JSON.")] = None,
-    wide: Wide = False,
+    gold: options.GoldPath,
+    run: options.RunOption,
+    measure: options.MeasureOption = None,
+    k: options.CutoffOption = None,
+    missing: options.MissingOption = "zero",
+    scores: options.ScoresOption = "float64",
+    match: options.MatchOption = "id",
+    permutations: options.Permutations = 10_000,
+    resamples: Annotated[int, options.Statistics(min=100, help="Resamples of the bootstrap.")] = 10_000,
+    seed: options.Seed = 0,
+    alpha: options.Alpha = 0.05,
+    form: options.TableForm = "table",
+    out: Annotated[Path | None, options.Output(help="Also write the scorecard, as JSON.")] = None,
+    wide: options.Wide = False,
 ) -> None:
     """Test which run is better, pair by pair.
 

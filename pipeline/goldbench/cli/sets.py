@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from goldbench.cli import options
 from goldbench.cli.decisions import ask_before_replacing
-from goldbench.cli.options import (
-    Folder,
-    Seed,
-    Yes,
-    beside,
-    chunk_option,
-    input_option,
-    judging_option,
-    limit_option,
-    output_option,
-    takes,
-)
 from goldbench.cli.output import screen
 from goldbench.errors import DONE_IN_PART, NEGATIVE, InputError, UsageError
 from goldbench.exports.tools import Tool
@@ -40,12 +29,12 @@ SHOWN = 20
 """Most items left out that are named on the screen."""
 
 
-@takes("grade.depth")
+@options.takes("grade.depth")
 def add(
-    folder: Folder,
+    folder: options.Folder,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Queries: CSV, TSV, JSON Lines or text.")],
     settings: Config,
-    dry_run: Annotated[bool, limit_option("--dry-run", help="Show what would be added; write nothing.")] = False,
+    dry_run: Annotated[bool, options.Limits("--dry-run", help="Show what would be added; write nothing.")] = False,
 ) -> None:
     """Add your own queries to a gold set.
 
@@ -81,23 +70,23 @@ def add(
 def import_(
     kind: Annotated[Kind, typer.Argument(metavar="KIND", help="Format of the benchmark.")],
     path: Annotated[str, typer.Argument(metavar="PATH", help="Folder or file; an id for ir_datasets, hf, mteb.")],
-    out: Annotated[Path, output_option(metavar="DIR", help="Folder of the gold set.")],
-    split: Annotated[str | None, input_option(metavar="NAME", help="Judgments to use (default: test).")] = None,
-    corpus: Annotated[Path | None, input_option(help="Passages (default: found by name).")] = None,
-    queries: Annotated[Path | None, input_option(help="Queries (default: found by name).")] = None,
-    qrels: Annotated[Path | None, input_option(help="Judgments (default: found by name).")] = None,
+    out: Annotated[Path, options.Output(metavar="DIR", help="Folder of the gold set.")],
+    split: Annotated[str | None, options.Input(metavar="NAME", help="Judgments to use (default: test).")] = None,
+    corpus: Annotated[Path | None, options.Input(help="Passages (default: found by name).")] = None,
+    queries: Annotated[Path | None, options.Input(help="Queries (default: found by name).")] = None,
+    qrels: Annotated[Path | None, options.Input(help="Judgments (default: found by name).")] = None,
     grades: Annotated[
-        str | None, judging_option(metavar="MAP", help="New grades, 0 to 3 or none: 0=0,1..2=1,3=2,-1=none.")
+        str | None, options.Judging(metavar="MAP", help="New grades, 0 to 3 or none: 0=0,1..2=1,3=2,-1=none.")
     ] = None,
     relevant_from: Annotated[
-        int | None, judging_option(help="Lowest relevant grade (default: 1 of 0/1, else 2).")
+        int | None, options.Judging(help="Lowest relevant grade (default: 1 of 0/1, else 2).")
     ] = None,
-    drop_broken: Annotated[bool, input_option("--drop-broken", help="Leave out broken items and list them.")] = False,
+    drop_broken: Annotated[bool, options.Input("--drop-broken", help="Leave out broken items and list them.")] = False,
     evidence_level: Annotated[
-        Literal["human", "model", "smoke"] | None, judging_option(help="Who judged (default: human).")
+        Literal["human", "model", "smoke"] | None, options.Judging(help="Who judged (default: human).")
     ] = None,
-    replace: Annotated[bool, output_option("--replace", help="Replace another set in DIR.")] = False,
-    yes: Yes = False,
+    replace: Annotated[bool, options.Output("--replace", help="Replace another set in DIR.")] = False,
+    yes: options.Yes = False,
 ) -> None:
     """Turn a public benchmark into a gold set.
 
@@ -114,8 +103,8 @@ def import_(
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
     ask_before_replacing(out, replace=replace, yes=yes)
-    options = Options(chosen, grades, relevant_from, drop_broken, evidence_level, replace)
-    imported = import_benchmark(kind, path, out, options)
+    how = Options(chosen, grades, relevant_from, drop_broken, evidence_level, replace)
+    imported = import_benchmark(kind, path, out, how)
     screen.note(*remarks(imported))
     manifest = imported.manifest
     failures = (f"left out {printable(failure.message)}" for failure in manifest.failures)
@@ -126,7 +115,7 @@ def import_(
     screen.explain(f"Next: goldbench validate {shlex.quote(str(out))}")
 
 
-def validate(folder: Folder) -> None:
+def validate(folder: options.Folder) -> None:
     """Check every reference of a gold set.
 
     Reads the set again and also checks spans and copies of texts.
@@ -163,9 +152,9 @@ def validate(folder: Folder) -> None:
 def diff(
     first: Annotated[Path, typer.Argument(metavar="A", help="Gold set before: folder or dataset.json.")],
     second: Annotated[Path, typer.Argument(metavar="B", help="Gold set after: folder or dataset.json.")],
-    markdown: Annotated[bool, output_option("--markdown", help="Print Markdown for a pull request.")] = False,
-    examples: Annotated[int, output_option(min=0, help="Differences shown of each kind.")] = 5,
-    exit_code: Annotated[bool, output_option("--exit-code", help="Exit with 1 if the sets differ.")] = False,
+    markdown: Annotated[bool, options.Output("--markdown", help="Print Markdown for a pull request.")] = False,
+    examples: Annotated[int, options.Output(min=0, help="Differences shown of each kind.")] = 5,
+    exit_code: Annotated[bool, options.Output("--exit-code", help="Exit with 1 if the sets differ.")] = False,
 ) -> None:
     """Show what changed between two gold sets.
 
@@ -210,14 +199,14 @@ def _decisions(path: Path) -> Decisions | None:
 
 
 def split(
-    folder: Folder,
-    shares: Annotated[str, input_option(metavar="LIST", help="Parts and their shares, as dev=0.3,test=0.7.")],
+    folder: options.Folder,
+    shares: Annotated[str, options.Input(metavar="LIST", help="Parts and their shares, as dev=0.3,test=0.7.")],
     by: Annotated[
-        Literal["query", "source"], input_option(help="Keep linked queries or documents together.")
+        Literal["query", "source"], options.Input(help="Keep linked queries or documents together.")
     ] = "query",
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     out: Annotated[
-        Path | None, output_option(metavar="DIR2", help="New folder of the parts (default: DIR-parts).")
+        Path | None, options.Output(metavar="DIR2", help="New folder of the parts (default: DIR-parts).")
     ] = None,
 ) -> None:
     """Divide a gold set into dev and test.
@@ -233,7 +222,7 @@ def split(
     from goldbench.goldset.folder import GoldFolder
     from goldbench.text.display import amount, queries
 
-    division = split_set(folder, out or beside(folder, "-parts"), shares=parse_shares(shares), by=by, seed=seed)
+    division = split_set(folder, out or options.beside(folder, "-parts"), shares=parse_shares(shares), by=by, seed=seed)
     for part in division.parts:
         unanswered = f", {queries(part.unanswerable)} without an answer" if part.unanswerable else ""
         labels = amount(part.labels, "label")
@@ -261,16 +250,16 @@ def split(
 
 
 def rechunk(
-    folder: Folder,
-    chunk_size: Annotated[int, chunk_option(min=1, help="Characters per chunk.")],
+    folder: options.Folder,
+    chunk_size: Annotated[int, options.Chunks(min=1, help="Characters per chunk.")],
     chunk_overlap: Annotated[
-        int | None, chunk_option(help="Characters shared by neighbours (default: size / 10).")
+        int | None, options.Chunks(help="Characters shared by neighbours (default: size / 10).")
     ] = None,
     out: Annotated[
-        Path | None, output_option(metavar="DIR2", help="Output folder (default: DIR-SIZE-OVERLAP).")
+        Path | None, options.Output(metavar="DIR2", help="Output folder (default: DIR-SIZE-OVERLAP).")
     ] = None,
-    replace: Annotated[bool, output_option("--replace", help="Replace a set with other settings in DIR2.")] = False,
-    yes: Yes = False,
+    replace: Annotated[bool, options.Output("--replace", help="Replace a set with other settings in DIR2.")] = False,
+    yes: options.Yes = False,
 ) -> None:
     """Move a gold set to another chunking.
 
@@ -282,7 +271,7 @@ def rechunk(
     from goldbench.text.display import amount, queries
 
     overlap = chunk_size // 10 if chunk_overlap is None else chunk_overlap
-    target = out or beside(folder, f"-{chunk_size}-{overlap}")
+    target = out or options.beside(folder, f"-{chunk_size}-{overlap}")
     ask_before_replacing(target, replace=replace, yes=yes)
     outcome = write_rechunked(folder, target, size=chunk_size, overlap=overlap, replace=replace)
     screen.add(
@@ -306,14 +295,14 @@ def rechunk(
 
 
 def export(
-    folder: Folder,
-    to: Annotated[Tool, output_option(help="The tool.")],
+    folder: options.Folder,
+    to: Annotated[Tool, options.Output(help="The tool.")],
     out: Annotated[
-        Path | None, output_option("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
+        Path | None, options.Output("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
     ] = None,
-    force: Annotated[bool, output_option("--force", help="Replace a file, or an earlier export in a folder.")] = False,
+    force: Annotated[bool, options.Output("--force", help="Replace a file, or an earlier export in a folder.")] = False,
     push: Annotated[
-        str | None, output_option(metavar="USER/NAME", help="With hf: also upload it, as a private data set.")
+        str | None, options.Output(metavar="USER/NAME", help="With hf: also upload it, as a private data set.")
     ] = None,
 ) -> None:
     """Write a gold set for another tool.
@@ -332,7 +321,7 @@ def export(
 
     if push is not None:
         check_push(to.value, push)
-    target = out or beside(folder, f"-{to.value}{next(iter(TARGETS[to].endings), '')}")
+    target = out or options.beside(folder, f"-{to.value}{next(iter(TARGETS[to].endings), '')}")
     check_apart({"--out": target}, [folder])
     exported = export_set(read_set(folder), to.value, target, force=force)
     screen.note(*exported.remarks)

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from goldbench import __version__
-from goldbench.cli.options import (
-    Folder,
-    Seed,
-    TableForm,
-    Wide,
-    input_option,
-    measure_option,
-    output_option,
-    statistics_option,
-)
+from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.errors import NEGATIVE, InputError, UsageError
 
@@ -30,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def card(
-    folder: Folder,
-    seed: Seed = 0,
-    form: TableForm = "table",
-    write: Annotated[bool, output_option("--write/--no-write", help="Write card.md and card.json into DIR.")] = True,
+    folder: options.Folder,
+    seed: options.Seed = 0,
+    form: options.TableForm = "table",
+    write: Annotated[bool, options.Output("--write/--no-write", help="Write card.md and card.json into DIR.")] = True,
 ) -> None:
     """Show how far a gold set can be trusted.
 
@@ -84,17 +75,19 @@ def agreement(
         str | None, typer.Argument(metavar="B", help="Labels to compare, as a model's; FILE@ASSESSOR.")
     ] = None,
     run: Annotated[
-        list[str] | None, input_option(metavar="NAME=FILE", help="Runs that A and B rank. Repeatable.")
+        list[str] | None, options.Input(metavar="NAME=FILE", help="Runs that A and B rank. Repeatable.")
     ] = None,
-    scores: Annotated[str | None, input_option(help="CSV of scores per set of labels, instead of runs.")] = None,
-    measure: Annotated[str | None, measure_option(help="Measure that ranks systems (default: ndcg@10).")] = None,
-    level: Annotated[int, measure_option("--rel", min=1, help="Smallest relevant grade.")] = 2,
-    scale: Annotated[int | None, measure_option(min=1, help="Highest grade; higher ones count as N.")] = None,
-    per_type: Annotated[bool, measure_option("--per-type", help="Also per type, style and language of query.")] = False,
-    resamples: Annotated[int, statistics_option(min=100, help="Resamples of the bootstrap.")] = 1000,
-    seed: Seed = 0,
-    form: TableForm = "table",
-    wide: Wide = False,
+    scores: Annotated[str | None, options.Input(help="CSV of scores per set of labels, instead of runs.")] = None,
+    measure: Annotated[str | None, options.Measures(help="Measure that ranks systems (default: ndcg@10).")] = None,
+    level: Annotated[int, options.Measures("--rel", min=1, help="Smallest relevant grade.")] = 2,
+    scale: Annotated[int | None, options.Measures(min=1, help="Highest grade; higher ones count as N.")] = None,
+    per_type: Annotated[
+        bool, options.Measures("--per-type", help="Also per type, style and language of query.")
+    ] = False,
+    resamples: Annotated[int, options.Statistics(min=100, help="Resamples of the bootstrap.")] = 1000,
+    seed: options.Seed = 0,
+    form: options.TableForm = "table",
+    wide: options.Wide = False,
 ) -> None:
     """Compare two sets of labels.
 
@@ -112,17 +105,17 @@ def agreement(
     if first is None and scores is None:
         raise UsageError("agreement: give two files of labels, A the reference and B the judge, or --scores FILE")
     table = None if scores is None else read_scores(scores)
-    options: dict[str, Any] = {"level": level, "scale": scale, "resamples": resamples, "seed": seed}
+    settings: dict[str, Any] = {"level": level, "scale": scale, "resamples": resamples, "seed": seed}
     if table is not None and (first is None or _names_labels(table, first, second)):
         report = _compare_scores(table, first, second, measure, resamples, seed)
     elif second is None:
         if run or table is not None or per_type:
             raise UsageError("agreement: B is missing: give goldbench agreement A B")
-        report = agree_within(read_labels(str(first)), **options)
+        report = agree_within(read_labels(str(first)), **settings)
     else:
         reference, judge = read_labels(str(first)), read_labels(second)
         tell_apart(reference, judge)
-        report = agree(reference, judge, per_type=per_type, **options)
+        report = agree(reference, judge, per_type=per_type, **settings)
         if table is not None:
             ranking = _rank_by_table(table, *_two_sets(table, None, None), measure, seed)
             report = report.model_copy(update={"ranking": ranking})
