@@ -13,14 +13,16 @@ from goldbench.cli.output import screen
 from goldbench.cli.runs import answers_of, cutoffs_of, opened_system
 from goldbench.errors import DONE_IN_PART, InputError, OutputError, UsageError
 from goldbench.goldset.file_names import BENCH, MANIFEST, RUNS, answers_beside
-from goldbench.retrieval.analyzer_names import Analyzer
+from goldbench.goldset.gold_path import check_apart, folder_of
+from goldbench.report.named_queries import difference_line, worst_line
+from goldbench.retrieval.analyzer_names import Analyzer, known_language
+from goldbench.score.runs import Gold, load_gold
 from goldbench.text.display import amount, one_line, shell_command
 from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.bench.trial import Found
     from goldbench.records.experiment import Experiment
-    from goldbench.score.runs import Gold
     from goldbench.text.asked_query import Conversation
 
 
@@ -53,8 +55,6 @@ def bench(
     from goldbench.bench.bench_file import load_bench
     from goldbench.bench.experiment_files import read_published
     from goldbench.bench.trial import conduct
-    from goldbench.goldset.gold_path import check_apart, folder_of
-    from goldbench.score.runs import load_gold
     from goldbench.score.set_makers import makers_of
 
     loaded = load_gold(gold)
@@ -100,7 +100,6 @@ def bench(
 def _show_experiment(experiment: Experiment, trial: Found, folder: str | None, *, wide: bool, named: bool) -> None:
     """Print the verdict, the figures, the tests and the doubts."""
     from goldbench.report import experiment_text as report
-    from goldbench.report.named_queries import worst_line
     from goldbench.report.scorecard_text import method_line
     from goldbench.report.verdict_text import first_lines, further_lines
 
@@ -126,7 +125,6 @@ def _show_experiment(experiment: Experiment, trial: Found, folder: str | None, *
 
 def _show_pairs(experiment: Experiment, trial: Found, folder: str | None, *, wide: bool) -> None:
     from goldbench.report import experiment_text as report
-    from goldbench.report.named_queries import difference_line
     from goldbench.report.scorecard_text import PAIR_HEADINGS, main_pair_rows, pair_row
 
     comparisons = experiment.card.comparisons
@@ -201,8 +199,6 @@ def retrieve(
     from goldbench.config import config_of
     from goldbench.errors import explained
     from goldbench.formats.runs.trec import write_run
-    from goldbench.goldset.gold_path import check_apart
-    from goldbench.score.runs import load_gold
     from goldbench.score.searched_queries import conversations, told_of_conversations
     from goldbench.systems.destinations import text_line
 
@@ -260,8 +256,6 @@ def _texts(gold: Gold, conversation: Conversation) -> tuple[dict[str, str], dict
 
 def _check_language(language: str | None) -> None:
     """Refuse a language that is not known, under the name of its option."""
-    from goldbench.retrieval.analyzer_names import known_language
-
     try:
         if language is not None:
             known_language(language)

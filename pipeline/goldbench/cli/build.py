@@ -18,6 +18,7 @@ from goldbench.cli.output import screen
 from goldbench.cli.process import GO_ON, Interrupted, run
 from goldbench.errors import DONE_IN_PART, GoldbenchError, UsageError
 from goldbench.goldset.file_names import BEIR, CONFIG, DATASET, TREC, UNLABELLED, answers_beside
+from goldbench.text.display import amount, queries
 
 if TYPE_CHECKING:
     from goldbench.config import Config
@@ -160,7 +161,6 @@ def chunk(
     from goldbench.formats.jsonl import write_lines
     from goldbench.generate.inputs import cut, find_documents
     from goldbench.report.build_text import passed_over
-    from goldbench.text.display import amount
 
     failures: list[GoldbenchError] = []
     left_out: list[LeftOut] = []
@@ -266,7 +266,6 @@ def _report(result: Result, out: Path, config: Config) -> None:
     from goldbench.generate.books import warning
     from goldbench.records.manifest import UNREADABLE
     from goldbench.report.build_text import funnel, mixture, shortfall, spending, unreached
-    from goldbench.text.display import queries
 
     manifest = result.manifest
     screen.described(funnel(manifest))
@@ -316,7 +315,6 @@ def _build_of_users(users: UsersOrder) -> bool:
     """Build a set of users' queries, print the result, and return whether it is complete."""
     from goldbench.grade.users_build import build_users
     from goldbench.report.build_text import users_queries_lines
-    from goldbench.text.display import queries
 
     order, out = users.order, users.order.out
     built = _run_build(build_users(users, progress=screen.progress(), say=screen.note), batch=order.batch)

@@ -11,6 +11,7 @@ import typer
 
 from goldbench.cli.output import screen
 from goldbench.errors import UsageError
+from goldbench.text.display import amount, shown
 
 if TYPE_CHECKING:
     from goldbench.review.kept_decisions import KeptDecisions
@@ -47,8 +48,6 @@ def ask_before_replacing(folder: Path, *, replace: bool, yes: bool) -> None:
     Raises:
         UsageError: The answer is no, or there is no terminal to ask at.
     """
-    from goldbench.text.display import amount, shown
-
     decisions_kept(folder, strict=False)
     count, origin = _count_decisions(folder) if replace else (0, "")
     if not count:
@@ -69,7 +68,6 @@ def ask_before_replacing(folder: Path, *, replace: bool, yes: bool) -> None:
 def _count_decisions(folder: Path) -> tuple[int, str]:
     """Return how many decisions people made on the set in a folder, and where they stay."""
     from goldbench.goldset.folder import GoldFolder
-    from goldbench.text.display import shown
 
     home = GoldFolder(folder)
     if home.ledger.is_file():

@@ -18,6 +18,7 @@ from goldbench.cli.output import screen
 from goldbench.cli.process import run
 from goldbench.cli.runs import answers_of, opened_system
 from goldbench.errors import DONE_IN_PART, InputError, UsageError
+from goldbench.score.runs import load_gold
 from goldbench.text.display import one_line, printable
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def ask(
     from goldbench.explore.decline_rates import asked_of
     from goldbench.explore.dialogue import Dialogue
     from goldbench.retrieval.saved_indexes import FOLDER
-    from goldbench.score.runs import load_gold
     from goldbench.systems import open_systems
     from goldbench.systems.destinations import destinations, text_line
     from goldbench.systems.models import Models
@@ -256,7 +256,6 @@ def drift(
     from goldbench.formats.query_logs import read_log
     from goldbench.goldset.gold_path import check_apart
     from goldbench.report.drift_text import advice, lines
-    from goldbench.score.runs import load_gold
 
     check_quantile(quantile)
     check_apart({"--out": out}, [gold, queries, *([config] if config else [])])

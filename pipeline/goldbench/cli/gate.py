@@ -15,14 +15,19 @@ from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import chosen, note_old_runs, warn
 from goldbench.errors import NEGATIVE, InputError, UsageError, explained
+from goldbench.formats.runs.scorecard_files import read_record, write_record, write_whole
+from goldbench.goldset.gold_path import check_apart, notice_of
+from goldbench.measures.names import Measure, parse_measure
+from goldbench.report.named_queries import NAMED, line_of, worst_line, worst_of
+from goldbench.score.runs import Gold, load_gold, named_runs
+from goldbench.score.several_runs import DECIDING, score_all
+from goldbench.text.display import amount, brief, queries
 
 if TYPE_CHECKING:
-    from goldbench.measures.names import Measure
     from goldbench.measures.result import Result
     from goldbench.measures.statistics.regression import Check
     from goldbench.records.scorecard import Baseline, HistoryEntry
     from goldbench.score.demands import Demands
-    from goldbench.score.runs import Gold
 
 monitor = options.subcommands(
     "Keep a history of scores.\n\n`goldbench monitor GOLD --run FILE` is short for record.\n\n"
@@ -76,11 +81,8 @@ def gate(
 
     Example: goldbench gate runs/mine --run a.trec --min ndcg@10=0.5
     """
-    from goldbench.goldset.gold_path import check_apart
     from goldbench.score.common_queries import comparable
     from goldbench.score.demands import Demands, allowed_drops, checks_of, lowest_means
-    from goldbench.score.runs import load_gold, named_runs
-    from goldbench.score.several_runs import score_all
 
     before = _read_baseline(baseline, init=init, update=update)
     runs = named_runs([run])
@@ -141,9 +143,7 @@ def _check_printed(markdown: str | None, link: str | None, *, github: bool) -> N
 
 def _write_baseline(path: Path, outcome: _Outcome, measures: Sequence[str]) -> str:
     """Write the baseline, and return what was written."""
-    from goldbench.formats.runs.scorecard_files import write_record
     from goldbench.score.scorecards import baseline_of
-    from goldbench.text.display import queries
 
     write_record(path, baseline_of(outcome.gold, outcome.system, outcome.result, measures))
     screen.add(baseline=str(path))
@@ -152,9 +152,6 @@ def _write_baseline(path: Path, outcome: _Outcome, measures: Sequence[str]) -> s
 
 def _measures(demands: Demands, named: Sequence[str], level: int, *, init: bool) -> dict[str, Measure]:
     """Return the measures to score by name: those that are checked, and those that a new baseline keeps."""
-    from goldbench.measures.names import parse_measure
-    from goldbench.score.several_runs import DECIDING
-
     measures = {one.name: one for one in demands.measures()}
     if init:
         names = named or [parse_measure(name, rel=level).name for name in DECIDING]
@@ -183,7 +180,6 @@ def _read_baseline(path: Path | None, *, init: bool, update: bool) -> Baseline |
 
 def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: str | None, *, github: bool) -> None:
     """Print the result of every check, and write the files that are asked for."""
-    from goldbench.formats.runs.scorecard_files import write_whole
     from goldbench.report import gate_text as report
     from goldbench.score.demands import differences
 
@@ -211,12 +207,10 @@ def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: s
 
 
 def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str], link: str | None) -> str:
-    from goldbench.goldset.gold_path import notice_of
     from goldbench.measures.statistics.regression import changes_of
     from goldbench.report.gate_markdown import Gated, gate_markdown
     from goldbench.score.scorecards import means_of
     from goldbench.score.set_makers import makers_of
-    from goldbench.text.display import brief
 
     fallible = [check.measure for check in outcome.checks if check.kind == "drop"]
     least = [check.measure for check in outcome.checks if check.kind == "min"]
@@ -242,7 +236,6 @@ def _failed_queries(outcome: _Outcome) -> list[str]:
 
     They are those that fell most, or the worst ones of a mean that is too low.
     """
-    from goldbench.report.named_queries import NAMED, line_of, worst_of
     from goldbench.score.set_makers import makers_of
 
     failed = [check for check in outcome.checks if not check.passed]
@@ -280,16 +273,10 @@ def record(
     Example: goldbench monitor runs/mine --run a.trec --history history.jsonl
     """
     from goldbench.formats.runs.history import append_history, read_history
-    from goldbench.formats.runs.scorecard_files import read_record, write_whole
-    from goldbench.goldset.gold_path import check_apart
-    from goldbench.measures.names import parse_measure
     from goldbench.records.scorecard import Baseline, Method
-    from goldbench.report.named_queries import worst_line
     from goldbench.score.demands import lowest_means
-    from goldbench.score.runs import load_gold, named_runs
     from goldbench.score.scorecards import entry_of
     from goldbench.score.set_makers import makers_of
-    from goldbench.score.several_runs import DECIDING, score_all
 
     when = _moment(at)
     if label is not None and not (label.isprintable() and len(label) <= 200):
@@ -338,10 +325,7 @@ def plot(
     Example: goldbench monitor plot history.jsonl
     """
     from goldbench.formats.runs.history import read_history
-    from goldbench.formats.runs.scorecard_files import write_whole
-    from goldbench.goldset.gold_path import check_apart
     from goldbench.report.pages import history_page
-    from goldbench.text.display import amount
 
     check_apart({"--out": target}, [history])
     entries = read_history(history)

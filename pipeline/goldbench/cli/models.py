@@ -14,12 +14,16 @@ from goldbench.cli.output import screen
 from goldbench.cli.process import run
 from goldbench.errors import NEGATIVE, MissingExtra, ModelUnavailable, UsageError
 from goldbench.goldset.file_names import ANSWERS
+from goldbench.llm.catalogue import CATALOGUE, LICENCE, Offered, offered, recommended
+from goldbench.llm.local.download import cached
+from goldbench.llm.local.download import pull as download
+from goldbench.llm.local.model_file import bundled_file
+from goldbench.prompts.loader import available, load
 from goldbench.text.display import amount, cut, dollars, printable
 
 if TYPE_CHECKING:
     from goldbench.config import Config
     from goldbench.generate.diagnosis import Finding
-    from goldbench.llm.catalogue import Offered
 
 _USUAL_MEGABYTES = 4000
 """The free memory of a machine that does not tell it."""
@@ -111,7 +115,6 @@ def list_models() -> None:
 
     Example: goldbench models
     """
-    from goldbench.llm.catalogue import CATALOGUE, LICENCE, recommended
     from goldbench.llm.local.machine import Machine
     from goldbench.processes.own_process import usable_processors
 
@@ -135,10 +138,6 @@ def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="A model of go
 
     Example: goldbench models pull qwen3-0.6b
     """
-    from goldbench.llm.catalogue import CATALOGUE, offered
-    from goldbench.llm.local.download import pull as download
-    from goldbench.llm.local.model_file import bundled_file
-
     model = offered(name)
     if model is None:
         names = ", ".join(known.name for known in CATALOGUE)
@@ -154,8 +153,6 @@ def _languages(model: Offered) -> str:
 
 
 def _state(model: Offered) -> str:
-    from goldbench.llm.local.download import cached
-    from goldbench.llm.local.model_file import bundled_file
 
     try:
         if model.repository:
@@ -172,8 +169,6 @@ def list_prompts(folder: PromptFolder = None) -> None:
 
     Example: goldbench prompts list
     """
-    from goldbench.prompts.loader import available, load
-
     loaded = [load(name, folder) for name in available()]
     screen.show(*(f"{prompt.id}  {prompt.sha256[:12]}  {prompt.description}" for prompt in loaded), indent="  ")
     records = [{"id": one.id, "sha256": one.sha256, "description": one.description} for one in loaded]
@@ -189,8 +184,6 @@ def show(
 
     Example: goldbench prompts show generate.v1
     """
-    from goldbench.prompts.loader import load
-
     prompt = load(prompt_id, folder)
     _show_prompt(prompt.id, prompt.system, prompt.user, prompt.turns())
 

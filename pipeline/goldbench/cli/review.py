@@ -17,7 +17,9 @@ from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import chosen
 from goldbench.errors import InputError, UsageError
-from goldbench.text.display import amount
+from goldbench.review.team import Team, team_of
+from goldbench.score.runs import Gold, load_gold, named_runs, read_results
+from goldbench.text.display import amount, shown
 from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from goldbench.review.ledger import Ledger
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import Opened, Place
-    from goldbench.review.team import Team
-    from goldbench.score.runs import Gold
     from goldbench.workbench.workbench_server import Wanted
 
 PORT = 8808
@@ -108,7 +108,6 @@ def serve(
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import Place, opened
     from goldbench.review.server import serve as run
-    from goldbench.review.team import team_of
 
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
@@ -366,15 +365,12 @@ def open_(
 
     Example: goldbench open runs/mine
     """
-    from goldbench.score.runs import load_gold
-
     wanted = _wanted(load_gold(folder), run or (), measure, k)
     if html is not None:
         _write(folder, html, wanted, ledger, query)
         return
     from goldbench.report.named_queries import PORT
     from goldbench.review.server import Place
-    from goldbench.review.team import team_of
     from goldbench.workbench.workbench_server import Workbench, opened
 
     with opened(folder, ledger) as (material, book):
@@ -407,7 +403,6 @@ def _check_query(query: str | None, known: Collection[str], folder: Path) -> Non
     """
     if query is None or query in known:
         return
-    from goldbench.text.display import shown
     from goldbench.text.suggestion import did_you_mean
 
     advice = did_you_mean(query, known, most=3) or "; goldbench open DIR lists all queries"
@@ -420,7 +415,6 @@ def _at(query: str | None) -> str:
 
 def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> Wanted:
     """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
-    from goldbench.score.runs import named_runs, read_results
     from goldbench.score.several_runs import DECIDING
     from goldbench.workbench.workbench_server import Wanted
 
@@ -439,7 +433,6 @@ def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None, query: 
     """Write the page of a set to a file."""
     from goldbench.formats.runs.scorecard_files import write_whole
     from goldbench.goldset.gold_path import check_apart, notice_of
-    from goldbench.score.runs import load_gold
     from goldbench.workbench.exported_page import exported
     from goldbench.workbench.workbench_server import decided, load_table, reviewable
 

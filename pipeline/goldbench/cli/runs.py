@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.cli.output import screen
 from goldbench.goldset.file_names import answers_beside
+from goldbench.goldset.gold_path import folder_of, notice_of
+from goldbench.measures.names import Measure, asked_measures
+from goldbench.score.runs import Gold, Run, documents_of
 
 if TYPE_CHECKING:
-    from goldbench.measures.names import Measure
-    from goldbench.score.runs import Gold, Run
     from goldbench.systems import Systems
 
 
@@ -27,7 +28,6 @@ def chosen(measure: list[str] | None, k: str | None, gold: Gold) -> list[Measure
     Raises:
         UnknownMeasure: A name or a cutoff cannot be understood.
     """
-    from goldbench.measures.names import asked_measures
     from goldbench.score.demands import naming
 
     with naming("measure" if measure else "k"):
@@ -41,8 +41,6 @@ def cutoffs_of(k: str | None) -> list[int]:
 
 def warn(gold: Gold) -> None:
     """Print the gold set's warning, if it has one."""
-    from goldbench.goldset.gold_path import notice_of
-
     notice = notice_of(gold.path)
     if notice:
         screen.warn(notice)
@@ -57,7 +55,6 @@ def note_old_runs(gold: Gold, runs: Mapping[str, Run], match: str) -> None:
         match: How retrieved passages are recognised; by their texts, nothing is printed.
     """
     from goldbench.score.common_queries import outdated_lines
-    from goldbench.score.runs import documents_of
 
     if match == "id":
         retrieved = ((name, documents_of(run)) for name, run in runs.items())
@@ -66,8 +63,6 @@ def note_old_runs(gold: Gold, runs: Mapping[str, Run], match: str) -> None:
 
 def answers_of(gold: Path) -> Path:
     """Return the default store of answers: beside the gold set that the path belongs to, never in it."""
-    from goldbench.goldset.gold_path import folder_of
-
     return answers_beside(folder_of(gold) or (gold if gold.is_dir() else gold.parent))
 
 

@@ -14,16 +14,21 @@ from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import chosen, note_old_runs, warn
 from goldbench.errors import UsageError
+from goldbench.formats.runs.scorecard_files import scorecard_beside, write_record, write_whole
+from goldbench.goldset.gold_path import check_apart, passages_up_to
+from goldbench.measures.names import Measure, parse_measure
+from goldbench.report.named_queries import difference_line, worst_line
+from goldbench.report.verdict_text import first_lines, further_lines, verdict_markdown
+from goldbench.score.runs import Gold, Match, Run, load_gold, named_runs, score_run, weighted
+from goldbench.score.several_runs import DECIDING, score_all
 
 if TYPE_CHECKING:
-    from goldbench.measures.names import Measure
     from goldbench.measures.result import Result
     from goldbench.measures.statistics.special_figures import Special
     from goldbench.records.calibrated import Calibration
     from goldbench.records.scorecard import Scorecard
     from goldbench.records.set_verdict import SetVerdict
     from goldbench.report.text_tables import Rows
-    from goldbench.score.runs import Gold, Match, Run
 
 FORMS_OF_VALUES = ("", ".csv", ".json", ".jsonl")
 """Suffixes of a file for the values per query; without one, as of a pipe, they are CSV."""
@@ -63,7 +68,6 @@ def score(
     import gc
 
     from goldbench.report.score_text import comma_separated
-    from goldbench.score.runs import load_gold, named_runs, score_run, weighted
     from goldbench.score.special_queries import special_of
 
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
@@ -120,9 +124,6 @@ def _check_options(
 
 def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, html: Path | None) -> None:
     """Refuse to write over what is read, and a form of values that no suffix names."""
-    from goldbench.formats.runs.scorecard_files import scorecard_beside
-    from goldbench.goldset.gold_path import check_apart
-
     card = scorecard_beside(html) if html else None
     written = {"--per-query": per_query, "--html, the card goes beside it": card, "--html": html}
     check_apart(written, [gold, *(run.path for run in runs.values())])
@@ -152,10 +153,8 @@ def _show_scores(
     named: bool,
 ) -> None:
     """Print the verdict, the table and the tables of kinds of queries; all measures with ``whole`` or ``named``."""
-    from goldbench.report.named_queries import worst_line
     from goldbench.report.score_text import main_measures, shown_rows
     from goldbench.report.special_text import unanswerable_lines
-    from goldbench.report.verdict_text import first_lines, further_lines
     from goldbench.score.set_makers import makers_of
     from goldbench.score.systems_verdict import deciding
 
@@ -233,7 +232,6 @@ def _markdown(
     from goldbench.report.score_text import markdown
     from goldbench.report.special_text import unanswerable_lines
     from goldbench.report.text_tables import markdown_table
-    from goldbench.report.verdict_text import verdict_markdown
 
     titled = _titled_tables(results, special, list(next(iter(results.values())).values))
     parts = [f"{title}:\n\n{markdown_table(rows, words=2)}\n" for title, rows in titled]
@@ -243,7 +241,6 @@ def _markdown(
 
 def _write_values(path: Path | None, results: Mapping[str, Result]) -> None:
     """Write the values per query into a file; its suffix tells the form."""
-    from goldbench.formats.runs.scorecard_files import write_whole
     from goldbench.report.score_text import per_query
 
     if path is not None:
@@ -265,8 +262,6 @@ def _note_doubts(gold: Gold, results: Mapping[str, Result]) -> None:
 
 def _warn_of_small_corpus(gold: Gold, measures: Sequence[str]) -> Iterator[str]:
     """Yield a line if a cutoff takes in the whole corpus, so that each passage is found by construction."""
-    from goldbench.goldset.gold_path import passages_up_to
-    from goldbench.measures.names import parse_measure
     from goldbench.text.display import amount
 
     parsed = {name: parse_measure(name) for name in measures}
@@ -292,7 +287,6 @@ def _write_page(
     from goldbench.records.scorecard import Method
     from goldbench.report.pages import check_installed
     from goldbench.score.page_data import write_report
-    from goldbench.score.several_runs import DECIDING
 
     check_installed()
     measures = named or chosen(list(DECIDING), None, gold)
@@ -322,14 +316,10 @@ def compare(
 
     Example: goldbench compare runs/mine --run a=a.trec --run b=b.trec
     """
-    from goldbench.formats.runs.scorecard_files import write_record
-    from goldbench.goldset.gold_path import check_apart
     from goldbench.records.scorecard import Method
     from goldbench.report import scorecard_text as report
-    from goldbench.score.runs import load_gold, named_runs
     from goldbench.score.scorecards import card_of, to_compare
     from goldbench.score.set_makers import makers_of
-    from goldbench.score.several_runs import DECIDING, score_all
 
     runs = named_runs(run)
     if len(runs) < 2:
@@ -363,8 +353,6 @@ def compare(
 
 def _show_comparison(card: Scorecard, results: Mapping[str, Result], folder: str | None, *, wide: bool) -> None:
     from goldbench.report import scorecard_text as report
-    from goldbench.report.named_queries import difference_line, worst_line
-    from goldbench.report.verdict_text import first_lines, further_lines
 
     top = report.best(card)
     screen.show(*first_lines(card.verdict), *([top] if top else []), "")

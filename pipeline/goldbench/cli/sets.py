@@ -12,8 +12,13 @@ from goldbench.cli import options
 from goldbench.cli.decisions import ask_before_replacing
 from goldbench.cli.output import screen
 from goldbench.errors import DONE_IN_PART, NEGATIVE, InputError, UsageError
+from goldbench.exports.hub_upload import check_push
+from goldbench.exports.hub_upload import push as upload
 from goldbench.exports.tools import Tool
 from goldbench.goldset.file_names import DATASET, MANIFEST, REJECTIONS
+from goldbench.goldset.gold_path import check_apart, holds_no_query
+from goldbench.text.display import amount, printable, queries
+from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.config import Config
@@ -48,7 +53,6 @@ def add(
     """
     from goldbench.formats.own_queries import read_own_queries
     from goldbench.grade.addition import add_queries
-    from goldbench.text.display import printable, queries
 
     rows = read_own_queries(file)
     added = add_queries(folder, rows, file, settings, progress=screen.progress(), dry_run=dry_run)
@@ -98,8 +102,6 @@ def import_(
     from goldbench.formats.benchmarks.collection import Chosen
     from goldbench.goldset.importer import Options, import_benchmark
     from goldbench.report.import_text import remarks
-    from goldbench.text.display import amount, printable
-    from goldbench.text.display import queries as count_of
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
     ask_before_replacing(out, replace=replace, yes=yes)
@@ -122,9 +124,7 @@ def validate(folder: options.Folder) -> None:
 
     Example: goldbench validate runs/mine
     """
-    from goldbench.goldset.gold_path import holds_no_query
     from goldbench.goldset.integrity import validate as check
-    from goldbench.text.display import amount, queries
 
     report = check(folder)
     screen.add(
@@ -220,7 +220,6 @@ def split(
     """
     from goldbench.goldset.division import parse_shares, split_set
     from goldbench.goldset.folder import GoldFolder
-    from goldbench.text.display import amount, queries
 
     division = split_set(folder, out or options.beside(folder, "-parts"), shares=parse_shares(shares), by=by, seed=seed)
     for part in division.parts:
@@ -268,7 +267,6 @@ def rechunk(
     Example: goldbench rechunk runs/mine --chunk-size 500
     """
     from goldbench.goldset.projection import write_rechunked
-    from goldbench.text.display import amount, queries
 
     overlap = chunk_size // 10 if chunk_overlap is None else chunk_overlap
     target = out or options.beside(folder, f"-{chunk_size}-{overlap}")
@@ -313,11 +311,8 @@ def export(
     Example: goldbench export runs/mine --to ragas
     """
     from goldbench.exports.exported_set import read_set
-    from goldbench.exports.hub_upload import check_push
-    from goldbench.exports.hub_upload import push as upload
     from goldbench.exports.placement import counts, export_set
     from goldbench.exports.targets import TARGETS
-    from goldbench.goldset.gold_path import check_apart
 
     if push is not None:
         check_push(to.value, push)

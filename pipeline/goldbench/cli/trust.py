@@ -12,10 +12,10 @@ from goldbench import __version__
 from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.errors import NEGATIVE, InputError, UsageError
+from goldbench.formats.runs.score_tables import ScoreTable, read_scores
 
 if TYPE_CHECKING:
     from goldbench.agreement.judgment_files import Labels
-    from goldbench.formats.runs.score_tables import ScoreTable
     from goldbench.records.agreement_report import Agreement, Ranking
     from goldbench.records.set_card import Card
 
@@ -98,7 +98,6 @@ def agreement(
     """
     from goldbench.agreement import agree, agree_within
     from goldbench.agreement.judgment_files import read_labels, tell_apart
-    from goldbench.formats.runs.score_tables import read_scores
 
     if run and scores is not None:
         raise UsageError("agreement: give --run or --scores, not both")
