@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from goldbench.api.gold_set import GoldSet
 from goldbench.api.keywords import BuildKeywords, BuildOptions, ConfigGiven, config_from, keywords_named, path_of
+from goldbench.api.temporary_folder import temporary_folder
 from goldbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from goldbench.api.cost_plan import CostPlan
+    from goldbench.config import Config
+    from goldbench.formats.documents.sources import Found
+    from goldbench.grade.build_order import BuildOrder
 
 _TABLES = ("documents", "chunk", "generate", "critics", "model", "machines")
 _PAID = (
@@ -92,12 +98,8 @@ def build(
         ModelError: The model's server cannot be used; the answers so far are in the store.
     """
     from goldbench.api.builds import plan_build, run_build
-    from goldbench.api.given_documents import documents_of, id_field_of, paths_in
-    from goldbench.api.gold_grade import decisions_of
-    from goldbench.api.temporary_folder import temporary_folder
+    from goldbench.api.given_documents import documents_of, id_field_of
     from goldbench.generate.writers import check_replay
-    from goldbench.goldset.file_names import answers_beside
-    from goldbench.grade.build_order import BuildOrder
     from goldbench.score.runs import load_gold
 
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
@@ -106,24 +108,32 @@ def build(
     if id_field is not None:
         settings = config_from(config, {**options, "id_field": id_field}, *_TABLES)
     rows = documents_of(documents, texts, settings)
-    pays = not dry_run and (replay or settings.uses_model())
-    if out is None and answers is None and pays:
+    if out is None and answers is None and not dry_run and (replay or settings.uses_model()):
         raise UsageError(_PAID)
+    flags = {"replace": replace, "replay": replay, "batch": batch, "grade": grade}
     with temporary_folder(out) as place:
-        decisions = None if replace else decisions_of(place.folder)
-        order = BuildOrder(
-            config=settings,
-            found=rows,
-            out=place.folder,
-            answers=answers_beside(place.folder) if answers is None else path_of(answers, "answers"),
-            replace=replace,
-            replay=replay,
-            batch=batch,
-            grade=grade,
-            paths=[str(path) for path in paths_in(documents)],
-            decisions=decisions.put_on if decisions else None,
-        )
+        order = _order(settings, rows, documents, place.folder, answers, **flags)
         if dry_run:
             return plan_build(order, progress=progress)
         remarks, complete = run_build(order, progress=progress)
         return GoldSet(load_gold(order.out), remarks=remarks, complete=complete, temporary=place.temporary)
+
+
+def _order(
+    config: Config, rows: Found, documents: object, folder: Path, answers: str | PathLike[str] | None, **flags: bool
+) -> BuildOrder:
+    from goldbench.api.given_documents import paths_in
+    from goldbench.api.gold_grade import decisions_of
+    from goldbench.goldset.file_names import answers_beside
+    from goldbench.grade.build_order import BuildOrder
+
+    decisions = None if flags["replace"] else decisions_of(folder)
+    return BuildOrder(
+        config=config,
+        found=rows,
+        out=folder,
+        answers=answers_beside(folder) if answers is None else path_of(answers, "answers"),
+        paths=[str(path) for path in paths_in(documents)],
+        decisions=decisions.put_on if decisions else None,
+        **flags,
+    )

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from goldbench.api.evaluations import Evaluation, Evaluations
 from goldbench.api.given_systems import EvaluateOptions, Scoring, check_kinds, deepest, name_of, score, systems_in
 from goldbench.api.keywords import Measures, choice_of, keywords_named, path_of, unfit, whole_number
-from goldbench.api.loop_thread import progress_for
 from goldbench.errors import InputError, UsageError
 from goldbench.text.display import shown
 
@@ -134,6 +133,7 @@ def scoring(
         UnknownMeasure: A measure cannot be understood.
         UsageError: A parameter has a value that is not offered.
     """
+    from goldbench.api.loop_thread import progress_for
     from goldbench.measures.assessment import Missing
     from goldbench.measures.evaluation import measures_of
     from goldbench.measures.names import default_measures
