@@ -15,7 +15,8 @@ from pydantic import BaseModel
 from docs.code_pages import MADE, files, interface, joined, measures, table
 from docs.queries_page import queries
 from goldbench.bench.bench_file import BenchFile
-from goldbench.cli.command_list import COMMANDS
+from goldbench.cli.app import COMMANDS, built
+from goldbench.cli.options import rows_by_title
 from goldbench.config import Config
 from goldbench.errors import Parameter
 from goldbench.generate.starter_config import commented_config
@@ -84,8 +85,6 @@ def reference() -> dict[str, str]:
 
 def commands() -> str:
     """Return the page of every command with its options."""
-    from goldbench.cli.app import built  # the options, which `main` writes first
-
     parts = [_COMMANDS]
     for name in COMMANDS:
         parts += _command(name, built(name))
@@ -134,13 +133,13 @@ def _command(name: str, command: Any) -> Iterator[str]:  # noqa: ANN401  typer k
         for inner, found in subcommands.items():
             yield from _command(f"{name} {inner}", found)
         return
-    from goldbench.cli.options import PANELS, rows_by_title
-
     context = command.context_class(command, info_name=name)
-    found_rows = rows_by_title(command, context)
-    rows: list[tuple[str, str, str]] = []
-    for title in sorted(found_rows, key=PANELS.index):
-        rows += [(title, f"`{left}`", right) for left, right in found_rows[title] if left != "--help"]
+    rows = [
+        (title, f"`{left}`", right)
+        for title, records in rows_by_title(command, context).items()
+        for left, right in records
+        if left != "--help"
+    ]
     yield table(("Group", "Option", "Meaning"), rows)
 
 

@@ -93,8 +93,7 @@ class TestTheDoors:
 
 def options_of_commands() -> set[str]:
     """Return the options of all commands, groups among them."""
-    from goldbench.cli.app import built
-    from goldbench.cli.command_list import COMMANDS
+    from goldbench.cli.app import COMMANDS, built
 
     def walk(command: Any) -> Iterator[Any]:
         yield command

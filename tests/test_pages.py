@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from goldbench import __version__
-from goldbench.cli.app import built
-from goldbench.cli.command_list import COMMANDS
+from goldbench.cli.app import COMMANDS, built
 from goldbench.score.demands import TARGETS
 from tests.conftest import ROOT
 from tests.llm.local.installed import needs_local_model

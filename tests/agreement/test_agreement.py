@@ -17,7 +17,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from goldbench.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
 from goldbench.agreement.judgment_files import Labels, read_labels
-from goldbench.cli.agreement import show
+from goldbench.cli.trust import show_agreement
 from goldbench.errors import InputError
 from goldbench.formats.runs.score_tables import read_scores
 from goldbench.measures.names import parse_measure
@@ -42,7 +42,7 @@ def labels_folder(collections: Path) -> Path:
 def text(found: Agreement) -> str:
     """What the command prints."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        show(found, whole=True)
+        show_agreement(found, whole=True)
     return printed.getvalue()
 
 

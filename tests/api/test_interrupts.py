@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 import goldbench
-from goldbench.api.loop_thread import run_apart
-from goldbench.api.shown_progress import SILENCE
+from goldbench.api.loop_thread import SILENCE, run_apart
 from goldbench.ports import Progress
 from tests.conftest import IMPORT_PATH, posix
 from tests.generate.test_build import corpus

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.cli.event_loop import run
+from goldbench.cli.process import run
 from goldbench.generate.bounded_work import bounded
 from tests.conftest import IMPORT_PATH, posix
 
 COMMAND = """
 import asyncio, os, signal
 from goldbench.generate.bounded_work import bounded
-from goldbench.cli import event_loop, process
+from goldbench.cli import process
 
 async def connection():
     pass
@@ -34,7 +34,7 @@ async def work(item):
         await begun
     await asyncio.sleep(30)
 
-process._run = lambda: event_loop.run(bounded(work, range(8), limit=8, take=lambda _: None))
+process._run = lambda: process.run(bounded(work, range(8), limit=8, take=lambda _: None))
 process.main()
 """
 

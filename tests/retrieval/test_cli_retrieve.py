@@ -9,7 +9,7 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from goldbench.cli.run_options import answers_of
+from goldbench.cli.runs import answers_of
 from goldbench.formats.packed_files import Source
 from tests.conftest import Goldbench
 from tests.generate.test_build import corpus

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goldbench.cli.score import _check_calibrated
+from goldbench.cli.score import _check_options
 from goldbench.errors import InputError, UsageError
 from goldbench.measures.names import parse_measures
 from goldbench.measures.statistics.ppi import estimate
@@ -190,7 +190,7 @@ def test_what_does_not_go_together_is_refused(
     form: str, missing: str, ledger: str | None, calibrated: bool, reason: str
 ) -> None:
     with pytest.raises(UsageError, match=reason):
-        _check_calibrated(form, missing, ledger, calibrated=calibrated)
+        _check_options(form, missing, ledger, None, None, calibrated=calibrated)
 
 
 def test_few_complete_queries_are_warned_of(tmp_path: Path) -> None:

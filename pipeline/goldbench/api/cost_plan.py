@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from goldbench.api.pandas_frames import frame_of
+from goldbench.llm.rehearsal import PlannedStage
+from goldbench.report.build_text import plan_rows
+from goldbench.report.notebook import html_lines, html_table
+from goldbench.report.text_tables import aligned
+from goldbench.text.display import printable
+from goldbench.text.stage_names import stage_name
+
 if TYPE_CHECKING:
     import pandas as pd
-
-    from goldbench.llm.rehearsal import PlannedStage
 
 
 class CostPlan:
@@ -24,8 +30,6 @@ class CostPlan:
     """
 
     def __init__(self, stages: Sequence[PlannedStage], notes: Sequence[str]) -> None:
-        from goldbench.text.stage_names import stage_name
-
         self.stages = tuple(replace(stage, stage=stage_name(stage.stage)) for stage in stages)
         self.notes = tuple(notes)
 
@@ -45,8 +49,6 @@ class CostPlan:
 
         ``stage`` (string), ``requests``, ``stored``, ``input_tokens``, ``output_tokens`` (int64), ``usd`` (float64).
         """
-        from goldbench.api.pandas_frames import frame_of
-
         return frame_of({
             "stage": ("text", [one.stage for one in self.stages]),
             "requests": ("whole", [one.requests for one in self.stages]),
@@ -57,16 +59,9 @@ class CostPlan:
         })  # fmt: skip
 
     def __repr__(self) -> str:
-        from goldbench.report.build_text import plan_rows
-        from goldbench.report.text_tables import aligned
-        from goldbench.text.display import printable
-
         table = aligned(plan_rows(self.stages)) if self.stages else ()
         return "\n".join([*table, *map(printable, self.notes)])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.build_text import plan_rows
-        from goldbench.report.notebook import html_lines, html_table
-
         table = html_table(plan_rows(self.stages)) if self.stages else ""
         return f"{table}\n{html_lines(self.notes)}"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldbench.api.keywords import callers_code
+from goldbench.config import Config
 from goldbench.errors import Message, UsageError
-
-if TYPE_CHECKING:
-    from goldbench.config import Config
-    from goldbench.formats.documents.sources import Found
+from goldbench.formats.documents.held_tables import FRAME, TEXTS, table_of_frame, table_of_mapping, table_of_texts
+from goldbench.formats.documents.sources import Found
+from goldbench.generate.inputs import find_documents, held_rows
+from goldbench.measures.ranks.frame_kinds import library_of
 
 TEXT, ID = "text", "id"
 """The fields of texts in memory, unless the configuration names others."""
@@ -51,9 +52,6 @@ def paths_in(documents: object) -> list[object]:
 
 
 def _documents(documents: Any) -> Found:  # noqa: ANN401  recognised by its type
-    from goldbench.formats.documents.held_tables import FRAME, table_of_frame
-    from goldbench.generate.inputs import find_documents, held_rows
-    from goldbench.measures.ranks.frame_kinds import library_of
 
     if library_of(documents) is not None:
         return held_rows(table_of_frame(documents), name=FRAME, source=f"{FRAME}.parquet")
@@ -90,9 +88,6 @@ def _path(given: object, number: int) -> str:
 
 
 def _rows(texts: Any, config: Config) -> Found:  # noqa: ANN401  recognised by its type
-    from goldbench.formats.documents.held_tables import TEXTS, table_of_mapping, table_of_texts
-    from goldbench.generate.inputs import held_rows
-    from goldbench.measures.ranks.frame_kinds import library_of
 
     column, id_column = config.documents.text_field or TEXT, config.documents.id_field or ID
     if library_of(texts) is not None:

@@ -46,29 +46,17 @@ class EvaluateOptions(TypedDict, total=False):
 
 
 class Scoring(NamedTuple):
-    """How systems are scored.
-
-    Args:
-        measures: The measures to compute.
-        missing: What a judged query that the run lacks counts.
-        scores: How scores are compared.
-        match: Whether retrieved passages are recognised by id or by text.
-        conversation: What a retriever searches with for the last question of a conversation.
-        k: Results asked of a retriever per query.
-        weight: What a query counts in means, or None where every query counts the same.
-        timeout: Seconds that a retriever may take for one query.
-        progress: Shows how many queries are done.
-    """
+    """How systems are scored; the fields are the checked keywords of ``GoldSet.evaluate``."""
 
     measures: Sequence[Measure]
-    missing: Missing
-    scores: Scores
-    match: Match
-    conversation: Conversation
     k: int
-    weight: Weight | None
     timeout: float
     progress: Progress
+    missing: Missing = "zero"
+    scores: Scores = "float64"
+    match: Match = "id"
+    conversation: Conversation = "last"
+    weight: Weight | None = None
 
 
 class Scored(NamedTuple):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Unpack, overload
 
 from goldbench.api.gold_set import GoldSet
-from goldbench.api.keywords import BuildOptions, ConfigGiven, config_from, keywords_named, path_of
+from goldbench.api.keywords import BuildKeywords, BuildOptions, ConfigGiven, config_from, keywords_named, path_of
+from goldbench.api.temporary_folder import temporary_folder
 from goldbench.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from goldbench.api.cost_plan import CostPlan
-    from goldbench.api.temporary_folder import Place
+    from goldbench.config import Config
+    from goldbench.formats.documents.sources import Found
     from goldbench.grade.build_order import BuildOrder
 
 _TABLES = ("documents", "chunk", "generate", "critics", "model", "machines")
@@ -25,38 +28,12 @@ _PAID = (
 
 @overload
 def build(
-    documents: object = None,
-    *,
-    texts: Iterable[str | None] | Mapping[str, str | None] | None = None,
-    out: str | PathLike[str] | None = None,
-    config: ConfigGiven | None = None,
-    answers: str | PathLike[str] | None = None,
-    replace: bool = False,
-    replay: bool = False,
-    batch: bool = False,
-    grade: bool = False,
-    dry_run: Literal[False] = False,
-    progress: bool = True,
-    **options: Unpack[BuildOptions],
+    documents: object = None, *, dry_run: Literal[False] = False, **options: Unpack[BuildKeywords]
 ) -> GoldSet: ...
 
 
 @overload
-def build(
-    documents: object = None,
-    *,
-    texts: Iterable[str | None] | Mapping[str, str | None] | None = None,
-    out: str | PathLike[str] | None = None,
-    config: ConfigGiven | None = None,
-    answers: str | PathLike[str] | None = None,
-    replace: bool = False,
-    replay: bool = False,
-    batch: bool = False,
-    grade: bool = False,
-    dry_run: Literal[True],
-    progress: bool = True,
-    **options: Unpack[BuildOptions],
-) -> CostPlan: ...
+def build(documents: object = None, *, dry_run: Literal[True], **options: Unpack[BuildKeywords]) -> CostPlan: ...
 
 
 @keywords_named()
@@ -120,70 +97,43 @@ def build(
         OutputError: ``out`` holds something else, or cannot be written.
         ModelError: The model's server cannot be used; the answers so far are in the store.
     """
-    asked = _Asked(documents, texts, out, config, answers, replace, replay, batch, grade, dry_run)
-    with _ordered(asked, options) as (order, place):
-        if dry_run:
-            from goldbench.api.build_results import planned
-
-            return planned(order, progress=progress)
-        return _built(order, place, progress=progress)
-
-
-class _Asked(NamedTuple):
-    """The parameters of `build` that are no settings."""
-
-    documents: object
-    texts: object
-    out: str | PathLike[str] | None
-    config: ConfigGiven | None
-    answers: str | PathLike[str] | None
-    replace: bool
-    replay: bool
-    batch: bool
-    grade: bool
-    dry_run: bool
-
-
-@contextlib.contextmanager
-def _ordered(asked: _Asked, options: Mapping[str, Any]) -> Iterator[tuple[BuildOrder, Place]]:
-    """Yield what is to be built, every parameter checked, and its folder, which may be a temporary one."""
-    from goldbench.api.given_documents import documents_of, id_field_of, paths_in
-    from goldbench.api.gold_grade import decisions_of
-    from goldbench.api.temporary_folder import temporary_folder
+    from goldbench.api.builds import plan_build, run_build
+    from goldbench.api.given_documents import documents_of, id_field_of
     from goldbench.generate.writers import check_replay
+    from goldbench.score.runs import load_gold
+
+    check_replay(replay=replay, batch=batch, dry_run=dry_run)
+    settings = config_from(config, options, *_TABLES)
+    id_field = id_field_of(texts, settings)
+    if id_field is not None:
+        settings = config_from(config, {**options, "id_field": id_field}, *_TABLES)
+    rows = documents_of(documents, texts, settings)
+    if out is None and answers is None and not dry_run and (replay or settings.uses_model()):
+        raise UsageError(_PAID)
+    flags = {"replace": replace, "replay": replay, "batch": batch, "grade": grade}
+    with temporary_folder(out) as place:
+        order = _order(settings, rows, documents, place.folder, answers, **flags)
+        if dry_run:
+            return plan_build(order, progress=progress)
+        remarks, complete = run_build(order, progress=progress)
+        return GoldSet(load_gold(order.out), remarks=remarks, complete=complete, temporary=place.temporary)
+
+
+def _order(
+    config: Config, rows: Found, documents: object, folder: Path, answers: str | PathLike[str] | None, **flags: bool
+) -> BuildOrder:
+    from goldbench.api.given_documents import paths_in
+    from goldbench.api.gold_grade import decisions_of
     from goldbench.goldset.file_names import answers_beside
     from goldbench.grade.build_order import BuildOrder
 
-    check_replay(replay=asked.replay, batch=asked.batch, dry_run=asked.dry_run)
-    settings = config_from(asked.config, options, *_TABLES)
-    id_field = id_field_of(asked.texts, settings)
-    if id_field is not None:
-        settings = config_from(asked.config, {**options, "id_field": id_field}, *_TABLES)
-    found = documents_of(asked.documents, asked.texts, settings)
-    unpaid = asked.dry_run or not (asked.replay or settings.uses_model())
-    if asked.out is None and asked.answers is None and not unpaid:
-        raise UsageError(_PAID)
-    with temporary_folder(asked.out) as place:
-        store = answers_beside(place.folder) if asked.answers is None else path_of(asked.answers, "answers")
-        kept = None if asked.replace else decisions_of(place.folder)
-        order = BuildOrder(
-            config=settings,
-            found=found,
-            out=place.folder,
-            answers=store,
-            replace=asked.replace,
-            replay=asked.replay,
-            batch=asked.batch,
-            grade=asked.grade,
-            paths=[str(one) for one in paths_in(asked.documents)],
-            decisions=kept.put_on if kept else None,
-        )
-        yield order, place
-
-
-def _built(order: BuildOrder, place: Place, *, progress: bool) -> GoldSet:
-    from goldbench.api.build_results import made
-    from goldbench.score.runs import load_gold
-
-    remarks, built = made(order, progress=progress)
-    return GoldSet(load_gold(order.out), remarks=remarks, complete=built.complete, temporary=place.temporary)
+    decisions = None if flags["replace"] else decisions_of(folder)
+    return BuildOrder(
+        config=config,
+        found=rows,
+        out=folder,
+        answers=answers_beside(folder) if answers is None else path_of(answers, "answers"),
+        paths=[str(path) for path in paths_in(documents)],
+        decisions=decisions.put_on if decisions else None,
+        **flags,
+    )

@@ -6,11 +6,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from goldbench.api.keywords import keywords_named
+from goldbench.api.pandas_frames import Kind, frame_of
+from goldbench.card import write_card
+from goldbench.records.set_card import Card, Figure, title
+from goldbench.records.set_verdict import SetVerdict
+from goldbench.report.card_text import heading, plain, remarks, said, verdict
+from goldbench.report.notebook import html_lines, html_table
+from goldbench.report.verdict_text import verdict_lines
+from goldbench.text.display import printable
+
 if TYPE_CHECKING:
     import pandas as pd
-
-    from goldbench.records.set_card import Card, Figure
-    from goldbench.records.set_verdict import SetVerdict
 
 
 class GoldCard(Mapping[str, "Figure"]):
@@ -58,9 +65,6 @@ class GoldCard(Mapping[str, "Figure"]):
         Raises:
             OutputError: The folder cannot be written, or holds a file of that name that is not a card.
         """
-        from goldbench.api.keywords import keywords_named
-        from goldbench.card import write_card
-
         with keywords_named():
             return write_card(self._folder, self.card)
 
@@ -70,25 +74,15 @@ class GoldCard(Mapping[str, "Figure"]):
         ``section``, ``name``, ``unit``, ``threshold``, ``state`` and ``meaning`` are strings; ``value`` is an object
         column of numbers and texts, None if the figure is absent.
         """
-        from goldbench.api.pandas_frames import Kind, frame_of
-
         kinds: dict[str, Kind] = dict.fromkeys(("section", "name", "unit", "threshold", "state", "meaning"), "text")
         rows = [figure.model_dump(mode="json") for figure in self.card.figures]
         order = ("section", "name", "value", "unit", "threshold", "state", "meaning")
         return frame_of({name: (kinds.get(name, "any"), [row[name] for row in rows]) for name in order})
 
     def __repr__(self) -> str:
-        from goldbench.report.card_text import plain, remarks
-        from goldbench.text.display import printable
-
         return plain(self.card) + "\n".join(map(printable, remarks(self.card)))
 
     def _repr_html_(self) -> str:
-        from goldbench.records.set_card import title
-        from goldbench.report.card_text import heading, remarks, said, verdict
-        from goldbench.report.notebook import html_lines, html_table
-        from goldbench.report.verdict_text import verdict_lines
-
         rows = [["", "figure", "value", "meaning"]]
         rows += [[one.state.value, title(one.name), said(one), one.meaning] for one in self.card.figures]
         lines = [verdict(self.card), *remarks(self.card)]

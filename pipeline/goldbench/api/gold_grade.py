@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldbench.api.cost_plan import CostPlan
 from goldbench.api.keywords import in_python, path_of
-from goldbench.api.loop_thread import run_apart
-from goldbench.api.shown_progress import progress_for
+from goldbench.api.loop_thread import progress_for, run_apart
 from goldbench.api.temporary_folder import temporary_folder
 from goldbench.errors import InputError, UsageError
 from goldbench.generate.writers import check_replay
-from goldbench.goldset.file_names import answers_beside
 from goldbench.goldset.folder import GoldFolder
 from goldbench.grade.graded_folder import How, grade_as, plan_as
 from goldbench.measures.evaluation import evaluate
@@ -29,64 +27,73 @@ if TYPE_CHECKING:
     from goldbench.grade.session import Graded
     from goldbench.review.kept_decisions import KeptDecisions
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradeOrder:
-    """What is to be graded, and how; see ``GoldSet.grade``."""
-
-    folder: Path
-    qrels: Mapping[str, Mapping[str, int]]
-    config: Config
-    runs: Mapping[str, Any]
-    answers: Path | None
-    again: bool
-    replace: bool
-    force: bool
-    replay: bool
-    batch: bool
-
-    @property
-    def store(self) -> Path:
-        """The store of answers."""
-        return self.answers or answers_beside(self.folder)
+    Judgments = Mapping[str, Mapping[str, int]]
 
 
-def graded(order: GradeOrder, *, progress: bool) -> tuple[tuple[str, ...], bool]:
-    """Grade the set and return what a reader of it must know, and whether every pair is judged.
+@contextlib.contextmanager
+def how_to_grade(
+    folder: Path,
+    qrels: Judgments,
+    runs: Mapping[str, Any],
+    *,
+    again: bool,
+    **options: Any,  # noqa: ANN401
+) -> Iterator[How]:
+    """Yield how a set is graded; runs in memory lie in files until the end of the block.
 
     Args:
-        order: What is graded.
+        folder: The folder of the set.
+        qrels: Its judgments.
+        runs: Runs by name: files, frames or mappings.
+        again: Whether only pairs are asked about that people judged otherwise.
+        options: The other fields of `How`: ``replace``, ``force``, ``replay``, ``batch``.
+    """
+    people = None
+    if again:
+        from goldbench.review.people import grades_of_people  # needs an extra
+
+        people = grades_of_people(folder)
+    with temporary_folder(None) as place:
+        files = [
+            f"{name}={_file_of(run, f'runs: {shown(str(name))}', qrels, place.folder.parent / str(number))}"
+            for number, (name, run) in enumerate(_named(runs))
+        ]
+        decisions = decisions_of(folder, strict=not options["replace"])
+        yield How(tuple(files), decisions=decisions, people=people, **options)
+
+
+def grade_set(how: How, folder: Path, config: Config, store: Path, *, progress: bool) -> Graded:
+    """Grade a set and return the result.
+
+    Args:
+        how: How it is graded.
+        folder: Its folder.
+        config: The configuration.
+        store: The store of answers.
         progress: Whether the progress is shown.
 
     Raises:
         NothingKept: The set stays as it was.
     """
-    check_replay(replay=order.replay, batch=order.batch, dry_run=False)
-    with _how(order) as how:
-        found = run_apart(
-            lambda shown: grade_as(how, order.folder, order.config, order.store, progress=shown, say=shown.note),
-            progress_for(shown=progress),
-        )
-    if (problem := found.problem(order.folder)) is not None:
+    check_replay(replay=how.replay, batch=how.batch, dry_run=False)
+    graded = run_apart(
+        lambda watched: grade_as(how, folder, config, store, progress=watched, say=watched.note),
+        progress_for(shown=progress),
+    )
+    if (problem := graded.problem(folder)) is not None:
         raise problem
-    return tuple(remarks_of(found)), found.complete
+    return graded
 
 
-def planned(order: GradeOrder, *, progress: bool) -> CostPlan:
-    """Return what the grading would send.
-
-    Args:
-        order: What would be graded.
-        progress: Whether the progress is shown.
-    """
-    check_replay(replay=order.replay, batch=order.batch, dry_run=True)
-    with _how(order) as how:
-        found = run_apart(
-            lambda shown: plan_as(how, order.folder, order.config, order.store, progress=shown),
-            progress_for(shown=progress),
-        )
-    notes = plan_notes(found.stages, queries=found.queries, model=found.model, doubtful=found.doubtful)
-    return CostPlan(found.stages, list(notes))
+def plan_grading(how: How, folder: Path, config: Config, store: Path, *, progress: bool) -> CostPlan:
+    """Return what a grading would send; see `grade_set` for the parameters."""
+    check_replay(replay=how.replay, batch=how.batch, dry_run=True)
+    plan = run_apart(
+        lambda watched: plan_as(how, folder, config, store, progress=watched), progress_for(shown=progress)
+    )
+    return CostPlan(
+        plan.stages, list(plan_notes(plan.stages, queries=plan.queries, model=plan.model, doubtful=plan.doubtful))
+    )
 
 
 def remarks_of(found: Graded) -> Iterator[str]:
@@ -94,31 +101,6 @@ def remarks_of(found: Graded) -> Iterator[str]:
     yield from graded_lines(found.record)
     warnings = grading_warnings(found.record, found.failures, found.limit)
     yield from map(in_python, warnings)
-
-
-@contextlib.contextmanager
-def _how(order: GradeOrder) -> Iterator[How]:
-    """Yield how the set is graded; runs in memory lie in files until the end of the block."""
-    with temporary_folder(None) as place:
-        runs = [
-            f"{name}={_file_of(run, f'runs: {shown(str(name))}', order, place.folder.parent / str(number))}"
-            for number, (name, run) in enumerate(_named(order.runs))
-        ]
-        yield How(
-            tuple(runs),
-            replay=order.replay,
-            batch=order.batch,
-            replace=order.replace,
-            force=order.force,
-            decisions=decisions_of(order.folder, strict=not order.replace),
-            people=_people_of(order.folder) if order.again else None,
-        )
-
-
-def _people_of(folder: Path) -> Mapping[str, Mapping[str, int]]:
-    from goldbench.review.people import grades_of_people  # needs an extra
-
-    return grades_of_people(folder)
 
 
 def decisions_of(folder: Path, *, strict: bool = True) -> KeptDecisions | None:
@@ -147,10 +129,8 @@ def _named(runs: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     return runs.items()
 
 
-def _file_of(run: Any, name: str, order: GradeOrder, place: Path) -> Path:  # noqa: ANN401  recognised by its type
+def _file_of(run: Any, name: str, qrels: Judgments, place: Path) -> Path:  # noqa: ANN401  recognised by its type
     """Return the file of a run; a run in memory is checked and written to ``place``."""
-    import json
-
     if isinstance(run, str | PathLike):
         return path_of(run, "runs")
     if library_of(run) is None and not isinstance(run, Mapping):
@@ -159,7 +139,7 @@ def _file_of(run: Any, name: str, order: GradeOrder, place: Path) -> Path:  # no
             parameter="runs",
         )
     try:
-        evaluate(order.qrels, run, "hit")
+        evaluate(qrels, run, "hit")
     except InputError as error:
         raise InputError(name, error.problem) from None
     if library_of(run) is not None:

@@ -7,9 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from goldbench.api.gold_exports import GoldExports
+from goldbench.api.gold_records import GoldRecords
 from goldbench.api.keywords import (
     ConfigGiven,
+    GradeKeywords,
     GradeOptions,
     Measures,
     RefreshOptions,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from goldbench.api.evaluations import Evaluation, Evaluations
     from goldbench.api.given_systems import EvaluateOptions, Run
     from goldbench.api.gold_card import GoldCard
-    from goldbench.api.gold_grade import GradeOrder
     from goldbench.api.run_comparison import RunComparison
     from goldbench.api.temporary_folder import TemporaryFolder
     from goldbench.measures.assessment import Missing
@@ -51,7 +51,7 @@ _QUERIES_SHOWN, _CHARACTERS_SHOWN = 3, 100
 """Queries in the printed form of a set, and characters of each."""
 
 
-class GoldSet(GoldExports):
+class GoldSet(GoldRecords):
     """A retrieval test set: queries, the passages to search, and which passages are relevant to which query.
 
     ``path`` is where it lies. A set that `goldbench.build` or `load` put into a temporary folder is deleted with the
@@ -343,38 +343,10 @@ class GoldSet(GoldExports):
         return notice if isinstance(notice, str) else None
 
     @overload
-    def grade(
-        self,
-        *,
-        runs: Mapping[str, str | PathLike[str] | Run] | None = None,
-        config: ConfigGiven | None = None,
-        answers: str | PathLike[str] | None = None,
-        again: bool = False,
-        replace: bool = False,
-        force: bool = False,
-        replay: bool = False,
-        batch: bool = False,
-        dry_run: Literal[False] = False,
-        progress: bool = True,
-        **options: Unpack[GradeOptions],
-    ) -> GoldSet: ...
+    def grade(self, *, dry_run: Literal[False] = False, **options: Unpack[GradeKeywords]) -> GoldSet: ...
 
     @overload
-    def grade(
-        self,
-        *,
-        runs: Mapping[str, str | PathLike[str] | Run] | None = None,
-        config: ConfigGiven | None = None,
-        answers: str | PathLike[str] | None = None,
-        again: bool = False,
-        replace: bool = False,
-        force: bool = False,
-        replay: bool = False,
-        batch: bool = False,
-        dry_run: Literal[True],
-        progress: bool = True,
-        **options: Unpack[GradeOptions],
-    ) -> CostPlan: ...
+    def grade(self, *, dry_run: Literal[True], **options: Unpack[GradeKeywords]) -> CostPlan: ...
 
     @keywords_named()
     def grade(
@@ -426,7 +398,8 @@ class GoldSet(GoldExports):
             NothingKept: No query would be left; the set stays as it was.
             ModelError: The model's server cannot be used; what was answered is in the store.
         """
-        from goldbench.api.gold_grade import GradeOrder, planned
+        from goldbench.api.gold_grade import grade_set, how_to_grade, plan_grading, remarks_of
+        from goldbench.goldset.file_names import answers_beside
 
         if runs is not None and not isinstance(runs, Mapping):
             raise UsageError(f"not a mapping: {type(runs).__name__}; give {{name: run}}", parameter="runs")
@@ -434,19 +407,21 @@ class GoldSet(GoldExports):
             raise UsageError(
                 "this set lies in a temporary folder; save() it first, or name a file for answers=", parameter="answers"
             )
-        order = GradeOrder(
-            folder=self._unchanged().path,
-            qrels=self._gold.qrels,
-            config=config_from(config, options, "grade", "model", "machines"),
-            runs=runs or {},
-            answers=None if answers is None else path_of(answers, "answers"),
-            again=again,
-            replace=replace,
-            force=force,
-            replay=replay,
-            batch=batch,
-        )
-        return planned(order, progress=progress) if dry_run else self._graded(order, progress=progress)
+        folder, qrels = self._unchanged().path, self._gold.qrels
+        settings = config_from(config, options, "grade", "model", "machines")
+        store = answers_beside(folder) if answers is None else path_of(answers, "answers")
+        flags = {"again": again, "replace": replace, "force": force, "replay": replay, "batch": batch}
+        with how_to_grade(folder, qrels, runs or {}, **flags) as how:
+            if dry_run:
+                return plan_grading(how, folder, settings, store, progress=progress)
+            try:
+                graded = grade_set(how, folder, settings, store, progress=progress)
+            except NothingKept:  # the record of the grading is new
+                self._read_again()
+                raise
+        self._read_again()
+        self.remarks, self.complete = tuple(remarks_of(graded)), graded.complete
+        return self
 
     @keywords_named()
     def refresh(
@@ -492,28 +467,27 @@ class GoldSet(GoldExports):
             UsageError: A parameter is wrong, or a path does not exist.
             ModelError: The model's server cannot be used; the answers so far are in the store.
         """
-        from goldbench.api.gold_refresh import made_again, ordered, planned_again
+        from goldbench.api.builds import plan_build, refresh_order, run_build
+        from goldbench.generate.writers import check_replay
         from goldbench.goldset.file_names import answers_beside
 
+        check_replay(replay=replay, batch=batch, dry_run=dry_run)
         folder = self._unchanged().path
-        store = answers_beside(folder) if answers is None else path_of(answers, "answers")
-        order = ordered(folder, documents, texts, config, options, store, replay=replay, batch=batch, dry_run=dry_run)
+        order = refresh_order(
+            folder,
+            documents,
+            texts,
+            config,
+            options,
+            dry_run=dry_run,
+            answers=answers_beside(folder) if answers is None else path_of(answers, "answers"),
+            replay=replay,
+            batch=batch,
+        )
         if dry_run:
-            return planned_again(order, progress=progress)
-        self.remarks, self.complete = made_again(order, progress=progress)
+            return plan_build(order, progress=progress)
+        self.remarks, self.complete = run_build(order, progress=progress)
         self._read_again()
-        return self
-
-    def _graded(self, order: GradeOrder, *, progress: bool) -> GoldSet:
-        from goldbench.api.gold_grade import graded
-
-        try:
-            remarks, complete = graded(order, progress=progress)
-        except NothingKept:  # the record of the grading is new
-            self._read_again()
-            raise
-        self._read_again()
-        self.remarks, self.complete = remarks, complete
         return self
 
     @keywords_named()
@@ -530,7 +504,7 @@ class GoldSet(GoldExports):
             InputError: The file or a row is malformed, or names what is not in the set; nothing was changed.
             OutputError: The set was changed by hand, or cannot be written.
         """
-        from goldbench.api.shown_progress import progress_for
+        from goldbench.api.loop_thread import progress_for
         from goldbench.config import Config
         from goldbench.formats.own_queries import read_own_queries
         from goldbench.grade.addition import add_queries

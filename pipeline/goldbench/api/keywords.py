@@ -69,6 +69,20 @@ class BuildOptions(MachineOptions, total=False):
     critics: str | Sequence[str] | None
 
 
+class BuildKeywords(BuildOptions, total=False):
+    """The keywords of ``goldbench.build`` but ``dry_run``."""
+
+    texts: Iterable[str | None] | Mapping[str, str | None] | None
+    out: str | PathLike[str] | None
+    config: ConfigGiven | None
+    answers: str | PathLike[str] | None
+    replace: bool
+    replay: bool
+    batch: bool
+    grade: bool
+    progress: bool
+
+
 class RefreshOptions(MachineOptions, total=False):
     """The options of ``goldbench refresh`` that are settings, as ``docs/reference/commands.md`` lists them."""
 
@@ -84,6 +98,20 @@ class GradeOptions(MachineOptions, total=False):
     panel: Literal["escalate", "all"] | None
     canaries: float | None
     passages_per_call: int | None
+
+
+class GradeKeywords(GradeOptions, total=False):
+    """The keywords of ``GoldSet.grade`` but ``dry_run``."""
+
+    runs: Mapping[str, str | PathLike[str] | Mapping[str, Mapping[str, float]]] | None
+    config: ConfigGiven | None
+    answers: str | PathLike[str] | None
+    again: bool
+    replace: bool
+    force: bool
+    replay: bool
+    batch: bool
+    progress: bool
 
 
 _RENAMED = {"run": "runs", "measure": "measures"}

@@ -6,12 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from goldbench.api.by_measure import ByMeasure, relevance, short_names
+from goldbench.api.pandas_frames import Kind, frame_of
+from goldbench.records.scorecard import Comparison, Score, Scorecard
+from goldbench.records.set_verdict import SetVerdict
+from goldbench.report.notebook import html_lines, html_table
+from goldbench.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, method_line, pair_row, words
+from goldbench.report.text_tables import aligned
+from goldbench.report.verdict_text import verdict_lines
+from goldbench.text.display import printable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from goldbench.records.scorecard import Comparison, Score, Scorecard
-    from goldbench.records.set_verdict import SetVerdict
 
 
 class RunComparison(Mapping[str, "list[Comparison]"]):
@@ -92,9 +97,6 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
         ``measure``, ``first``, ``second`` and ``verdict`` are strings; ``queries``, ``wins``, ``ties`` and ``losses``
         whole numbers; the others float64, NaN where there is no value.
         """
-        from goldbench.api.pandas_frames import Kind, frame_of
-        from goldbench.records.scorecard import Comparison
-
         kinds: dict[str, Kind] = dict.fromkeys(("measure", "first", "second", "verdict"), "text")
         kinds |= dict.fromkeys(("queries", "wins", "ties", "losses"), "whole")
         rows = [found.model_dump(mode="json") for found in self._shown.comparisons]
@@ -103,8 +105,6 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
 
     def leaderboard(self) -> pd.DataFrame:
         """Return a row for each system and measure: ``system``, ``measure`` (strings), ``mean``, ``low``, ``high``."""
-        from goldbench.api.pandas_frames import frame_of
-
         rows = [(one.system, name, score) for one in self._shown.systems for name, score in one.scores.items()]
         return frame_of({
             "system": ("text", [system for system, _, _ in rows]),
@@ -115,28 +115,18 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
         })  # fmt: skip
 
     def __repr__(self) -> str:
-        from goldbench.report.text_tables import aligned
-
         tables = [list(aligned(rows, words=words)) for rows, words in zip(self._tables(), (1, 3), strict=False)]
         return "\n\n".join("\n".join(lines) for lines in [*tables, self._lines()])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
-
         tables = [html_table(rows, words=words) for rows, words in zip(self._tables(), (1, 3), strict=False)]
         return "\n".join([*tables, html_lines(self._lines())])
 
     def _tables(self) -> list[list[tuple[str, ...]]]:
-        from goldbench.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, pair_row
-
         pairs = [PAIR_HEADINGS, *map(pair_row, self._shown.comparisons)]
         return [list(leaderboard_rows(self._shown)), *([pairs] if self._shown.comparisons else [])]
 
     def _lines(self) -> list[str]:
-        from goldbench.report.scorecard_text import method_line, words
-        from goldbench.report.verdict_text import verdict_lines
-        from goldbench.text.display import printable
-
         warnings = [*self.card.warnings, *([self._notice] if self._notice else [])]
         lines = [
             *verdict_lines(self.verdict),

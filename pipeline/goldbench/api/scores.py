@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from goldbench.api.evaluations import Evaluation, Evaluations
-from goldbench.api.given_systems import Scoring, check_kinds, deepest, name_of, score, systems_in
+from goldbench.api.given_systems import EvaluateOptions, Scoring, check_kinds, deepest, name_of, score, systems_in
 from goldbench.api.keywords import Measures, choice_of, keywords_named, path_of, unfit, whole_number
-from goldbench.api.shown_progress import progress_for
 from goldbench.errors import InputError, UsageError
 from goldbench.text.display import shown
 
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from goldbench.measures.result import Result
     from goldbench.records.scorecard import GoldReference, Method
     from goldbench.records.set_verdict import SetVerdict
-    from goldbench.score.runs import Gold, Match, Weight
-    from goldbench.text.asked_query import Conversation
+    from goldbench.score.runs import Gold
 
 _MOST_DRAWS = 10_000_000
 """Limits permutations and resamples, which take minutes then; a larger number is refused as a mistake."""
@@ -121,72 +119,44 @@ def compare(
 
 
 def scoring(
-    measures: Measures | None,
-    *,
-    rel: int,
-    k: int | None = None,
-    cutoffs: int | Iterable[int] = (),
-    missing: Missing = "zero",
-    scores: Scores = "float64",
-    match: Match = "id",
-    conversation: Conversation = "last",
-    weight: Weight | None = None,
-    timeout: float = 30.0,
-    progress: bool = False,
-    compares: bool = False,
+    measures: Measures | None, *, rel: int, compares: bool = False, **options: Unpack[EvaluateOptions]
 ) -> Scoring:
     """Return how systems are scored, every parameter checked.
 
     Args:
         measures: The measures; None for the default ones.
         rel: The smallest relevant grade of measures without one.
-        k: Results asked of a retriever per query, or None.
-        cutoffs: Cutoffs of measures without one.
-        missing: What a judged query that the run lacks counts.
-        scores: How scores are compared.
-        match: How retrieved passages are recognised.
-        conversation: What a retriever searches with for the last question of a conversation.
-        weight: What a query counts in means, or None.
-        timeout: Seconds that a retriever may take for one query.
-        progress: Whether the progress of retrievers is shown.
         compares: Whether the default measures are those of a comparison.
+        options: The keywords of ``GoldSet.evaluate``; without ``progress`` none is shown.
 
     Raises:
         UnknownMeasure: A measure cannot be understood.
         UsageError: A parameter has a value that is not offered.
     """
+    from goldbench.api.loop_thread import progress_for
     from goldbench.measures.assessment import Missing
     from goldbench.measures.evaluation import measures_of
     from goldbench.measures.names import default_measures
     from goldbench.measures.ranks.judged_ranks import Scores
     from goldbench.score.runs import Match, Weight
+    from goldbench.score.several_runs import DECIDING
     from goldbench.text.asked_query import Conversation
 
-    if weight is not None:
-        choice_of(weight, "weight", Weight)
-    for name, value, offered in (
-        ("missing", missing, Missing), ("scores", scores, Scores), ("match", match, Match),
-        ("conversation", conversation, Conversation),
-    ):  # fmt: skip
-        choice_of(value, name, offered)
+    given: dict[str, Any] = {name: value for name, value in options.items() if name != "weight" or value is not None}
+    offered = {"missing": Missing, "scores": Scores, "match": Match, "conversation": Conversation, "weight": Weight}
+    choices = {name: choice_of(given[name], name, offered[name]) for name in offered.keys() & given.keys()}
     if compares and callable(measures):
         raise UsageError("compare: give the systems by name in one mapping, as {'a': f, 'b': g}")
-    cuts = _cutoffs(cutoffs)
-    if measures is None and compares and not cuts:
-        from goldbench.score.several_runs import DECIDING as DEFAULT
-
-        measures = DEFAULT
-    asked = measures_of(default_measures(cuts) if measures is None else measures, rel, cutoffs=cuts)
+    cutoffs = _cutoffs(given.get("cutoffs", ()))
+    if measures is None:
+        measures = DECIDING if compares and not cutoffs else default_measures(cutoffs)
+    parsed = measures_of(measures, rel, cutoffs=cutoffs)
     return Scoring(
-        measures=asked,
-        missing=missing,
-        scores=scores,
-        match=match,
-        conversation=conversation,
-        k=deepest(asked, k),
-        weight=weight,
-        timeout=_seconds(timeout),
-        progress=progress_for(shown=progress),
+        measures=parsed,
+        k=deepest(parsed, given.get("k")),
+        timeout=_seconds(given.get("timeout", 30.0)),
+        progress=progress_for(shown=given.get("progress", False)),
+        **choices,  # type: ignore[arg-type]  # each is one of the names that are offered
     )
 
 

@@ -1,25 +1,67 @@
-"""The ``goldbench`` command line as typer reads it. Heavy imports happen inside the commands."""
+"""The ``goldbench`` command line: its commands by group, each with its options built when it is needed."""
 
 from __future__ import annotations
 
-import inspect
-import os
-import sys
+from functools import cache
 from importlib import import_module
+from inspect import getdoc
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.models import OptionInfo
 
 from goldbench import __version__
-from goldbench.cli.command_list import COMMANDS, SUMMARY, VERSION_HELP, overview
-from goldbench.cli.options import GroupedCommand, complete
-from goldbench.cli.output import with_output
+from goldbench.cli.options import PanelCommand, with_declared_options
+
+GROUPS: dict[str, dict[str, str]] = {
+    "Make a set": {
+        "init": "init.init",
+        "build": "build.build",
+        "refresh": "build.refresh",
+        "add": "sets.add",
+        "import": "sets.import_",
+        "chunk": "build.chunk",
+    },
+    "Judge it": {
+        "grade": "grade.grade",
+        "topup": "grade.topup",
+        "review": "review.app",
+        "agreement": "trust.agreement",
+        "feedback": "grade.feedback",
+        "card": "trust.card",
+    },
+    "Measure": {
+        "bench": "bench.bench",
+        "open": "review.open_",
+        "retrieve": "bench.retrieve",
+        "score": "score.score",
+        "compare": "score.compare",
+        "gate": "gate.gate",
+        "monitor": "gate.monitor",
+        "drift": "explore.drift",
+        "ask": "explore.ask",
+    },
+    "Keep sets": {
+        "validate": "sets.validate",
+        "diff": "sets.diff",
+        "split": "sets.split",
+        "rechunk": "sets.rechunk",
+        "export": "sets.export",
+    },
+    "Models": {
+        "doctor": "models.doctor",
+        "models": "models.models",
+        "prompts": "models.prompts",
+        "answers": "models.answers",
+    },
+}
+"""Module and function (or group of subcommands) of each command, in the order of the help."""
+COMMANDS = {name: target for group in GROUPS.values() for name, target in group.items()}
+"""Module and function of every command by its name."""
 
 
-class _Commands(TyperGroup):
-    """The commands; each is imported, and its options are read, when it is needed."""
+class _Program(TyperGroup):
+    """The commands; the options of each are built when it is needed."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401  what typer gives
         super().__init__(**settings)
@@ -29,76 +71,69 @@ class _Commands(TyperGroup):
         """Return a command with its options, or None for an unknown name."""
         return built(cmd_name) if cmd_name in COMMANDS else None
 
-    def get_help(self, ctx: Any) -> str:  # noqa: ANN401, ARG002
-        """Return the summary of every command without importing it."""
-        return overview().rstrip("\n")
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002
+        """Write the commands by group with the first line of their help."""
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, _text_of(_target(name)).partition("\n")[0]) for name in group])
 
 
-def _found(name: str) -> Any:  # noqa: ANN401  a function, or a typer.Typer with subcommands
-    module, _, attribute = COMMANDS[name][0].rpartition(".")
+def _target(name: str) -> Any:  # noqa: ANN401  a function, or a typer.Typer with subcommands
+    module, _, attribute = COMMANDS[name].rpartition(".")
     return getattr(import_module(f"goldbench.cli.{module}"), attribute)
 
 
+def _text_of(target: Any) -> str:  # noqa: ANN401  as above
+    """Return the help of a command or of a group of subcommands, with its example."""
+    return str(target.info.help) if isinstance(target, typer.Typer) else getdoc(target) or ""
+
+
+def _text_and_example(target: Any) -> tuple[str, str]:  # noqa: ANN401  as above
+    """Return the help of a command, and its example, which is the last paragraph of its docstring."""
+    text, mark, example = _text_of(target).partition("\n\nExample: ")
+    return text, f"{mark.strip()} {example}"
+
+
+@cache
 def built(name: str) -> Any:  # noqa: ANN401  typer keeps its classes to itself
     """Return a command with its options and its subcommands."""
-    found = _found(name)
-    if not isinstance(found, typer.Typer):
-        line = typer.Typer(add_completion=False, rich_markup_mode=None)
-        line.command(name)(found)
-        found = line
-    for info in found.registered_commands:
-        assert info.callback is not None
-        own = (info.name or info.callback.__name__).replace("_", "-")
-        words = name if own == name else f"{name} {own}"
-        info.cls, info.callback = GroupedCommand, with_output(complete(info.callback), words)
-    if "_GOLDBENCH_COMPLETE" in os.environ:
-        _offer_values(found)
-    command = typer.main.get_command(found)
-    command.name = name
-    return command
-
-
-def _offer_values(found: typer.Typer) -> None:
-    """Tell the shell what values the options and arguments of commands take."""
-    from goldbench.cli.offered_values import completion_of
-
-    for info in found.registered_commands:
-        assert info.callback is not None
-        for parameter in inspect.signature(info.callback).parameters.values():
-            (told,) = parameter.annotation.__metadata__
-            option = f"--{parameter.name.replace('_', '-')}" if isinstance(told, OptionInfo) else ""
-            named = next((one for one in told.param_decls or () if one.startswith("--")), option)
-            told.autocompletion = completion_of(named if option else "", told.metavar)
+    group = target = _target(name)
+    if isinstance(target, typer.Typer):
+        group.info.help, group.info.epilog = _text_and_example(target)
+    else:
+        group = typer.Typer(add_completion=False, rich_markup_mode=None)
+        group.command(name)(target)
+    for command in group.registered_commands:
+        command.help, command.epilog = _text_and_example(command.callback)
+        command.cls, command.callback = PanelCommand, with_declared_options(command.callback)
+    built_command = typer.main.get_command(group)
+    built_command.name = name
+    return built_command
 
 
 def command_line() -> typer.Typer:
     """Return the command line."""
     return typer.Typer(
         name="goldbench",
-        cls=_Commands,
-        help=SUMMARY,
+        cls=_Program,
+        help="Turn a folder of documents into a retrieval test set one can trust.",
+        epilog="goldbench COMMAND --help shows an example and the options of a command.",
         no_args_is_help=True,
-        add_completion=_completes(),
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         callback=_options,
     )
 
 
-def _completes() -> bool:
-    """Return whether the shell asks for completions, or the user for their script: only then are they set up."""
-    return "_GOLDBENCH_COMPLETE" in os.environ or any("-completion" in one for one in sys.argv[1:2])
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"goldbench {__version__}")
         raise typer.Exit
 
 
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", help=VERSION_HELP, is_eager=True, callback=_print_version)
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
     pass

@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldbench.cli.options import (
-    input_option,
-    model_option,
-    output_option,
-    progress_console,
-    query_option,
-    system_option,
-)
+from goldbench.cli import options
 from goldbench.cli.output import screen
+from goldbench.cli.process import run
 from goldbench.errors import ConfigError, GoldbenchError, InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -42,28 +36,23 @@ def init(
         str | None, typer.Argument(metavar="[DOCUMENTS]", help="Folder of documents (asked if left out).")
     ] = None,
     model: Annotated[
-        str | None, model_option("--model", metavar="M", help="Model, local, or simulated (default: simulated).")
+        str | None, options.Model(metavar="M", help="Model, local, or simulated (default: simulated).")
     ] = None,
-    base_url: Annotated[
-        str | None, model_option("--base-url", metavar="U", help="Server of the model, OpenAI-compatible.")
-    ] = None,
+    base_url: Annotated[str | None, options.Model(metavar="U", help="Server of the model, OpenAI-compatible.")] = None,
     retriever: Annotated[
-        str | None, system_option("--retriever", metavar="R", help="bm25, URL, python:M:F, run:FILE (default: bm25).")
+        str | None, options.Systems(metavar="R", help="bm25, URL, python:M:F, run:FILE (default: bm25).")
     ] = None,
     language: Annotated[
-        str | None, query_option("--language", metavar="L", help="Language of the queries (default: the passage's).")
+        str | None, options.Queries(metavar="L", help="Language of the queries (default: the passage's).")
     ] = None,
     queries: Annotated[
-        int | None,
-        query_option("--queries", metavar="N", min=1, help="Queries (default: 50 of a model, else up to 300)."),
+        int | None, options.Queries(min=1, help="Queries (default: 50 of a model, else up to 300).")
     ] = None,
-    out: Annotated[
-        Path, output_option("--out", metavar="FILE", help="Configuration to write (default: goldbench.toml).")
-    ] = Path("goldbench.toml"),
+    out: Annotated[Path, options.Output(help="Configuration to write.")] = Path("goldbench.toml"),
     folder: Annotated[
-        Path | None, input_option("--set", metavar="DIR", help="Folder of the set to be (default: runs/NAME).")
+        Path | None, options.Input("--set", metavar="DIR", help="Folder of the set to be (default: runs/NAME).")
     ] = None,
-    replace: Annotated[bool, output_option("--replace", help="Replace the file if it exists.")] = False,
+    replace: Annotated[bool, options.Output("--replace", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Set up a configuration, step by step.
 
@@ -71,6 +60,8 @@ def init(
     terminal it asks nothing and takes the defaults. Writes a commented configuration for build and bench, and
     rubric.md into the folder of the set: what the grades mean, for the judge and for people. Shows what the build would
     cost, and ends with the three commands to run.
+
+    Example: goldbench init docs
     """
     _check_free(out, replace=replace)
     documents = _documents(documents)
@@ -256,15 +247,13 @@ def _write_rubric(folder: Path) -> Path:
 def _show_cost(config: Config, documents: str, place: Path) -> None:
     """Print what the build would send and cost; where the cost is not known, say why."""
     from goldbench.cli.build import order_of
-    from goldbench.cli.event_loop import run
     from goldbench.goldset.file_names import answers_beside
     from goldbench.grade.build_order import plan
     from goldbench.report.build_text import plan_rows
-    from goldbench.report.terminal import TerminalProgress
 
     try:
         order = order_of(config, [documents], place, answers_beside(place))
-        planned = run(plan(order, progress=TerminalProgress(progress_console())))
+        planned = run(plan(order, progress=screen.progress()))
     except GoldbenchError as error:
         screen.note(f"The cost of the build is not known: {error}", style="yellow")
         return

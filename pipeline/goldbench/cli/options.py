@@ -1,73 +1,137 @@
-"""Options that commands share, options derived from the tables of the configuration, and how help shows them."""
+"""Options that commands share, options of the tables of the configuration, and how help shows them."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from goldbench.cli.command_list import example_of
+from goldbench.cli.output import screen
 from goldbench.errors import Parameter, UsageError
-from goldbench.goldset.file_names import ANSWERS
-from goldbench.text.display import shown
+from goldbench.goldset.file_names import ANSWERS, DATASET
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from goldbench.records.settings import Declared
 
 PANELS = (
-    "Arguments",
-    "Input",
-    "Chunks",
-    "Queries",
-    "Systems",
-    "Judging",
-    "Measures",
-    "Statistics",
-    "People",
-    "Model",
-    "Limits",
-    "Output",
-    "Options",
-)
+    "Arguments", "Input", "Chunks", "Queries", "Systems", "Judging", "Measures", "Statistics", "People", "Model",
+    "Limits", "Output", "Options",
+)  # fmt: skip
 """The titles under which help shows options, in order."""
-_WIDEST_NAME = 60
-"""Limits an option with its choices, in characters; more choices stand in the text beside it."""
 
-_option = functools.partial(typer.Option, show_default=False)
-"""Defaults stand in the help text, as people write them: 0.2 = 20 %."""
-input_option = functools.partial(_option, rich_help_panel="Input")
-chunk_option = functools.partial(_option, rich_help_panel="Chunks")
-query_option = functools.partial(_option, rich_help_panel="Queries")
-system_option = functools.partial(_option, rich_help_panel="Systems")
-judging_option = functools.partial(_option, rich_help_panel="Judging")
-measure_option = functools.partial(_option, rich_help_panel="Measures")
-statistics_option = functools.partial(_option, rich_help_panel="Statistics")
-people_option = functools.partial(_option, rich_help_panel="People")
-model_option = functools.partial(_option, rich_help_panel="Model")
-limit_option = functools.partial(_option, rich_help_panel="Limits")
-output_option = functools.partial(_option, rich_help_panel="Output")
+Input = partial(typer.Option, rich_help_panel="Input")
+Chunks = partial(typer.Option, rich_help_panel="Chunks")
+Queries = partial(typer.Option, rich_help_panel="Queries")
+Systems = partial(typer.Option, rich_help_panel="Systems")
+Judging = partial(typer.Option, rich_help_panel="Judging")
+Measures = partial(typer.Option, rich_help_panel="Measures")
+Statistics = partial(typer.Option, rich_help_panel="Statistics")
+People = partial(typer.Option, rich_help_panel="People")
+Model = partial(typer.Option, rich_help_panel="Model")
+Limits = partial(typer.Option, rich_help_panel="Limits")
+Output = partial(typer.Option, rich_help_panel="Output")
+
+
+def complete_systems(incomplete: str) -> list[str]:
+    """Return the retrieval systems that need no description and begin so."""
+    from goldbench.retrieval.system_settings import PRESETS
+
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
+
+def complete_measures(incomplete: str) -> list[str]:
+    """Return the measures that begin so; behind a comma, the next one of a list."""
+    from goldbench.measures.names import DEFAULT, FAMILIES
+
+    before, comma, last = incomplete.rpartition(",")
+    at_10 = (f"{name}@10" for name, family in FAMILIES.items() if family.cutoff != "none")
+    without_cutoff = (name for name, family in FAMILIES.items() if family.cutoff != "required")
+    names = dict.fromkeys([*DEFAULT, *at_10, *without_cutoff])
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+
+def complete_sets(incomplete: str) -> Iterator[str]:
+    """Yield the folders that begin so: those of gold sets, and with a slash those that may hold some."""
+    for path in sorted(Path(incomplete).parent.glob(f"{Path(incomplete).name}*/")):
+        yield str(path) if (path / DATASET).is_file() else f"{path}/"
+
+
+def _check_cutoffs(cutoffs: str | None) -> str | None:
+    """Refuse cutoffs that are not whole numbers."""
+    for text in (cutoffs or "").replace(",", " ").split():
+        if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text)):
+            raise UsageError(f"--k {cutoffs}: not a valid cutoff: {text!r}; give whole numbers from 1, as 1,3,5,10")
+    return cutoffs
+
+
+def _check_alpha(alpha: float) -> float:
+    """Refuse a significance level outside 0 to 1."""
+    if not 0 < alpha < 1:
+        raise UsageError(f"--alpha: not a valid probability: {alpha:g}; give one between 0 and 1, as 0.05")
+    return alpha
+
+
+GoldPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="GOLD", help=f"Folder of a gold set, {DATASET}, TREC or BEIR judgments.", autocompletion=complete_sets
+    ),
+]
+SearchedGold = Annotated[
+    str,
+    typer.Argument(
+        metavar="GOLD", help=f"Folder of a gold set, {DATASET} or a BEIR folder.", autocompletion=complete_sets
+    ),
+]
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Folder of a gold set.", exists=True, autocompletion=complete_sets)
+]
+SystemOption = Annotated[str, Systems(metavar="NAME", help="Retrieval system.", autocompletion=complete_systems)]
+BenchConfig = Annotated[Path | None, Input("--config", "-c", help="A bench.toml that describes systems.")]
+RunOption = Annotated[list[str], Input(metavar="NAME=FILE", help="Results: TREC, JSON, CSV or Parquet; - is stdin.")]
+MatchOption = Annotated[Literal["id", "text"], Input(help="How retrieved passages are recognised.")]
+MeasureOption = Annotated[
+    list[str] | None,
+    Measures(metavar="NAMES", help="As ndcg@10 or 'recall@5,map@100'.", autocompletion=complete_measures),
+]
+CutoffOption = Annotated[
+    str | None,
+    Measures("--k", metavar="LIST", help="Cutoffs of measures without one: 1,3,5,10.", callback=_check_cutoffs),
+]
+MissingOption = Annotated[Literal["zero", "skip", "error"], Measures(help="How queries that a run lacks count.")]
+ScoresOption = Annotated[Literal["float64", "float32"], Measures(help="float32: ties as in trec_eval 9.")]
+Permutations = Annotated[int, Statistics(min=1, help="Draws of the randomization test.")]
+Seed = Annotated[int, Statistics(min=0, help="The same seed gives the same figures.")]
+Alpha = Annotated[float, Statistics(metavar="P", help="Accepted chance of a false claim.", callback=_check_alpha)]
+ConfigFile = Annotated[Path | None, Input(help="A goldbench.toml.")]
+LedgerOption = Annotated[str | None, Input(metavar="URL", help="Decisions: a file or postgresql:// (default: in DIR).")]
+Answers = Annotated[Path | None, Model(help=f"Store of model answers (default: {ANSWERS} beside DIR).")]
+Replay = Annotated[bool, Model("--replay", help="Take every answer from the store; use no network.")]
+Batch = Annotated[bool, Model("--batch", help="Send batches: half the price, within a day.")]
+DryRun = Annotated[bool, Limits("--dry-run", help="Show the expected cost; send and write nothing.")]
+Yes = Annotated[bool, Output("--yes", help="Do not ask before replacing a set people judged.")]
+Wide = Annotated[bool, Output("--wide", help="Show every measure and column.")]
+TableForm = Annotated[Literal["table", "markdown", "json"], Output("--format", help="What to print.")]
 
 Given = dict[str, Any]
 """What the command line says of the tables of the configuration: table -> key -> value."""
-
-ConfigFile = Annotated[Path | None, input_option("--config", metavar="FILE", help="A goldbench.toml.")]
-Answers = Annotated[
-    Path | None, model_option(metavar="FILE", help=f"Store of model answers (default: {ANSWERS} beside DIR).")
-]
-Replay = Annotated[bool, model_option("--replay", help="Take every answer from the store; use no network.")]
-Batch = Annotated[bool, model_option("--batch", help="Send batches: half the price, within a day.")]
-DryRun = Annotated[bool, limit_option("--dry-run", help="Show the expected cost; send and write nothing.")]
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OUTPUT = {
+    "quiet": Annotated[bool | None, Output("--quiet", "-q", help="Print the result alone: no progress, no notes.")],
+    "verbose": Annotated[bool | None, Output("--verbose", "-v", help="Print every detail.")],
+    "as_json": Annotated[bool | None, Output("--json", help="Print the result as JSON.")],
+}
+WITHOUT_JSON = ("chunk", "open_", "serve")
+"""Functions of the commands without ``--json``: they print JSON anyway, or serve a page."""
 
 
 def takes(*settings: str) -> Callable[[Command], Command]:
@@ -87,116 +151,101 @@ def takes(*settings: str) -> Callable[[Command], Command]:
     return mark
 
 
-def complete(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the command with the options that `takes` promised; any other command as it is."""
-    names = command.__dict__.get("settings")
-    if names is None:
-        return command
-    from goldbench.config import given_by, load_config, settings_in
+def with_declared_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command with the options that `takes` promised, and ``--quiet``, ``--verbose`` and ``--json``.
 
-    chosen = settings_in(*names)
+    A command with an option ``--format`` gets ``json`` as its value; any other prints what it gave to `Output.add`.
+    """
     own = inspect.signature(command, eval_str=True, locals={"Config": object}).parameters
-    finished = "settings" in own
+    settings: Mapping[str, Declared] = {}
+    if {"settings", "given"} & own.keys():
+        from goldbench.config import given_by, load_config, settings_in
 
-    def run(**values: Any) -> Any:  # noqa: ANN401  whatever the command takes and returns
-        given: Given = given_by({name: values.pop(name) for name in chosen}, chosen)
-        if finished:
-            config = values.pop("config")
-            return command(**values, settings=load_config(config, given))
-        return command(**values, given=given)
+        settings = settings_in(*command.__dict__["settings"])
+    output = {
+        name: option for name, option in _OUTPUT.items() if name != "as_json" or command.__name__ not in WITHOUT_JSON
+    }
 
-    kept = [one.replace(kind=one.KEYWORD_ONLY) for one in own.values() if one.name not in {"settings", "given"}]
-    if finished:
-        kept.append(inspect.Parameter("config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=ConfigFile))
-    kept += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(one))
-        for name, one in chosen.items()
+    def run(**values: Any) -> None:  # noqa: ANN401  whatever the command takes
+        quiet, verbose, as_json = (bool(values.pop(name, None)) for name in _OUTPUT)
+        if quiet and verbose:
+            raise UsageError("--quiet and --verbose contradict one another; give one of them")
+        if as_json and "form" in own:
+            if values["form"] not in {own["form"].default, "json"}:
+                raise UsageError(f"--json and --format {values['form']} contradict one another; give one of them")
+            values["form"] = "json"
+        screen.begin(quiet=quiet, verbose=verbose, json=as_json and "form" not in own)
+        if {"settings", "given"} & own.keys():
+            values["given"] = given_by({name: values.pop(name) for name in settings}, settings)
+        if "settings" in own:
+            values["settings"] = load_config(values.pop("config"), values.pop("given"))
+        try:
+            command(**values)
+        except typer.Exit:
+            screen.end()
+            raise
+        screen.end()
+
+    added = {name: _annotation(setting) for name, setting in settings.items()} | output
+    if "settings" in own:
+        added["config"] = ConfigFile
+    parameters = [
+        *(one.replace(kind=one.KEYWORD_ONLY) for one in own.values() if one.name not in {"settings", "given"}),
+        *(
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=added[name])
+            for name in added
+        ),
     ]
-    run.__dict__["__signature__"] = inspect.Signature(kept)
-    run.__name__, run.__doc__, run.__annotations__ = command.__name__, command.__doc__, {}
+    run.__dict__["__signature__"] = inspect.Signature(parameters)
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
 
 
 def _annotation(setting: Declared) -> Any:  # noqa: ANN401  a type with typer's option
-    shown_as = setting.setting
-    name = str(Parameter(str(shown_as.keyword)))
-    option = _option(name, metavar=shown_as.metavar, help=setting.option_help(), rich_help_panel=shown_as.panel)
+    declared = setting.setting
+    name = str(Parameter(str(declared.keyword)))
+    option = typer.Option(name, metavar=declared.metavar, help=setting.option_help(), rich_help_panel=declared.panel)
     kind: Any = setting.type if setting.type in {bool, int, float} else str
     if isinstance(setting.type, type) and issubclass(setting.type, Enum):
         kind = Literal[tuple(member.value for member in setting.type)]
     return Annotated[kind | None, option]
 
 
-class _WithExample:
-    """A command or a group whose help ends with an example."""
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  typer keeps its classes to itself
-        """Write the example behind the options."""
-        words = str(getattr(getattr(self, "callback", None), "words", None) or getattr(self, "name", ""))
-        with formatter.section("Example"):
-            formatter.write(f"  goldbench {example_of(words)}\n")
-
-
-class CommandGroup(_WithExample, TyperGroup):
-    """Subcommands; the help of the group shows their summaries whole, and ends with an example."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002  typer keeps its classes to itself
-        """Write the subcommands with the first line of their help."""
-        rows = [(name, (one.help or "").partition("\n")[0]) for name, one in self.commands.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-class DefaultGroup(CommandGroup):
+class DefaultGroup(TyperGroup):
     """Subcommands of which the first may be left out: ``goldbench review DIR`` runs ``goldbench review serve DIR``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its classes to itself
-        """Put the first subcommand in front of arguments that name none.
-
-        Raises:
-            UsageError: The first argument is nothing that exists, and resembles a subcommand.
-        """
-        if args and args[0] not in {*self.commands, "--help"}:
-            self._check_meant(args[0])
+        """Put the first subcommand in front of arguments that name none, nor nearly one."""
+        first = args[0] if args else ""
+        exists = first.startswith("-") or os.path.exists(first)  # noqa: PTH110  Path's own raises on a name too long
+        names_one = first in {*self.commands, "--help"} or (
+            not exists and get_close_matches(first, self.commands, 1, 0.7)
+        )
+        if not names_one and (args or not self.no_args_is_help):
             args = [next(iter(self.commands)), *args]
         return super().parse_args(ctx, args)
 
-    def _check_meant(self, word: str) -> None:
-        from goldbench.text.suggestion import did_you_mean
 
-        exists = word.startswith("-") or os.path.exists(word)  # noqa: PTH110  Path's own raises on a name too long
-        meant = "" if exists else did_you_mean(word, self.commands, likeness=0.7)
-        if meant:
-            raise UsageError(f"no such command: {shown(word)}{meant}")
-
-
-class BareGroup(DefaultGroup):
-    """Subcommands of which the first is also run by the name of the group alone."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  typer keeps its classes to itself
-        """Put the first subcommand where there are no arguments."""
-        return super().parse_args(ctx, args or [next(iter(self.commands))])
-
-
-def subcommands(summary: str, *, cls: type[CommandGroup] = CommandGroup) -> typer.Typer:
+def subcommands(text: str, *, cls: type[TyperGroup] = TyperGroup, no_args_is_help: bool = True) -> typer.Typer:
     """Return an empty group of subcommands.
 
     Args:
-        summary: Its help, the first line at most 45 characters.
-        cls: `DefaultGroup` where the first subcommand may be left out, `BareGroup` where it also needs no argument.
+        text: Its help, the first line at most 45 characters, and an example.
+        cls: `DefaultGroup` where the first subcommand may be left out.
+        no_args_is_help: False where the first subcommand is run by the name of the group alone.
     """
-    return typer.Typer(cls=cls, help=summary, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+    return typer.Typer(cls=cls, help=text, no_args_is_help=no_args_is_help, add_completion=False, rich_markup_mode=None)
 
 
-class GroupedCommand(_WithExample, TyperCommand):
-    """A command whose help shows its options under titles, and an example."""
+class PanelCommand(TyperCommand):
+    """A command whose help shows its options under titles."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  typer keeps these classes to itself
         """Write the options of each title, titles in the order of ``PANELS``."""
-        rows = rows_by_title(self, ctx)
-        for title in sorted(rows, key=PANELS.index):
+        for title, rows in rows_by_title(self, ctx).items():
             with formatter.section(title):
-                formatter.write_dl(rows[title])
+                formatter.write_dl(rows)
 
 
 def rows_by_title(command: TyperCommand, ctx: Any) -> dict[str, list[tuple[str, str]]]:  # noqa: ANN401  typer's
@@ -206,49 +255,13 @@ def rows_by_title(command: TyperCommand, ctx: Any) -> dict[str, list[tuple[str, 
         command: The command.
         ctx: The context in which typer shows its help.
     """
-    rows: dict[str, list[tuple[str, str]]] = {}
+    rows: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
     for parameter in command.get_params(ctx):
+        title = "Arguments" if parameter.param_type_name == "argument" else "Options"
         record = parameter.get_help_record(ctx)
         if record is not None:
-            is_argument = parameter.param_type_name == "argument"
-            title = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
-            rows.setdefault(title, []).append(_with_choices_beside(*record))
-    return rows
-
-
-def _with_choices_beside(name: str, told: str) -> tuple[str, str]:
-    """Move choices that are too many for a line from the name of a value to what is told of it."""
-    choices = re.search(r" <([^<>|]+(?:\|[^<>|]+)+)>", name)
-    if choices is None or len(name) <= _WIDEST_NAME:
-        return name, told
-    said, space, required = told.partition("  [")
-    named = f"{said} One of {', '.join(choices[1].split('|'))}."
-    return name.replace(choices[0], " NAME" if name.startswith("-") else ""), f"{named}{space}{required}"
-
-
-def print_list(lines: Iterable[str], *, shown: int, rest: str) -> None:
-    """Print the first lines on standard error, and how many more there are.
-
-    Args:
-        lines: The lines.
-        shown: Most lines that are printed.
-        rest: What follows the number of the other lines, as " more".
-    """
-    from goldbench.cli.output import screen
-
-    every = list(lines)
-    screen.note(*every[:shown])
-    if len(every) > shown:
-        screen.note(f"and {len(every) - shown:,} {rest}")
-
-
-def progress_console() -> Console:
-    """Return the console for progress, on standard error; it prints nothing with ``--quiet``, and takes no markup."""
-    from rich.console import Console
-
-    from goldbench.cli.output import screen
-
-    return Console(stderr=True, soft_wrap=True, markup=False, highlight=False, quiet=screen.quiet)
+            rows[getattr(parameter, "rich_help_panel", None) or title].append(record)
+    return {title: records for title, records in rows.items() if records}
 
 
 def beside(folder: Path, ending: str) -> Path:

@@ -1,72 +1,100 @@
-"""``goldbench review``: the page on which people judge."""
+"""``goldbench review`` and ``open``: the pages on which people judge and browse, and the use of their decisions."""
 
 from __future__ import annotations
 
 import getpass
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urlencode
 
 import typer
 
-from goldbench.cli.options import DefaultGroup, judging_option, people_option, subcommands
+from goldbench.cli import options
 from goldbench.cli.output import screen
-from goldbench.cli.review_files import Folder, HostOption, LedgerOption, NetworkOption, commands
-from goldbench.errors import UsageError
+from goldbench.cli.runs import chosen
+from goldbench.errors import InputError, UsageError
+from goldbench.review.team import Team, team_of
+from goldbench.score.runs import Gold, load_gold, named_runs, read_results
+from goldbench.text.display import amount, shown
+from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.records.review_event import Lane
     from goldbench.review.ledger import Ledger
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import Opened, Place
-    from goldbench.review.team import Team
+    from goldbench.workbench.workbench_server import Wanted
 
 PORT = 8808
+FEWEST, MOST = 1, 1000
+"""The cutoffs that ``--k`` of open takes."""
 
+
+def _check_host(context: typer.Context, host: str) -> str:
+    """Refuse an address that other machines reach, unless that is allowed.
+
+    Raises:
+        UsageError: It is not allowed.
+    """
+    from goldbench.llm.connections import is_loopback
+
+    if not is_loopback(host) and not context.params.get("allow_network"):
+        raise UsageError(
+            f"--host {host}: other machines could open the page, unencrypted; add --allow-network to accept that"
+        )
+    return host
+
+
+HostOption = Annotated[str, options.People(metavar="HOST", help="Address to listen at.", callback=_check_host)]
+NetworkOption = Annotated[
+    bool, options.People("--allow-network", help="Allow a --host that other machines reach.", is_eager=True)
+]
 PortOption = Annotated[
-    int | None,
-    people_option(metavar="N", min=0, max=65535, help="Port of the page; 0: any (default: 8808 or the next free)."),
+    int | None, options.People(min=0, max=65535, help="Port; 0: any (default: 8808, or the next free).")
 ]
 LeadOption = Annotated[
-    list[str] | None, people_option(metavar="NAME", help="Who alone settles disagreements. Repeatable.")
+    list[str] | None, options.People(metavar="NAME", help="Who alone settles disagreements. Repeatable.")
 ]
-TargetOption = Annotated[
-    list[str] | None, people_option(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
+AnnotatorOption = Annotated[
+    list[str] | None, options.People(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
+]
+FormatOption = Annotated[
+    Literal["native", "trec", "beir", "csv", "argilla", "label-studio"],
+    options.Input("--format", help="Only native keeps everything."),
 ]
 
-app = subcommands("Let people judge.\n\n`goldbench review DIR` is short for serve.", cls=DefaultGroup)
+app = options.subcommands(
+    "Let people judge.\n\n`goldbench review DIR` is short for serve.\n\nExample: goldbench review runs/mine",
+    cls=options.DefaultGroup,
+)
 
 
 @app.command()
 def serve(
-    folder: Folder,
+    folder: options.Folder,
     port: PortOption = None,
     host: HostOption = "127.0.0.1",
     allow_network: NetworkOption = False,
-    annotator: Annotated[
-        list[str] | None, people_option(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
-    ] = None,
+    annotator: AnnotatorOption = None,
     lead: LeadOption = None,
-    target: TargetOption = None,
-    ledger: LedgerOption = None,
+    target: Annotated[
+        list[str] | None, options.People(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
+    ] = None,
+    ledger: options.LedgerOption = None,
     overlap: Annotated[
-        float, judging_option(metavar="SHARE", min=0, max=1, help="Pairs that two people judge (default: 0.2 = 20 %).")
+        float, options.Judging(metavar="SHARE", min=0, max=1, help="Pairs that two people judge.")
     ] = 0.2,
-    calibration: Annotated[
-        int, judging_option(metavar="N", min=0, help="Pairs of the random sample (default: 200).")
-    ] = 200,
-    complete: Annotated[
-        int, judging_option(metavar="N", min=0, help="Queries whose whole pool is judged (default: 20).")
-    ] = 20,
-    lanes: Annotated[
-        str, judging_option(metavar="ABC", help="A sample, B likely errors, C whole queries (default: ABC).")
-    ] = "ABC",
-    repeats: Annotated[
-        int, judging_option(metavar="N", min=0, help="Pairs shown twice to the same person (default: 10).")
-    ] = 10,
-    seed: Annotated[int, judging_option(metavar="N", help="Seed of the sample and the order (default: 0).")] = 0,
+    calibration: Annotated[int, options.Judging(min=0, help="Pairs of the random sample.")] = 200,
+    complete: Annotated[int, options.Judging(min=0, help="Queries whose whole pool is judged.")] = 20,
+    lanes: Annotated[str, options.Judging(metavar="ABC", help="A sample, B likely errors, C whole queries.")] = "ABC",
+    repeats: Annotated[int, options.Judging(min=0, help="Pairs shown twice to the same person.")] = 10,
+    seed: Annotated[int, options.Judging(help="Seed of the sample and the order.")] = 0,
     reveal: Annotated[
-        bool, judging_option("--reveal", help="Training: show the judge's grade first, mark judgments.")
+        bool, options.Judging("--reveal", help="Training: show the judge's grade first, mark judgments.")
     ] = False,
 ) -> None:
     """Open the page on which people judge passages.
@@ -74,19 +102,18 @@ def serve(
     One key per judgment. --lanes chooses parts of the queue: A random sample, B likely judge errors, C queries judged
     completely. Nobody settles a disagreement on a passage that they judged themselves; without --lead, anybody else
     may. A --port that is taken is an error; without the option, the next free port after 8808 is used.
+
+    Example: goldbench review runs/mine
     """
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import Place, opened
     from goldbench.review.server import serve as run
-    from goldbench.review.team import team_of
-    from goldbench.text.display import amount
 
-    check_host(host, allowed=allow_network)
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
     )
     with opened(folder, ledger, settings) as review:
-        team = team_of(annotators(annotator, review.ledger), checked_names(lead, "--lead"), target or ())
+        team = team_of(_annotators(annotator, review.ledger), _checked_names(lead, "--lead"), target or ())
         place = Place(
             annotators=team.annotators,
             team=team,
@@ -100,46 +127,32 @@ def serve(
         )
         _describe(review)
         _explain(settings, place, team)
-        events = run(review, place, tell=tell, complain=complain)
+        events = run(review, place, tell=_tell, complain=_complain)
         screen.explain(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
 
 
-def check_host(host: str, *, allowed: bool) -> None:
-    """Refuse an address that other machines reach, unless that is allowed.
-
-    Raises:
-        UsageError: It is not allowed.
-    """
-    from goldbench.llm.connections import is_loopback
-
-    if not is_loopback(host) and not allowed:
-        raise UsageError(
-            f"--host {host}: other machines could open the page, unencrypted; add --allow-network to accept that"
-        )
-
-
-def _lanes(given: str) -> frozenset[Lane]:
+def _lanes(letters: str) -> frozenset[Lane]:
     from goldbench.records.review_event import Lane
     from goldbench.report.review_text import LANES
 
-    chosen = given.upper().replace(",", "")
-    if not chosen or set(chosen) - LANES.keys():
+    lanes = letters.upper().replace(",", "")
+    if not lanes or set(lanes) - LANES.keys():
         known = ", ".join(f"{letter} ({meaning})" for letter, meaning in LANES.items())
-        raise UsageError(f"--lanes: not a valid choice: {given!r}; give some of {known}, as AB")
-    return frozenset(map(Lane, chosen))
+        raise UsageError(f"--lanes: not a valid choice: {letters!r}; give some of {known}, as AB")
+    return frozenset(map(Lane, lanes))
 
 
-def annotators(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
+def _annotators(given: Sequence[str] | None, ledger: Ledger) -> tuple[str, ...]:
     """Return who judges: the given names, else the only person in the ledger, else the user of this machine."""
     if given:
-        return checked_names(given, "--annotator")
+        return _checked_names(given, "--annotator")
     from goldbench.review.state import fold
 
     known = fold(ledger.events()).annotators()
-    return checked_names(known if len(known) == 1 else [_asked()], "--annotator")
+    return _checked_names(known if len(known) == 1 else [_user_name()], "--annotator")
 
 
-def checked_names(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
+def _checked_names(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
     """Return names with single spaces between their words."""
     names = [" ".join(name.split()) for name in given or ()]
     if any(not (name and name.isprintable() and len(name) <= 64) for name in names):
@@ -149,7 +162,7 @@ def checked_names(given: Sequence[str] | None, option: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _asked() -> str:
+def _user_name() -> str:
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container may know no user, Windows no list of users
@@ -161,10 +174,9 @@ def _asked() -> str:
 
 def _describe(review: Opened) -> None:
     from goldbench.report.review_text import LANES
-    from goldbench.text.display import amount, queries
 
     sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
-    screen.explain(f"{queries(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
+    screen.explain(f"{count_of(len(review.material.queries))}, {amount(len(review.items), 'pair')} to judge: {sizes}.")
     screen.explain(f"Decisions are kept in {review.ledger.name}.")
 
 
@@ -186,16 +198,250 @@ def _explain(settings: QueueSettings, place: Place, team: Team) -> None:
     screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
 
 
-def tell(name: str, address: str) -> None:
+def _tell(name: str, address: str) -> None:
     """Print a person's link at once, also into a pipe."""
     typer.echo(f"{name}: {address}")
     sys.stdout.flush()
 
 
-def complain(problem: str) -> None:
+def _complain(problem: str) -> None:
     """Print what is wrong with the server."""
     typer.echo(f"goldbench: {problem}", err=True)
 
 
-for _name, _command in commands.items():
-    app.command(_name)(_command)
+@app.command()
+def apply(
+    folder: options.Folder,
+    ledger: options.LedgerOption = None,
+    out: Annotated[
+        Path | None, options.Output(metavar="DIR2", help="Write a new set instead of changing this one.")
+    ] = None,
+    reject_bad: Annotated[
+        bool, options.Judging("--reject-bad", help="Reject queries called bad that nobody accepted.")
+    ] = False,
+) -> None:
+    """Put people's decisions into the set.
+
+    People's grades replace the model's; queries are accepted, edited or left out.
+
+    Example: goldbench review apply runs/mine --out runs/reviewed
+    """
+    from goldbench.review.apply import apply_review
+
+    applied = apply_review(folder, ledger=ledger, out=out, reject_bad=reject_bad)
+    dropped = ", ".join(f"{number:,} {reason}" for reason, number in applied.dropped.items()) or "none"
+    screen.add(**{**asdict(applied), "folder": str(applied.folder)})
+    judgments = amount(applied.people + applied.model, "judgment")
+    screen.show(
+        f"{count_of(applied.queries)}: {applied.accepted:,} accepted, {applied.edited:,} edited; left out: {dropped}",
+        f"{judgments}: {applied.people:,} of people, {applied.model:,} of {applied.judge}",
+    )
+    if applied.carried:
+        screen.note(f"Given to an earlier wording of an edited query: {amount(applied.carried, 'judgment')}")
+    if applied.undecided:
+        screen.note(f"Called bad, still in the set: {count_of(applied.undecided)}; decide, or give --reject-bad")
+    if applied.not_applied:
+        from goldbench.report.review_text import no_longer_applies
+
+        screen.note(no_longer_applies(applied.not_applied))
+    screen.show(f"Written: {applied.folder}")
+
+
+@app.command()
+def report(
+    folder: options.Folder,
+    ledger: options.LedgerOption = None,
+    form: Annotated[Literal["text", "json"], options.Output("--format", help="What to print.")] = "text",
+    resamples: Annotated[int, options.Statistics(min=100, help="Resamples of the queries.")] = 1000,
+    seed: options.Seed = 0,
+) -> None:
+    """Show how far people agree.
+
+    Compares people with the model, with one another and with themselves, and says whether to stop judging.
+
+    Example: goldbench review report runs/mine
+    """
+    from goldbench.report.review_text import lines
+    from goldbench.review.findings import report as compare_people
+    from goldbench.review.people import load_reviewed
+
+    findings = compare_people(load_reviewed(folder, ledger), resamples=resamples, seed=seed)
+    if form == "json":
+        typer.echo(findings.model_dump_json(indent=2))
+        return
+    screen.show(*lines(findings), indent="  ")
+
+
+@app.command()
+def export(
+    folder: options.Folder,
+    out: Annotated[Path, options.Output(metavar="PATH", help="A file; a folder for beir, argilla, label-studio.")],
+    kind: FormatOption = "native",
+    ledger: options.LedgerOption = None,
+    with_model_labels: Annotated[
+        bool, options.Output("--with-model-labels", help="Add the model's grades, which people will see.")
+    ] = False,
+    min_submitted: Annotated[int, options.People(min=1, help="People per pair in Argilla.")] = 1,
+) -> None:
+    """Write people's decisions for other tools.
+
+    Example: goldbench review export runs/mine --format csv --out judgments.csv
+    """
+    from goldbench.review.exports import export as write
+    from goldbench.review.exports import export_ledger
+    from goldbench.review.people import load_reviewed
+
+    if with_model_labels and kind in {"native", "trec", "beir"}:
+        raise UsageError(f"--with-model-labels: {kind} holds only people's decisions; leave the option out")
+    try:
+        reviewed = load_reviewed(folder, ledger, create=True)
+    except InputError as problem:
+        if kind != "native":
+            raise
+        (written,) = export_ledger(folder, ledger, out)
+        screen.warn(f"{problem}; the ledger is exported without its set")
+        screen.add(written=[str(written)])
+        screen.show(f"Written: {written}")
+        return
+    paths = list(write(reviewed, kind, out, with_model_labels=with_model_labels, wanted=min_submitted))
+    screen.add(written=[str(path) for path in paths])
+    screen.show(*(f"Written: {path}" for path in paths))
+    if reviewed.strays and kind != "native":
+        many = amount(len(reviewed.strays), "decision")
+        screen.note(f"Not in it: {many} about what the set does not hold any more; --format native has all")
+
+
+@app.command("import")
+def import_(
+    folder: options.Folder,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that goldbench or the other tool exported.")],
+    kind: FormatOption = "native",
+    ledger: options.LedgerOption = None,
+    annotator: Annotated[
+        str | None, options.People(metavar="NAME", help="Who judged; needed for trec and beir.")
+    ] = None,
+) -> None:
+    """Add judgments made elsewhere to the ledger.
+
+    Either the whole file is added, or nothing.
+
+    Example: goldbench review import runs/mine judgments.csv --format csv
+    """
+    from goldbench.review.imports import import_file
+    from goldbench.review.ledger import ledger_url, open_ledger
+    from goldbench.review.meanings import SetMeanings
+    from goldbench.review.reviewable_set import load_reviewable
+
+    material = load_reviewable(folder)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    own = SetMeanings(material)
+    with open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own) as opened:
+        done = import_file(file, kind, material=material, ledger=opened, at=at, annotator=annotator)
+    screen.add(read=done.read, new=done.new)
+    screen.show(f"{done.read:,} read, {done.new:,} new")
+
+
+def open_(
+    folder: options.Folder,
+    query: Annotated[str | None, options.Input(metavar="ID", help="Open this query at once.")] = None,
+    run: Annotated[
+        list[str] | None, options.Input(metavar="NAME=FILE", help="A run beside those in DIR. Repeatable.")
+    ] = None,
+    measure: options.MeasureOption = None,
+    k: Annotated[int | None, options.Measures(min=FEWEST, max=MOST, help="Results that decide on a failure.")] = None,
+    html: Annotated[Path | None, options.Output(help="Write the page to a file; no server.")] = None,
+    port: PortOption = None,
+    host: HostOption = "127.0.0.1",
+    allow_network: NetworkOption = False,
+    annotator: AnnotatorOption = None,
+    lead: LeadOption = None,
+    ledger: options.LedgerOption = None,
+) -> None:
+    """Browse queries, results and failures.
+
+    Shows the runs in DIR/runs and those of goldbench bench. Judgments and decisions about queries go into the ledger of
+    goldbench review; goldbench review apply puts them into the set, and the page reads it again. --html writes up to
+    2,000 queries into one file.
+
+    Example: goldbench open runs/mine
+    """
+    wanted = _wanted(load_gold(folder), run or (), measure, k)
+    if html is not None:
+        _write(folder, html, wanted, ledger, query)
+        return
+    from goldbench.report.named_queries import PORT
+    from goldbench.review.server import Place
+    from goldbench.workbench.workbench_server import Workbench, opened
+
+    with opened(folder, ledger) as (material, book):
+        _check_query(query, material.queries, folder)
+        team = team_of(_annotators(annotator, book), _checked_names(lead, "--lead"), ())
+        workbench = Workbench(material, book, wanted, address=ledger, team=team)
+        table = workbench.table
+        screen.explain(f"{count_of(len(material.queries))}, {amount(len(table.systems.runs), 'system')}.")
+        for problem in table.systems.problems:
+            screen.warn(problem)
+        screen.explain(f"Decisions are kept in {book.name}.")
+        screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
+        place = Place(
+            team.annotators, PORT if port is None else port, host, elsewhere=port is None, network=allow_network
+        )
+        workbench.serve(place, at=_at(query), tell=_tell, complain=_complain)
+    screen.explain("Stopped.")
+
+
+def _check_query(query: str | None, known: Collection[str], folder: Path) -> None:
+    """Refuse a query that the set does not hold, and name those whose ids are most alike.
+
+    Args:
+        query: The id, or None.
+        known: The ids of the set.
+        folder: The folder of the set.
+
+    Raises:
+        UsageError: The set has no such query.
+    """
+    if query is None or query in known:
+        return
+    from goldbench.text.suggestion import did_you_mean
+
+    advice = did_you_mean(query, known, most=3) or "; goldbench open DIR lists all queries"
+    raise UsageError(f"--query {shown(query)}: not a query of {shown(folder)}{advice}")
+
+
+def _at(query: str | None) -> str:
+    return f"#{urlencode({'query': query})}" if query is not None else ""
+
+
+def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> Wanted:
+    """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
+    from goldbench.score.several_runs import DECIDING
+    from goldbench.workbench.workbench_server import Wanted
+
+    measures = chosen(measure or list(DECIDING), None, gold)
+    if any(one.family == "all" for one in measures):
+        raise UsageError("--measure all@k: goldbench open shows measures of single passages; leave it out")
+    cutoff = k or next((one.k for one in measures if one.k), None) or 10
+    loaded = named_runs(given)
+    for one in loaded.values():
+        read_results(one)  # a run that cannot be read is refused before a page is served
+    runs = {name: Path(one.path) for name, one in loaded.items()}
+    return Wanted(measures, cutoff, runs)
+
+
+def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None, query: str | None) -> None:
+    """Write the page of a set to a file."""
+    from goldbench.formats.runs.scorecard_files import write_whole
+    from goldbench.goldset.gold_path import check_apart, notice_of
+    from goldbench.workbench.exported_page import exported
+    from goldbench.workbench.workbench_server import decided, load_table, reviewable
+
+    check_apart({"--html": path}, [folder, *wanted.runs.values()])
+    material = reviewable(folder)
+    _check_query(query, material.queries, folder)
+    state = decided(folder, ledger, material)
+    table = load_table(load_gold(folder), wanted, lambda: state, material)
+    write_whole(path, exported(table, notice=notice_of(folder)).encode())
+    for problem in table.systems.problems:
+        screen.warn(problem)
+    screen.note(f"Written: {path}")

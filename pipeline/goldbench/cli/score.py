@@ -1,245 +1,113 @@
-"""``goldbench score``: runs against a gold set."""
+"""``goldbench score`` and ``compare``: runs against a gold set."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from goldbench.cli.options import input_option, measure_option, output_option
-from goldbench.cli.output import Wide, screen
-from goldbench.cli.run_options import (
-    CutoffOption,
-    GoldPath,
-    MatchOption,
-    MeasureOption,
-    MissingOption,
-    RunOption,
-    ScoresOption,
-    chosen,
-    note_old_runs,
-    warn,
-)
-from goldbench.cli.score_forms import FORMS_OF_VALUES, print_both, print_form, weighted_rows, write_values
+import typer
+
+from goldbench.cli import options
+from goldbench.cli.output import screen
+from goldbench.cli.runs import chosen, note_old_runs, warn
 from goldbench.errors import UsageError
+from goldbench.formats.runs.scorecard_files import scorecard_beside, write_record, write_whole
+from goldbench.goldset.gold_path import check_apart, passages_up_to
+from goldbench.measures.names import Measure, parse_measure
+from goldbench.report.named_queries import difference_line, worst_line
+from goldbench.report.verdict_text import first_lines, further_lines, verdict_markdown
+from goldbench.score.runs import Gold, Match, Run, load_gold, named_runs, score_run, weighted
+from goldbench.score.several_runs import DECIDING, score_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from goldbench.measures.names import Measure
-    from goldbench.measures.ranks.judged_ranks import Scores
     from goldbench.measures.result import Result
     from goldbench.measures.statistics.special_figures import Special
     from goldbench.records.calibrated import Calibration
-    from goldbench.records.scorecard import Method
+    from goldbench.records.scorecard import Scorecard
     from goldbench.records.set_verdict import SetVerdict
     from goldbench.report.text_tables import Rows
-    from goldbench.score.runs import Gold, Match, Run
 
-
-WeightOption = Annotated[
-    Literal["frequency", "traffic"] | None,
-    measure_option("--weight", help="Weigh queries by how often users asked them."),
-]
+FORMS_OF_VALUES = ("", ".csv", ".json", ".jsonl")
+"""Suffixes of a file for the values per query; without one, as of a pipe, they are CSV."""
 
 
 def score(
-    gold: GoldPath,
-    run: RunOption,
-    measure: MeasureOption = None,
-    k: CutoffOption = None,
-    missing: MissingOption = "zero",
-    scores: ScoresOption = "float64",
-    match: MatchOption = "id",
-    per_query: Annotated[
-        Path | None, output_option("--per-query", metavar="FILE", help="Values per query: .csv, .json or .jsonl.")
-    ] = None,
+    gold: options.GoldPath,
+    run: options.RunOption,
+    measure: options.MeasureOption = None,
+    k: options.CutoffOption = None,
+    missing: options.MissingOption = "zero",
+    scores: options.ScoresOption = "float64",
+    match: options.MatchOption = "id",
+    per_query: Annotated[Path | None, options.Output(help="Values per query: .csv, .json or .jsonl.")] = None,
     form: Annotated[
-        Literal["table", "json", "csv", "markdown"], output_option("--format", help="What to print (default: table).")
+        Literal["table", "json", "csv", "markdown"], options.Output("--format", help="What to print.")
     ] = "table",
-    html: Annotated[
-        Path | None, output_option("--html", metavar="FILE", help="Write a page, and scorecard.json beside it.")
+    html: Annotated[Path | None, options.Output(help="Write a page, and scorecard.json beside it.")] = None,
+    weight: Annotated[
+        Literal["frequency", "traffic"] | None, options.Measures(help="Weigh queries by how often users asked them.")
     ] = None,
-    weight: WeightOption = None,
     calibrated: Annotated[
-        bool, measure_option("--calibrated", help="Also correct the scores by people's judgments.")
+        bool, options.Measures("--calibrated", help="Also correct the scores by people's judgments.")
     ] = False,
     ledger: Annotated[
-        str | None, input_option("--ledger", metavar="URL", help="People's judgments (default: in the set's folder).")
+        str | None, options.Input(metavar="URL", help="People's judgments (default: in the set's folder).")
     ] = None,
-    wide: Wide = False,
+    wide: options.Wide = False,
 ) -> None:
     """Score runs with trec_eval's measures.
 
     --weight needs queries of a log: frequency counts a query as often as users asked it, traffic as often as the log
     searches for it. Comparisons and gates count every query once.
+
+    Example: goldbench score runs/mine --run bm25=bm25.trec
     """
     import gc
 
-    from goldbench.score.runs import load_gold, named_runs, score_run, weighted
+    from goldbench.report.score_text import comma_separated
     from goldbench.score.special_queries import special_of
 
     gc.disable()  # runs and judgments form no cycles, and the search for cycles takes a tenth of the time
-    _check_calibrated(form, missing, ledger, calibrated=calibrated)
-    _check_weight(weight, html, calibrated=calibrated)
+    _check_options(form, missing, ledger, weight, html, calibrated=calibrated)
     runs = named_runs(run)
     loaded = load_gold(gold)
-    asked = chosen(measure, k, loaded)
+    measures = chosen(measure, k, loaded)
+    named = measures if measure or k else None
     _check_files(gold, runs, per_query, html)
     results = {
-        name: weighted(loaded, score_run(loaded, one, asked, missing=missing, scores=scores, match=match), weight)
+        name: weighted(loaded, score_run(loaded, one, measures, missing=missing, scores=scores, match=match), weight)
         for name, one in runs.items()
     }
-    named = None if measure is None and k is None else asked
-    corrected = _corrected(loaded, runs, named, ledger, scores=scores, match=match) if calibrated else None
+    corrected = None
+    if calibrated:
+        from goldbench.review.corrected_scores import Reading, calibrate
+
+        deciding = named or chosen(["ndcg@10", "mrr@10", "r@10"], None, loaded)
+        corrected = calibrate(loaded, runs, deciding, ledger=ledger, reading=Reading(scores, match))
     special = special_of(loaded, runs, results)
-    write_values(per_query, results)
+    _write_values(per_query, results)
     verdict = _verdict(loaded, results, corrected)
-    digest = loaded.content_sha256()
-    measured = {} if digest is None else {"content_sha256": digest}
-    method = {"gold": gold, **measured, "missing": missing, "scores": scores, "match": match}
-    asked_for = _Asked(whole=wide, named=named is not None)
     note_old_runs(loaded, runs, match)
     if form == "table":
-        _show(loaded, results, special, corrected, verdict, asked_for)
-    elif corrected is not None:
-        print_both(results, corrected, special, verdict, **method)
+        _show_scores(loaded, results, special, corrected, verdict, whole=wide, named=named is not None)
+    elif form == "json":
+        settings = {"gold": gold, "content_sha256": loaded.content_sha256(), "missing": missing, "scores": scores}
+        _print_json(results, special, corrected, verdict, {**settings, "match": match, "weight": weight})
+    elif form == "markdown":
+        typer.echo(_markdown(results, special, verdict, len(loaded.unanswerable())), nl=False)
     else:
-        print_form(results, special, form, verdict, len(loaded.unanswerable()), **method)
-    _note(loaded, results)
+        typer.echo(comma_separated(results), nl=False)
+    _note_doubts(loaded, results)
     if html is not None:
-        from goldbench.records.scorecard import Method
-
-        _write_page(html, loaded, runs, named, match=match, method=Method(missing=missing, scores=scores))
+        _write_page(html, loaded, runs, named, match=match, missing=missing, scores=scores)
 
 
-def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, html: Path | None) -> None:
-    """Refuse to write over what is read, and a form of values that no suffix names."""
-    from goldbench.formats.runs.scorecard_files import scorecard_beside
-    from goldbench.goldset.gold_path import check_apart
-
-    beside = scorecard_beside(html) if html else None
-    check_apart(
-        {"--per-query": per_query, "--html, the card goes beside it": beside, "--html": html},
-        [gold, *(one.path for one in runs.values())],
-    )
-    if per_query is not None and per_query.suffix.lower() not in FORMS_OF_VALUES:
-        raise UsageError(f"--per-query {per_query}: not a known suffix; give a .csv, .json or .jsonl file")
-
-
-def _corrected(
-    gold: Gold,
-    runs: Mapping[str, Run],
-    named: list[Measure] | None,
-    ledger: str | None,
-    *,
-    scores: Scores,
-    match: Match,
-) -> Calibration:
-    from goldbench.review.corrected_scores import Reading, calibrate
-
-    deciding = chosen(["ndcg@10", "mrr@10", "r@10"], None, gold) if named is None else named
-    return calibrate(gold, runs, deciding, ledger=ledger, reading=Reading(scores, match))
-
-
-def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
-    from goldbench.score.systems_verdict import deciding, verdict_by_card
-
-    measure = deciding(list(next(iter(results.values())).values))
-    found = None if corrected is None else corrected.ranking.get(measure)
-    if found is None:
-        return verdict_by_card(results, gold, measure=measure, counted=corrected is not None)
-    from goldbench.measures.statistics.fitness import Ranking
-
-    return verdict_by_card(results, gold, measure=measure, ranking=Ranking(**found.model_dump()))
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """Which measures the terminal shows: all with ``whole``, those that were ``named``, else the ones that matter."""
-
-    whole: bool
-    named: bool
-
-    def of(self, measures: Sequence[str]) -> list[str]:
-        """Return the measures to show of those that were measured."""
-        from goldbench.report.score_text import main_measures
-
-        return list(measures) if self.whole or self.named else main_measures(measures)
-
-
-def _show(
-    gold: Gold,
-    results: Mapping[str, Result],
-    special: Mapping[str, Special],
-    corrected: Calibration | None,
-    verdict: SetVerdict,
-    asked: _Asked,
+def _check_options(
+    form: str, missing: str, ledger: str | None, weight: str | None, html: Path | None, *, calibrated: bool
 ) -> None:
-    """Print the verdict, the table and the tables of kinds of queries, at a terminal or into a pipe."""
-    from goldbench.report.named_queries import worst_line
-    from goldbench.report.score_text import shown_rows
-    from goldbench.report.verdict_text import first_lines, further_lines
-    from goldbench.score.set_makers import makers_of
-    from goldbench.score.systems_verdict import deciding
-
-    measures = list(next(iter(results.values())).values)
-    screen.show(*first_lines(verdict), "")
-    screen.table(shown_rows(results, asked.of(measures), whole=asked.whole))
-    screen.show(*worst_line(results, deciding(measures), makers_of(gold).place))
-    _show_special(special, asked.of(measures), len(gold.unanswerable()))
-    if next(iter(results.values())).weighted_by is not None:
-        _show_table("Weighted means", weighted_rows(results))
-    if corrected is not None:
-        _print_calibrated(corrected, whole=asked.whole or screen.verbose)
-    further = further_lines(verdict, whole=screen.verbose)
-    if further:
-        screen.show("", *further)
-
-
-def _note(gold: Gold, results: Mapping[str, Result]) -> None:
-    """Print what a reader of the scores must know: a line for each thing, with ``--verbose`` for each run."""
-    from goldbench.report.score_text import doubts, remarks
-
-    if screen.verbose:
-        screen.note(*(line for name, result in results.items() for line in remarks(name, result)))
-    else:
-        screen.note(*doubts(results))
-    screen.note(*_too_small(gold, list(next(iter(results.values())).values)))
-    warn(gold)
-
-
-def _too_small(gold: Gold, measures: Sequence[str]) -> Iterator[str]:
-    """Yield a line if a cutoff takes in the whole corpus, so that each passage is found by construction."""
-    from goldbench.goldset.gold_path import passages_up_to
-    from goldbench.measures.names import parse_measure
-    from goldbench.text.display import amount
-
-    cutoffs = {name: one.k for name in measures if (one := parse_measure(name)).family in {"hit", "r"} and one.k}
-    count = None if gold.in_memory or not cutoffs else passages_up_to(gold.path, max(cutoffs.values()))
-    if count is None:
-        return
-    named = " and ".join(name for name, k in cutoffs.items() if k >= count)
-    yield (
-        f"The corpus has {amount(count, 'passage')}: {named} cannot tell systems apart that return them all; "
-        "use a smaller cutoff, as hit@3."
-    )
-
-
-def _write_page(
-    path: Path, gold: Gold, runs: Mapping[str, Run], named: list[Measure] | None, *, match: Match, method: Method
-) -> None:
-    from goldbench.report.pages import check_installed
-    from goldbench.score.page_data import write_report
-    from goldbench.score.several_runs import DECIDING
-
-    check_installed()
-    shown = chosen(list(DECIDING), None, gold) if named is None else named
-    written = write_report(path, gold, runs, shown, match=match, method=method)
-    screen.note(f"Written: {', '.join(map(str, written))}")
-
-
-def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated: bool) -> None:
     """Refuse options that contradict one another, before anything is read."""
     if ledger is not None and not calibrated:
         raise UsageError("--ledger: needs --calibrated, which reads people's judgments; give both")
@@ -249,30 +117,80 @@ def _check_calibrated(form: str, missing: str, ledger: str | None, *, calibrated
         raise UsageError(
             f"--missing {missing}: --calibrated needs zero: its means are over all queries, and a missing one counts 0"
         )
-
-
-def _check_weight(weight: str | None, html: Path | None, *, calibrated: bool) -> None:
-    """Refuse weights with what counts every query once, before anything is read."""
-    other = "--calibrated" if calibrated else "--html" if html is not None else None
-    if weight is not None and other is not None:
+    if weight is not None and (calibrated or html is not None):
+        other = "--calibrated" if calibrated else "--html"
         raise UsageError(f"--weight: {other} counts every query once; leave out one of the two")
 
 
-def _show_special(special: Mapping[str, Special], measures: list[str], asked: int) -> None:
-    from goldbench.report.special_text import tables, unanswerable_lines
+def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, html: Path | None) -> None:
+    """Refuse to write over what is read, and a form of values that no suffix names."""
+    card = scorecard_beside(html) if html else None
+    written = {"--per-query": per_query, "--html, the card goes beside it": card, "--html": html}
+    check_apart(written, [gold, *(run.path for run in runs.values())])
+    if per_query is not None and per_query.suffix.lower() not in FORMS_OF_VALUES:
+        raise UsageError(f"--per-query {per_query}: not a known suffix; give a .csv, .json or .jsonl file")
 
-    for title, rows in tables(special, measures):
-        _show_table(title, rows)
-    for line in unanswerable_lines(special, asked):
+
+def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
+    from goldbench.measures.statistics.fitness import Ranking
+    from goldbench.score.systems_verdict import deciding, verdict_by_card
+
+    measure = deciding(list(next(iter(results.values())).values))
+    ranking = None if corrected is None else corrected.ranking.get(measure)
+    if ranking is None:
+        return verdict_by_card(results, gold, measure=measure, counted=corrected is not None)
+    return verdict_by_card(results, gold, measure=measure, ranking=Ranking(**ranking.model_dump()))
+
+
+def _show_scores(
+    gold: Gold,
+    results: Mapping[str, Result],
+    special: Mapping[str, Special],
+    corrected: Calibration | None,
+    verdict: SetVerdict,
+    *,
+    whole: bool,
+    named: bool,
+) -> None:
+    """Print the verdict, the table and the tables of kinds of queries; all measures with ``whole`` or ``named``."""
+    from goldbench.report.score_text import main_measures, shown_rows
+    from goldbench.report.special_text import unanswerable_lines
+    from goldbench.score.set_makers import makers_of
+    from goldbench.score.systems_verdict import deciding
+
+    measured = list(next(iter(results.values())).values)
+    measures = measured if whole or named else main_measures(measured)
+    screen.show(*first_lines(verdict), "")
+    screen.table(shown_rows(results, measures, whole=whole))
+    screen.show(*worst_line(results, deciding(measured), makers_of(gold).place))
+    for title, rows in _titled_tables(results, special, measures):
+        screen.show("", f"{title}:")
+        screen.table(rows, words=2)
+    for line in unanswerable_lines(special, len(gold.unanswerable())):
         screen.show("", line)
+    if corrected is not None:
+        _show_calibrated(corrected, whole=whole or screen.verbose)
+    further = further_lines(verdict, whole=screen.verbose)
+    if further:
+        screen.show("", *further)
 
 
-def _show_table(title: str, rows: Rows) -> None:
-    screen.show("", f"{title}:")
-    screen.table(rows, words=2)
+def _titled_tables(
+    results: Mapping[str, Result], special: Mapping[str, Special], measures: list[str]
+) -> list[tuple[str, Rows]]:
+    """Return the tables of kinds of queries, and that of the weighted means."""
+    from goldbench.report.special_text import tables
+    from goldbench.report.weighted_text import table_rows
+    from goldbench.score.scorecards import means_of
+
+    titled = list(tables(special, measures))
+    if next(iter(results.values())).weighted_by is not None:
+        means = {name: means_of(result, list(result.values)) for name, result in results.items()}
+        titled.append(("Weighted means", table_rows(results, means)))
+    return titled
 
 
-def _print_calibrated(corrected: Calibration, *, whole: bool) -> None:
+def _show_calibrated(corrected: Calibration, *, whole: bool) -> None:
     from goldbench.report.calibrated_text import remarks, summary, tables
 
     screen.show("", summary(corrected))
@@ -280,3 +198,175 @@ def _print_calibrated(corrected: Calibration, *, whole: bool) -> None:
         screen.show("")
         screen.table(rows, words=words)
     screen.note(*remarks(corrected))
+
+
+def _print_json(
+    results: Mapping[str, Result],
+    special: Mapping[str, Special],
+    corrected: Calibration | None,
+    verdict: SetVerdict,
+    method: Mapping[str, str | None],
+) -> None:
+    """Print the scores, and the corrected ones, as one JSON object."""
+    from goldbench.report.score_text import as_json
+    from goldbench.report.special_text import as_members
+    from goldbench.report.weighted_text import as_member
+    from goldbench.score.scorecards import means_of
+
+    more = {name: as_members(figures) for name, figures in special.items()}
+    for name, result in results.items():
+        if result.weighted_by is not None:
+            means = means_of(result, list(result.values))
+            more[name] = {**more.get(name, {}), "weighted": as_member(result, means)}
+    known = {name: value for name, value in method.items() if value is not None}
+    record = json.loads(as_json(results, more=more, verdict=asdict(verdict), **known))
+    if corrected is not None:
+        record["calibrated"] = corrected.model_dump(mode="json")
+    typer.echo(json.dumps(record, ensure_ascii=False, indent=2))
+
+
+def _markdown(
+    results: Mapping[str, Result], special: Mapping[str, Special], verdict: SetVerdict, unanswerable: int
+) -> str:
+    """Return the verdict and every table in Markdown."""
+    from goldbench.report.score_text import markdown
+    from goldbench.report.special_text import unanswerable_lines
+    from goldbench.report.text_tables import markdown_table
+
+    titled = _titled_tables(results, special, list(next(iter(results.values())).values))
+    parts = [f"{title}:\n\n{markdown_table(rows, words=2)}\n" for title, rows in titled]
+    parts += [f"{line}\n" for line in unanswerable_lines(special, unanswerable)]
+    return "\n".join([f"{verdict_markdown(verdict)}\n", markdown(results), *parts])
+
+
+def _write_values(path: Path | None, results: Mapping[str, Result]) -> None:
+    """Write the values per query into a file; its suffix tells the form."""
+    from goldbench.report.score_text import per_query
+
+    if path is not None:
+        # Half of a surrogate pair becomes what JSON writes for it: the file is UTF-8 and says the same id.
+        write_whole(path, per_query(results, path.suffix.lower()).encode("utf-8", "backslashreplace"))
+
+
+def _note_doubts(gold: Gold, results: Mapping[str, Result]) -> None:
+    """Print what a reader of the scores must know: a line for each thing, with ``--verbose`` for each run."""
+    from goldbench.report.score_text import doubts, remarks
+
+    if screen.verbose:
+        screen.note(*(line for name, result in results.items() for line in remarks(name, result)))
+    else:
+        screen.note(*doubts(results))
+    screen.note(*_warn_of_small_corpus(gold, list(next(iter(results.values())).values)))
+    warn(gold)
+
+
+def _warn_of_small_corpus(gold: Gold, measures: Sequence[str]) -> Iterator[str]:
+    """Yield a line if a cutoff takes in the whole corpus, so that each passage is found by construction."""
+    from goldbench.text.display import amount
+
+    parsed = {name: parse_measure(name) for name in measures}
+    cutoffs = {name: measure.k for name, measure in parsed.items() if measure.family in {"hit", "r"} and measure.k}
+    count = None if gold.in_memory or not cutoffs else passages_up_to(gold.path, max(cutoffs.values()))
+    if count is not None:
+        blind = " and ".join(name for name, k in cutoffs.items() if k >= count)
+        yield (
+            f"The corpus has {amount(count, 'passage')}: {blind} cannot tell systems apart that return them all; "
+            "use a smaller cutoff, as hit@3."
+        )
+
+
+def _write_page(
+    path: Path,
+    gold: Gold,
+    runs: Mapping[str, Run],
+    named: list[Measure] | None,
+    *,
+    match: Match,
+    **method: Any,  # noqa: ANN401
+) -> None:
+    from goldbench.records.scorecard import Method
+    from goldbench.report.pages import check_installed
+    from goldbench.score.page_data import write_report
+
+    check_installed()
+    measures = named or chosen(list(DECIDING), None, gold)
+    written = write_report(path, gold, runs, measures, match=match, method=Method(**method))
+    screen.note(f"Written: {', '.join(map(str, written))}")
+
+
+def compare(
+    gold: options.GoldPath,
+    run: options.RunOption,
+    measure: options.MeasureOption = None,
+    k: options.CutoffOption = None,
+    missing: options.MissingOption = "zero",
+    scores: options.ScoresOption = "float64",
+    match: options.MatchOption = "id",
+    permutations: options.Permutations = 10_000,
+    resamples: Annotated[int, options.Statistics(min=100, help="Resamples of the bootstrap.")] = 10_000,
+    seed: options.Seed = 0,
+    alpha: options.Alpha = 0.05,
+    form: options.TableForm = "table",
+    out: Annotated[Path | None, options.Output(help="Also write the scorecard, as JSON.")] = None,
+    wide: options.Wide = False,
+) -> None:
+    """Test which run is better, pair by pair.
+
+    Shows confidence intervals, tests with Holm's correction, and the difference that the queries can detect.
+
+    Example: goldbench compare runs/mine --run a=a.trec --run b=b.trec
+    """
+    from goldbench.records.scorecard import Method
+    from goldbench.report import scorecard_text as report
+    from goldbench.score.scorecards import card_of, to_compare
+    from goldbench.score.set_makers import makers_of
+
+    runs = named_runs(run)
+    if len(runs) < 2:
+        raise UsageError("--run: give at least two runs, as --run A=a.trec --run B=b.trec")
+    check_apart({"--out": out}, [gold, *(one.path for one in runs.values())])
+    loaded = load_gold(gold)
+    compared, judged = to_compare(chosen(measure or (None if k else list(DECIDING)), k, loaded))
+    method = Method(
+        missing=missing,
+        scores=scores,
+        permutations=permutations,
+        resamples=resamples,
+        seed=seed,
+        alpha=alpha,
+        confidence=0.95,
+    )
+    results = score_all(loaded, runs, [*compared, judged], missing=missing, scores=scores, match=match)
+    card = card_of(loaded, results, compared, judged=judged, method=method)
+    if out:
+        write_record(out, card)
+    note_old_runs(loaded, runs, match)
+    if form == "json":
+        typer.echo(card.model_dump_json(indent=2))
+    elif form == "markdown":
+        typer.echo(report.markdown(card), nl=False)
+    else:
+        _show_comparison(card, results, makers_of(loaded).place, wide=wide)
+        screen.warn(*card.warnings)
+        warn(loaded)
+
+
+def _show_comparison(card: Scorecard, results: Mapping[str, Result], folder: str | None, *, wide: bool) -> None:
+    from goldbench.report import scorecard_text as report
+
+    top = report.best(card)
+    screen.show(*first_lines(card.verdict), *([top] if top else []), "")
+    screen.table(list(report.leaderboard_rows(card)))
+    screen.show(*worst_line(results, card.measures[0], folder))
+    if card.comparisons:
+        screen.show("")
+        if wide:
+            screen.table([report.PAIR_HEADINGS, *map(report.pair_row, card.comparisons)], words=3)
+        else:
+            screen.table(report.main_pair_rows(card.comparisons), words=2)
+        screen.show(*difference_line(results, card.measures[0], folder))
+    further = further_lines(card.verdict, whole=screen.verbose)
+    if further:
+        screen.show("", *further)
+    if screen.verbose:
+        screen.show("", *report.sentences(card), report.method_line(card))

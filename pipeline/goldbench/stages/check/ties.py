@@ -80,10 +80,10 @@ def _repeats(answer: str, query: str, language: str | None) -> bool:
     in_answer, in_query = set(content_terms(answer, language)), set(content_terms(query, language))
     if not in_answer or not in_query:
         return False
-    return (
-        len(in_answer & index_terms(query, language)) >= REPEATED_OF_ANSWER * len(in_answer)
-        and len(in_query & index_terms(answer, language)) >= REPEATED_OF_QUERY * len(in_query)
-    )
+    in_both = len(in_answer & index_terms(query, language))
+    if in_both < REPEATED_OF_ANSWER * len(in_answer):
+        return False
+    return len(in_query & index_terms(answer, language)) >= REPEATED_OF_QUERY * len(in_query)
 
 
 def no_cause(candidate: Candidate, context: CheckContext) -> Finding | None:

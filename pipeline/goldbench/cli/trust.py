@@ -1,0 +1,209 @@
+"""``goldbench card`` and ``agreement``: how far a gold set, or labels, can be trusted."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from goldbench import __version__
+from goldbench.cli import options
+from goldbench.cli.output import screen
+from goldbench.errors import NEGATIVE, InputError, UsageError
+from goldbench.formats.runs.score_tables import ScoreTable, read_scores
+
+if TYPE_CHECKING:
+    from goldbench.agreement.judgment_files import Labels
+    from goldbench.records.agreement_report import Agreement, Ranking
+    from goldbench.records.set_card import Card
+
+
+def card(
+    folder: options.Folder,
+    seed: options.Seed = 0,
+    form: options.TableForm = "table",
+    write: Annotated[bool, options.Output("--write/--no-write", help="Write card.md and card.json into DIR.")] = True,
+) -> None:
+    """Show how far a gold set can be trusted.
+
+    Covers coverage, overlap, unjudged passages, the judge, and what rankings by the set are worth.
+
+    Example: goldbench card runs/mine
+    """
+    from goldbench.card import make_card, write_card
+    from goldbench.report import card_text as report
+
+    made = make_card(folder, seed=seed)
+    paths = write_card(folder, made) if write else ()
+    if form == "json":
+        typer.echo(made.model_dump_json(indent=1))
+    elif form == "markdown":
+        typer.echo(report.markdown(made), nl=False)
+    else:
+        _show_card(made, folder)
+        if screen.verbose:
+            screen.note(*report.remarks(made))
+        elif made.notice:
+            screen.warn(made.notice)
+    if write:
+        screen.note(f"Written: {', '.join(map(str, paths))}")
+
+
+def _show_card(card: Card, folder: Path) -> None:
+    """Print the verdict and the figures that limit it, with ``--verbose`` every figure with its meaning."""
+    from goldbench.report import card_text as report
+    from goldbench.report.verdict_text import first_lines, further_lines
+
+    screen.show(*first_lines(card.verdict), report.heading(card), "")
+    figures = card.figures if screen.verbose else report.doubtful(card)
+    if figures:
+        screen.described(report.figure_rows(figures, meanings=screen.verbose))
+    name = shlex.quote(str(folder))
+    screen.show(*report.named_queries(card, name))
+    further = further_lines(card.verdict, whole=screen.verbose)
+    rest = "" if screen.verbose else f" goldbench card {name} -v shows all of them."
+    screen.show(*(["", *further] if further else []), f"{report.verdict(card)}{rest}")
+
+
+def agreement(
+    first: Annotated[
+        str | None, typer.Argument(metavar="A", help="Reference labels, as people's: a file or a set's folder.")
+    ] = None,
+    second: Annotated[
+        str | None, typer.Argument(metavar="B", help="Labels to compare, as a model's; FILE@ASSESSOR.")
+    ] = None,
+    run: Annotated[
+        list[str] | None, options.Input(metavar="NAME=FILE", help="Runs that A and B rank. Repeatable.")
+    ] = None,
+    scores: Annotated[str | None, options.Input(help="CSV of scores per set of labels, instead of runs.")] = None,
+    measure: Annotated[str | None, options.Measures(help="Measure that ranks systems (default: ndcg@10).")] = None,
+    level: Annotated[int, options.Measures("--rel", min=1, help="Smallest relevant grade.")] = 2,
+    scale: Annotated[int | None, options.Measures(min=1, help="Highest grade; higher ones count as N.")] = None,
+    per_type: Annotated[
+        bool, options.Measures("--per-type", help="Also per type, style and language of query.")
+    ] = False,
+    resamples: Annotated[int, options.Statistics(min=100, help="Resamples of the bootstrap.")] = 1000,
+    seed: options.Seed = 0,
+    form: options.TableForm = "table",
+    wide: options.Wide = False,
+) -> None:
+    """Compare two sets of labels.
+
+    Shows how far they agree (kappa, alpha, bias, the worth of a grade), and whether they rank systems alike. A and B
+    are qrels, judgments, reviews or the folder of a gold set.
+
+    Example: goldbench agreement people.txt runs/mine
+    """
+    from goldbench.agreement import agree, agree_within
+    from goldbench.agreement.judgment_files import read_labels, tell_apart
+
+    if run and scores is not None:
+        raise UsageError("agreement: give --run or --scores, not both")
+    if first is None and scores is None:
+        raise UsageError("agreement: give two files of labels, A the reference and B the judge, or --scores FILE")
+    table = None if scores is None else read_scores(scores)
+    settings: dict[str, Any] = {"level": level, "scale": scale, "resamples": resamples, "seed": seed}
+    if table is not None and (first is None or _names_labels(table, first, second)):
+        report = _compare_scores(table, first, second, measure, resamples, seed)
+    elif second is None:
+        if run or table is not None or per_type:
+            raise UsageError("agreement: B is missing: give goldbench agreement A B")
+        report = agree_within(read_labels(str(first)), **settings)
+    else:
+        reference, judge = read_labels(str(first)), read_labels(second)
+        tell_apart(reference, judge)
+        report = agree(reference, judge, per_type=per_type, **settings)
+        if table is not None:
+            ranking = _rank_by_table(table, *_two_sets(table, None, None), measure, seed)
+            report = report.model_copy(update={"ranking": ranking})
+        elif run:
+            ranking = _rank_runs(reference, judge, run, measure, level, seed)
+            report = report.model_copy(update={"ranking": ranking})
+    _print_agreement(report, form, wide=wide)
+    if report.overall is None and report.ranking is None and not report.raters:
+        raise typer.Exit(NEGATIVE)
+
+
+def _names_labels(table: ScoreTable, first: str, second: str | None) -> bool:
+    """Return whether A and B name sets of labels in the table, and no files."""
+    return first in table.sets and not Path(first).exists() and (second is None or not Path(second).exists())
+
+
+def _compare_scores(
+    table: ScoreTable, first: str | None, second: str | None, measure: str | None, resamples: int, seed: int
+) -> Agreement:
+    from goldbench.records.agreement_report import Agreement
+
+    reference, judge = _two_sets(table, first, second)
+    return Agreement(
+        goldbench=__version__,
+        reference=reference,
+        judge=judge,
+        grades=[],
+        level=1,
+        ranking=_rank_by_table(table, reference, judge, measure, seed),
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _two_sets(table: ScoreTable, first: str | None, second: str | None) -> tuple[str, str]:
+    names = list(table.sets)
+    if first is not None and second is not None:
+        return first, second
+    if first is None and len(names) == 2:
+        return names[0], names[1]
+    raise InputError(
+        table.name, f"holds the sets of labels {', '.join(names)}; name two, as agreement {names[0]} OTHER"
+    )
+
+
+def _rank_by_table(table: ScoreTable, reference: str, judge: str, measure: str | None, seed: int) -> Ranking:
+    from goldbench.agreement import rank_scores
+
+    return rank_scores(table, reference, judge, measure=measure or table.measures[0], seed=seed)
+
+
+def _rank_runs(
+    reference: Labels, judge: Labels, runs: list[str], measure: str | None, level: int, seed: int
+) -> Ranking:
+    from goldbench.agreement import final_grades, rank_runs
+    from goldbench.measures.names import parse_measure
+    from goldbench.score.runs import named_runs
+
+    parsed = parse_measure(measure or "ndcg@10", rel=level)
+    return rank_runs(final_grades(reference), final_grades(judge), named_runs(runs), measure=parsed, seed=seed)
+
+
+def _print_agreement(agreement: Agreement, form: str, *, wide: bool) -> None:
+    from goldbench.report.agreement_text import markdown
+
+    if form == "table":
+        show_agreement(agreement, whole=wide or screen.verbose)
+    elif form == "json":
+        typer.echo(agreement.model_dump_json(indent=2))
+    else:
+        typer.echo(markdown(agreement), nl=False)
+
+
+def show_agreement(agreement: Agreement, *, whole: bool) -> None:
+    """Print an agreement.
+
+    Args:
+        agreement: The agreement.
+        whole: Whether every figure is shown, or the few that matter most.
+    """
+    from goldbench.report import agreement_text as report
+
+    verdict = report.verdict(agreement)
+    screen.show(*([verdict] if verdict else []), *report.words(agreement))
+    for section in report.sections(agreement, whole=whole):
+        screen.show("", section.title)
+        if section.head[-1] == "" and any(row[-1] for row in section.rows):
+            screen.table([[cell or "-" for cell in row[:-1]] for row in [section.head, *section.rows]], indent="  ")
+            screen.show(*(f"  {row[0]} is absent: {row[-1]}" for row in section.rows if row[-1]), indent="    ")
+        else:
+            screen.table([section.head, *section.rows], indent="  ")
+    screen.show("", report.method(agreement))
