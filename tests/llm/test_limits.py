@@ -44,21 +44,6 @@ async def test_repairs_and_retries_count_against_the_cap(open_path: Opener, mode
     assert model_server.stats()["requests"] == 37
 
 
-async def test_a_run_without_the_cap_completes_what_a_capped_run_began(open_path: Opener, model_server: ServerHandle):
-    async with open_path(max_requests=37) as path:
-        await _ask(path, 100)
-    async with open_path() as path:
-        outcomes = await _ask(path, 100)
-    assert _answered(outcomes) == 100
-    assert model_server.stats()["requests"] == 100
-
-
-async def test_no_request_leaves_under_a_cap_of_none(open_path: Opener, model_server: ServerHandle):
-    async with open_path(max_requests=0) as path:
-        await _ask(path, 5)
-    assert model_server.stats()["requests"] == 0
-
-
 async def test_tokens_stay_under_their_cap_and_most_of_it_is_used(open_path: Opener, model_server: ServerHandle):
     model_server.script(latency_ms=5)
     async with open_path(max_tokens=3000) as path:
@@ -78,12 +63,6 @@ async def test_money_stays_under_its_cap(open_path: Opener, model_server: Server
     assert 0.008 < spent <= 0.01
     assert booked == pytest.approx(spent)
     assert 0 < _answered(outcomes) < 200
-
-
-async def test_a_cap_on_money_needs_a_known_price(open_path: Opener):
-    with pytest.raises(UsageError, match="price of 'test-model'"):
-        async with open_path(max_usd=1.0):
-            pass
 
 
 def test_the_price_can_be_asked_for_before_anything_is_opened():
@@ -115,7 +94,7 @@ async def test_no_more_calls_are_in_flight_than_allowed(open_path: Opener, model
     assert model_server.stats()["in_flight_max"] == 7
 
 
-@pytest.mark.parametrize(("seconds", "width"), [(1.0, 64), (30.0, 64), (31.0, 4), (60.0, 4), (120.0, 1)])
+@pytest.mark.parametrize(("seconds", "width"), [(30.0, 64), (31.0, 4), (120.0, 1)])
 def test_the_width_follows_the_seconds_that_answers_take(seconds: float, width: int):
     sought = Width(64, comfortable_s=30.0)
     for _ in range(1000):

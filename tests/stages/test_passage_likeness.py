@@ -24,7 +24,7 @@ def variants(seed: int) -> dict[str, str]:
     return texts
 
 
-@pytest.mark.parametrize("kept", [1 << 22, 100, 1])
+@pytest.mark.parametrize("kept", [1 << 22, 100])
 def test_every_pair_is_judged_as_the_texts_are(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     monkeypatch.setattr(passage_likeness, "_KEPT", kept)
     texts = variants(3)

@@ -87,14 +87,6 @@ def test_what_cannot_be_a_model_is_refused_before_a_process_is_started(tmp_path:
         assert str(refused.value) == f"{tmp_path / name}: {problem}"
 
 
-@posix
-def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
-    needs_local_model()
-    os.mkfifo(tmp_path / "pipe.gguf")
-    with pytest.raises(InputError, match="not a file"):
-        find_model(str(tmp_path / "pipe.gguf"), None)
-
-
 @pytest.mark.slow
 async def test_a_damaged_file_ends_in_one_line(tmp_path: Path) -> None:
     needs_local_model()
