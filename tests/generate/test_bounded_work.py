@@ -51,7 +51,3 @@ def test_everything_is_begun_with_the_first_result_that_allows_it() -> None:
 def test_nothing_else_is_begun_once_nothing_is_allowed() -> None:
     taken, _ = begun_before_each_result(30, [3, 2, 1, 0])
     assert taken == [0, 1, 2]
-
-
-def test_nothing_is_begun_if_nothing_is_allowed() -> None:
-    assert begun_before_each_result(3, [0]) == ([], [])

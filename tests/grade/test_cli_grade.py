@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from goldbench.goldset.integrity import validate
 from tests.conftest import Goldbench
 from tests.generate.test_build import corpus
-from tests.generate.test_build_under_fire import FAULTS
 from tests.grade.graded_sets import artifacts, write_set
 from tests.model_server.fixture import ServerHandle
 
@@ -103,21 +101,6 @@ def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
     assert goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url).returncode == done.returncode
     assert artifacts(tmp_path / "run") == before
     assert model_server.stats()["requests"] == 0
-
-
-@pytest.mark.slow
-def test_every_fault_at_once_changes_no_label(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
-) -> None:
-    corpus(tmp_path / "docs", 9)
-    goldbench("build", "docs", "--out", "one", "--queries", 6, *url)
-    shutil.copytree(tmp_path / "one", tmp_path / "two")
-    goldbench("grade", "one", "--force", *url, "--answers", "one.sqlite")
-    model_server.reset()
-    model_server.script(*FAULTS, latency_ms=5)
-    goldbench("grade", "two", "--force", *url, "--answers", "two.sqlite")
-    assert {"429", "refuse"} <= set(model_server.stats()["statuses"])
-    assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
 @pytest.mark.slow

@@ -85,11 +85,10 @@ def test_the_server_is_asked_though_the_store_knows_its_answers(
     assert (refused.returncode, "the server wants a key (HTTP 401): set OPENAI_API_KEY" in refused.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("body", [{"choices": []}, {"detail": "no"}, {"choices": [{"message": {"content": None}}]}])
 def test_a_server_without_an_answer_gets_no_traits(
-    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...], body: dict[str, object]
+    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
-    model_server.script({"do": {"status": 200, "body": json.dumps(body)}})
+    model_server.script({"do": {"status": 200, "body": json.dumps({"choices": []})}})
     said = goldbench_inside("doctor", "--try", *url)
     assert "place of the answer" not in said.stdout
     assert "response format" not in said.stdout
