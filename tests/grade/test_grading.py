@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from goldbench.errors import InputError, JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
 from goldbench.goldset.dataset import read_dataset
-from goldbench.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.publication import read_manifest
 from goldbench.grade.panel import ModelPanel
@@ -61,9 +60,11 @@ def test_the_labels_of_a_judge_without_fault_are_the_truth_with_explicit_zeros(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
     model_server.script(judge={"truth": known.truth})
+    before = (known.folder / "trec" / "qrels.txt").read_bytes()
     done = grade(known.folder, settings(model_server))
     found = qrels(known.folder)
     assert found == of_truth(known, found)
+    assert (known.folder / "trec" / "qrels-given.txt").read_bytes() == before
     assert Counter(value for grades in found.values() for value in grades.values())[0] > 6
     data = read_dataset(known.folder / "dataset.json")
     assert {key: set(ids) for key, ids in data.relevant_docs.items()} == {
@@ -96,13 +97,6 @@ def test_every_pair_is_asked_once_and_only_those_in_doubt_go_to_the_others(
 
 
 @pytest.mark.slow
-def test_with_panel_all_every_pair_goes_to_every_judge(known: KnownSet, model_server: ServerHandle) -> None:
-    model_server.script(judge={"truth": known.truth})
-    done = grade(known.folder, settings(model_server, panel="all"))
-    assert done.usage["escalate"].requests == 2 * (done.grading.pairs + 6)
-
-
-@pytest.mark.slow
 def test_other_models_are_the_further_judges_where_some_are_named(known: KnownSet, model_server: ServerHandle) -> None:
     stern = {"models": {"stern": {"down": 1.0}}}  # finds nothing relevant, so that the third decides
     model_server.script(judge={"truth": known.truth, **stern})
@@ -115,26 +109,6 @@ def test_other_models_are_the_further_judges_where_some_are_named(known: KnownSe
         assert {chunk for chunk, value in grades.items() if value >= 2} == {
             c for c, v in found[query].items() if v >= 2
         }
-
-
-def test_where_every_judgment_of_a_pair_is_right_its_label_is_the_truth(
-    known: KnownSet, model_server: ServerHandle
-) -> None:
-    model_server.script(judge={"truth": known.truth, "up": 0.2, "down": 0.2, "independent": True})
-    grade(known.folder, settings(model_server))
-    right: dict[tuple[str, str], list[int]] = {}
-    for item in rows(known.folder / "4-judgments.jsonl"):
-        if "canary" not in item:
-            right.setdefault((item["query_id"], item["chunk_id"]), []).append(item["relevance"])
-    found = qrels(known.folder)
-    wrong = 0
-    for (query, chunk), grades in right.items():
-        truth = known.ids[query].get(chunk, 0)
-        if query in found and set(grades) == {truth}:
-            assert found[query][chunk] == truth
-        wrong += set(grades) != {truth}
-    assert wrong >= 2
-    assert validate(known.folder).problems == ()
 
 
 @pytest.mark.parametrize(("up", "verdict"), [(0.45, "failed"), pytest.param(0.22, "warning", marks=pytest.mark.slow)])
@@ -190,38 +164,6 @@ def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_
     assert forced.refusal is None
     assert (forced.manifest.queries, forced.manifest.refused_grading) == (kept, None)
     assert "not to be trusted" in read_dataset(known.folder / "dataset.json").metadata["notice"]
-
-
-def test_a_judge_that_finds_nothing_in_the_sources_fails_also_where_no_answer_is_known(
-    tmp_path: Path, model_server: ServerHandle
-) -> None:
-    known = write_set(tmp_path / "set", subjects=5, answers=False)
-    quotes = {text.split(". ")[0] + ".": text for passages in known.truth.values() for text in passages}
-    answers = {
-        query: {quote: 3 for quote, text in quotes.items() if known.truth[query].get(text) == 3}
-        for query in known.truth
-    }
-    model_server.script(judge={"truth": answers})  # the evidence alone is an answer to it, and no passage is
-    before = artifacts(known.folder)
-    done = grade(known.folder, settings(model_server))
-    assert "5 of 5 sources known to answer their query are graded 0" in str(done.refusal)
-    assert done.grading.judged == 5  # nothing else is asked about
-    assert model_server.stats()["requests"] <= 15 + 3 * 5
-    assert artifacts(known.folder) == before
-
-
-def test_a_topup_by_a_judge_that_failed_its_checks_changes_no_label_unless_it_is_forced(
-    known: KnownSet, model_server: ServerHandle, tmp_path: Path
-) -> None:
-    model_server.script(judge={"truth": known.truth, "up": 0.9})
-    grade(known.folder, settings(model_server), force=True)
-    before, run = artifacts(known.folder), {"new": _run_file(tmp_path / "new.trec", known)}
-    done = grade(known.folder, settings(model_server), runs=run, again=True)
-    assert isinstance(done.refusal, JudgeFailed)
-    assert artifacts(known.folder) == before
-    assert done.manifest.grading is not None
-    assert done.manifest.grading.runs == []
-    assert grade(known.folder, settings(model_server), runs=run, again=True, force=True).grading.runs == ["new"]
 
 
 def test_a_judge_whose_replies_cannot_be_read_is_given_up_after_five(
@@ -441,15 +383,6 @@ def test_the_grades_of_another_judge_are_replaced_only_when_told_to(
     assert grade(known.folder, other, replace=True).grading.assessors[0] == "n/grade.v1"
 
 
-def test_an_ungraded_build_does_not_take_the_place_of_a_graded_set(known: KnownSet, model_server: ServerHandle) -> None:
-    model_server.script(judge={"truth": known.truth})
-    grade(known.folder, settings(model_server))
-    with pytest.raises(OutputError, match="--grade"):
-        GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c"))
-    GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c", graded=True))
-    GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c", replace=True))
-
-
 def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
@@ -493,15 +426,6 @@ def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(
         assert planned[account] == done.usage[account].requests
     left = planned["grade"] + planned["source check"]  # the judge checks come first, and are answered by then
     assert f"{left:,} requests" in said[0]
-
-
-@pytest.mark.slow
-def test_the_labels_from_before_the_first_grading_are_kept_beside(known: KnownSet, model_server: ServerHandle) -> None:
-    before = (known.folder / "trec" / "qrels.txt").read_bytes()
-    model_server.script(judge={"truth": known.truth})
-    grade(known.folder, settings(model_server))
-    grade(known.folder, settings(model_server, depth=3))
-    assert (known.folder / "trec" / "qrels-given.txt").read_bytes() == before
 
 
 def test_a_query_whose_source_the_judge_refutes_is_left_out_and_comes_back_with_another_judge(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -83,15 +82,6 @@ def test_the_server_is_asked_though_the_store_knows_its_answers(
     model_server.script({"do": {"status": 401, "body": {"error": "no"}}})
     refused = goldbench_inside("doctor", "--try", *url)
     assert (refused.returncode, "the server wants a key (HTTP 401): set OPENAI_API_KEY" in refused.stderr) == (2, True)
-
-
-def test_a_server_without_an_answer_gets_no_traits(
-    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...]
-) -> None:
-    model_server.script({"do": {"status": 200, "body": json.dumps({"choices": []})}})
-    said = goldbench_inside("doctor", "--try", *url)
-    assert "place of the answer" not in said.stdout
-    assert "response format" not in said.stdout
 
 
 def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_server: ServerHandle) -> None:

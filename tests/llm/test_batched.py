@@ -72,13 +72,6 @@ async def test_questions_that_come_together_are_one_batch_at_half_the_price(mode
         assert [answer.replayed for answer in await ask(path, *range(5))] == [True] * 5
 
 
-async def test_a_batch_holds_no_more_lines_than_it_may(model_server: ServerHandle, tmp_path: Path):
-    before, _ = sent(model_server)
-    async with batches(model_server, tmp_path, limits=BatchLimits(lines=2, quiet_s=0.05)) as path:
-        assert not [one for one in await ask(path, *range(5)) if isinstance(one, Exception)]
-    assert sent(model_server) == (before + 3, 5)
-
-
 async def test_the_missing_lines_of_an_expired_batch_are_asked_again_a_few_times(
     model_server: ServerHandle, tmp_path: Path
 ):
@@ -151,13 +144,6 @@ async def test_a_batch_whose_id_was_never_written_down_is_found_by_its_token(
     async with batches(model_server, tmp_path) as path:
         assert not [one for one in await ask(path, 1, 2) if isinstance(one, Exception)]
     assert model_server.stats()["by_kind"]["batch-line"] == 2
-
-
-async def test_a_server_without_batches_ends_the_run(model_server: ServerHandle, tmp_path: Path):
-    model_server.script({"when": {"kind": "files-and-batches"}, "do": {"status": 404}})
-    async with batches(model_server, tmp_path) as path:
-        (outcome,) = await ask(path, 1)
-    assert isinstance(outcome, ModelUnavailable)
 
 
 def started(folder: Path, *command: object) -> subprocess.Popen[str]:

@@ -9,15 +9,6 @@ from tests.llm.conftest import Opener, Verdict, verdict_request
 from tests.model_server.fixture import ServerHandle
 
 
-async def test_an_answer_comes_with_its_usage(open_path: Opener):
-    async with open_path() as path:
-        completion = await path.complete(verdict_request())
-    assert isinstance(completion.answer, Verdict)
-    assert completion.usage.input_tokens > 0
-    assert completion.usage.output_tokens > 0
-    assert not completion.replayed
-
-
 async def test_a_misfit_is_shown_to_the_model_once_and_both_replies_are_booked(
     open_path: Opener, model_server: ServerHandle
 ):

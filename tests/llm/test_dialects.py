@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldbench.errors import CallFailed, ModelUnavailable
+from goldbench.errors import ModelUnavailable
 from goldbench.llm.dialect import Dialect, learn
 from goldbench.ports import Completion
 from tests.llm.conftest import Opener, Verdict, verdict_request
@@ -83,17 +83,6 @@ async def test_a_model_without_a_system_role_is_told_everything_by_the_user(
     assert messages[0]["content"].startswith("You grade passages.")
 
 
-async def test_a_server_that_refuses_everything_fails_the_call_in_a_few_requests(
-    open_path: Opener, model_server: ServerHandle
-):
-    model_server.script({"do": {"status": 400, "body": {"error": {"message": "no"}}}})
-    async with open_path() as path:
-        with pytest.raises(CallFailed) as caught:
-            await path.complete(verdict_request())
-    assert caught.value.kind == "http-400"
-    assert model_server.stats()["requests"] == 4  # with limits, without, as an object, as text
-
-
 def _sent(server: ServerHandle) -> list[dict[str, Any]]:
     return [row["body"]["response_format"]["json_schema"]["schema"]["properties"] for row in server.requests()]
 
@@ -126,20 +115,3 @@ async def test_limits_are_sent_and_those_that_a_server_refuses_are_left_out_from
 )
 def test_the_limits_that_a_refusal_names_are_given_up_or_all(message: str, left: tuple[str, ...]):
     assert learn(Dialect(), {"message": message}, settled=True) == Dialect(limits=left)
-
-
-def test_a_prompt_that_is_too_long_teaches_nothing():
-    error = {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"}
-    assert learn(Dialect(), error, settled=False) is None
-
-
-def test_every_lesson_ends():
-    dialect: Dialect | None = Dialect()
-    seen = set()
-    error = {"message": "unsupported: temperature, system role, response_format; use max_completion_tokens"}
-    while dialect is not None:
-        assert dialect not in seen
-        seen.add(dialect)
-        dialect = learn(dialect, error, settled=False)
-        if len(seen) > 10:
-            pytest.fail("lessons go round in circles")

@@ -53,13 +53,6 @@ async def test_a_wrong_response_is_no_vector(open_embedding: Opener, model_serve
             await _embedder(path).embed(["one", "two"])
 
 
-async def test_embeddings_count_against_the_same_cap(open_embedding: Opener, model_server: ServerHandle):
-    async with open_embedding(embedding_batch=1, max_requests=3) as path:
-        with pytest.raises(Exception, match="cap of 3 requests"):
-            await _embedder(path).embed([f"text {n}" for n in range(9)])
-    assert model_server.stats()["by_kind"]["embeddings"] == 3
-
-
 async def test_a_replay_embeds_what_is_kept_and_nothing_else(open_embedding: Opener, model_server: ServerHandle):
     async with open_embedding() as path:
         rows = await _embedder(path).embed(["one"])

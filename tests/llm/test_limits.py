@@ -27,14 +27,6 @@ def _answered(outcomes: list) -> int:
     return sum(not isinstance(outcome, BaseException) for outcome in outcomes)
 
 
-async def test_exactly_as_many_requests_leave_as_the_cap_says(open_path: Opener, model_server: ServerHandle):
-    async with open_path(max_requests=37) as path:
-        outcomes = await _ask(path, 100)
-    assert model_server.stats()["requests"] == 37
-    assert _answered(outcomes) == 37
-    assert {o.limit for o in outcomes if isinstance(o, LimitReached)} == {"max-requests"}
-
-
 async def test_repairs_and_retries_count_against_the_cap(open_path: Opener, model_server: ServerHandle):
     model_server.script(
         {"when": {"every": 5}, "do": {"status": 429}}, {"when": {"every": 7}, "do": {"reply": "garbage"}}
@@ -100,20 +92,6 @@ def test_the_width_follows_the_seconds_that_answers_take(seconds: float, width: 
     for _ in range(1000):
         sought.record(overloaded=False, seconds=seconds)
     assert sought.now == width
-
-
-async def test_a_cancelled_call_gives_its_slot_back(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"nth": [2, 3]}, "do": {"hang": True}})
-    async with open_path(concurrency=2) as path:
-        await path.complete(verdict_request(9))
-        hanging = [asyncio.create_task(path.complete(verdict_request(n))) for n in range(4)]
-        await comes_about(lambda: model_server.stats()["requests"] == 3)
-        for task in hanging:
-            task.cancel()
-        await asyncio.gather(*hanging, return_exceptions=True)
-        outcomes = await asyncio.wait_for(_ask(path, 4), 60)
-        assert path.snapshot().in_flight == 0
-    assert _answered(outcomes) == 4
 
 
 async def test_a_stalled_call_is_named_without_its_content(open_path: Opener, model_server: ServerHandle):

@@ -142,14 +142,6 @@ async def test_a_server_that_is_gone_for_good_ends_the_run_in_time(open_path: Op
     assert 1.4 < time.monotonic() - start < 60
 
 
-@pytest.mark.slow
-async def test_a_model_that_is_being_loaded_is_waited_for(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"first": 9}, "do": {"status": 503}})
-    async with open_path(never_reached_s=0.2) as path:
-        answers = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(6)))
-    assert len(answers) == 6
-
-
 async def test_the_deadline_ends_the_wait_for_a_server_that_is_gone(
     open_path: Opener, model_server: ServerHandle, pass_time: Callable[[float], None]
 ):

@@ -68,15 +68,6 @@ def test_grades_are_sent_as_lists_of_values_and_the_reason_for_skipping_stands_l
     assert GeneratedQueries.model_validate(long).skip_reason == "x" * 999
 
 
-class Shaped(BaseModel):
-    question: str = Field(json_schema_extra={"sent": {"pattern": r"^[A-Z][^\n]*\?$", "maxLength": 80}})
-
-
-def test_a_form_is_sent_alone_because_some_servers_forget_the_length_beside_it():
-    assert sent_schema(Shaped, LIMITS)["properties"]["question"] == {"type": "string", "pattern": r"^[A-Z][^\n]*\?$"}
-    assert sent_schema(Shaped, ("maxLength",))["properties"]["question"] == {"type": "string", "maxLength": 80}
-
-
 def test_what_names_a_stored_answer_did_not_change_with_what_is_sent():
     known = {GeneratedQueries: "388673b0298e", replies.Grade: "ee4f9439e260", replies.Verdict: "e592d1ef2aa8"}
     for answer, digest in known.items():

@@ -292,15 +292,6 @@ def test_what_stands_in_place_of_a_query_is_rejected(text: str, filter_name: str
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["how to ignore a linter rule in all files", "print only odd pages of a robot manual", "robot robot",
-     "where is the question mark key on the robot"],
-)  # fmt: skip
-def test_peoples_words_are_no_order_and_stand_for_nothing_else(text: str):
-    assert name(find(text)) not in {"schema", "placeholder", "instruction"}
-
-
-@pytest.mark.parametrize(
     "answer",
     ["The dock is at the wall, but loudness is not stated.", "Zur Farbe macht der Text keine Aussage.", "N/A",
      "I don't know", "文中未提及"],
@@ -310,20 +301,13 @@ def test_an_answer_that_declines_is_no_answer(answer: str):
 
 
 @pytest.mark.parametrize(
-    "answer",
-    ["Not available without the role Billing", "never", "The document does not contain macros", "不需要"],
-)  # fmt: skip
-def test_an_answer_that_says_no_is_an_answer(answer: str):
-    assert name(find("How often should the brushes be renewed?", answer=answer)) != "no-answer"
-
-
-@pytest.mark.parametrize(
     ("text", "language"),
     [("I cannot generate invoices, the button stays grey", "en"), ("Ich kann keine Rechnung erstellen", "de"),
-     ("我无法生成发票", "zh"), ("Tut mir leid für die Frage, wie lange lädt der Roboter", "de")],
+     ("我无法生成发票", "zh"), ("how to ignore a linter rule in all files", "en"), ("robot robot", "en"),
+     ("where is the question mark key on the robot", "en")],
 )  # fmt: skip
-def test_a_users_problem_is_no_refusal(text: str, language: str):
-    assert name(find(text, language=language)) != "refusal"
+def test_a_users_words_are_no_refusal_no_order_and_stand_for_nothing_else(text: str, language: str):
+    assert name(find(text, language=language)) not in {"schema", "refusal", "placeholder", "instruction"}
 
 
 @pytest.mark.parametrize(
@@ -386,12 +370,6 @@ def test_a_query_about_something_else_than_its_passage_is_rejected():
 def test_a_subject_stands_in_the_query_or_the_title():
     assert name(find("how long until it is full after cleaning", subject="washing machine")) == "no-subject"
     assert find("robot runtime at home", subject="vacuum robot") is None
-
-
-def test_a_technical_name_counts_as_one_copied_word():
-    about = "Run dpkg-reconfigure keyboard-configuration --frontend=noninteractive on Red Hat Enterprise Linux systems."
-    assert copied_run("dpkg-reconfigure keyboard-configuration", about) == pytest.approx(2)
-    assert copied_run("on Red Hat Enterprise Linux systems", about) == pytest.approx(3)
 
 
 ODD = st.one_of(

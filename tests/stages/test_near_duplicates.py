@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.stages.select.near_duplicates import Sketches, cluster, write_sketch, write_sketches
-from goldbench.text.similarity import CHARACTERS, WORDS, jaccard, shingles
+from goldbench.text.similarity import CHARACTERS, WORDS
 
 
 def clusters(texts: Sequence[str], reads: list[int] | None = None) -> set[frozenset[int]]:
@@ -120,17 +120,6 @@ def test_a_true_pair_is_found_in_a_crowd_of_half_alike_texts() -> None:
     texts = [form + " " + " ".join(f"x{i}-{j}" for j in range(5)) for i in range(300)]
     texts += [text + " once more" for text in texts[:40]]
     assert clusters(texts) == {frozenset({i, 300 + i} if i < 40 else {i}) for i in range(300)}
-
-
-def test_jaccard_is_the_share_of_the_union_that_is_shared() -> None:
-    assert jaccard(shared=2, one=3, other=4) == 2 / 5
-    assert jaccard(shared=0, one=0, other=0) == 0.0
-
-
-@given(st.text("ab cd我们", max_size=60))
-def test_a_shingle_is_counted_once(text: str) -> None:
-    found = shingles(text)
-    assert found.tolist() == sorted(set(found.tolist()))
 
 
 def test_sketches_written_together_are_those_written_alone() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,6 @@ from goldbench.records.corpus import Evidence
 from goldbench.records.query import Query, QueryKind, Turn
 from goldbench.stages.noise import MOST, Noise, noisy_forms, noisy_text
 from goldbench.text.draws import Draws
-from goldbench.text.keyboards import neighbours
 
 QUERIES = {
     "en": "How does the circulation pump start when the old tank is not full?",
@@ -151,14 +149,6 @@ def test_a_form_keeps_what_its_labels_rest_on_and_names_its_original() -> None:
     assert form.scores == {}
     again = Query(**{name: getattr(form, name) for name in type(form).model_fields}, query_id="q2")
     assert noisy_forms(again) == ()
-
-
-def test_typing_errors_follow_the_keyboard_of_the_language() -> None:
-    assert set(neighbours("G", "en")) == set("FHTYVB")
-    assert set(neighbours("п", "ru")) >= set("ар")
-    assert neighbours("水", "zh") == neighbours("ก", "th") == ""
-    for language, rows in (("en", "qwertyuiop"), ("de", "qwertzuiop"), ("fr", "azertyuiop")):
-        assert all(right in neighbours(left, language) for left, right in pairwise(rows))
 
 
 def test_the_noise_of_a_conversation_is_in_both_forms_of_its_question() -> None:

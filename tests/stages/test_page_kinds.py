@@ -72,15 +72,6 @@ def test_a_list_of_one_version_is_rejected_on_a_page_of_many_and_asked_about_on_
     assert page_fault(chunk(PROSE, title="Changes")) is None
 
 
-def test_code_on_a_page_called_search_and_versions_mentioned_in_a_paragraph_are_asked_about() -> None:
-    code = "```\npump search\nvalve\n```\n\nValves of the pump"
-    assert page_fault(chunk(code, title="Search", name="search", start=900)) is None
-    notes = (
-        "# Pumps 1.6.2 release notes\n\nThis mends what was broken\nin Pumps 1.6.1\n\n- The lid is tight.\n- It is dry."
-    )
-    assert page_fault(chunk(notes, title="Pumps 1.6.2 release notes", name="1-6-2")) is None
-
-
 def test_selection_counts_such_chunks_by_their_rule_and_takes_rows_of_tables_as_they_are() -> None:
     class Chunks(list[Chunk]):
         def at(self, position: int) -> Chunk:

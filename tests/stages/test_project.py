@@ -86,12 +86,6 @@ def test_what_lies_within_a_passage_judged_not_relevant_is_not_relevant_either()
     assert graded(found) == {"a:0-60": 3, "a:550-700": 1}
 
 
-def test_the_highest_of_several_grades_counts() -> None:
-    first, second = evidence(10, 30), evidence(40, 60)
-    judged = relevance(passage(0, 35, 2, first), passage(35, 100, 3, second), own=(first,))
-    assert graded(project(judged, cuts((0, 200)))) == {"a:0-200": 3}
-
-
 def test_near_duplicates_are_found_by_the_words_of_the_evidence() -> None:
     own = evidence(80, 120)
     twin = Chunk(chunk_id="b:40-140", span=span(40, 140, "b"), text="xx " + TEXT[70:130] + " yy")

@@ -116,17 +116,6 @@ async def test_the_calls_in_flight_follow_the_machine_during_a_run(
     assert stubs.running() == 0
 
 
-async def test_calls_that_come_while_processes_end_take_no_ending_one(stubs: Stubs, tmp_path: Path) -> None:
-    file = tmp_path / "m.gguf"
-    file.write_bytes(b"GGUF")
-    async with open_model(ModelSettings(name="m", file=file)) as path:
-        for first, threads in ((0, 1), (10, 1), (20, 2)):
-            stubs.bears = Layout(3, threads)
-            await asyncio.gather(*(path.complete(verdict_request(number)) for number in range(first, first + 8)))
-        assert stubs.running() == 3
-    assert stubs.running() == 0
-
-
 def test_layers_on_a_graphics_card_that_is_not_there_are_refused_in_one_line(
     goldbench_inside: Goldbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
