@@ -104,6 +104,8 @@ def check_joined(run: Path, kind: str = "multi_hop") -> None:
             assert not holds_all(str(row["text"]), texts[:left_out] + texts[left_out + 1 :])
         evidence: Any = row["evidence"]
         assert all(any(item["quote"] in text for item in evidence) for text in texts)
+        documents = {item["doc_id"] for item in evidence}
+        assert kind != "cross_comparison" or len(documents) == len(needed)
 
 
 SHARES = {"fact": 0.5, "reason": 0.2, "multi_hop": 0.3}
@@ -127,22 +129,6 @@ def test_each_kind_gets_its_number_and_the_plan_and_the_cost_hold(
     assert input_tokens == pytest.approx(stats["input_tokens"], rel=0.1)
     assert output_tokens == pytest.approx(stats["output_tokens"], rel=0.3)
     assert goldbench("validate", "run").returncode == 0
-
-
-def test_a_query_that_one_passage_answers_is_rejected_and_listed(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    linked(tmp_path / "docs", 24)
-    model_server.script(kinds={"multi_hop": {"bad": 0.5}})
-    done = goldbench(*asked(tmp_path, {"multi_hop": 1}, model_server), "--out", "run", "--queries", 4)
-    assert done.returncode == 0, done.stderr
-    check_joined(tmp_path / "run")
-    rejected = [row for row in lines(tmp_path / "run" / "3-rejections.jsonl") if row["filter"] == "one-passage-enough"]
-    assert rejected
-    corpus = dataset(tmp_path / "run")["corpus"]
-    for row in rejected:
-        candidate: Any = row["candidate"]
-        assert any(holds_all(candidate["text"], [corpus[chunk_id]]) for chunk_id in candidate["needs"])
 
 
 def test_a_kind_that_the_model_cannot_write_is_dropped_in_one_line_and_the_others_get_its_share(
@@ -192,19 +178,6 @@ def test_too_few_of_a_kind_is_a_shortfall_that_names_the_kind(
     assert done.returncode == 3
     assert re.search(r"Too few of a kind: .*multi_hop \d+ of 30", done.stderr)
     assert "name a smaller share" in done.stderr
-
-
-def test_comparisons_are_about_passages_of_different_documents(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    linked(tmp_path / "docs", 12)
-    done = goldbench(*asked(tmp_path, {"fact": 1, "cross_comparison": 1}, model_server), "--out", "run", "--queries", 4)
-    assert done.returncode == 0, done.stderr
-    assert kinds_of(tmp_path / "run") == {"fact": 2, "cross_comparison": 2}
-    check_joined(tmp_path / "run", "cross_comparison")
-    documents = {row["chunk_id"]: row["span"]["doc_id"] for row in lines(tmp_path / "run" / "1-chunks.jsonl")}  # type: ignore[index]
-    for needed in dataset(tmp_path / "run")["needs"].values():
-        assert len({documents[chunk_id] for chunk_id in needed}) == len(needed)
 
 
 def check_unanswerable(run: Path) -> None:
@@ -397,7 +370,8 @@ def test_a_hundred_queries_have_the_shares_asked_for_whatever_hostile_documents_
     assert len(lines(tmp_path / "run" / "3-unanswerable.jsonl")) == wanted.pop("unanswerable")
     assert kinds_of(tmp_path / "run") == wanted
     check_unanswerable(tmp_path / "run")
-    assert "answered" in {row["filter"] for row in lines(tmp_path / "run" / "3-rejections.jsonl")}
+    rejected = {row["filter"] for row in lines(tmp_path / "run" / "3-rejections.jsonl")}
+    assert {"answered", "one-passage-enough"} <= rejected
     check_conversations(tmp_path / "run")
     for kind in ("multi_hop", "cross_comparison"):
         check_joined(tmp_path / "run", kind)

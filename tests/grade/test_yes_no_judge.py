@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,11 @@ import pytest
 from goldbench.errors import JudgeFailed, ModelUnfit, UsageError
 from goldbench.goldset.publication import read_manifest
 from goldbench.grade.calls import held_out_grades, thresholds_for
-from goldbench.llm.model_path import open_model
-from goldbench.llm.server_settings import ModelSettings
 from goldbench.measures.statistics.guardrails import PROBES
-from goldbench.prompts.loader import load
 from goldbench.records.judgment import Canary
 from goldbench.records.manifest import CanaryVerdict
 from goldbench.stages.canaries import TRAPS
-from goldbench.stages.judge import YES_NO, Pair, Thresholds, YesNoJudge
+from goldbench.stages.judge import Thresholds
 from tests.grade.graded_sets import KnownSet, grade, settings, write_set
 from tests.model_server.fixture import ServerHandle
 
@@ -130,18 +126,6 @@ def test_thresholds_lie_between_answers_and_fakes_wherever_the_model_puts_them()
     assert min(grades[0]) >= 2 > max(grades[1])
     assert thresholds_for([0.9, 0.8, 0.7], [0.1, 0.1, 0.2]).helps == 0.5, "even odds, where they tell the two apart"
     assert thresholds_for([0.1], [0.05]) == Thresholds(), "a single pair sets nothing"
-
-
-async def test_a_judge_that_is_as_sure_as_of_known_answers_gives_their_grade(model_server: ServerHandle) -> None:
-    tokens = [{"token": "Yes", "logprob": log(0.9999998)}, {"token": "No", "logprob": log(0.0000002)}]
-    weighed = {"content": [{**tokens[0], "top_logprobs": tokens}]}
-    choice = {"index": 0, "message": {"content": "Yes"}, "finish_reason": "length", "logprobs": weighed}
-    model_server.script({"do": {"status": 200, "body": {"choices": [choice]}}})
-    thresholds = thresholds_for([1.0, 1.0, 1.0], [0.1, 0.1, 0.1])
-    async with open_model(ModelSettings(name="m", base_url=model_server.base_url)) as path:
-        judge = YesNoJudge(model=path, name="m", prompt=load(YES_NO), thresholds=thresholds)
-        judgment = await judge.judge(Pair("q", "c", "Who built the pump?", "Anna built the pump."))
-    assert (judgment.probability, judgment.relevance) == (1.0, 3)
 
 
 def test_the_recorded_verdict_and_guardrails_are_those_of_thresholds_that_other_pairs_set(

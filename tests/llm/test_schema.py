@@ -40,22 +40,6 @@ def test_a_schema_is_strict(answer: type[BaseModel]):
     assert "$ref" not in str(schema)
 
 
-def test_limits_move_into_the_description():
-    schema = answer_schema(Outer)
-    assert schema["properties"]["share"]["description"] == "(at least 0, at most 1)"
-    assert "maximum" not in schema["properties"]["share"]
-    assert schema["properties"]["rows"]["description"] == "(at least 1 items, at most 3 items)"
-
-
-@pytest.mark.parametrize("answer", [Outer, GeneratedQueries])
-def test_a_server_is_told_the_limits_that_it_takes(answer: type[BaseModel]):
-    schema = sent_schema(answer, LIMITS, 3)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert "$ref" not in str(schema)
-    for limit in ("maxLength", "maxItems"):
-        assert limit not in str(sent_schema(answer, tuple(one for one in LIMITS if one != limit), 3))
-
-
 def test_grades_are_sent_as_lists_of_values_and_the_reason_for_skipping_stands_last():
     grade = sent_schema(replies.Grade, LIMITS)["properties"]
     assert grade["grade"]["enum"] == grade["topic"]["enum"] == [0, 1, 2, 3]

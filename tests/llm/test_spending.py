@@ -114,16 +114,6 @@ async def test_no_fault_of_a_batch_costs_more_than_the_cap(
     assert "max-usd" in {outcome.limit for outcome in outcomes if isinstance(outcome, LimitReached)}
 
 
-async def test_lines_that_a_batch_did_not_come_to_are_not_charged(model_server: ServerHandle, tmp_path: Path):
-    model_server.script(batch_s=0.05, batch_end="expired")
-    async with batches(model_server, tmp_path, max_usd=1.0, **PRICES) as path:
-        await ask(path, 8)
-        usage = path.usage()["grade"]
-        spent = path.gate.budget.usd
-    assert spent == pytest.approx(billed_usd(model_server))
-    assert usage.estimated_requests == 0
-
-
 async def test_a_batch_that_is_refused_is_not_charged(model_server: ServerHandle, tmp_path: Path):
     model_server.script({"when": {"kind": "files-and-batches", "nth": [2]}, "do": {"status": 400}})
     async with batches(model_server, tmp_path, max_usd=1.0, **PRICES) as path:
@@ -158,15 +148,6 @@ async def test_a_call_that_is_given_up_is_charged(open_path: Opener, model_serve
     assert usage.usd is not None
     assert usage.usd >= billed_usd(model_server) > 0
     assert usage.estimated_requests == 1
-
-
-async def test_a_server_that_cannot_be_reached_costs_nothing(open_path: Opener, model_server: ServerHandle):
-    model_server.down()
-    async with open_path(max_usd=1.0, never_reached_s=0.2, **PRICES) as path:
-        outcomes = await ask(path, 2)
-        budget = path.gate.budget
-    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
-    assert (budget.usd, budget.tokens, budget.requests) == (0.0, 0, 0)
 
 
 async def test_an_embedding_without_a_usage_is_charged(model_server: ServerHandle):

@@ -35,13 +35,6 @@ def test_a_part_gets_the_nearest_number_that_groups_allow(sizes: list[int], want
     assert abs(here - wanted) == min(abs(one - wanted) for one in sums)
 
 
-def test_a_group_larger_than_a_part_goes_to_another() -> None:
-    groups = [Group((0,), 500), *(Group((place,), 1) for place in range(1, 501))]
-    parts = allot(groups, [300, 700])
-    assert parts[0] == 1
-    assert parts.count(0) == 300
-
-
 def test_a_query_that_joins_moves_few_others() -> None:
     many = 50
     names = sorted((number_of("split", 0, f"query {one}"), one) for one in range(many))

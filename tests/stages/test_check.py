@@ -334,12 +334,6 @@ def test_an_answer_may_give_a_quantity_in_another_unit(answer: str, sentence: st
     assert (name(finding) == "answer-tie") == is_foreign
 
 
-def test_a_query_that_says_all_its_evidence_says_asks_nothing():
-    sentence = (piece(chunk(), "The R2 vacuum robot charges in four hours at its dock."),)
-    text = "Charges the R2 vacuum robot at its dock in four hours"
-    assert name(find(text, evidence=sentence)) == "nothing-asked"
-
-
 def test_a_statement_that_is_neither_a_problem_nor_a_wish_asks_nothing():
     asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.PROBLEM)
     text = "the R2 vacuum robot has a dock and a brush"

@@ -98,11 +98,6 @@ def test_thai_is_never_cut_between_a_letter_and_its_vowel_sign() -> None:
     assert all(chunk.text[0] not in "\u0e31\u0e35" and chunk.text[-1] not in "เแโใไ" for chunk in chunks)
 
 
-def test_a_long_word_of_one_letter_overlaps_by_exactly_what_was_asked() -> None:
-    spans = [(chunk.span.start, chunk.span.end) for chunk in cut("a" * 3000)]
-    assert spans == [(0, 1000), (900, 1900), (1800, 2800), (2700, 3000)]
-
-
 def test_a_ready_document_is_one_chunk_with_its_id_and_untouched() -> None:
     text = "  ready \n" * 300
     [chunk] = chunk_documents([document(text, ready=True)])

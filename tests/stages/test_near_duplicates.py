@@ -115,13 +115,6 @@ def test_texts_just_below_the_threshold_stay_apart_in_bounded_work() -> None:
     assert len(reads) < 16 * len(texts)
 
 
-def test_a_true_pair_is_found_in_a_crowd_of_half_alike_texts() -> None:
-    form = " ".join(f"w{i}" for i in range(60))
-    texts = [form + " " + " ".join(f"x{i}-{j}" for j in range(5)) for i in range(300)]
-    texts += [text + " once more" for text in texts[:40]]
-    assert clusters(texts) == {frozenset({i, 300 + i} if i < 40 else {i}) for i in range(300)}
-
-
 def test_sketches_written_together_are_those_written_alone() -> None:
     draw = random.Random(3)
     words = ["lock", "gate", "keeper", "漢字", "ship", "Хлеб"]

@@ -91,32 +91,6 @@ def test_a_chunk_that_goes_on_otherwise_is_drawn_in_the_same_place(sizes: dict[s
     )
 
 
-@given(SIZES, st.integers(0, 5), st.data())
-@settings(deadline=None, max_examples=50)
-def test_a_chunk_that_begins_otherwise_leaves_the_order_of_the_others_of_its_document(
-    sizes: dict[str, int], seed: int, data
-) -> None:
-    before = corpus(sizes)
-    place = data.draw(st.integers(0, len(before) - 1))
-    old = before[place]
-    new = chunk(old.span.doc_id, 77)
-    after = Held([*before[:place], new, *before[place + 1 :]])
-    orders = [drawn(chunks, select(chunks, seed=seed, limits=ANY)) for chunks in (before, after)]
-    for doc in sizes:
-        kept = [[one for one in order if one.startswith(f"{doc}:")] for order in orders]
-        assert [one for one in kept[0] if one != old.chunk_id] == [one for one in kept[1] if one != new.chunk_id]
-    for count in range(len(before)):
-        assert len({*orders[0][:count]} - {*orders[1][:count]} - {old.chunk_id}) <= 1
-
-
-def test_chunks_that_begin_alike_are_told_apart_whatever_their_order() -> None:
-    head = "ACME irrigation controllers, service manual, confidential, version four, all rights reserved. "
-    chunks = Held(chunk("a", number, head + f"Part {number} is fixed with {number} screws.") for number in range(9))
-    order = drawn(chunks, select(chunks, seed=1, limits=ANY))
-    backwards = Held(reversed(chunks))
-    assert order == drawn(backwards, select(backwards, seed=1, limits=ANY)) != sorted(order)
-
-
 def test_of_near_duplicates_one_is_drawn_and_all_are_named() -> None:
     same = "The pump stops when the water in the tank falls below the lower mark of the scale."
     chunks = Held([chunk("a", 0), chunk("a", 1, same), chunk("b", 0, same.upper()), chunk("c", 0, same), chunk("c", 1)])
@@ -126,16 +100,6 @@ def test_of_near_duplicates_one_is_drawn_and_all_are_named() -> None:
     assert selection.eligible == 5
     assert selection.cluster_of(1) == selection.cluster_of(2) == selection.cluster_of(3) == (1, 2, 3)
     assert selection.cluster_of(0) == (0,)
-
-
-def test_an_ineligible_near_duplicate_belongs_to_the_cluster_but_does_not_stand_for_it() -> None:
-    same = "The pump stops when the water in the tank falls below the lower mark of the scale"
-    chunks = Held([chunk("a", 0, same.replace(" ", " . . . . . . . . . . ")), chunk("b", 0, same + ".")])
-    selection = select(chunks, seed=1, limits=Limits(min_words=5))
-    assert selection.order.tolist() == [1]
-    assert selection.cluster_of(1) == (0, 1)
-    assert selection.ineligible == {"few-letters": 1}
-    assert selection.near_duplicates == 0
 
 
 def test_counts_add_up_on_a_published_row_set(collections: Path) -> None:
