@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -104,24 +101,6 @@ def test_exactly_as_many_requests_leave_as_the_cap_says_and_the_next_run_complet
     assert goldbench(*build).returncode == 0
     assert len(lines(tmp_path / "run" / "3-queries.jsonl")) == 50
     assert model_server.stats()["repeated"] == 0
-
-
-@pytest.mark.slow
-def test_a_replay_needs_no_server_and_fails_on_the_first_missing_answer(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
-) -> None:
-    corpus(tmp_path / "docs")
-    assert goldbench("build", "docs", "--out", "one", "--queries", 8, *url).returncode == 0
-    model_server.down()
-    again = goldbench("build", "docs", "--out", "two", "--queries", 8, "--replay", *url)
-    assert again.returncode == 0, again.stderr
-    assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
-    more = goldbench("build", "docs", "--out", "three", "--queries", 10, "--replay", *url)
-    assert more.returncode == 2
-    assert "has no answer" in more.stderr.splitlines()[-1]
-    assert not (tmp_path / "three").exists()
-    nowhere = goldbench("build", "docs", "--out", "four", "--replay", "--answers", "none.sqlite", *url)
-    assert (nowhere.returncode, (tmp_path / "none.sqlite").exists()) == (2, False)
 
 
 def test_a_server_that_refuses_every_call_ends_the_run_at_once(
@@ -260,39 +239,3 @@ def test_no_key_prompt_text_or_reply_reaches_a_log_an_error_or_the_manifest(
     if reply == "good":
         seen += (tmp_path / "run" / "manifest.json").read_text(encoding="utf-8")
     assert not [name for name in ("CANARYKEY", "CANARYPROMPT", "CANARYTEXT", "CANARYREPLY") if name in seen]
-
-
-@pytest.mark.slow
-def test_kill_9_at_any_moment_of_concurrent_calls_changes_no_byte_and_pays_only_for_what_was_in_flight(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
-) -> None:
-    concurrency, kills, moments = 4, 3, random.Random(11)
-    many(tmp_path / "docs", 70)
-    build = ("build", "docs", "--queries", 60, "--concurrency", concurrency, *url)
-    assert goldbench(*build, "--out", "one", "--answers", "one.sqlite").returncode == 0
-    model_server.reset()
-    model_server.script(latency_ms=60)
-    killed = (*build, "--out", "two", "--answers", "two.sqlite")
-    for _ in range(kills):
-        paid = model_server.stats()["requests"]
-        process = started(tmp_path, *killed)
-        _wait_for(lambda paid=paid, process=process: _sends(model_server, paid) or process.poll() is not None)
-        time.sleep(moments.uniform(0.0, 0.12))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert ended(started(tmp_path, *killed), 120) == 0
-    stats = model_server.stats()
-    assert stats["prompts"] >= 60
-    assert stats["repeated"] <= concurrency * kills
-    assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
-
-
-def _sends(server: ServerHandle, paid: int) -> bool:
-    return server.stats()["requests"] > paid
-
-
-def _wait_for(holds: Callable[[], bool], seconds: float = 100) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.02)

@@ -109,21 +109,6 @@ def test_another_sentence_is_asked_for_if_the_first_query_is_rejected(
     assert len(lines(tmp_path / "run/3-queries.jsonl")) == 1
 
 
-def test_a_rejected_query_is_recorded_although_the_question_for_another_fails(
-    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    model_server.script(
-        {"when": {"contains": "Karlsruhe", "times": 1}, "do": {"content": json.dumps(POINTING)}},
-        {"when": {"contains": "Karlsruhe"}, "do": {"status": 413}},
-    )
-    goldbench(*build(model_server, "any-model"), "--queries", 4)
-    rejections = lines(tmp_path / "run/3-rejections.jsonl")
-    assert POINTING["query"] in [item["candidate"]["text"] for item in rejections if "candidate" in item]
-    manifest = json.loads((tmp_path / "run/manifest.json").read_text(encoding="utf-8"))
-    assert [(failure["stage"], failure["kind"]) for failure in manifest["failures"]] == [("generate", "http-413")]
-    assert not [stage for stage in manifest["stages"] if stage["failed"]]
-
-
 @pytest.mark.parametrize(
     ("name", "count"),
     [

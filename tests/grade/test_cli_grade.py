@@ -101,22 +101,3 @@ def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
     assert goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url).returncode == done.returncode
     assert artifacts(tmp_path / "run") == before
     assert model_server.stats()["requests"] == 0
-
-
-@pytest.mark.slow
-def test_a_folder_whose_grading_was_killed_while_it_was_put_in_place_is_finished_by_the_next_command(
-    goldbench: Goldbench, tmp_path: Path, url: tuple[str, ...]
-) -> None:
-    corpus(tmp_path / "docs", 9)
-    goldbench("build", "docs", "--out", "run", "--queries", 6, *url)
-    goldbench("grade", "run", "--force", *url)
-    whole = artifacts(tmp_path / "run")
-    place = tmp_path / "run" / ".unfinished"
-    place.mkdir()
-    (tmp_path / "run" / "manifest.json").rename(place / "manifest.json")
-    (tmp_path / "run" / "4-judgments.jsonl").rename(place / "4-judgments.jsonl")
-    (place / ".publishing").touch()
-    again = goldbench("grade", "run", "--force", *url)
-    assert again.returncode == 3, again.stderr
-    assert artifacts(tmp_path / "run") == whole
-    assert goldbench("validate", "run").returncode == 0

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.errors import InputError, JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
+from goldbench.errors import JudgeFailed, ModelUnfit, OutputError, UsageError
 from goldbench.goldset.dataset import read_dataset
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.publication import read_manifest
@@ -26,7 +26,7 @@ from goldbench.grade.session import Work, plan_folder
 from goldbench.records.relevance import Relevance, settled
 from goldbench.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
 from tests.benchmarks.build_speed import Clock
-from tests.grade.graded_sets import TEXTS, KnownSet, artifacts, grade, retrievers, settings, write_set
+from tests.grade.graded_sets import KnownSet, artifacts, grade, retrievers, settings, write_set
 from tests.model_server.fixture import ServerHandle
 
 
@@ -248,18 +248,6 @@ def test_a_passage_that_orders_its_grade_earns_nothing_even_from_a_judge_that_ob
     assert found == of_truth(known, found)
 
 
-def test_near_duplicates_share_one_judgment(tmp_path: Path, model_server: ServerHandle) -> None:
-    text = TEXTS[0].format(it="pump", n=31)
-    known = write_set(tmp_path / "set", extra={"copy": text})
-    model_server.script(judge={"truth": known.truth})
-    done = grade(known.folder, settings(model_server))
-    assert qrels(known.folder)["q-pump"][f"copy:0-{len(text)}"] == 3
-    shared = [item for item in rows(known.folder / "4-judgments.jsonl") if item.get("shared_from")]
-    assert {item["chunk_id"] for item in shared} == {f"copy:0-{len(text)}"}
-    assert done.grading.shared == sum(item["assessor"] == "m/grade.v1" for item in shared)
-    assert done.usage["grade"].requests == done.grading.pairs
-
-
 def test_a_cap_leaves_whole_queries_and_the_next_run_ends_with_the_same_bytes_and_pays_nothing_twice(
     known: KnownSet, model_server: ServerHandle, tmp_path: Path
 ) -> None:
@@ -347,14 +335,6 @@ def test_what_users_clicked_is_judged_and_no_click_is_a_label(known: KnownSet, m
     assert grade(known.folder, plain).grading.feedback == 1  # what feedback brought stays
 
 
-def test_feedback_on_another_set_is_refused_and_nothing_changes(known: KnownSet, model_server: ServerHandle) -> None:
-    before = artifacts(known.folder)
-    with pytest.raises(InputError, match=r"is not in this set; make the file again with goldbench feedback"):
-        grade(known.folder, settings(model_server), feedback={"q-pump": ["x"]})
-    assert artifacts(known.folder) == before
-    assert model_server.stats()["requests"] == 0
-
-
 def test_a_topup_of_an_ungraded_set_is_refused(known: KnownSet, model_server: ServerHandle, tmp_path: Path) -> None:
     run = _run_file(tmp_path / "new.trec", known)
     with pytest.raises(UsageError, match="not graded yet"):
@@ -392,19 +372,6 @@ def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(
     assert done.grading.assessors[0] == "m/grade-many.v1"
     assert done.usage["grade"].requests <= done.grading.pairs / 2
     assert NOT_MEASURED in list(grading_warnings(done.manifest, [], None))
-
-
-def test_a_passage_that_a_reply_about_several_leaves_out_is_unjudged(
-    known: KnownSet, model_server: ServerHandle
-) -> None:
-    row = {"number": 1, "evidence": "", "topic": 0, "grade": 0, "flag": "none"}
-    short = json.dumps({"intent": "x", "passages": [row]})
-    model_server.script({"do": {"content": short}}, judge={"truth": known.truth})
-    before = artifacts(known.folder)
-    done = grade(known.folder, settings(model_server, passages_per_call=4, canaries=0), force=True)
-    assert isinstance(done.problem(known.folder), NothingKept)
-    assert "no query would be left" in str(done.refusal)  # the only grade that came is 0
-    assert artifacts(known.folder) == before
 
 
 def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(

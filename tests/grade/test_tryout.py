@@ -72,18 +72,6 @@ def test_what_a_server_takes_is_a_table_with_the_settings(
     assert "preflight: 1 request," in done.stdout
 
 
-def test_the_server_is_asked_though_the_store_knows_its_answers(
-    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...]
-) -> None:
-    model_server.script({"when": {"contains": '"response_format"'}, "do": {"status": 400, "body": {"error": "no"}}})
-    assert "response format none;" in " ".join(goldbench_inside("doctor", "--try", *url).stdout.split())
-    model_server.script()
-    assert "JSON Schema, with its limits" in goldbench_inside("doctor", "--try", *url).stdout
-    model_server.script({"do": {"status": 401, "body": {"error": "no"}}})
-    refused = goldbench_inside("doctor", "--try", *url)
-    assert (refused.returncode, "the server wants a key (HTTP 401): set OPENAI_API_KEY" in refused.stderr) == (2, True)
-
-
 def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_server: ServerHandle) -> None:
     stream = {"error": {"message": "This model only support stream mode, please enable the stream parameter."}}
     model_server.script(

@@ -85,13 +85,6 @@ async def test_a_reply_without_end_is_dropped_and_the_call_fails(name: str):
     assert _peak_memory() - before < 200 * MB
 
 
-@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
-async def test_a_compressed_reply_is_read(encoding: str, pack: Any):
-    packed = pack(_completion(json.dumps({"reason": "It says so.", "grade": 2})))
-    async with _open_path(packed[:9], packed[9:], encoding=encoding) as (path, _):
-        assert (await path.complete(verdict_request())).answer.grade == 2
-
-
 async def test_an_error_keeps_its_meaning_however_long_its_body_is():
     async with _open_path(*[b"x" * MB] * 100, status=401) as (path, sent):
         with pytest.raises(ModelUnavailable):

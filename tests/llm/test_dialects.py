@@ -83,28 +83,6 @@ async def test_a_model_without_a_system_role_is_told_everything_by_the_user(
     assert messages[0]["content"].startswith("You grade passages.")
 
 
-def _sent(server: ServerHandle) -> list[dict[str, Any]]:
-    return [row["body"]["response_format"]["json_schema"]["schema"]["properties"] for row in server.requests()]
-
-
-async def test_limits_are_sent_and_those_that_a_server_refuses_are_left_out_from_then_on(
-    open_path: Opener, model_server: ServerHandle
-):
-    model_server.script(strict=True)
-    async with open_path() as path:
-        await path.complete(verdict_request(0))
-        await path.complete(verdict_request(1))
-    first, second, third = _sent(model_server)
-    assert first["reason"]["minLength"] == 3
-    assert "minLength" not in second["reason"]
-    assert second == third
-    assert second["grade"]["enum"] == [0, 1, 2, 3]
-    model_server.reset()
-    async with open_path() as path:
-        await path.complete(verdict_request(2))
-    assert _sent(model_server) == [second]
-
-
 @pytest.mark.parametrize(
     ("message", "left"),
     [

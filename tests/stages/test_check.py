@@ -102,19 +102,6 @@ def test_what_cannot_be_a_query_is_a_matter_of_schema(text: str):
 
 
 @pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("List<String> versus array in Java", "en"),
-        ("AT&T customer service number", "en"),
-        ("شارژ کامل باتری چقدر طول می‌کشد؟", "fa"),
-        ("👩‍💻 laptop bag for coders", "en"),
-    ],
-)
-def test_unusual_writing_is_no_matter_of_schema(text: str, language: str):
-    assert name(find(text, about=ENGLISH + text, language=language)) != "schema"
-
-
-@pytest.mark.parametrize(
     ("text", "rules", "filter_name"),
     [
         ("battery", Constraints(), "length"),
@@ -169,19 +156,6 @@ def test_evidence_that_is_missing_is_named_so():
     assert find("R2 recharge duration", evidence=()).reason == "it comes without evidence"
     finding = find("R2 recharge duration", evidence=(), quote="never said")
     assert finding == Finding("evidence", "the quotation given as evidence is not in the text", None, rewrite=False)
-
-
-@pytest.mark.parametrize(
-    "evidence",
-    [
-        Evidence(doc_id="d1", start=100, end=106, quote="The R9"),
-        Evidence(doc_id="d2", start=100, end=106, quote="The R2"),
-        Evidence(doc_id="d1", start=100, end=100, quote=""),
-    ],
-)
-def test_evidence_must_stand_where_it_says(evidence: Evidence):
-    assert name(find("R2 recharge duration", evidence=(evidence,))) == "evidence"
-    assert name(find("R2 recharge duration", evidence=(evidence,), recipe=Recipe.TERMS)) == "evidence"
 
 
 def test_a_query_that_points_at_the_page_deserves_other_words():
