@@ -93,90 +93,16 @@ def test_the_order_in_which_answers_arrive_changes_no_byte(
     assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
 
 
-def test_one_more_document_changes_no_id_and_no_chunk_beyond_the_quota(goldbench: Goldbench, tmp_path: Path) -> None:
+def test_held_out_words_are_nowhere_in_the_emitted_corpus(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
-    assert goldbench("build", "docs", "--out", "one", "--queries", 6).returncode == 0
-    (tmp_path / "docs" / "new.md").write_text("# Tariffs\n\n" + PARAGRAPHS["pump"].format(n=88, t=99) * 2)
-    assert goldbench("build", "docs", "--out", "two", "--queries", 6).returncode == 0
-    before, after = (lines(tmp_path / run / "1-chunks.jsonl") for run in ("one", "two"))
-    assert {row["chunk_id"] for row in before} < {row["chunk_id"] for row in after}
-    drawn = [{row["chunk_id"] for row in lines(tmp_path / run / "3-queries.jsonl")} for run in ("one", "two")]
-    assert len(drawn[0] - drawn[1]) <= 1
-
-
-def test_a_line_more_in_most_files_leaves_the_other_passages_their_queries(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    """Only passages that changed are asked about, and one that is not drawn takes no query from another."""
-    files = [tmp_path / "docs" / f"station-{number}.md" for number in range(30)]
-    files[0].parent.mkdir()
-    for number, file in enumerate(files):
-        texts = [text.format(n=10 * number + n, t=7 * n + 11) for n in range(4) for text in PARAGRAPHS.values()]
-        file.write_text("\n\n".join([f"# Station {number}", *texts]), encoding="utf-8")
-    command = ("build", "docs", "--out", "run", "--queries", 30, "--base-url", model_server.base_url, "--model", "m")
-    assert goldbench(*command, "--chunk-size", 400).returncode == 0
-    before, chunks = queries_by_chunk(tmp_path / "run"), chunk_texts(tmp_path / "run")
-    model_server.reset()
-    for file in files[:27]:
-        file.write_text(file.read_text(encoding="utf-8") + "\n\nThe log is read in May.\n", encoding="utf-8")
-    done = goldbench(*command, "--chunk-size", 400)
-    assert done.returncode == 0, done.stderr
-    after, texts = queries_by_chunk(tmp_path / "run"), chunk_texts(tmp_path / "run")
-    changed = chunks.keys() - texts.keys()
-    assert 20 <= len(changed) <= 27
-    assert {one: before[one] for one in before.keys() - changed} == {one: after[one] for one in before.keys() - changed}
-    assert len(before.keys() & after.keys()) >= 28
-    new = {texts[one] for one in texts.keys() - chunks.keys()}
-    asked = [json.dumps(request["body"], ensure_ascii=False) for request in model_server.requests()]
-    assert all(any(json.dumps(text, ensure_ascii=False)[1:-1] in body for text in new) for body in asked)
-
-
-def queries_by_chunk(run: Path) -> dict[str, list[object]]:
-    found: dict[str, list[object]] = {}
-    for row in lines(run / "3-queries.jsonl"):
-        found.setdefault(str(row["chunk_id"]), []).append((row["query_id"], row["text"], row["asked"]))
-    return found
-
-
-def chunk_texts(run: Path) -> dict[str, str]:
-    return {str(row["chunk_id"]): str(row["text"]) for row in lines(run / "1-chunks.jsonl")}
-
-
-def test_running_again_pays_for_nothing_and_changes_nothing(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    corpus(tmp_path / "docs")
-    command = ("build", "docs", "--out", "run", "--queries", 10, "--base-url", model_server.base_url, "--model", "m")
-    assert goldbench(*command).returncode == 0
-    first, asked = artifacts(tmp_path / "run"), model_server.stats()["requests"]
-    assert goldbench(*command).returncode == 0
-    assert artifacts(tmp_path / "run") == first
-    assert model_server.stats()["requests"] == asked
-
-
-def test_every_chunk_and_every_quote_is_what_the_document_says(goldbench: Goldbench, tmp_path: Path) -> None:
-    corpus(tmp_path / "docs")
-    assert goldbench("build", "docs", "--out", "run", "--chunk-size", 200).returncode == 3
-    documents = {row["doc_id"]: row["text"] for row in lines(tmp_path / "run" / "0-documents.jsonl")}
-    for row in lines(tmp_path / "run" / "1-chunks.jsonl"):
-        span = row["span"]
-        assert documents[span["doc_id"]][span["start"] : span["end"]] == row["text"]  # type: ignore[index]
-    for row in lines(tmp_path / "run" / "3-queries.jsonl"):
-        for item in row["evidence"]:  # type: ignore[attr-defined]
-            assert documents[item["doc_id"]][item["start"] : item["end"]] == item["quote"]
-
-
-@pytest.mark.parametrize("recipe", ["terms", "held-out", "mixed"])
-def test_held_out_words_are_nowhere_in_the_emitted_corpus(goldbench: Goldbench, tmp_path: Path, recipe: str) -> None:
-    corpus(tmp_path / "docs")
-    done = goldbench("build", "docs", "--out", "run", "--queries", 5, "--offline-recipe", recipe)
+    done = goldbench("build", "docs", "--out", "run", "--queries", 5, "--offline-recipe", "held-out")
     assert done.returncode == 0, done.stderr
     data = json.loads((tmp_path / "run" / "dataset.json").read_text(encoding="utf-8"))
     masked = [item for row in lines(tmp_path / "run" / "3-queries.jsonl") for item in row.get("masked", ())]  # type: ignore[attr-defined]
-    assert bool(masked) == (recipe != "terms")
+    assert masked
     assert not [item for item in masked if any(item["quote"] in text for text in data["corpus"].values())]
     originals = [row["metadata"].get("original_text") for row in lines(tmp_path / "run" / "beir" / "corpus.jsonl")]  # type: ignore[attr-defined]
-    assert bool([text for text in originals if text]) == bool(masked)
+    assert any(originals)
     assert goldbench("validate", "run").returncode == 0
 
 
@@ -264,6 +190,8 @@ def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldbenc
     refused = goldbench("build", "docs", "--out", "run", "--queries", 6)
     assert refused.returncode == 2
     assert "other settings" in refused.stderr
+    corpus(tmp_path / "other", 9, first=100)
+    assert "other documents" in goldbench("build", "other", "--out", "run", "--queries", 5).stderr
     assert artifacts(tmp_path / "run") == before
     assert goldbench("retrieve", "run", "-o", "run/runs/mine.trec.gz").returncode == 0
     assert goldbench("bench", "run", "--system", "bm25").returncode == 0
@@ -277,19 +205,6 @@ def test_a_folder_with_another_run_is_refused_unless_told_to_replace_it(goldbenc
     assert goldbench("validate", "run").returncode == 0
 
 
-@pytest.mark.slow
-def test_other_documents_do_not_replace_a_run_unless_told_to(goldbench: Goldbench, tmp_path: Path) -> None:
-    corpus(tmp_path / "docs")
-    corpus(tmp_path / "other" / "deeper", 9, first=100)
-    assert goldbench("build", "docs", "--out", "run", "--queries", 5).returncode == 0
-    before = artifacts(tmp_path / "run")
-    refused = goldbench("build", "other", "--out", "run", "--queries", 5)
-    assert refused.returncode == 2
-    assert "other documents" in refused.stderr
-    assert artifacts(tmp_path / "run") == before
-    assert goldbench("build", "other", "--out", "run", "--queries", 5, "--replace").returncode == 0
-
-
 def test_words_one_query_needs_are_not_held_out_for_another(goldbench: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     done = goldbench("build", "docs", "--out", "run", "--offline-recipe", "mixed", "--per-chunk", 3)
@@ -301,15 +216,6 @@ def test_words_one_query_needs_are_not_held_out_for_another(goldbench: Goldbench
         for item in row["evidence"]:  # type: ignore[attr-defined]
             if (item["doc_id"], item["start"], item["end"]) not in own:
                 assert not [m for m in masks if m[0] == item["doc_id"] and m[1] < item["end"] and item["start"] < m[2]]
-
-
-def test_no_query_at_all_is_not_a_success(goldbench: Goldbench, tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "stub.md").write_text("Nothing to ask about here.")
-    done = goldbench("build", "docs", "--out", "run")
-    assert done.returncode == 3
-    assert "too-short 1" in done.stderr
-    assert "--no-chunk" in done.stderr
 
 
 @pytest.mark.slow
@@ -336,7 +242,7 @@ def test_validate_sees_every_kind_of_damage(goldbench_inside: Goldbench, tmp_pat
     for name in ("dataset.json", "1-chunks.jsonl", "0-documents.jsonl", "beir/qrels/test.tsv", "trec/qrels.txt"):
         path = tmp_path / "run" / name
         whole = path.read_bytes()
-        for damage in (whole[: len(whole) // 2], whole.replace(b"pump", b"pimp", 1), b""):
+        for damage in (whole[: len(whole) // 2], whole.replace(b"pump", b"pimp", 1)):
             path.write_bytes(damage)
             done = goldbench_inside("validate", "run") if damage != whole else None
             assert done is None or done.returncode in {1, 2}, (name, done.stdout)  # 2: a file cannot be read at all
@@ -438,13 +344,6 @@ def test_a_server_that_offers_one_model_needs_no_name(
     refused = goldbench("build", "docs", "--out", "two", "--queries", 4, "--base-url", model_server.base_url)
     assert refused.returncode == 2
     assert "one, two" in refused.stderr
-
-
-def test_without_a_command_the_help_is_shown_as_it_is(goldbench_inside: Goldbench) -> None:
-    done = goldbench_inside()
-    assert done.returncode == 2
-    assert done.stderr.startswith("Usage:")
-    assert "\n  build " in done.stderr
 
 
 def test_a_passage_with_the_same_answer_is_labelled_and_marked(tmp_path: Path) -> None:

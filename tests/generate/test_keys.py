@@ -15,19 +15,8 @@ import psutil
 import pytest
 
 from tests.conftest import IMPORT_PATH, ROOT, SETTINGS
-from tests.generate.test_build import corpus
 
 KEY = "sk-CANARYcanary0123456789"
-
-
-@pytest.fixture(scope="module")
-def gold(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A set of simulated queries to grade and to search."""
-    folder = tmp_path_factory.mktemp("keys")
-    corpus(folder / "docs", 12)
-    done = _run(folder, "build", "docs", "--out", "gold", "--queries", "4", "--generator", "simulated")
-    assert done[0] == 0, done[1]
-    return folder
 
 
 def _run(folder: Path, *arguments: str, **environment: str) -> tuple[int, str]:
@@ -62,13 +51,13 @@ def _command_lines(pid: int) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_the_key_of_the_bundled_models_process_is_in_no_process_list(gold: Path) -> None:
+def test_the_key_of_the_bundled_models_process_is_in_no_process_list(tmp_path: Path) -> None:
     from tests.llm.local.installed import needs_local_model
 
     needs_local_model()
     documents = str(ROOT / "data/example/documents/manual")
     command = ("build", documents, "--out", "local", "--queries", "2", "--model", "local", "--answers", "local.sqlite")
-    _, said = _run(gold, *command, OPENAI_API_KEY=KEY)
+    _, said = _run(tmp_path, *command, OPENAI_API_KEY=KEY)
     assert KEY not in said
     lines = [line for line in said.splitlines() if "goldbench.llm.local.model_process" in line]
     assert lines

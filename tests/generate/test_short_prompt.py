@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from goldbench.config import PromptStyle, config_of
-from goldbench.errors import NOT_DONE
 from goldbench.generate.writers import with_prompt_style
 from goldbench.llm.catalogue import parameters_in
 from tests.conftest import Goldbench
@@ -110,45 +109,10 @@ def test_another_sentence_is_asked_for_if_the_first_query_is_rejected(
     assert len(lines(tmp_path / "run/3-queries.jsonl")) == 1
 
 
-def test_a_rejected_query_is_recorded_although_the_question_for_another_fails(
-    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    model_server.script(
-        {"when": {"contains": "Karlsruhe", "times": 1}, "do": {"content": json.dumps(POINTING)}},
-        {"when": {"contains": "Karlsruhe"}, "do": {"status": 413}},
-    )
-    goldbench(*build(model_server, "any-model"), "--queries", 4)
-    rejections = lines(tmp_path / "run/3-rejections.jsonl")
-    assert POINTING["query"] in [item["candidate"]["text"] for item in rejections if "candidate" in item]
-    manifest = json.loads((tmp_path / "run/manifest.json").read_text(encoding="utf-8"))
-    assert [(failure["stage"], failure["kind"]) for failure in manifest["failures"]] == [("generate", "http-413")]
-    assert not [stage for stage in manifest["stages"] if stage["failed"]]
-
-
-def test_a_rejected_query_is_recorded_although_a_cap_forbids_to_ask_for_another(
-    goldbench: Goldbench, documents: Path, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    model_server.script({"when": {"times": 1}, "do": {"content": json.dumps(POINTING)}})
-    goldbench(*build(model_server, "any-model"), "--queries", 1, "--max-requests", 1)
-    (rejected,) = lines(tmp_path / "run/3-rejections.jsonl")
-    assert rejected["candidate"]["text"] == POINTING["query"]
-
-
-def test_replies_that_cannot_be_used_are_failures_with_their_reason(
-    goldbench: Goldbench, documents: Path, model_server: ServerHandle
-) -> None:
-    model_server.script({"do": {"content": '{"question": "Who wrote a question of its own?"}'}})
-    done = goldbench(*build(model_server, "any-model"))
-    assert done.returncode == NOT_DONE, done.stderr
-    assert "does not fit its schema" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize(
     ("name", "count"),
     [
-        ("SmolLM2-135M-Instruct", 135e6), ("qwen2.5-0.5b", 5e8), ("llama3.2:1b", 1e9), ("gemma-3-270m", 270e6),
-        ("mistral-7b-v0.3", 7e9), ("gpt-5-mini", None), ("qwen3", None), ("q4_k_m", None),
+        ("SmolLM2-135M-Instruct", 135e6), ("qwen2.5-0.5b", 5e8), ("gpt-5-mini", None), ("q4_k_m", None),
     ],
 )  # fmt: skip
 def test_the_size_of_a_model_is_read_from_its_name(name: str, count: float | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from goldbench.goldset.integrity import validate
 from tests.conftest import Goldbench
 from tests.generate.test_build import corpus
-from tests.generate.test_build_under_fire import FAULTS
 from tests.grade.graded_sets import artifacts, write_set
 from tests.model_server.fixture import ServerHandle
 
@@ -103,37 +101,3 @@ def test_building_and_grading_again_asks_nothing_and_building_alone_is_refused(
     assert goldbench("build", "docs", "--out", "run", "--queries", 3, "--grade", *url).returncode == done.returncode
     assert artifacts(tmp_path / "run") == before
     assert model_server.stats()["requests"] == 0
-
-
-@pytest.mark.slow
-def test_every_fault_at_once_changes_no_label(
-    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
-) -> None:
-    corpus(tmp_path / "docs", 9)
-    goldbench("build", "docs", "--out", "one", "--queries", 6, *url)
-    shutil.copytree(tmp_path / "one", tmp_path / "two")
-    goldbench("grade", "one", "--force", *url, "--answers", "one.sqlite")
-    model_server.reset()
-    model_server.script(*FAULTS, latency_ms=5)
-    goldbench("grade", "two", "--force", *url, "--answers", "two.sqlite")
-    assert {"429", "refuse"} <= set(model_server.stats()["statuses"])
-    assert artifacts(tmp_path / "one") == artifacts(tmp_path / "two")
-
-
-@pytest.mark.slow
-def test_a_folder_whose_grading_was_killed_while_it_was_put_in_place_is_finished_by_the_next_command(
-    goldbench: Goldbench, tmp_path: Path, url: tuple[str, ...]
-) -> None:
-    corpus(tmp_path / "docs", 9)
-    goldbench("build", "docs", "--out", "run", "--queries", 6, *url)
-    goldbench("grade", "run", "--force", *url)
-    whole = artifacts(tmp_path / "run")
-    place = tmp_path / "run" / ".unfinished"
-    place.mkdir()
-    (tmp_path / "run" / "manifest.json").rename(place / "manifest.json")
-    (tmp_path / "run" / "4-judgments.jsonl").rename(place / "4-judgments.jsonl")
-    (place / ".publishing").touch()
-    again = goldbench("grade", "run", "--force", *url)
-    assert again.returncode == 3, again.stderr
-    assert artifacts(tmp_path / "run") == whole
-    assert goldbench("validate", "run").returncode == 0

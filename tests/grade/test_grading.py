@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.errors import InputError, JudgeFailed, ModelUnfit, NothingKept, OutputError, UsageError
+from goldbench.errors import JudgeFailed, ModelUnfit, OutputError, UsageError
 from goldbench.goldset.dataset import read_dataset
-from goldbench.goldset.folder import GoldFolder, ReplacePolicy
 from goldbench.goldset.integrity import validate
 from goldbench.goldset.publication import read_manifest
 from goldbench.grade.panel import ModelPanel
@@ -27,7 +26,7 @@ from goldbench.grade.session import Work, plan_folder
 from goldbench.records.relevance import Relevance, settled
 from goldbench.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
 from tests.benchmarks.build_speed import Clock
-from tests.grade.graded_sets import TEXTS, KnownSet, artifacts, grade, retrievers, settings, write_set
+from tests.grade.graded_sets import KnownSet, artifacts, grade, retrievers, settings, write_set
 from tests.model_server.fixture import ServerHandle
 
 
@@ -61,9 +60,11 @@ def test_the_labels_of_a_judge_without_fault_are_the_truth_with_explicit_zeros(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
     model_server.script(judge={"truth": known.truth})
+    before = (known.folder / "trec" / "qrels.txt").read_bytes()
     done = grade(known.folder, settings(model_server))
     found = qrels(known.folder)
     assert found == of_truth(known, found)
+    assert (known.folder / "trec" / "qrels-given.txt").read_bytes() == before
     assert Counter(value for grades in found.values() for value in grades.values())[0] > 6
     data = read_dataset(known.folder / "dataset.json")
     assert {key: set(ids) for key, ids in data.relevant_docs.items()} == {
@@ -76,6 +77,8 @@ def test_the_labels_of_a_judge_without_fault_are_the_truth_with_explicit_zeros(
     assert done.grading.canary_verdict == "passed"
     assert validate(known.folder).problems == ()
     assert model_server.stats()["repeated"] == 0
+    for query in rows(known.folder / "3-queries.jsonl"):
+        assert (query["reached_by"], query["unreachable"], query["source_grade"]) == (["bm25", "stems"], False, 3)
 
 
 def test_every_pair_is_asked_once_and_only_those_in_doubt_go_to_the_others(
@@ -94,13 +97,6 @@ def test_every_pair_is_asked_once_and_only_those_in_doubt_go_to_the_others(
 
 
 @pytest.mark.slow
-def test_with_panel_all_every_pair_goes_to_every_judge(known: KnownSet, model_server: ServerHandle) -> None:
-    model_server.script(judge={"truth": known.truth})
-    done = grade(known.folder, settings(model_server, panel="all"))
-    assert done.usage["escalate"].requests == 2 * (done.grading.pairs + 6)
-
-
-@pytest.mark.slow
 def test_other_models_are_the_further_judges_where_some_are_named(known: KnownSet, model_server: ServerHandle) -> None:
     stern = {"models": {"stern": {"down": 1.0}}}  # finds nothing relevant, so that the third decides
     model_server.script(judge={"truth": known.truth, **stern})
@@ -115,64 +111,7 @@ def test_other_models_are_the_further_judges_where_some_are_named(known: KnownSe
         }
 
 
-@pytest.mark.parametrize(
-    "vice",
-    [
-        {"up": 0.2, "down": 0.2, "independent": True},
-        pytest.param({"up": 0.25}, marks=pytest.mark.slow),
-        pytest.param({"down": 0.25}, marks=pytest.mark.slow),
-    ],
-    ids=["both", "up", "down"],
-)
-def test_where_every_judgment_of_a_pair_is_right_its_label_is_the_truth(
-    known: KnownSet, model_server: ServerHandle, vice: dict[str, Any]
-) -> None:
-    model_server.script(judge={"truth": known.truth, **vice})
-    grade(known.folder, settings(model_server))
-    right: dict[tuple[str, str], list[int]] = {}
-    for item in rows(known.folder / "4-judgments.jsonl"):
-        if "canary" not in item:
-            right.setdefault((item["query_id"], item["chunk_id"]), []).append(item["relevance"])
-    found = qrels(known.folder)
-    wrong = 0
-    for (query, chunk), grades in right.items():
-        truth = known.ids[query].get(chunk, 0)
-        if query in found and set(grades) == {truth}:
-            assert found[query][chunk] == truth
-        wrong += set(grades) != {truth}
-    assert wrong >= 2
-    assert validate(known.folder).problems == ()
-
-
-@pytest.mark.slow
-def test_a_panel_of_independent_judges_mends_what_one_of_them_got_wrong(
-    tmp_path: Path, model_server: ServerHandle
-) -> None:
-    known = write_set(tmp_path / "set", subjects=20)
-    model_server.script(judge={"truth": known.truth, "up": 0.15, "independent": True})
-    done = grade(known.folder, settings(model_server), force=True)
-    first = {
-        (item["query_id"], item["chunk_id"]): item["relevance"] >= 2
-        for item in rows(known.folder / "4-judgments.jsonl")
-        if item["assessor"] == "m/grade.v1" and "canary" not in item
-    }
-    truth = {key: known.ids[key[0]].get(key[1], 0) >= 2 for key in first}
-    final = qrels(known.folder)
-    wrong_first = sum(value != truth[key] for key, value in first.items())
-    wrong_final = sum((final[q][c] >= 2) != truth[q, c] for q, c in first if q in final)
-    assert wrong_final < wrong_first / 3
-    assert sum(count for spread, count in done.grading.spread.items() if spread) >= wrong_first / 2
-
-
-@pytest.mark.parametrize(
-    ("up", "verdict"),
-    [
-        (0.45, "failed"),
-        pytest.param(0.22, "warning", marks=pytest.mark.slow),
-        pytest.param(0.0, "passed", marks=pytest.mark.slow),
-    ],
-    ids=["often", "seldom", "never"],
-)
+@pytest.mark.parametrize(("up", "verdict"), [(0.45, "failed"), pytest.param(0.22, "warning", marks=pytest.mark.slow)])
 def test_canaries_trip_at_their_rates(tmp_path: Path, model_server: ServerHandle, up: float, verdict: str) -> None:
     known = write_set(tmp_path / "set", subjects=28)
     model_server.script(judge={"truth": known.truth, "up": up})
@@ -227,38 +166,6 @@ def test_a_judge_that_fails_its_checks_changes_nothing_but_the_record_unless_it_
     assert "not to be trusted" in read_dataset(known.folder / "dataset.json").metadata["notice"]
 
 
-def test_a_judge_that_finds_nothing_in_the_sources_fails_also_where_no_answer_is_known(
-    tmp_path: Path, model_server: ServerHandle
-) -> None:
-    known = write_set(tmp_path / "set", subjects=5, answers=False)
-    quotes = {text.split(". ")[0] + ".": text for passages in known.truth.values() for text in passages}
-    answers = {
-        query: {quote: 3 for quote, text in quotes.items() if known.truth[query].get(text) == 3}
-        for query in known.truth
-    }
-    model_server.script(judge={"truth": answers})  # the evidence alone is an answer to it, and no passage is
-    before = artifacts(known.folder)
-    done = grade(known.folder, settings(model_server))
-    assert "5 of 5 sources known to answer their query are graded 0" in str(done.refusal)
-    assert done.grading.judged == 5  # nothing else is asked about
-    assert model_server.stats()["requests"] <= 15 + 3 * 5
-    assert artifacts(known.folder) == before
-
-
-def test_a_topup_by_a_judge_that_failed_its_checks_changes_no_label_unless_it_is_forced(
-    known: KnownSet, model_server: ServerHandle, tmp_path: Path
-) -> None:
-    model_server.script(judge={"truth": known.truth, "up": 0.9})
-    grade(known.folder, settings(model_server), force=True)
-    before, run = artifacts(known.folder), {"new": _run_file(tmp_path / "new.trec", known)}
-    done = grade(known.folder, settings(model_server), runs=run, again=True)
-    assert isinstance(done.refusal, JudgeFailed)
-    assert artifacts(known.folder) == before
-    assert done.manifest.grading is not None
-    assert done.manifest.grading.runs == []
-    assert grade(known.folder, settings(model_server), runs=run, again=True, force=True).grading.runs == ["new"]
-
-
 def test_a_judge_whose_replies_cannot_be_read_is_given_up_after_five(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
@@ -270,20 +177,6 @@ def test_a_judge_whose_replies_cannot_be_read_is_given_up_after_five(
     done = grade(known.folder, settings(model_server, canaries=0.5))
     assert str(done.refusal).endswith("no usable reply came to 5 of 5 judge checks")
     assert model_server.stats()["requests"] == 21  # once whether it lists probabilities
-    assert artifacts(known.folder) == before
-
-
-def test_a_judge_without_a_usable_reply_to_its_checks_has_failed_them(
-    known: KnownSet, model_server: ServerHandle
-) -> None:
-    fakes = [text for key, text in known.texts.items() if not key.split(":")[0].endswith(("-3", "-2"))]
-    unreadable = [{"when": {"contains": text.split(". ")[0]}, "do": {"reply": "garbage"}} for text in fakes]
-    alone = {"when": {"lacks": "notes the date"}, "do": {"reply": "garbage"}}
-    model_server.script(*unreadable, alone, judge={"truth": known.truth})
-    before = artifacts(known.folder)
-    done = grade(known.folder, settings(model_server))
-    assert done.grading.canary_findings == ["no usable reply came to 5 of 5 judge checks"]
-    assert isinstance(done.refusal, JudgeFailed)
     assert artifacts(known.folder) == before
 
 
@@ -334,12 +227,11 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("flags", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["silent", "reports"])
 def test_a_passage_that_orders_its_grade_earns_nothing_even_from_a_judge_that_obeys(
-    tmp_path: Path, model_server: ServerHandle, flags: bool
+    tmp_path: Path, model_server: ServerHandle
 ) -> None:
     known = write_set(tmp_path / "set", extra={"hostile": HOSTILE})
-    model_server.script(judge={"truth": known.truth, "obeys": True, "flags": flags})
+    model_server.script(judge={"truth": known.truth, "obeys": True})
     done = grade(known.folder, settings(model_server), force=True)
     found = qrels(known.folder)
     hostile = f"hostile:0-{len(HOSTILE)}"
@@ -354,18 +246,6 @@ def test_a_passage_that_orders_its_grade_earns_nothing_even_from_a_judge_that_ob
     for grades in found.values():
         grades.pop(hostile, None)
     assert found == of_truth(known, found)
-
-
-def test_near_duplicates_share_one_judgment(tmp_path: Path, model_server: ServerHandle) -> None:
-    text = TEXTS[0].format(it="pump", n=31)
-    known = write_set(tmp_path / "set", extra={"copy": text})
-    model_server.script(judge={"truth": known.truth})
-    done = grade(known.folder, settings(model_server))
-    assert qrels(known.folder)["q-pump"][f"copy:0-{len(text)}"] == 3
-    shared = [item for item in rows(known.folder / "4-judgments.jsonl") if item.get("shared_from")]
-    assert {item["chunk_id"] for item in shared} == {f"copy:0-{len(text)}"}
-    assert done.grading.shared == sum(item["assessor"] == "m/grade.v1" for item in shared)
-    assert done.usage["grade"].requests == done.grading.pairs
 
 
 def test_a_cap_leaves_whole_queries_and_the_next_run_ends_with_the_same_bytes_and_pays_nothing_twice(
@@ -395,16 +275,6 @@ def test_a_cap_leaves_whole_queries_and_the_next_run_ends_with_the_same_bytes_an
     assert artifacts(known.folder) == artifacts(tmp_path / "other")
     total = sum(account.requests for account in done.manifest.usage.values())
     assert total == model_server.stats()["requests"] - 5  # those of the run that came to nothing
-
-
-def test_a_query_whose_source_got_no_grade_waits(known: KnownSet, model_server: ServerHandle) -> None:
-    query = next(iter(GoldFolder(known.folder).queries.read()))
-    source = known.texts[query.chunk_id].split(". ")[0]
-    model_server.script({"when": {"contains": source}, "do": {"reply": "garbage"}}, judge={"truth": known.truth})
-    grade(known.folder, settings(model_server))
-    waiting = {row["query"]["query_id"]: row["filter"] for row in rows(known.folder / "4-rejections.jsonl")}
-    assert waiting[query.query_id] == "unjudged"
-    assert validate(known.folder).problems == ()
 
 
 def test_grading_again_asks_nothing_even_without_the_store(
@@ -465,26 +335,6 @@ def test_what_users_clicked_is_judged_and_no_click_is_a_label(known: KnownSet, m
     assert grade(known.folder, plain).grading.feedback == 1  # what feedback brought stays
 
 
-@pytest.mark.parametrize("feedback", [{"nobody": ["x"]}, {"q-pump": ["x"]}])
-def test_feedback_on_another_set_is_refused_and_nothing_changes(
-    known: KnownSet, model_server: ServerHandle, feedback: dict[str, list[str]]
-) -> None:
-    before = artifacts(known.folder)
-    with pytest.raises(InputError, match=r"is not in this set; make the file again with goldbench feedback"):
-        grade(known.folder, settings(model_server), feedback=feedback)
-    assert artifacts(known.folder) == before
-    assert model_server.stats()["requests"] == 0
-
-
-@pytest.mark.slow
-def test_what_every_judge_said_stays_where_fewer_are_asked_later(known: KnownSet, model_server: ServerHandle) -> None:
-    model_server.script(judge={"truth": known.truth, "up": 0.3, "down": 0.2, "independent": True})
-    grade(known.folder, settings(model_server, panel="all"), force=True)
-    before = (known.folder / "4-judgments.jsonl").read_bytes(), qrels(known.folder)
-    grade(known.folder, settings(model_server), force=True)
-    assert ((known.folder / "4-judgments.jsonl").read_bytes(), qrels(known.folder)) == before
-
-
 def test_a_topup_of_an_ungraded_set_is_refused(known: KnownSet, model_server: ServerHandle, tmp_path: Path) -> None:
     run = _run_file(tmp_path / "new.trec", known)
     with pytest.raises(UsageError, match="not graded yet"):
@@ -513,15 +363,6 @@ def test_the_grades_of_another_judge_are_replaced_only_when_told_to(
     assert grade(known.folder, other, replace=True).grading.assessors[0] == "n/grade.v1"
 
 
-def test_an_ungraded_build_does_not_take_the_place_of_a_graded_set(known: KnownSet, model_server: ServerHandle) -> None:
-    model_server.script(judge={"truth": known.truth})
-    grade(known.folder, settings(model_server))
-    with pytest.raises(OutputError, match="--grade"):
-        GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c"))
-    GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c", graded=True))
-    GoldFolder(known.folder).check_usable(ReplacePolicy({}, "c", replace=True))
-
-
 def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
@@ -531,19 +372,6 @@ def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(
     assert done.grading.assessors[0] == "m/grade-many.v1"
     assert done.usage["grade"].requests <= done.grading.pairs / 2
     assert NOT_MEASURED in list(grading_warnings(done.manifest, [], None))
-
-
-def test_a_passage_that_a_reply_about_several_leaves_out_is_unjudged(
-    known: KnownSet, model_server: ServerHandle
-) -> None:
-    row = {"number": 1, "evidence": "", "topic": 0, "grade": 0, "flag": "none"}
-    short = json.dumps({"intent": "x", "passages": [row]})
-    model_server.script({"do": {"content": short}}, judge={"truth": known.truth})
-    before = artifacts(known.folder)
-    done = grade(known.folder, settings(model_server, passages_per_call=4, canaries=0), force=True)
-    assert isinstance(done.problem(known.folder), NothingKept)
-    assert "no query would be left" in str(done.refusal)  # the only grade that came is 0
-    assert artifacts(known.folder) == before
 
 
 def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(
@@ -567,15 +395,6 @@ def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(
     assert f"{left:,} requests" in said[0]
 
 
-@pytest.mark.slow
-def test_the_labels_from_before_the_first_grading_are_kept_beside(known: KnownSet, model_server: ServerHandle) -> None:
-    before = (known.folder / "trec" / "qrels.txt").read_bytes()
-    model_server.script(judge={"truth": known.truth})
-    grade(known.folder, settings(model_server))
-    grade(known.folder, settings(model_server, depth=3))
-    assert (known.folder / "trec" / "qrels-given.txt").read_bytes() == before
-
-
 def test_a_query_whose_source_the_judge_refutes_is_left_out_and_comes_back_with_another_judge(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
@@ -593,28 +412,8 @@ def test_a_query_whose_source_the_judge_refutes_is_left_out_and_comes_back_with_
     assert list(read_dataset(known.folder / "dataset.json").queries) == list(known.ids)
 
 
-def test_every_query_says_who_reaches_its_source(known: KnownSet, model_server: ServerHandle) -> None:
-    model_server.script(judge={"truth": known.truth})
-    grade(known.folder, settings(model_server))
-    for query in rows(known.folder / "3-queries.jsonl"):
-        assert query["reached_by"] == ["bm25", "stems"]
-        assert query["unreachable"] is False
-        assert query["source_grade"] == 3
-
-
 def test_a_changed_file_is_not_graded(known: KnownSet, model_server: ServerHandle) -> None:
     with (known.folder / "3-queries.jsonl").open("a") as file:
         file.write("\n")
     with pytest.raises(OutputError, match="has changed"):
         grade(known.folder, settings(model_server))
-
-
-@pytest.mark.parametrize(("unjudged", "told"), [(0, "found by the judge"), (3, "found yet, and pairs are left")])
-def test_an_empty_set_is_blamed_on_the_judge_only_where_everything_is_judged(
-    known: KnownSet, model_server: ServerHandle, unjudged: int, told: str
-) -> None:
-    model_server.script(judge={"truth": known.truth})
-    done = grade(known.folder, settings(model_server, canaries=0))
-    grading = done.grading.model_copy(update={"unjudged": unjudged})
-    empty = done.manifest.model_copy(update={"queries": 0, "grading": grading})
-    assert told in next(grading_warnings(empty, [], None))

@@ -124,19 +124,5 @@ def test_after_an_edit_only_pairs_are_asked_about_that_people_judged_otherwise_a
     assert grading.rubric_change is not None, "a top-up leaves the record"
 
 
-def test_pairs_that_cannot_be_asked_about_again_keep_their_grades(known: KnownSet, model_server: ServerHandle) -> None:
-    grade(known.folder, settings(model_server))
-    before = judged(known.folder)
-    query, chunks = next(iter(known.ids.items()))
-    few = list(chunks.items())[:3]  # five refusals in a row close the way to the server
-    people = {query: {chunk: 3 - grade for chunk, grade in few}}
-    (known.folder / "rubric.md").write_text(OURS.text, encoding="utf-8")
-    model_server.script({"do": {"status": 400, "body": {"error": "no"}}}, judge={"truth": known.truth})
-    done = grade(known.folder, settings(model_server), people=people)
-    assert done.failures
-    assert not done.complete
-    assert judged(known.folder) == before
-
-
 def judged(folder: Path) -> list[dict[str, Any]]:
     return [row for row in records(folder, "4-judgments.jsonl") if "canary" not in row and "shared_from" not in row]

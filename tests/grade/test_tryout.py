@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -71,28 +70,6 @@ def test_what_a_server_takes_is_a_table_with_the_settings(
     assert "parameters takes max_tokens, temperature" in table
     assert "ok usage reported with each answer" in table
     assert "preflight: 1 request," in done.stdout
-
-
-def test_the_server_is_asked_though_the_store_knows_its_answers(
-    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...]
-) -> None:
-    model_server.script({"when": {"contains": '"response_format"'}, "do": {"status": 400, "body": {"error": "no"}}})
-    assert "response format none;" in " ".join(goldbench_inside("doctor", "--try", *url).stdout.split())
-    model_server.script()
-    assert "JSON Schema, with its limits" in goldbench_inside("doctor", "--try", *url).stdout
-    model_server.script({"do": {"status": 401, "body": {"error": "no"}}})
-    refused = goldbench_inside("doctor", "--try", *url)
-    assert (refused.returncode, "the server wants a key (HTTP 401): set OPENAI_API_KEY" in refused.stderr) == (2, True)
-
-
-@pytest.mark.parametrize("body", [{"choices": []}, {"detail": "no"}, {"choices": [{"message": {"content": None}}]}])
-def test_a_server_without_an_answer_gets_no_traits(
-    goldbench_inside: Goldbench, model_server: ServerHandle, url: tuple[str, ...], body: dict[str, object]
-) -> None:
-    model_server.script({"do": {"status": 200, "body": json.dumps(body)}})
-    said = goldbench_inside("doctor", "--try", *url)
-    assert "place of the answer" not in said.stdout
-    assert "response format" not in said.stdout
 
 
 def test_what_is_odd_about_a_server_is_named(goldbench_inside: Goldbench, model_server: ServerHandle) -> None:

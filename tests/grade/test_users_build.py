@@ -106,25 +106,3 @@ def test_options_about_a_log_need_the_log_and_another_log_does_not_replace_a_set
     assert (tmp_path / "gold" / "manifest.json").read_bytes() == before
     refreshed = goldbench_inside("refresh", "gold")
     assert "with goldbench build --queries-from" in refreshed.stderr
-
-
-@pytest.mark.slow
-def test_what_people_decided_stays_when_a_document_was_edited_and_the_set_is_built_again(
-    documents: dict[str, str], goldbench_inside: Goldbench, tmp_path: Path
-) -> None:
-    goldbench_inside(*BUILD)
-    home = GoldFolder(tmp_path / "gold")
-    material, ledger = ledger_of(home.path)
-    query_id = next(one for one, text in material.queries.items() if text == GREASED)
-    chunk_id = next(one for one, text in material.corpus.items() if text == documents["valve-3"])
-    with ledger:
-        ledger.append_all([event(material, EventKind.JUDGE, query_id, grade=3, chunk_id=chunk_id)])
-    apply_review(home.path, ledger=None)
-    edited = tmp_path / "docs" / "pump-3.txt"
-    edited.write_text(f"{edited.read_text(encoding='utf-8')} Nobody greases it on Sundays.", encoding="utf-8")
-    again = goldbench_inside(*BUILD)
-    assert again.returncode == 0, again.stderr
-    assert any("on Sundays" in text for text in home.dataset().corpus.values())
-    assert home.dataset().relevance_scores == {query_id: {chunk_id: 3}}
-    assert [one.text for one in home.waiting()] == [REACTOR]
-    assert validate(home.path).problems == ()

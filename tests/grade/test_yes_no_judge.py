@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from math import log
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,11 @@ import pytest
 from goldbench.errors import JudgeFailed, ModelUnfit, UsageError
 from goldbench.goldset.publication import read_manifest
 from goldbench.grade.calls import held_out_grades, thresholds_for
-from goldbench.llm.model_path import open_model
-from goldbench.llm.server_settings import ModelSettings
 from goldbench.measures.statistics.guardrails import PROBES
-from goldbench.prompts.loader import load
 from goldbench.records.judgment import Canary
 from goldbench.records.manifest import CanaryVerdict
 from goldbench.stages.canaries import TRAPS
-from goldbench.stages.judge import YES_NO, Pair, Thresholds, YesNoJudge
+from goldbench.stages.judge import Thresholds
 from tests.grade.graded_sets import KnownSet, grade, settings, write_set
 from tests.model_server.fixture import ServerHandle
 
@@ -38,9 +34,8 @@ def judgments(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "4-judgments.jsonl").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("form", ["openai", "llama"])
-def test_one_token_a_pair_gives_the_grades_of_the_truth(known: KnownSet, model_server: ServerHandle, form: str) -> None:
-    model_server.script(judge={"truth": known.truth}, probabilities=form)
+def test_one_token_a_pair_gives_the_grades_of_the_truth(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth}, probabilities="openai")
     done = grade(known.folder, settings(model_server, method="yes-no"))
     bodies = [request["body"] for request in model_server.requests()]
     assert {body["max_tokens"] for body in bodies} == {1}
@@ -90,11 +85,8 @@ def test_a_judge_that_passes_in_writing_stays_with_it(known: KnownSet, model_ser
     assert not [request for request in model_server.requests() if request["body"]["max_tokens"] == 1]
 
 
-@pytest.mark.parametrize("form", ["refused", None], ids=["refused", "not listed"])
-def test_without_probabilities_there_is_only_the_written_judge(
-    known: KnownSet, model_server: ServerHandle, form: str | None
-) -> None:
-    model_server.script(judge={"truth": known.truth, **ACCEPTS_ALL}, probabilities=form)
+def test_without_probabilities_there_is_only_the_written_judge(known: KnownSet, model_server: ServerHandle) -> None:
+    model_server.script(judge={"truth": known.truth, **ACCEPTS_ALL})
     done = grade(known.folder, settings(model_server))
     assert isinstance(done.refusal, JudgeFailed)
     assert done.grading.method == "written"
@@ -102,18 +94,6 @@ def test_without_probabilities_there_is_only_the_written_judge(
     assert 1 <= len(tried) <= 2, "one pair shows that the server lists no probabilities"
     with pytest.raises(ModelUnfit):
         grade(known.folder, settings(model_server, method="yes-no"))
-
-
-def test_a_judge_that_is_sure_of_everything_gives_grades_of_3_and_0(
-    known: KnownSet, model_server: ServerHandle
-) -> None:
-    sure = {"probabilities": (1e-8, 0.2, 0.6, 0.9999998), "spread": 0}
-    model_server.script(judge={"truth": known.truth, **sure}, probabilities="openai")
-    grade(known.folder, settings(model_server, method="yes-no"))
-    by_probability: dict[float, set[int]] = {}
-    for row in judgments(known.folder):
-        by_probability.setdefault(row["probability"], set()).add(row["relevance"])
-    assert (by_probability[1], by_probability[0]) == ({3}, {0})
 
 
 def test_a_judge_that_says_no_to_everything_changes_nothing(known: KnownSet, model_server: ServerHandle) -> None:
@@ -148,28 +128,6 @@ def test_thresholds_lie_between_answers_and_fakes_wherever_the_model_puts_them()
     assert thresholds_for([0.1], [0.05]) == Thresholds(), "a single pair sets nothing"
 
 
-def test_fakes_at_zero_leave_passages_without_any_chance_at_grade_zero() -> None:
-    assert thresholds_for([0.9, 0.8, 0.7], [0.0, 0.0, 0.0]).grade(0.0) == 0
-
-
-async def test_a_judge_that_is_as_sure_as_of_known_answers_gives_their_grade(model_server: ServerHandle) -> None:
-    tokens = [{"token": "Yes", "logprob": log(0.9999998)}, {"token": "No", "logprob": log(0.0000002)}]
-    weighed = {"content": [{**tokens[0], "top_logprobs": tokens}]}
-    choice = {"index": 0, "message": {"content": "Yes"}, "finish_reason": "length", "logprobs": weighed}
-    model_server.script({"do": {"status": 200, "body": {"choices": [choice]}}})
-    thresholds = thresholds_for([1.0, 1.0, 1.0], [0.1, 0.1, 0.1])
-    async with open_model(ModelSettings(name="m", base_url=model_server.base_url)) as path:
-        judge = YesNoJudge(model=path, name="m", prompt=load(YES_NO), thresholds=thresholds)
-        judgment = await judge.judge(Pair("q", "c", "Who built the pump?", "Anna built the pump."))
-    assert (judgment.probability, judgment.relevance) == (1.0, 3)
-
-
-def test_probabilities_that_say_nothing_fail_on_the_pairs_that_did_not_set_the_thresholds() -> None:
-    answers = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7]
-    grades = held_out_grades(answers, answers[::-1])
-    assert sum(grade >= 2 for grade in grades[1]) > len(answers) / 4
-
-
 def test_the_recorded_verdict_and_guardrails_are_those_of_thresholds_that_other_pairs_set(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
@@ -190,14 +148,12 @@ def test_the_recorded_verdict_and_guardrails_are_those_of_thresholds_that_other_
     assert rates[PROBES[Canary.EVIDENCE_ALONE]] == len(missed)
 
 
-@pytest.mark.parametrize("language", ["zh"])
-def test_thresholds_set_by_answers_and_unrelated_passages_hold_for_passages_of_the_same_article(language: str) -> None:
+def test_thresholds_set_by_answers_and_unrelated_passages_hold_for_passages_of_the_same_article() -> None:
     """Probabilities of Qwen2.5-Coder-1.5B-Instruct (Q4_K_M) with the built-in prompt, for people's questions."""
     rows = list(csv.DictReader(REAL.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
     found: dict[str, list[float]] = {"own": [], "same": [], "random": []}
     for row in rows:
-        if row["language"] == language:
-            found[row["passage"]].append(float(row["probability"]))
+        found[row["passage"]].append(float(row["probability"]))
     thresholds = thresholds_for(found["own"][::2], found["random"][::2])
     recognised = [value >= thresholds.helps for value in found["own"][1::2]]
     accepted = [value >= thresholds.helps for value in (*found["same"], *found["random"][1::2])]

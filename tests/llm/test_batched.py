@@ -72,13 +72,6 @@ async def test_questions_that_come_together_are_one_batch_at_half_the_price(mode
         assert [answer.replayed for answer in await ask(path, *range(5))] == [True] * 5
 
 
-async def test_a_batch_holds_no_more_lines_than_it_may(model_server: ServerHandle, tmp_path: Path):
-    before, _ = sent(model_server)
-    async with batches(model_server, tmp_path, limits=BatchLimits(lines=2, quiet_s=0.05)) as path:
-        assert not [one for one in await ask(path, *range(5)) if isinstance(one, Exception)]
-    assert sent(model_server) == (before + 3, 5)
-
-
 async def test_the_missing_lines_of_an_expired_batch_are_asked_again_a_few_times(
     model_server: ServerHandle, tmp_path: Path
 ):
@@ -130,29 +123,11 @@ async def test_what_a_server_does_not_take_is_learnt_from_the_lines_it_refuses(
     assert sent(model_server)[0] == before + 3
 
 
-async def test_a_reply_that_does_not_fit_is_repaired_in_a_further_batch(model_server: ServerHandle, tmp_path: Path):
-    model_server.script(
-        {"when": {"kind": "batch-line", "lacks": "cannot be used"}, "do": {"reply": "wrong-json"}}, batch_s=0.05
-    )
-    async with batches(model_server, tmp_path) as path:
-        (found,) = await ask(path, 1)
-    assert found.answer.reason
-    assert sent(model_server)[1] == 2
-
-
 async def test_a_cap_counts_lines_before_they_are_sent(model_server: ServerHandle, tmp_path: Path):
     async with batches(model_server, tmp_path, max_requests=3) as path:
         found = await ask(path, *range(5))
     assert [type(one) for one in found[3:]] == [LimitReached] * 2
     assert sent(model_server)[1] == 3
-
-
-async def test_a_cap_on_tokens_lets_the_rest_follow_when_less_was_spent(model_server: ServerHandle, tmp_path: Path):
-    before, _ = sent(model_server)
-    async with batches(model_server, tmp_path, max_tokens=900) as path:
-        outcomes = await ask(path, *range(5))
-    assert not [outcome for outcome in outcomes if isinstance(outcome, Exception)]
-    assert sent(model_server)[0] > before + 1
 
 
 async def test_a_batch_whose_id_was_never_written_down_is_found_by_its_token(
@@ -169,23 +144,6 @@ async def test_a_batch_whose_id_was_never_written_down_is_found_by_its_token(
     async with batches(model_server, tmp_path) as path:
         assert not [one for one in await ask(path, 1, 2) if isinstance(one, Exception)]
     assert model_server.stats()["by_kind"]["batch-line"] == 2
-
-
-async def test_a_batch_that_was_never_made_is_made(model_server: ServerHandle, tmp_path: Path):
-    model_server.script({"when": {"kind": "files-and-batches", "nth": [2]}, "do": {"status": 400}})
-    async with batches(model_server, tmp_path) as path:
-        found = await ask(path, 1)
-    assert isinstance(found[0], ModelUnavailable)
-    async with batches(model_server, tmp_path) as path:
-        assert not [one for one in await ask(path, 1) if isinstance(one, Exception)]
-    assert model_server.stats()["by_kind"]["batch-line"] == 1
-
-
-async def test_a_server_without_batches_ends_the_run(model_server: ServerHandle, tmp_path: Path):
-    model_server.script({"when": {"kind": "files-and-batches"}, "do": {"status": 404}})
-    async with batches(model_server, tmp_path) as path:
-        (outcome,) = await ask(path, 1)
-    assert isinstance(outcome, ModelUnavailable)
 
 
 def started(folder: Path, *command: object) -> subprocess.Popen[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from goldbench.errors import CallFailed, GoldbenchError, LimitReached, ModelUnavailable
+from goldbench.errors import CallFailed, GoldbenchError, ModelUnavailable
 from goldbench.llm.model_path import ModelPath, open_model
 from goldbench.llm.server_settings import ModelSettings
 from tests.llm.conftest import verdict_request
@@ -54,9 +54,9 @@ def _completion(content: str) -> bytes:
     return json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}).encode()
 
 
-def _pack(window: int) -> bytes:
-    """Return 400 MB of spaces in one packed body; ``window`` says in which format, as zlib does."""
-    packer = zlib.compressobj(1, wbits=window)
+def _pack() -> bytes:
+    """Return 400 MB of spaces in one packed body."""
+    packer = zlib.compressobj(1, wbits=zlib.MAX_WBITS + 16)
     return b"".join([*(packer.compress(b" " * MB) for _ in range(400)), packer.flush()])
 
 
@@ -68,8 +68,7 @@ def _peak_memory() -> int:
 
 ENDLESS = {
     "plain": ("identity", [b" " * MB] * 200),
-    "gzip": ("gzip", [_pack(zlib.MAX_WBITS + 16)]),
-    "deflate": ("deflate", [_pack(zlib.MAX_WBITS)]),
+    "gzip": ("gzip", [_pack()]),
     "after the packed body": ("gzip", [gzip.compress(b"{}"), *[b" " * MB] * 200]),
 }
 
@@ -86,16 +85,8 @@ async def test_a_reply_without_end_is_dropped_and_the_call_fails(name: str):
     assert _peak_memory() - before < 200 * MB
 
 
-@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
-async def test_a_compressed_reply_is_read(encoding: str, pack: Any):
-    packed = pack(_completion(json.dumps({"reason": "It says so.", "grade": 2})))
-    async with _open_path(packed[:9], packed[9:], encoding=encoding) as (path, _):
-        assert (await path.complete(verdict_request())).answer.grade == 2
-
-
-@pytest.mark.parametrize("status", [404, 401, 302])
-async def test_an_error_keeps_its_meaning_however_long_its_body_is(status: int):
-    async with _open_path(*[b"x" * MB] * 100, status=status) as (path, sent):
+async def test_an_error_keeps_its_meaning_however_long_its_body_is():
+    async with _open_path(*[b"x" * MB] * 100, status=401) as (path, sent):
         with pytest.raises(ModelUnavailable):
             await path.complete(verdict_request())
     assert sent[0] < 60 * MB
@@ -104,11 +95,8 @@ async def test_an_error_keeps_its_meaning_however_long_its_body_is(status: int):
 _SIZE = 500_000
 HOSTILE = {
     "nested": (b"[" * _SIZE, "not-json"),
-    "number": (b'{"choices": ' + b"9" * _SIZE + b"}", "not-json"),
     "one string": (_completion("x" * (_SIZE * 4)), "loop"),
-    "nested text": (_completion('{"a":' * (_SIZE // 5)), "loop"),
     "keys in text": (_completion(json.dumps({f"k{n}": n for n in range(_SIZE // 14)})), "cut-off"),
-    "number in text": (_completion('{"reason": "It says so.", "grade": ' + "7" * 9000 + "}"), "misfit"),
     "wrong members": (b'{"choices": [[[]]], "usage": [1], "model": {}}', "empty"),
 }
 
@@ -120,10 +108,3 @@ async def test_a_hostile_reply_fails_its_call_with_a_reason(name: str):
         with pytest.raises(GoldbenchError) as caught:
             await path.complete(verdict_request(max_tokens=3000))
     assert getattr(caught.value, "kind", "") == kind
-
-
-async def test_a_deadline_holds_while_a_reply_drips():
-    async with _open_path(*[b" "] * 1000, pause_s=0.05, deadline_minutes=0.5 / 60, max_attempts=10) as (path, sent):
-        with pytest.raises((LimitReached, ModelUnavailable)):
-            await path.complete(verdict_request())
-        assert sent[0] < 1000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from goldbench.errors import AnswerRejected, CallFailed, ModelUnavailable
@@ -11,50 +9,21 @@ from tests.llm.conftest import Opener, Verdict, verdict_request
 from tests.model_server.fixture import ServerHandle
 
 
-async def test_an_answer_comes_with_its_usage(open_path: Opener):
-    async with open_path() as path:
-        completion = await path.complete(verdict_request())
-    assert isinstance(completion.answer, Verdict)
-    assert completion.usage.input_tokens > 0
-    assert completion.usage.output_tokens > 0
-    assert not completion.replayed
-
-
-@pytest.mark.parametrize("reply", ["fenced", "preamble", "think", "trailing-comma", "bom", "list"])
-async def test_an_untidy_reply_costs_no_second_request(open_path: Opener, model_server: ServerHandle, reply: str):
-    model_server.script({"do": {"reply": reply}})
-    async with open_path() as path:
-        await path.complete(verdict_request())
-    assert model_server.stats()["requests"] == 1
-
-
-@pytest.mark.parametrize("reply", ["truncated", "wrong-json", "garbage"])
-async def test_a_misfit_is_repaired_once(open_path: Opener, model_server: ServerHandle, reply: str):
-    model_server.script({"when": {"nth": [1]}, "do": {"reply": reply}})
-    async with open_path() as path:
-        completion = await path.complete(verdict_request())
-    assert isinstance(completion.answer, Verdict)
-    assert model_server.stats()["requests"] == 2
-
-
-async def test_the_repair_shows_the_reply_and_names_the_field(open_path: Opener, model_server: ServerHandle):
+async def test_a_misfit_is_shown_to_the_model_once_and_both_replies_are_booked(
+    open_path: Opener, model_server: ServerHandle
+):
     model_server.script({"when": {"nth": [1]}, "do": {"content": '{"reason": "because", "grade": 7}'}})
-    async with open_path() as path:
-        await path.complete(verdict_request())
-    messages = model_server.requests()[-1]["body"]["messages"]
-    assert messages[-2] == {"role": "assistant", "content": '{"reason": "because", "grade": 7}'}
-    assert "grade: less_than_equal" in messages[-1]["content"]
-
-
-async def test_a_repaired_answer_counts_the_tokens_of_both_replies(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"nth": [1]}, "do": {"reply": "wrong-json"}})
     async with open_path() as path:
         completion = await path.complete(verdict_request())
         booked = path.usage()["grade"]
+    assert isinstance(completion.answer, Verdict)
+    messages = model_server.requests()[-1]["body"]["messages"]
+    assert messages[-2] == {"role": "assistant", "content": '{"reason": "because", "grade": 7}'}
+    assert "grade: less_than_equal" in messages[-1]["content"]
     stats = model_server.stats()
     assert completion.usage.input_tokens == stats["input_tokens"] == booked.input_tokens
     assert completion.usage.output_tokens == stats["output_tokens"] == booked.output_tokens
-    assert booked.requests == 2
+    assert booked.requests == stats["requests"] == 2
 
 
 async def test_a_second_misfit_is_final(open_path: Opener, model_server: ServerHandle):
@@ -75,10 +44,7 @@ async def test_a_second_misfit_is_final(open_path: Opener, model_server: ServerH
         ("content-filter", "content-filter"),
         ("cut-off", "cut-off"),
         ("loop", "loop"),
-        ("endless", "loop"),
         ("empty-choices", "empty"),
-        ("empty-content", "empty"),
-        ("null-content", "empty"),
     ],
 )
 async def test_what_cannot_be_repaired_is_not_asked_again(
@@ -90,17 +56,6 @@ async def test_what_cannot_be_repaired_is_not_asked_again(
             await path.complete(verdict_request())
     assert caught.value.kind == kind
     assert model_server.stats()["requests"] == 1
-
-
-@pytest.mark.parametrize("status", [401, 403, 404, 402])
-async def test_a_refused_key_or_model_ends_the_run_after_one_request(
-    open_path: Opener, model_server: ServerHandle, status: int
-):
-    model_server.script({"do": {"status": status}})
-    async with open_path() as path:
-        outcomes = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(64)), return_exceptions=True)
-    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
-    assert model_server.stats()["requests"] == (4 if status == 404 else 1)  # some answer 404 to a response format
 
 
 async def test_an_exhausted_quota_is_not_waited_for(open_path: Opener, model_server: ServerHandle):

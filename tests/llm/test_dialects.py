@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from goldbench.errors import CallFailed
+from goldbench.errors import ModelUnavailable
 from goldbench.llm.dialect import Dialect, learn
+from goldbench.ports import Completion
 from tests.llm.conftest import Opener, Verdict, verdict_request
 from tests.model_server.fixture import ServerHandle
 
@@ -22,7 +23,6 @@ def _formats(server: ServerHandle) -> list[str | None]:
     [
         ({}, ["json_schema"]),
         ({"strict": True}, ["json_schema", "json_schema"]),
-        ({"json_schema": False}, ["json_schema", "json_object"]),
         ({"json_schema": False, "json_object": False}, ["json_schema", "json_object", None]),
     ],
 )
@@ -35,14 +35,6 @@ async def test_the_strictest_format_the_server_takes_is_found(
         await path.complete(verdict_request(1))
     assert isinstance(completion.answer, Verdict)
     assert _formats(model_server) == [*used, used[-1]]
-
-
-@pytest.mark.parametrize("settings", [{"json_schema": False, "json_object": False}, {"reasoning": True}])
-async def test_one_call_finds_out_for_all(open_path: Opener, model_server: ServerHandle, settings: dict[str, Any]):
-    model_server.script(latency_ms=15, **settings)
-    async with open_path() as path:
-        await asyncio.gather(*(path.complete(verdict_request(n, temperature=0.5)) for n in range(64)))
-    assert model_server.stats()["statuses"] == {"400": 2, "200": 64}
 
 
 @pytest.mark.parametrize(
@@ -59,37 +51,25 @@ async def test_one_slow_call_finds_out_for_all(
     model_server.script({**rule, "do": {**rule["do"], "latency_ms": 120}})
     async with open_path() as path:
         calls = (path.complete(verdict_request(n)) for n in range(64))
-        await asyncio.gather(*calls, return_exceptions=True)
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(outcome) for outcome in outcomes} <= {Completion, ModelUnavailable}
     statuses = model_server.stats()["statuses"]
     assert sum(count for status, count in statuses.items() if status != "200") == refused
 
 
-async def test_a_slow_refusal_costs_nothing_of_a_cap_on_requests(open_path: Opener, model_server: ServerHandle):
-    model_server.script(latency_ms=150, json_schema=False)
-    async with open_path(max_requests=21) as path:
-        outcomes = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(40)), return_exceptions=True)
-    assert sum(not isinstance(outcome, Exception) for outcome in outcomes) == 20
-    assert model_server.stats()["requests"] == 21
-
-
-async def test_what_was_found_is_remembered_in_the_store(open_path: Opener, model_server: ServerHandle):
+async def test_a_reasoning_model_gets_room_to_think_and_no_temperature_from_then_on(
+    open_path: Opener, model_server: ServerHandle
+):
     model_server.script(json_schema=False, reasoning=True)
-    async with open_path() as path:
-        await path.complete(verdict_request(0, temperature=0.5))
-    model_server.reset()
-    async with open_path() as path:
-        await path.complete(verdict_request(1, temperature=0.5))
-    assert model_server.stats()["statuses"] == {"200": 1}
-
-
-async def test_a_reasoning_model_gets_room_to_think_and_no_temperature(open_path: Opener, model_server: ServerHandle):
-    model_server.script(reasoning=True)
     async with open_path(reasoning_tokens=1000) as path:
         await path.complete(verdict_request(0, temperature=0.5))
     body = model_server.requests()[-1]["body"]
     assert body["max_completion_tokens"] == 1100
-    assert "max_tokens" not in body
-    assert "temperature" not in body
+    assert not {"max_tokens", "temperature"} & body.keys()
+    model_server.reset()
+    async with open_path() as path:
+        await path.complete(verdict_request(1, temperature=0.5))
+    assert model_server.stats()["statuses"] == {"200": 1}
 
 
 async def test_a_model_without_a_system_role_is_told_everything_by_the_user(
@@ -103,83 +83,13 @@ async def test_a_model_without_a_system_role_is_told_everything_by_the_user(
     assert messages[0]["content"].startswith("You grade passages.")
 
 
-async def test_a_refusal_that_says_nothing_is_taken_to_be_about_the_format_only_at_first(
-    open_path: Opener, model_server: ServerHandle
-):
-    model_server.script({"when": {"contains": "json_schema"}, "do": {"status": 400, "body": {"error": "Bad Request"}}})
-    async with open_path() as path:
-        await path.complete(verdict_request(0))
-        model_server.script({"do": {"status": 400, "body": {"error": "Bad Request"}}})
-        with pytest.raises(CallFailed):
-            await path.complete(verdict_request(1))
-    assert _formats(model_server) == ["json_schema", "json_schema", "json_object", "json_object"]
-
-
-async def test_a_server_that_refuses_everything_fails_the_call_in_a_few_requests(
-    open_path: Opener, model_server: ServerHandle
-):
-    model_server.script({"do": {"status": 400, "body": {"error": {"message": "no"}}}})
-    async with open_path() as path:
-        with pytest.raises(CallFailed) as caught:
-            await path.complete(verdict_request())
-    assert caught.value.kind == "http-400"
-    assert model_server.stats()["requests"] == 4  # with limits, without, as an object, as text
-
-
-def _sent(server: ServerHandle) -> list[dict[str, Any]]:
-    return [row["body"]["response_format"]["json_schema"]["schema"]["properties"] for row in server.requests()]
-
-
-async def test_limits_are_sent_and_those_that_a_server_refuses_are_left_out_from_then_on(
-    open_path: Opener, model_server: ServerHandle
-):
-    model_server.script(strict=True)
-    async with open_path() as path:
-        await path.complete(verdict_request(0))
-        await path.complete(verdict_request(1))
-    first, second, third = _sent(model_server)
-    assert first["reason"]["minLength"] == 3
-    assert "minLength" not in second["reason"]
-    assert second == third
-    assert second["grade"]["enum"] == [0, 1, 2, 3]
-    model_server.reset()
-    async with open_path() as path:
-        await path.complete(verdict_request(2))
-    assert _sent(model_server) == [second]
-
-
-async def test_a_server_that_fails_over_limits_is_asked_without_them(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"contains": "minLength"}, "do": {"status": 500}})
-    async with open_path() as path:
-        await path.complete(verdict_request())
-    assert model_server.stats()["statuses"] == {"500": 2, "200": 1}
-
-
 @pytest.mark.parametrize(
     ("message", "left"),
     [
         ("In context=('properties', 'rows', 'items'), 'maxLength' is not permitted.", ("maxItems", "enum", "pattern")),
         ("response_schema.properties[grade].enum: only allowed for STRING type", ("maxLength", "maxItems", "pattern")),
-        ("failed to parse grammar", ()),
         ("The provided JSON schema contains features not supported by xgrammar.", ()),
     ],
 )
 def test_the_limits_that_a_refusal_names_are_given_up_or_all(message: str, left: tuple[str, ...]):
     assert learn(Dialect(), {"message": message}, settled=True) == Dialect(limits=left)
-
-
-def test_a_prompt_that_is_too_long_teaches_nothing():
-    error = {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"}
-    assert learn(Dialect(), error, settled=False) is None
-
-
-def test_every_lesson_ends():
-    dialect: Dialect | None = Dialect()
-    seen = set()
-    error = {"message": "unsupported: temperature, system role, response_format; use max_completion_tokens"}
-    while dialect is not None:
-        assert dialect not in seen
-        seen.add(dialect)
-        dialect = learn(dialect, error, settled=False)
-        if len(seen) > 10:
-            pytest.fail("lessons go round in circles")

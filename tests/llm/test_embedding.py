@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 import numpy as np
 import pytest
 
-from goldbench.errors import AnswerRejected, CallFailed, ModelUnavailable
+from goldbench.errors import AnswerRejected, ModelUnavailable
 from tests.llm.conftest import Opener
 from tests.model_server.fixture import ServerHandle
 
@@ -46,39 +45,12 @@ async def test_only_new_texts_are_sent(open_embedding: Opener, model_server: Ser
     assert sorted(sizes) == [5, 5, 10, 10]
 
 
-async def test_texts_asked_for_twice_at_once_are_sent_once(open_embedding: Opener, model_server: ServerHandle):
-    model_server.script(latency_ms=50)
-    async with open_embedding() as path:
-        one, two = await asyncio.gather(_embedder(path).embed(["a", "b"]), _embedder(path).embed(["b", "a"]))
-    assert np.array_equal(one, two[::-1])
-    assert model_server.stats()["by_kind"]["embeddings"] == 1
-
-
 @pytest.mark.parametrize("reply", ["short", "nan"])
 async def test_a_wrong_response_is_no_vector(open_embedding: Opener, model_server: ServerHandle, reply: str):
     model_server.script({"when": {"kind": "embeddings"}, "do": {"reply": reply}})
     async with open_embedding() as path:
         with pytest.raises(AnswerRejected):
             await _embedder(path).embed(["one", "two"])
-
-
-async def test_one_failing_batch_costs_none_of_the_others(open_embedding: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"kind": "embeddings", "contains": "text 3"}, "do": {"status": 400}})
-    texts = [f"text {n}" for n in range(6)]
-    async with open_embedding(embedding_batch=1) as path:
-        with pytest.raises(CallFailed):
-            await _embedder(path).embed(texts)
-        model_server.script()
-        model_server.reset()
-        await _embedder(path).embed(texts)
-    assert model_server.stats()["by_kind"]["embeddings"] == 1
-
-
-async def test_embeddings_count_against_the_same_cap(open_embedding: Opener, model_server: ServerHandle):
-    async with open_embedding(embedding_batch=1, max_requests=3) as path:
-        with pytest.raises(Exception, match="cap of 3 requests"):
-            await _embedder(path).embed([f"text {n}" for n in range(9)])
-    assert model_server.stats()["by_kind"]["embeddings"] == 3
 
 
 async def test_a_replay_embeds_what_is_kept_and_nothing_else(open_embedding: Opener, model_server: ServerHandle):

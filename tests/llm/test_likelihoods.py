@@ -39,13 +39,3 @@ async def test_a_stored_answer_keeps_its_likelihood(open_path: Opener, model_ser
     assert again.replayed
     assert again.likelihood == fresh.likelihood
     assert model_server.stats()["requests"] == 1
-
-
-async def test_a_request_with_examples_is_another_request(open_path: Opener, model_server: ServerHandle):
-    request = verdict_request()
-    async with open_path() as path:
-        for examples in ((), (("a question", "its reply"),)):
-            await path.complete(replace(request, examples=examples))
-    assert model_server.stats()["requests"] == 2
-    roles = [message["role"] for message in model_server.requests()[-1]["body"]["messages"]]
-    assert roles == ["system", "user", "assistant", "user"]

@@ -27,14 +27,6 @@ def _answered(outcomes: list) -> int:
     return sum(not isinstance(outcome, BaseException) for outcome in outcomes)
 
 
-async def test_exactly_as_many_requests_leave_as_the_cap_says(open_path: Opener, model_server: ServerHandle):
-    async with open_path(max_requests=37) as path:
-        outcomes = await _ask(path, 100)
-    assert model_server.stats()["requests"] == 37
-    assert _answered(outcomes) == 37
-    assert {o.limit for o in outcomes if isinstance(o, LimitReached)} == {"max-requests"}
-
-
 async def test_repairs_and_retries_count_against_the_cap(open_path: Opener, model_server: ServerHandle):
     model_server.script(
         {"when": {"every": 5}, "do": {"status": 429}}, {"when": {"every": 7}, "do": {"reply": "garbage"}}
@@ -42,48 +34,6 @@ async def test_repairs_and_retries_count_against_the_cap(open_path: Opener, mode
     async with open_path(max_requests=37) as path:
         await _ask(path, 100)
     assert model_server.stats()["requests"] == 37
-
-
-async def test_a_run_without_the_cap_completes_what_a_capped_run_began(open_path: Opener, model_server: ServerHandle):
-    async with open_path(max_requests=37) as path:
-        await _ask(path, 100)
-    async with open_path() as path:
-        outcomes = await _ask(path, 100)
-    assert _answered(outcomes) == 100
-    assert model_server.stats()["requests"] == 100
-
-
-async def test_no_request_leaves_under_a_cap_of_none(open_path: Opener, model_server: ServerHandle):
-    async with open_path(max_requests=0) as path:
-        await _ask(path, 5)
-    assert model_server.stats()["requests"] == 0
-
-
-async def test_tokens_stay_under_their_cap_and_most_of_it_is_used(open_path: Opener, model_server: ServerHandle):
-    model_server.script(latency_ms=5)
-    async with open_path(max_tokens=3000) as path:
-        outcomes = await _ask(path, 200)
-    stats = model_server.stats()
-    spent = stats["input_tokens"] + stats["output_tokens"]
-    assert 2500 < spent <= 3000
-    assert {o.limit for o in outcomes if isinstance(o, LimitReached)} == {"max-tokens"}
-
-
-async def test_money_stays_under_its_cap(open_path: Opener, model_server: ServerHandle):
-    async with open_path(max_usd=0.01, **PRICES) as path:
-        outcomes = await _ask(path, 200)
-        booked = path.usage()["grade"].usd
-    stats = model_server.stats()
-    spent = (2.0 * stats["input_tokens"] + 10.0 * stats["output_tokens"]) / 1e6
-    assert 0.008 < spent <= 0.01
-    assert booked == pytest.approx(spent)
-    assert 0 < _answered(outcomes) < 200
-
-
-async def test_a_cap_on_money_needs_a_known_price(open_path: Opener):
-    with pytest.raises(UsageError, match="price of 'test-model'"):
-        async with open_path(max_usd=1.0):
-            pass
 
 
 def test_the_price_can_be_asked_for_before_anything_is_opened():
@@ -134,20 +84,6 @@ def test_a_round_with_a_timeout_halves_the_width():
     for call in range(16):
         sought.record(overloaded=call == 3, timed_out=call == 3, seconds=None if call == 3 else 1.0)
     assert sought.now == 8
-
-
-async def test_a_cancelled_call_gives_its_slot_back(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"nth": [2, 3]}, "do": {"hang": True}})
-    async with open_path(concurrency=2) as path:
-        await path.complete(verdict_request(9))
-        hanging = [asyncio.create_task(path.complete(verdict_request(n))) for n in range(4)]
-        await comes_about(lambda: model_server.stats()["requests"] == 3)
-        for task in hanging:
-            task.cancel()
-        await asyncio.gather(*hanging, return_exceptions=True)
-        outcomes = await asyncio.wait_for(_ask(path, 4), 60)
-        assert path.snapshot().in_flight == 0
-    assert _answered(outcomes) == 4
 
 
 async def test_a_stalled_call_is_named_without_its_content(open_path: Opener, model_server: ServerHandle):

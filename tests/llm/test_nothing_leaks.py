@@ -25,11 +25,10 @@ BODY = {"error": {"message": f"wrong: {PROMPT} {KEY} {REPLY}", "code": REPLY, "p
 FAULTS: list[dict[str, Any]] = [
     {"do": {}},
     {"do": {"content": f'{{"{REPLY}": "{REPLY}"}}'}},
-    {"do": {"content": REPLY}},
     {"do": {"content": f'{{"reason": "{REPLY}", "grade": "{REPLY}"}}'}},
     {"do": {"content": REPLY, "finish_reason": "length"}},
     {"do": {"reply": "refusal"}},
-    *({"do": {"status": status, "body": BODY}} for status in (400, 401, 403, 404, 413, 422, 429, 500)),
+    *({"do": {"status": status, "body": BODY}} for status in (400, 401, 404, 429, 500)),
     {"do": {"status": 200, "body": REPLY}},
     {"do": {"connection": "refuse"}},
     {"do": {"connection": "half", "content": REPLY}},
@@ -58,9 +57,7 @@ def test_a_model_called_like_the_key_is_refused_without_showing_it(monkeypatch: 
         ModelSettings.of(ModelTable(name="m", embedding=LONG_KEY.lower()))
 
 
-@pytest.mark.parametrize("table", [
-    {"name": LONG_KEY}, {"name": f"x/{LONG_KEY.lower()}"}, {"name": "m", "embedding": LONG_KEY},
-])  # fmt: skip
+@pytest.mark.parametrize("table", [{"name": f"x/{LONG_KEY.lower()}"}, {"name": "m", "embedding": LONG_KEY}])
 def test_the_doctor_does_not_print_a_key_given_as_a_model(
     goldbench_inside: Goldbench, tmp_path: Path, table: dict[str, str]
 ):

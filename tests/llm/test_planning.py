@@ -61,22 +61,11 @@ async def test_stored_answers_are_recalled_and_correct_the_estimate(
     assert row.output_tokens == pytest.approx(4 * model_server.stats()["output_tokens"] / 5, abs=2)
 
 
-async def test_a_store_in_use_by_a_run_can_be_read(tmp_path: Path, open_path: Opener, model_server: ServerHandle):
-    async with open_path() as path:
-        await path.complete(verdict_request(1))
-        with read_unchanged(tmp_path / "answers.sqlite") as store:
-            planning = Planning(settings=settings(model_server), store=store)
-            assert (await planning.complete(verdict_request(1))).replayed
-
-
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
         ("Hello, my name is GPT-4o. I'm a new type of language model, it's nice to meet you!", 24),
-        ("Hola, me llamo GPT-4o. Soy un nuevo tipo de modelo de lenguaje, ¡es un placer conocerte!", 26),
         ("你好，我的名字是GPT-4o。我是一种新型的语言模型，很高兴见到你!", 24),
-        ("こんにちは、私の名前はGPT-4oです。私は新しいタイプの言語モデルです。初めまして！", 26),
-        ("안녕하세요, 제 이름은 GPT-4o입니다. 저는 새로운 유형의 언어 모델입니다, 만나서 반갑습니다!", 27),
         ("Привет, меня зовут GPT-4o. Я — новая языковая модель, приятно познакомиться!", 23),
     ],
 )

@@ -21,8 +21,6 @@ ANSWER = Verdict(reason='because {it} says so, "really"', grade=2)
     "reply",
     [
         '{"query": "what is ' + "the pump of " * 12,
-        '{"query": "' + "a" * 80,
-        "水泵的水泵的" * 20,
         '{"candidates": [' + '{"subject": "pump", "query": "What is a pump?"}, ' * 8,
         " ".join(f"{number % 7} of the pumps" for number in range(60)),
     ],
@@ -34,9 +32,7 @@ def test_a_reply_that_goes_round_in_circles_is_recognised(reply: str):
 @pytest.mark.parametrize(
     "reply",
     [
-        "",
         GOOD,
-        " " * 500,
         "Lines of a table: 0 0 0 0 0 0 0 0.",
         '{"candidates": [' + ", ".join(f'{{"subject": "s{n}", "query": "What is number {n}?"}}' for n in range(12)),
         "The crew greases the pump. The crew greases the valve. The crew greases the crane. Nobody greases the mast.",
@@ -50,22 +46,14 @@ def test_a_reply_that_only_resembles_itself_does_not_repeat_itself(reply: str):
     "reply",
     [
         GOOD,
-        f"\ufeff{GOOD}",
-        f"  \n{GOOD}\n",
         f"```json\n{GOOD}\n```",
-        f"```\n{GOOD}\n```",
         f"Sure! Here it is:\n```json\n{GOOD}\n```\nAnything else?",
-        f"Sure! {GOOD} Anything else?",
         GOOD[:-1] + ",}",
-        f"```json\n{GOOD[:-1]},\n}}\n```",
-        f"Here: {GOOD[:-1]}, }} done",
         f'<think>Perhaps {{"reason": "no no", "grade": 0}}?</think>{GOOD}',
         f'Perhaps {{"reason": "no no", "grade": 0}}?\n</think>\n\n{GOOD}',
-        f"<think>\n</think>\n```json\n{GOOD}\n```",
         f'A first draft: {{"reason": "no no", "grade": 0}}. Better: {GOOD}',
         f"Set {{a, b}} and {{x: 1}} do not matter. {GOOD}",
         f"[{GOOD}]",
-        f"<think>one</think> but <think>two</think>{GOOD}",
         GOOD.replace('"grade"', "\n\t" + '"grade"'),
     ],
 )
@@ -77,20 +65,13 @@ def test_a_line_break_inside_a_string_is_read():
     assert read_answer('Well: {"reason": "two\nlines", "grade": 1}', Verdict).reason == "two\nlines"
 
 
-def test_a_comma_inside_a_string_is_kept():
-    assert read_answer('{"reason": "a,}", "grade": 1,}', Verdict).reason == "a,}"
-
-
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [
         ("", "json_invalid"),
-        ("no JSON", "json_invalid"),
         ("[]", "model_type"),
-        ("null", "model_type"),
         ('{"reason": "because"}', "grade: missing"),
         ('{"reason": "because", "grade": 9}', "grade: less_than_equal"),
-        ('{"reason": "because", "grade": NaN}', "grade: finite_number"),
         ('{"reason": "because", "grade": 1, "SECRET KEY": 1}', "(unknown field): extra_forbidden"),
         ('{"reason": "x\\ud83d", "grade": 1}', ""),
     ],
@@ -103,19 +84,7 @@ def test_a_misfit_says_where_and_why_without_content(reply: str, problem: str):
     assert "because" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "{" * 200_000,
-        '{"a":' * 100_000,
-        "[" * 100_000,
-        "<think>" * 20_000,
-        "```" * 50_000,
-        '"' * 100_000,
-        ",}" * 100_000,
-        '{"reason": "' + "x," * 200_000,
-    ],
-)
+@pytest.mark.parametrize("reply", ["{" * 200_000, "<think>" * 20_000, ",}" * 100_000, '{"reason": "' + "x," * 200_000])
 def test_hostile_replies_are_turned_down_quickly(reply: str):
     start = time.process_time()
     with pytest.raises(Misfit):
@@ -124,14 +93,14 @@ def test_hostile_replies_are_turned_down_quickly(reply: str):
 
 
 @given(st.text())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_any_text_is_an_answer_or_a_misfit(text: str):
     with contextlib.suppress(Misfit):
         read_answer(text, Verdict)
 
 
 @given(st.text(min_size=3).filter(lambda t: "</" not in t and "```" not in t), st.integers(0, 3), st.text("abc .\n"))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_whatever_stands_around_it_the_object_is_found(reason: str, grade: int, noise: str):
     answer = Verdict(reason=reason, grade=grade)
     text = json.dumps(answer.model_dump(), ensure_ascii=False)

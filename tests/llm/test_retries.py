@@ -17,17 +17,12 @@ from tests.model_server.fixture import ServerHandle
 @pytest.mark.parametrize(
     "fault",
     [
-        {"status": 408},
-        {"status": 409},
         {"status": 429},
-        {"status": 500},
-        {"status": 502},
         {"status": 503},
         {"connection": "refuse"},
         {"connection": "half"},
         {"connection": "garbage"},
         {"status": 200, "body": "<html>not JSON</html>"},
-        {"status": 200, "body": ["no object"]},
     ],
     ids=str,
 )
@@ -38,7 +33,7 @@ async def test_a_passing_fault_is_tried_again(open_path: Opener, model_server: S
     assert model_server.stats()["requests"] == 2
 
 
-@pytest.mark.parametrize("status", [400, 405, 413, 418, 422])
+@pytest.mark.parametrize("status", [400, 413])
 async def test_other_refusals_are_not_tried_again(open_path: Opener, model_server: ServerHandle, status: int):
     async with open_path() as path:
         await path.complete(verdict_request(0))
@@ -49,28 +44,25 @@ async def test_other_refusals_are_not_tried_again(open_path: Opener, model_serve
     assert model_server.stats()["requests"] == 2
 
 
-@pytest.mark.parametrize(
-    ("headers", "least_s"),
-    [({"retry-after": "1"}, 1.0), ({"retry-after-ms": "700"}, 0.7), ({"retry-after": "later"}, 0.2)],
-)
-async def test_the_server_says_when_to_come_back(
-    open_path: Opener, model_server: ServerHandle, headers: dict[str, str], least_s: float
-):
-    model_server.script({"when": {"nth": [1]}, "do": {"status": 429, "headers": headers}})
+async def test_the_server_says_when_to_come_back(open_path: Opener, model_server: ServerHandle):
+    model_server.script({"when": {"nth": [1]}, "do": {"status": 429, "headers": {"retry-after-ms": "700"}}})
     start = time.monotonic()
     async with open_path() as path:
         await path.complete(verdict_request())
-    assert least_s <= time.monotonic() - start < least_s + 10
+    assert 0.7 <= time.monotonic() - start < 10
 
 
-async def test_spent_retries_fail_one_call_and_not_the_others(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"contains": "number 1."}, "do": {"status": 500}})
+@pytest.mark.parametrize(("fault", "kind"), [({"status": 500}, "http-500"), ({"connection": "refuse"}, "connection")])
+async def test_spent_retries_fail_one_call_and_not_the_others(
+    open_path: Opener, model_server: ServerHandle, fault: dict[str, Any], kind: str
+):
+    model_server.script({"when": {"contains": "number 1."}, "do": fault})
     async with open_path(max_attempts=3) as path:
         await path.complete(verdict_request(0))
         with pytest.raises(CallFailed) as caught:
             await path.complete(verdict_request(1))
         await path.complete(verdict_request(2))
-    assert (caught.value.kind, caught.value.attempts) == ("http-500", 3)
+    assert (caught.value.kind, caught.value.attempts) == (kind, 3)
     assert model_server.stats()["requests"] == 5
 
 
@@ -118,31 +110,6 @@ async def test_a_server_that_accepts_calls_and_answers_none_is_said_to_be_slow_n
     assert "start it" not in str(caught.value)
 
 
-async def test_a_time_out_that_the_user_fixed_is_kept(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"contains": "number 1."}, "do": {"hang": True}})
-    async with open_path(timeout_seconds=0.4, max_attempts=2) as path:
-        with pytest.raises(CallFailed) as caught:
-            await path.complete(verdict_request(1))
-        assert path.gate.timeout_s == 0.4
-    assert (caught.value.kind, caught.value.attempts) == ("timeout", 2)
-
-
-@pytest.mark.slow
-async def test_many_faults_at_once_lose_no_answer(open_path: Opener, model_server: ServerHandle):
-    model_server.script(
-        {"when": {"every": 30}, "do": {"connection": "refuse"}},
-        {"when": {"every": 5}, "do": {"status": 429}},
-        {"when": {"every": 19, "lacks": '"assistant"'}, "do": {"reply": "garbage"}},
-        latency_ms=5,
-    )
-    async with open_path() as path:
-        answers = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(300)))
-    assert len(answers) == 300
-    stats = model_server.stats()
-    assert stats["prompts"] >= 300
-    assert stats["paid_twice"] == 0
-
-
 @pytest.mark.slow
 async def test_a_server_that_is_down_for_a_while_delays_and_changes_nothing(
     open_path: Opener, model_server: ServerHandle
@@ -175,14 +142,6 @@ async def test_a_server_that_is_gone_for_good_ends_the_run_in_time(open_path: Op
     assert 1.4 < time.monotonic() - start < 60
 
 
-@pytest.mark.slow
-async def test_a_model_that_is_being_loaded_is_waited_for(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"first": 9}, "do": {"status": 503}})
-    async with open_path(never_reached_s=0.2) as path:
-        answers = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(6)))
-    assert len(answers) == 6
-
-
 async def test_the_deadline_ends_the_wait_for_a_server_that_is_gone(
     open_path: Opener, model_server: ServerHandle, pass_time: Callable[[float], None]
 ):
@@ -192,22 +151,3 @@ async def test_the_deadline_ends_the_wait_for_a_server_that_is_gone(
         pass_time(3599)
         with pytest.raises((LimitReached, ModelUnavailable)):
             await path.complete(verdict_request(1))
-
-
-async def test_the_deadline_ends_a_wait_between_attempts(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"do": {"status": 429, "headers": {"retry-after": "20"}}})
-    start = time.monotonic()
-    async with open_path(deadline_minutes=0.5 / 60) as path:
-        with pytest.raises(LimitReached, match="deadline"):
-            await path.complete(verdict_request())
-    assert time.monotonic() - start < 15
-
-
-async def test_one_poisonous_request_ends_alone(open_path: Opener, model_server: ServerHandle):
-    model_server.script({"when": {"contains": "number 1."}, "do": {"connection": "refuse"}})
-    async with open_path(max_attempts=3) as path:
-        await path.complete(verdict_request(0))
-        with pytest.raises(CallFailed) as caught:
-            await path.complete(verdict_request(1))
-        await path.complete(verdict_request(2))
-    assert caught.value.kind == "connection"

@@ -40,22 +40,6 @@ def test_a_schema_is_strict(answer: type[BaseModel]):
     assert "$ref" not in str(schema)
 
 
-def test_limits_move_into_the_description():
-    schema = answer_schema(Outer)
-    assert schema["properties"]["share"]["description"] == "(at least 0, at most 1)"
-    assert "maximum" not in schema["properties"]["share"]
-    assert schema["properties"]["rows"]["description"] == "(at least 1 items, at most 3 items)"
-
-
-@pytest.mark.parametrize("answer", [Outer, GeneratedQueries, replies.Grade, replies.Grades, replies.Verdict])
-def test_a_server_is_told_the_limits_that_it_takes(answer: type[BaseModel]):
-    schema = sent_schema(answer, LIMITS, 3)
-    jsonschema.Draft202012Validator.check_schema(schema)
-    assert "$ref" not in str(schema)
-    for limit in ("maxLength", "maxItems"):
-        assert limit not in str(sent_schema(answer, tuple(one for one in LIMITS if one != limit), 3))
-
-
 def test_grades_are_sent_as_lists_of_values_and_the_reason_for_skipping_stands_last():
     grade = sent_schema(replies.Grade, LIMITS)["properties"]
     assert grade["grade"]["enum"] == grade["topic"]["enum"] == [0, 1, 2, 3]
@@ -66,15 +50,6 @@ def test_grades_are_sent_as_lists_of_values_and_the_reason_for_skipping_stands_l
     assert queries["properties"]["skip_reason"]["anyOf"][0] == {"type": "string", "maxLength": 200}
     long = {"skip_reason": "x" * 999, "candidates": []}
     assert GeneratedQueries.model_validate(long).skip_reason == "x" * 999
-
-
-class Shaped(BaseModel):
-    question: str = Field(json_schema_extra={"sent": {"pattern": r"^[A-Z][^\n]*\?$", "maxLength": 80}})
-
-
-def test_a_form_is_sent_alone_because_some_servers_forget_the_length_beside_it():
-    assert sent_schema(Shaped, LIMITS)["properties"]["question"] == {"type": "string", "pattern": r"^[A-Z][^\n]*\?$"}
-    assert sent_schema(Shaped, ("maxLength",))["properties"]["question"] == {"type": "string", "maxLength": 80}
 
 
 def test_what_names_a_stored_answer_did_not_change_with_what_is_sent():

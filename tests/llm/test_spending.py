@@ -38,13 +38,9 @@ FAULTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "no usage": ({}, UNREPORTED),
     "usage of the input alone": ({}, {"usage": "input", "silent_thoughts": True}),
     "time-out": ({"hang": True}, {}),
-    "no reply": ({"connection": "refuse"}, {}),
     "half a reply": ({"connection": "half"}, {}),
     "reply cut short": ({"connection": "short"}, {}),
-    "not HTTP": ({"connection": "garbage"}, {}),
     "HTTP 500": ({"status": 500}, {}),
-    "HTTP 503": ({"status": 503}, {}),
-    "HTTP 408": ({"status": 408}, {}),
     "misfit without usage": ({"reply": "wrong-json"}, UNREPORTED),
 }
 """What a server does to every second request, and its settings."""
@@ -72,8 +68,7 @@ def check(server: ServerHandle, usage: StageUsage, *, cap_usd: float = CAP_USD) 
     assert usage.usd <= cap_usd + ROUNDING
 
 
-@pytest.mark.parametrize("calls_at_once", [1, 64])
-@pytest.mark.parametrize("shape", ["plain", "stream"])
+@pytest.mark.parametrize(("shape", "calls_at_once"), [("plain", 64), ("stream", 1)])
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_no_fault_of_a_server_costs_more_than_the_cap(
     fault: str, shape: str, calls_at_once: int, open_path: Opener, model_server: ServerHandle
@@ -93,29 +88,24 @@ async def test_no_fault_of_a_server_costs_more_than_the_cap(
     assert "max-usd" in {outcome.limit for outcome in outcomes if isinstance(outcome, LimitReached)}
 
 
-@pytest.mark.parametrize("calls_at_once", [1, 64])
-@pytest.mark.parametrize("action", [{"status": 429}, {"status": 400}, {"status": 400, "body": CONTEXT_EXCEEDED}])
-async def test_a_refused_call_is_not_charged(
-    action: dict[str, Any], calls_at_once: int, open_path: Opener, model_server: ServerHandle
-):
+@pytest.mark.parametrize("action", [{"status": 429}, {"status": 400, "body": CONTEXT_EXCEEDED}])
+async def test_a_refused_call_is_not_charged(action: dict[str, Any], open_path: Opener, model_server: ServerHandle):
     model_server.script({"when": {"every": 2}, "do": action})
-    async with open_path(max_usd=CAP_USD, concurrency=calls_at_once, max_attempts=3, **PRICES) as path:
+    async with open_path(max_usd=CAP_USD, max_attempts=3, **PRICES) as path:
         await ask(path, 20)
         usage = path.usage()["grade"]
     assert usage.usd == pytest.approx(billed_usd(model_server))
     assert usage.estimated_requests == 0
 
 
-@pytest.mark.parametrize("lines", [1, 64])
 @pytest.mark.parametrize(
-    ("action", "server"),
-    [({}, UNREPORTED), ({"status": 500}, {}), ({"lost": True}, {}), ({"reply": "wrong-json"}, UNREPORTED)],
+    ("action", "server"), [({"status": 500}, {}), ({"lost": True}, {}), ({"reply": "wrong-json"}, UNREPORTED)]
 )
 async def test_no_fault_of_a_batch_costs_more_than_the_cap(
-    action: dict[str, Any], server: dict[str, Any], lines: int, model_server: ServerHandle, tmp_path: Path
+    action: dict[str, Any], server: dict[str, Any], model_server: ServerHandle, tmp_path: Path
 ):
     model_server.script({"when": {"kind": "batch-line", "every": 2}, "do": action}, batch_s=0.05, **server)
-    limits = BatchLimits(lines=lines, quiet_s=0.05)
+    limits = BatchLimits(lines=8, quiet_s=0.05)
     async with batches(model_server, tmp_path, limits=limits, max_usd=CAP_USD / 2, **PRICES) as path:
         outcomes = await ask(path, 60)
         usage = path.usage()["grade"]
@@ -124,20 +114,8 @@ async def test_no_fault_of_a_batch_costs_more_than_the_cap(
     assert "max-usd" in {outcome.limit for outcome in outcomes if isinstance(outcome, LimitReached)}
 
 
-@pytest.mark.parametrize("end", ["expired", "failed"])
-async def test_lines_that_a_batch_did_not_come_to_are_not_charged(end: str, model_server: ServerHandle, tmp_path: Path):
-    model_server.script(batch_s=0.05, batch_end=end)
-    async with batches(model_server, tmp_path, max_usd=1.0, **PRICES) as path:
-        await ask(path, 8)
-        usage = path.usage()["grade"]
-        spent = path.gate.budget.usd
-    assert spent == pytest.approx(billed_usd(model_server))
-    assert usage.estimated_requests == 0
-
-
-@pytest.mark.parametrize("status", [400, 403, 413])
-async def test_a_batch_that_is_refused_is_not_charged(status: int, model_server: ServerHandle, tmp_path: Path):
-    model_server.script({"when": {"kind": "files-and-batches", "nth": [2]}, "do": {"status": status}})
+async def test_a_batch_that_is_refused_is_not_charged(model_server: ServerHandle, tmp_path: Path):
+    model_server.script({"when": {"kind": "files-and-batches", "nth": [2]}, "do": {"status": 400}})
     async with batches(model_server, tmp_path, max_usd=1.0, **PRICES) as path:
         outcomes = await ask(path, 4)
         budget = path.gate.budget
@@ -170,15 +148,6 @@ async def test_a_call_that_is_given_up_is_charged(open_path: Opener, model_serve
     assert usage.usd is not None
     assert usage.usd >= billed_usd(model_server) > 0
     assert usage.estimated_requests == 1
-
-
-async def test_a_server_that_cannot_be_reached_costs_nothing(open_path: Opener, model_server: ServerHandle):
-    model_server.down()
-    async with open_path(max_usd=1.0, never_reached_s=0.2, **PRICES) as path:
-        outcomes = await ask(path, 2)
-        budget = path.gate.budget
-    assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
-    assert (budget.usd, budget.tokens, budget.requests) == (0.0, 0, 0)
 
 
 async def test_an_embedding_without_a_usage_is_charged(model_server: ServerHandle):
@@ -260,19 +229,11 @@ def test_no_order_of_outcomes_passes_a_cap(calls: list[tuple[int, int, float, st
     assert budget.estimated_usd <= budget.usd + ROUNDING
 
 
-def test_a_call_without_a_price_is_refused_under_a_cap_on_money():
-    with pytest.raises(UsageError):
-        Budget(Model(max_usd=1.0)).check(Usage(1, 1))
-
-
-@pytest.mark.parametrize(
-    ("rule", "server"), [({}, UNREPORTED), ({"when": {"every": 3}, "do": {"status": 500}}, {})], ids=["usage", "500"]
-)
 def test_a_build_stops_at_the_cap_and_reports_its_estimates(
-    rule: dict[str, Any], server: dict[str, Any], goldbench: Goldbench, model_server: ServerHandle, tmp_path: Path
+    goldbench: Goldbench, model_server: ServerHandle, tmp_path: Path
 ):
     corpus(tmp_path / "docs")
-    model_server.script(*([rule] if rule else []), **server)
+    model_server.script(**UNREPORTED)
     prices = "\n".join(f"{name} = {usd}" for name, usd in PRICES.items())
     (tmp_path / "goldbench.toml").write_text(f"[model]\n{prices}\n", "utf-8")
     model = ("--base-url", model_server.base_url, "--model", "m", "--max-usd", 0.1)

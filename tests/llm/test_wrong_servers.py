@@ -26,8 +26,7 @@ async def _ask(path: Any, count: int) -> list[Any]:
     return await asyncio.gather(*calls, return_exceptions=True)
 
 
-@pytest.mark.parametrize("what", [PAGE, FALSE_ENCODING], ids=["page", "encoding"])
-@pytest.mark.parametrize("calls", [20, 3])
+@pytest.mark.parametrize(("what", "calls"), [(PAGE, 20), (FALSE_ENCODING, 3)], ids=["page", "encoding"])
 async def test_a_server_that_never_sends_json_is_given_up_soon(
     open_path: Opener, model_server: ServerHandle, what: dict[str, Any], calls: int
 ):
@@ -43,7 +42,7 @@ async def test_a_server_that_never_sends_json_is_given_up_soon(
     assert model_server.stats()["requests"] < 30
 
 
-@pytest.mark.parametrize("status", [500, 503, 999])
+@pytest.mark.parametrize("status", [500, 503])
 async def test_a_server_that_keeps_failing_is_told_with_its_status(
     open_path: Opener, model_server: ServerHandle, status: int
 ):
@@ -57,28 +56,17 @@ async def test_a_server_that_keeps_failing_is_told_with_its_status(
     assert usage.estimated_requests == usage.requests
 
 
-@pytest.mark.parametrize("status", [301, 308])
-async def test_a_redirect_is_not_followed(open_path: Opener, model_server: ServerHandle, status: int):
+async def test_a_redirect_is_not_followed(open_path: Opener, model_server: ServerHandle):
     there = f"{model_server.base_url}/chat/completions?token=CANARY"
-    model_server.script({"when": {"nth": [1]}, "do": {"status": status, "headers": {"location": there}}})
+    model_server.script({"when": {"nth": [1]}, "do": {"status": 301, "headers": {"location": there}}})
     async with open_path() as path:
         with pytest.raises(ModelUnavailable, match="set base_url to where the API is") as caught:
             await path.complete(verdict_request())
     assert "CANARY" not in str(caught.value)
-    assert model_server.stats()["statuses"] == {str(status): 1}
+    assert model_server.stats()["statuses"] == {"301": 1}
 
 
-@pytest.mark.parametrize(
-    "there", ["", "http://[", "ftp://x/", "http://h:99999999/", "http://me:CANARY@h/", "//CANARY/"]
-)
-async def test_a_redirect_to_an_odd_place_is_told_plainly(open_path: Opener, model_server: ServerHandle, there: str):
-    model_server.script({"do": {"status": 308, "headers": {"location": there}}})
-    async with open_path() as path:
-        with pytest.raises(ModelUnavailable, match=r"redirects elsewhere \(HTTP 308\)"):
-            await path.complete(verdict_request())
-
-
-@pytest.mark.parametrize("there", ["https://h/CANARY/v1", "/CANARY", "https://h:8/?k=CANARY", "http://canary.h/"])
+@pytest.mark.parametrize("there", ["https://h/CANARY/v1", "/CANARY", "http://me:canary@h/", "http://["])
 async def test_a_redirect_is_told_without_path_and_key(open_path: Opener, model_server: ServerHandle, there: str):
     model_server.script({"do": {"status": 308, "headers": {"location": there}}})
     async with open_path(api_key="CANARY") as path:
@@ -89,7 +77,7 @@ async def test_a_redirect_is_told_without_path_and_key(open_path: Opener, model_
     assert "canary" not in str(caught.value).lower()
 
 
-@pytest.mark.parametrize("body", ["[" * 200_000, "[]", "nothing"])
+@pytest.mark.parametrize("body", ["[" * 200_000, "nothing"])
 async def test_a_list_of_models_that_is_none_is_told(model_server: ServerHandle, body: str):
     model_server.script({"when": {"kind": "models"}, "do": {"status": 200, "body": body}})
     found = await probe(model_server.base_url, None)
@@ -140,7 +128,7 @@ def proxies(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "::nonsense::", "socks5://127.0.0.1:9"])
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "::nonsense::"])
 async def test_this_machine_itself_is_asked_past_every_proxy(
     open_path: Opener, model_server: ServerHandle, proxies: pytest.MonkeyPatch, proxy: str
 ):
@@ -152,8 +140,9 @@ async def test_this_machine_itself_is_asked_past_every_proxy(
     assert (await probe(model_server.base_url, None)).problem is None
 
 
-@pytest.mark.parametrize("name", ["HTTP_PROXY", "ALL_PROXY"])
-@pytest.mark.parametrize("value", ["::CANARY::", "socks5://me:CANARY@127.0.0.1:9", "http://CANARY:99999"])
+@pytest.mark.parametrize(
+    ("name", "value"), [("HTTP_PROXY", "::CANARY::"), ("ALL_PROXY", "socks5://me:CANARY@127.0.0.1:9")]
+)
 async def test_a_proxy_that_is_none_is_named_by_its_variable(proxies: pytest.MonkeyPatch, name: str, value: str):
     proxies.setenv(name, value)
     with pytest.raises(UsageError, match=f"^{name}: not a valid address of an HTTP proxy") as caught:

@@ -27,14 +27,10 @@ class Batches:
 
     def add_routes(self, app: web.Application) -> None:
         app.router.add_post("/v1/files", self._upload)
-        app.router.add_get("/v1/files", self._list_files)
-        app.router.add_get("/v1/files/{id}", self._file)
-        app.router.add_delete("/v1/files/{id}", self._delete)
         app.router.add_get("/v1/files/{id}/content", self._read)
         app.router.add_post("/v1/batches", self._create)
         app.router.add_get("/v1/batches", self._list_batches)
         app.router.add_get("/v1/batches/{id}", self._batch)
-        app.router.add_post("/v1/batches/{id}/cancel", self._cancel)
 
     def _guard(self, request: web.Request) -> web.Response | None:
         self._server.counters.requests["files-and-batches"] += 1
@@ -67,19 +63,6 @@ class Batches:
         upload = form["file"]
         assert isinstance(upload, web.FileField)
         return web.json_response(self._store(upload.filename, str(form["purpose"]), upload.file.read()))
-
-    async def _list_files(self, request: web.Request) -> web.Response:
-        rows = list(self._files.values())
-        return self._guard(request) or web.json_response({"object": "list", "data": rows, "has_more": False})
-
-    async def _file(self, request: web.Request) -> web.Response:
-        return self._guard(request) or _found(self._files.get(request.match_info["id"]))
-
-    async def _delete(self, request: web.Request) -> web.Response:
-        if refused := self._guard(request):
-            return refused
-        known = self._files.pop(request.match_info["id"], None)
-        return _found(known and {"id": known["id"], "object": "file", "deleted": True})
 
     async def _read(self, request: web.Request) -> web.Response:
         if refused := self._guard(request):
@@ -118,18 +101,10 @@ class Batches:
     async def _batch(self, request: web.Request) -> web.Response:
         return self._guard(request) or _found(self._batches.get(request.match_info["id"]))
 
-    async def _cancel(self, request: web.Request) -> web.Response:
-        batch = self._batches.get(request.match_info["id"])
-        if batch and batch["status"] in ("validating", "in_progress"):
-            batch["status"] = "cancelled"
-        return self._guard(request) or _found(batch)
-
     async def _work(self, batch: dict[str, Any]) -> None:
         settings = self._server.scenario.settings
         batch["status"] = "in_progress"
         await asyncio.sleep(settings["batch_s"])
-        if batch["status"] != "in_progress":
-            return
         if settings["batch_end"] == "failed":
             problem = {"code": "invalid_json_line", "message": "line 1 is no JSON", "line": 1, "param": None}
             batch.update(status="failed", errors={"object": "list", "data": [problem]})

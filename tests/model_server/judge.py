@@ -40,14 +40,14 @@ def yes_or_no(
 ) -> tuple[tuple[str, str, None], dict[str, Any] | None]:
     """Return the one token of a judge that is asked for yes or no, and its likelihood among others.
 
-    ``probabilities`` of the settings are those of yes by the true grade, less up to ``spread``; ``yes_down`` is the
-    share of pairs whose probability is that of the grade 0.
+    ``probabilities`` of the settings are those of yes by the true grade, less up to ``spread``; of a judge
+    that is ``blind`` it is that of the grade 0.
     """
     told = {**(settings or {}), **(settings or {}).get("models", {}).get(body["model"], {})}
     query, passage = _ASKED.search(user), _PASSAGE.search(user)
     pair = (query.group(1) if query else "", passage.group(2) if passage else "")
     grade = true_grade(told["truth"], *pair) if "truth" in told else _likely_grade(*pair)
-    if told.get("blind") or chance("yes", *pair) < told.get("yes_down", 0):
+    if told.get("blind"):
         grade = 0
     yes = told.get("probabilities", (0.05, 0.2, 0.6, 0.9))[grade] - told.get("spread", 0.04) * chance("spread", *pair)
     word = "Yes" if yes >= 0.5 else "No"

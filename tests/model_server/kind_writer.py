@@ -1,6 +1,6 @@
 """Queries that need several passages, and the oracle that says whether one passage is enough.
 
-``kinds`` of the settings: {kind: {"bad": share of the queries that are written badly, "useless": all are empty}}.
+``kinds`` of the settings: {kind: {"bad": share of the queries that are written badly}}.
 A good query joins a word of each passage that none of the others has; a bad one is about the first passage alone. The
 oracle knows the words of a query that its frame and fillers do not have: a passage is enough if it holds all of them.
 """
@@ -37,8 +37,6 @@ def joined_answer(settings: dict[str, Any] | None, system: str, user: str) -> di
     kind = "cross_comparison" if "compares what they are about" in system else "multi_hop"
     told = (settings or {}).get(kind, {})
     passages = [match.group(2) for match in _PASSAGE.finditer(user)]
-    if told.get("useless"):
-        return {**_skipped(len(passages)), "query": "", "skip_reason": None}
     chance = random.Random(_number(user))
     bad = chance.random() < told.get("bad", 0)
     words = [_own_word(passages, 0 if bad else place, chance) for place in range(len(passages))]
@@ -47,7 +45,9 @@ def joined_answer(settings: dict[str, Any] | None, system: str, user: str) -> di
     evidence = [_sentence_with(word, text) for word, text in zip(words, passages, strict=True)]
     if bad:
         evidence = [_longest(text) for text in passages]
-    return {**_skipped(0), "subject": words[0], "evidence": evidence, "query": query, "answer": " ".join(evidence)[:80]}
+    answer = " ".join(evidence)[:80]
+    found = {"subject": words[0], "evidence": evidence, "query": query, "answer": answer}
+    return {**found, "style": "question", "skip_reason": None}
 
 
 def unanswered_answer(settings: dict[str, Any] | None, user: str) -> dict[str, Any]:
@@ -123,10 +123,6 @@ def _sentence_with(word: str, text: str) -> str:
 
 def _longest(text: str) -> str:
     return max((match.group().strip() for match in _SENTENCE.finditer(text)), key=len, default=text)
-
-
-def _skipped(passages: int) -> dict[str, Any]:
-    return {"subject": "", "evidence": [""] * passages, "answer": "", "style": "question", "skip_reason": None}
 
 
 def _number(text: str) -> int:

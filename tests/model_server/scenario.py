@@ -21,8 +21,7 @@
 A rule applies to the requests its ``when`` describes (all conditions hold; counts are per kind of request, from 1):
 
 - ``kind``: chat | embeddings | rerank | models | batch-line (default chat), ``every``: n, ``nth``: [..], ``first``: n,
-  ``from``/``to``: counts, ``share``: probability by ``seed``, ``contains``/``lacks``: a string in the body,
-  ``times``: the rule is used up after so many uses
+  ``from``: n, ``contains``/``lacks``: a string in the body, ``times``: the rule is used up after so many uses
 
 and the first one that applies says what to ``do``:
 
@@ -98,11 +97,10 @@ class Scenario:
             when.get("kind", "chat") == kind
             and count % when.get("every", 1) == 0
             and ("nth" not in when or count in when["nth"])
-            and when.get("from", 1) <= count <= min(when.get("to", math.inf), when.get("first", math.inf))
+            and when.get("from", 1) <= count <= when.get("first", math.inf)
             and when.get("contains", "") in body
             and ("lacks" not in when or when["lacks"] not in body)
             and self._used[number] < when.get("times", math.inf)
-            and ("share" not in when or self._random.random() < when["share"])
         )
 
     def latency(self, action: dict[str, Any]) -> float:

@@ -13,33 +13,11 @@ from goldbench.text.draws import key_of
 
 ASSIGNMENT = Assignment(kind=QueryKind.FACT, style=QueryStyle.KEYWORDS)
 
-_SUBJECTS = ["pump", "valve", "filter", "motor", "sensor", "battery", "cable", "display", "heater", "gasket"]
-_ACTIONS = ["replace", "inspect", "clean", "tighten", "calibrate", "measure", "drain", "store", "connect", "lubricate"]
-_PLACES = ["housing", "bracket", "panel", "flange", "chamber", "inlet", "outlet", "cover", "manifold", "reservoir"]
-_REASONS = [
-    "leakage",
-    "corrosion",
-    "overheating",
-    "vibration",
-    "noise",
-    "pressure",
-    "moisture",
-    "dust",
-    "wear",
-    "voltage",
-]
-_TIMES = [
-    "weekly",
-    "monthly",
-    "yearly",
-    "daily",
-    "quarterly",
-    "seasonally",
-    "initially",
-    "finally",
-    "regularly",
-    "rarely",
-]
+_SUBJECTS = "pump valve filter motor sensor battery cable display heater gasket".split()  # noqa: SIM905 - as a sentence
+_ACTIONS = "replace inspect clean tighten calibrate measure drain store connect lubricate".split()  # noqa: SIM905
+_PLACES = "housing bracket panel flange chamber inlet outlet cover manifold reservoir".split()  # noqa: SIM905
+_REASONS = "leakage corrosion overheating vibration noise pressure moisture dust wear voltage".split()  # noqa: SIM905
+_TIMES = "weekly monthly yearly daily quarterly seasonally initially finally regularly rarely".split()  # noqa: SIM905
 
 
 def manual_page(number: int) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 
 from goldbench.offline.fresh_queries import fresh_queries
@@ -32,13 +30,6 @@ def test_held_out_words_are_taken_out_of_the_passages_that_are_searched(corpus: 
     for doc_id, text in corpus.items():
         assert (len(searched[doc_id]) < len(text)) == (doc_id in made.masked)
     assert made.masked.keys() <= set(made.sources.values())
-
-
-def test_queries_are_drawn_where_an_event_loop_runs(corpus: dict[str, str]) -> None:
-    async def draw() -> int:
-        return len(fresh_queries(corpus, "terms", count=5, draws=1, seed=0).queries)
-
-    assert asyncio.run(draw()) == 5
 
 
 @pytest.mark.parametrize("texts", [{}, {"a": ""}, {"a": "…", "b": "12 34 56"}, {"a": "one two"}])

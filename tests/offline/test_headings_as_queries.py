@@ -44,13 +44,9 @@ def test_with_several_queries_to_a_chunk_the_heading_comes_first() -> None:
     "heading",
     [
         "Introduction",
-        "Overview",
         "burner_cleaning_notes",
-        "Burner sweeping guide.md",
-        "docs/burner sweeping",
         "the burner cool for ten minutes",
         "Brush, chamber, soot and appliance",
-        "",
         "12.4",
     ],
 )

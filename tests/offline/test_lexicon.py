@@ -22,7 +22,3 @@ def test_a_cut_covers_the_run_without_gaps() -> None:
     spans = lexicon.cut(run)
     assert "".join(run[start:end] for start, end in spans) == run
     assert all(start < end for start, end in spans)
-
-
-def test_an_empty_lexicon_cuts_into_single_characters() -> None:
-    assert Lexicon([]).cut("你好") == [(0, 1), (1, 2)]

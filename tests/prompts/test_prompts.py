@@ -40,16 +40,7 @@ def test_missing_and_unknown_values_are_refused(values: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "# System\nx\n# User\ny\n",
-        GOOD.replace('["a", "b"]', '["a"]'),
-        GOOD.replace("{{b}}", "nothing"),
-        GOOD.replace("description", "descr"),
-        GOOD.replace('"x"', "x"),
-        GOOD.replace("# User", "# Human"),
-    ],
+    "text", ["", "# System\nx\n# User\ny\n", GOOD.replace('["a", "b"]', '["a"]'), GOOD.replace("# User", "# Human")]
 )
 def test_a_malformed_prompt_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(PromptError, match=r"prompt p\.v1: ") as caught:
@@ -81,7 +72,7 @@ def test_a_users_own_prompt_needs_the_passage_and_knows_only_our_placeholders(
         load("generate.v1", tmp_path)
 
 
-@pytest.mark.parametrize("prompt_id", ["generate", "../secret.v1", "generate.v0", "nowhere.v1"])
+@pytest.mark.parametrize("prompt_id", ["../secret.v1", "nowhere.v1"])
 def test_an_unknown_id_is_refused(prompt_id: str) -> None:
     with pytest.raises(PromptError):
         load(prompt_id)

@@ -37,11 +37,6 @@ def alone(position: int) -> tuple[int, ...]:
     return (position,)
 
 
-def test_only_the_source_is_relevant_when_no_neighbour_holds_the_evidence(tmp_path: Path) -> None:
-    stored = chunks(tmp_path, ("a", 0, 50), ("a", 40, 90))
-    assert label(query("a:0-50", (10, 20)), 0, chunks=stored, cluster_of=alone) == {"a:0-50": 3}
-
-
 def test_a_neighbour_that_holds_all_of_the_evidence_is_relevant(tmp_path: Path) -> None:
     stored = chunks(tmp_path, ("a", 0, 50), ("a", 40, 90), ("a", 85, 100))
     assert set(label(query("a:0-50", (41, 49)), 0, chunks=stored, cluster_of=alone)) == {"a:0-50", "a:40-90"}
@@ -57,11 +52,6 @@ def test_all_overlapping_neighbours_count_however_many(tmp_path: Path) -> None:
     stored = chunks(tmp_path, ("a", 0, 40), ("a", 10, 50), ("a", 20, 60), ("a", 30, 70))
     found = label(query("a:30-70", (31, 39)), 3, chunks=stored, cluster_of=alone)
     assert set(found) == {"a:0-40", "a:10-50", "a:20-60", "a:30-70"}
-
-
-def test_the_same_place_in_another_document_is_not_a_neighbour(tmp_path: Path) -> None:
-    stored = chunks(tmp_path, ("a", 0, 50), ("b", 0, 50))
-    assert set(label(query("a:0-50", (10, 20)), 0, chunks=stored, cluster_of=alone)) == {"a:0-50"}
 
 
 def test_near_duplicates_of_every_holder_share_the_label(tmp_path: Path) -> None:

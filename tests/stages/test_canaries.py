@@ -70,12 +70,6 @@ def test_more_canaries_leave_the_first_as_they_are() -> None:
     assert few == list(islice(plant(QUERIES, count=30, chunks=Chunks(CHUNKS), pooled=pooled), len(few)))
 
 
-def test_a_corpus_that_is_all_in_the_pool_gives_no_traps() -> None:
-    everything = {chunk.chunk_id for chunk in CHUNKS}
-    made = plant(QUERIES, count=40, chunks=Chunks(CHUNKS), pooled=lambda _: everything)
-    assert {canary.kind for canary in made} == {Canary.EVIDENCE_ALONE}
-
-
 @given(calls=st.integers(100, 10_000), share=st.floats(0.01, 0.5))
 def test_canaries_are_the_share_of_all_calls(calls: int, share: float) -> None:
     count = how_many(calls, share)

@@ -16,13 +16,10 @@ RANKS = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.none() | st.integer
     ("ranks", "needed", "level"),
     [
         ({"bm25": 1, "bm25-ngrams": 1}, 1, "easy"),
-        ({"bm25": 1}, 1, "easy"),
         ({"bm25": 1, "bm25-ngrams": 2}, 1, "medium"),
         ({"bm25": 10, "bm25-ngrams": None}, 1, "medium"),
         ({"bm25": 11, "bm25-ngrams": None}, 1, "hard"),
-        ({"bm25": None, "bm25-ngrams": None}, 1, "hard"),
         ({"bm25": 2, "bm25-ngrams": 2}, 2, "medium"),
-        ({"bm25": 30, "bm25-ngrams": 11}, 3, "hard"),
     ],
 )
 def test_the_level_follows_from_ranks_and_needed_passages(

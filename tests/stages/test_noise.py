@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -13,19 +12,14 @@ from goldbench.records.corpus import Evidence
 from goldbench.records.query import Query, QueryKind, Turn
 from goldbench.stages.noise import MOST, Noise, noisy_forms, noisy_text
 from goldbench.text.draws import Draws
-from goldbench.text.keyboards import neighbours
 
 QUERIES = {
     "en": "How does the circulation pump start when the old tank is not full?",
     "de": "Wie groß ist die Öffnung der Ventile im neuen Gerät?",
-    "fr": "Quelle est la température maximale du réservoir principal",
     "ru": "Как запустить циркуляционный насос без воды",
-    "uk": "Як запустити насос без води у будинку",
-    "el": "Πώς ξεκινά η αντλία χωρίς νερό στη δεξαμενή",
     "zh": "如何在没有水的情况下启动循环泵",
     "hi": "पानी के बिना पंप कैसे चालू करें",
     "th": "จะเปิดปั๊มน้ำโดยไม่มีน้ำได้อย่างไร",
-    "ar": "كيف يمكن تشغيل المضخة بدون ماء",
 }
 
 
@@ -47,7 +41,7 @@ def distance(one: str, other: str) -> int:
 def test_every_language_has_noisy_forms_that_keep_to_the_stated_share(language: str) -> None:
     text = QUERIES[language]
     seen = set()
-    for number in range(40):
+    for number in range(15):
         for form in noisy_forms(query(text, language, f"q{number}"), most=4):
             noise = Noise(str(form.noise))
             seen.add(noise)
@@ -66,10 +60,10 @@ def test_every_language_has_noisy_forms_that_keep_to_the_stated_share(language: 
                 assert all(word in words for word in after)
     assert (Noise.TYPING in seen) is (language not in {"zh", "th"})
     assert (Noise.MIXED_CASE in seen) is (text.lower() != text.upper())
-    assert (Noise.TRANSLITERATION in seen) is (language in {"de", "fr", "ru", "uk", "el"})
+    assert (Noise.TRANSLITERATION in seen) is (language in {"de", "ru"})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(text=st.text(max_size=80), number=st.integers(0, 5), language=st.sampled_from([None, *QUERIES, "tr", "zh-TW"]))
 def test_any_text_has_the_same_forms_again_and_never_itself(text: str, number: int, language: str | None) -> None:
     asked = query(text, language, f"q{number}")
@@ -80,26 +74,11 @@ def test_any_text_has_the_same_forms_again_and_never_itself(text: str, number: i
     assert all(form.text.strip() not in {"", text.strip()} for form in forms)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     words=st.lists(
         st.sampled_from(
-            [
-                "pump",
-                "starts",
-                "the",
-                "X-200",
-                "3.5",
-                "HTTP",
-                "get_name",
-                "iPhone",
-                "E42",
-                "a/b",
-                "v1.2",
-                "not",
-                "C",
-                "C++",
-            ]
+            "pump starts the X-200 3.5 HTTP get_name iPhone E42 a/b v1.2 not C C++".split()  # noqa: SIM905 - as in text
         ),
         min_size=1,
         max_size=12,
@@ -120,22 +99,19 @@ def test_numbers_identifiers_and_what_turns_the_meaning_round_stay(words: list[s
     ("language", "text", "word"),
     [
         ("en", "how to turn off the pump", "off"),
-        ("en", "what is the limit below which the pump stops", "below"),
         ("de", "wie schaltet die Steuerung das Gerät ein", "ein"),
-        ("sv", "varför är pumpen inte i gång", "inte"),
         ("tr", "bu pompa neden uygun değil", "değil"),
-        ("ar", "لماذا لا تعمل هذه المضخة في الماء", "لا"),
     ],
 )
 def test_no_word_that_carries_meaning_is_dropped(language: str, text: str, word: str) -> None:
-    found = [noisy_text(text, Noise.DROPPED_WORDS, Draws("test", str(n)), language=language) for n in range(60)]
+    found = [noisy_text(text, Noise.DROPPED_WORDS, Draws("test", str(n)), language=language) for n in range(20)]
     assert all(word in one.split() for one in found if one)
-    assert any(found) is (language not in {"tr", "ar"})
+    assert any(found) is (language != "tr")
 
 
 @pytest.mark.parametrize("noise", Noise)
 def test_names_stay(noise: Noise) -> None:
-    for number in range(60):
+    for number in range(20):
         for text in ("Paris has how many people", "when did George Osier found the company in Zürich"):
             found = noisy_text(text, noise, Draws("test", str(number)), language="en") or text
             assert [word for word in text.split() if word[0].isupper()] == [
@@ -147,12 +123,12 @@ def test_names_stay(noise: Noise) -> None:
 def test_no_character_of_a_script_without_spaces_is_lost(text: str) -> None:
     for noise in Noise:
         for language in ("ja", "th", "zh", None):
-            assert all(noisy_text(text, noise, Draws("test", str(n)), language=language) is None for n in range(20))
+            assert all(noisy_text(text, noise, Draws("test", str(n)), language=language) is None for n in range(10))
 
 
 def test_quoted_words_stay() -> None:
     text = 'what does the option `install everything` do with "kernel headers" here'
-    for number in range(50):
+    for number in range(15):
         for form in noisy_forms(query(text, "en", f"q{number}"), most=4):
             assert "`install everything`" in form.text
             assert '"kernel headers"' in form.text
@@ -173,17 +149,6 @@ def test_a_form_keeps_what_its_labels_rest_on_and_names_its_original() -> None:
     assert form.scores == {}
     again = Query(**{name: getattr(form, name) for name in type(form).model_fields}, query_id="q2")
     assert noisy_forms(again) == ()
-
-
-def test_typing_errors_follow_the_keyboard_of_the_language() -> None:
-    assert "z" in neighbours("t", "de")
-    assert "y" in neighbours("t", "en")
-    assert "a" in neighbours("z", "fr")
-    assert set(neighbours("G", "en")) == set("FHTYVB")
-    assert set(neighbours("п", "ru")) >= set("ар")
-    assert neighbours("水", "zh") == neighbours("ก", "th") == ""
-    for language, rows in (("en", "qwertyuiop"), ("de", "qwertzuiop"), ("fr", "azertyuiop"), ("ru", "йцукен")):
-        assert all(right in neighbours(left, language) for left, right in pairwise(rows))
 
 
 def test_the_noise_of_a_conversation_is_in_both_forms_of_its_question() -> None:

@@ -32,25 +32,14 @@ def chunk(text: str, *, title: str = "", name: str = "page", headings: tuple[str
     [
         (NAMES, "", "genindex-A", "index-page"),
         (PROSE, "Python Module Index", "py-modindex", "index-page"),
-        (NAMES, "Index", "all", "index-page"),
         (NAMES, "Stichwortverzeichnis", "all", "index-page"),
-        (NAMES, "索引", "all", "index-page"),
         (NAMES, "Concept Index (pumps)", "all", "index-page"),
-        (NAMES, "Variables Index", "all", "index-page"),
-        (NAMES, "Содержание — Насосы", "all", "index-page"),
-        (NAMES, "Table of Contents | Pumps", "all", "index-page"),
         (PROSE, "Search", "search", "index-page"),
         (CHANGES, "Changelog", "page", "changelog"),
-        (CHANGES, "Changes — Pumps 3.1", "page", "changelog"),
         (CHANGES, "Pumps", "CHANGES", "changelog"),
-        (CHANGES, "What’s New In Pumps 3.1", "3-1", "changelog"),
-        (CHANGES, "E.2. Release 15.1", "release-15-1", "changelog"),
         (CHANGES, "Pumps 3.1 release notes", "3-1", "changelog"),
-        (CHANGES, "Versionshinweise", "page", "changelog"),
         (CHANGES, "更新日志", "page", "changelog"),
-        (CHANGES, "Changes in version 3.1", "page", "changelog"),
         ("2024-03-01: The lid is gone.\n2024-02-07: The pump is quiet.", "What's new", "page", "changelog"),
-        ("| 3.1 | The lid is gone. |\n| 3.0 | The pump is quiet. |", "Version history", "page", "changelog"),
     ],
 )
 def test_lists_of_names_and_changes_are_rejected(text: str, title: str, name: str, rule: str) -> None:
@@ -60,22 +49,11 @@ def test_lists_of_names_and_changes_are_rejected(text: str, title: str, name: st
 @pytest.mark.parametrize(
     ("title", "name"),
     [
-        ("The pump", "index"),
-        ("Index types", "indexes-types"),
         ("Search", "full-text-search"),
-        ("Searching a tank", "searching"),
-        ("Contents of a tank", "contents-of-a-tank"),
         ("How to write a changelog", "writing-a-changelog"),
         ("Release 3 valves at once", "valves"),
-        ("Glossary", "glossary"),
-        ("Release management", "releases"),
-        ("What changes when a pump ages", "ageing"),
-        ("Register", "cash-register"),
         ("Version control", "git"),
         ("Changes in the Water Act 2021", "act"),
-        ("Changes to plan 7 of 1990", "plan"),
-        ("Version 2", "two"),
-        ("Changes", "bolts"),
         ("Release notes 2.3", "notes"),
         ("What’s New In Pumps 3.1", "3-1"),
     ],
@@ -92,15 +70,6 @@ def test_a_list_of_one_version_is_rejected_on_a_page_of_many_and_asked_about_on_
     assert page_fault(chunk(f"## 3.1\n{items}", title="Release notes 3.1")) is None
     assert page_fault(chunk(items, title="Changes")) is None
     assert page_fault(chunk(PROSE, title="Changes")) is None
-
-
-def test_code_on_a_page_called_search_and_versions_mentioned_in_a_paragraph_are_asked_about() -> None:
-    code = "```\npump search\nvalve\n```\n\nValves of the pump"
-    assert page_fault(chunk(code, title="Search", name="search", start=900)) is None
-    notes = (
-        "# Pumps 1.6.2 release notes\n\nThis mends what was broken\nin Pumps 1.6.1\n\n- The lid is tight.\n- It is dry."
-    )
-    assert page_fault(chunk(notes, title="Pumps 1.6.2 release notes", name="1-6-2")) is None
 
 
 def test_selection_counts_such_chunks_by_their_rule_and_takes_rows_of_tables_as_they_are() -> None:

@@ -73,23 +73,11 @@ def test_a_query_whose_evidence_is_in_pieces_is_left_out_with_its_reason() -> No
     assert "half" in found
 
 
-def test_the_very_passage_that_was_judged_keeps_its_grade_and_gives_none_away() -> None:
-    own = evidence(480, 500)
-    judged = relevance(passage(0, 500, 2, own), passage(470, 900, 0), own=(own,))
-    assert graded(project(judged, cuts((0, 500), (470, 900)))) == {"a:0-500": 2, "a:470-900": 0}
-
-
 def test_what_lies_within_a_passage_judged_not_relevant_is_not_relevant_either() -> None:
     own = evidence(10, 40)
     judged = relevance(passage(0, 100, 3, own), passage(500, 900, 1), own=(own,))
     found = project(judged, cuts((0, 60), (60, 550), (550, 700), (700, 1000)))
     assert graded(found) == {"a:0-60": 3, "a:550-700": 1}
-
-
-def test_the_highest_of_several_grades_counts() -> None:
-    first, second = evidence(10, 30), evidence(40, 60)
-    judged = relevance(passage(0, 35, 2, first), passage(35, 100, 3, second), own=(first,))
-    assert graded(project(judged, cuts((0, 200)))) == {"a:0-200": 3}
 
 
 def test_near_duplicates_are_found_by_the_words_of_the_evidence() -> None:
@@ -100,21 +88,6 @@ def test_near_duplicates_are_found_by_the_words_of_the_evidence() -> None:
     (place,) = found.evidence
     assert place.quote == TEXT[80:120].strip()
     assert twin.text[place.start - 40 : place.end - 40] == place.quote
-
-
-def test_a_judges_quotation_goes_before_the_words_of_the_evidence() -> None:
-    own = evidence(80, 120)
-    other = Chunk(chunk_id="b:0-200", span=span(0, 200, "b"), text=TEXT[600:800])
-    query = Query(query_id="q", text="why", generator="test", chunk_id="a:0-500", evidence=(own,))
-    (place,) = judged_passage(query, other, Relevance.HELPS, ["word080 word081"]).evidence
-    assert place.quote == "word080 word081"
-
-
-def test_a_relevant_passage_without_any_evidence_is_counted_as_lost() -> None:
-    own = evidence(10, 40)
-    found = project(relevance(passage(0, 100, 3, own), passage(500, 600, 3), own=(own,)), cuts((0, 1000)))
-    assert isinstance(found, Projection)
-    assert found.lost == 1
 
 
 @st.composite

@@ -36,15 +36,3 @@ def test_passages_are_asked_in_the_proportions_of_what_is_missing(
     ids = [f"c{number}" for number in range(count)]
     assert Counter(allotted(ids, missing, seed=seed)) == missing
     assert allotted(ids, missing, seed=seed) == allotted(ids, dict(reversed(missing.items())), seed=seed)
-
-
-@given(SHARES, st.integers(2, 60), st.integers(0, 9))
-def test_another_passage_among_them_changes_at_most_one_other_per_kind(
-    shares: dict[QueryKind, float], count: int, seed: int
-) -> None:
-    missing = {kind: number for kind, number in quotas(shares, count).items() if number}
-    ids = [f"c{number}" for number in range(count)]
-    others = ["new", *ids[:-1]]
-    before = dict(zip(ids, allotted(ids, missing, seed=seed), strict=True))
-    after = dict(zip(others, allotted(others, missing, seed=seed), strict=True))
-    assert sum(before[one] != after[one] for one in ids[:-1]) < len(missing)

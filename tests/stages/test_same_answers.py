@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from goldbench.records.corpus import Chunk, Span
@@ -52,15 +50,10 @@ def test_the_subject_must_be_named_too() -> None:
     "asked",
     [
         query(answer=None),
-        query(answer=" "),
         query(answer="the"),
-        query(text="Where is it?"),
         query(text="Which stadium?"),
-        query(answer="in Allston since 1903"),
         query(needs=("source", "same")),
         query(kind=QueryKind.TEMPORAL),
-        query(kind=QueryKind.CONVERSATIONAL),
-        query(kind=QueryKind.NOISY),
     ],
 )
 def test_what_says_too_little_or_means_a_moment_has_none(asked: Query) -> None:
@@ -84,20 +77,3 @@ def test_derived_labels_get_grade_2_and_change_no_other_label() -> None:
     derived = add_derived(relevance, [query(), noisy], same_answers([query(), noisy], CHUNKS))
     assert derived == {"q1": ["titled"], "q2": ["titled"]}
     assert relevance["q1"] == relevance["q2"] == {"source": 3, "same": 3, "titled": 2}
-
-
-def test_the_cost_does_not_grow_with_the_number_of_queries() -> None:
-    chunks = [chunk(f"c{n}", f"Pump {n} starts at a pressure of {n * 7} pascal. " * 8) for n in range(600)]
-    queries = [
-        query(text=f"At what pressure does pump {n} start?", answer=f"{n * 7} pascal").model_copy(
-            update={"query_id": f"q{n}"}
-        )
-        for n in range(300)
-    ]
-    took = []
-    for asked in (queries[:10], queries):
-        started = time.process_time()
-        found = same_answers(asked, chunks)
-        took.append(time.process_time() - started)
-        assert len(found) == len(asked)
-    assert took[1] < 5 * took[0] + 0.5

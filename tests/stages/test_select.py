@@ -1,11 +1,9 @@
 """The drawing order and the counts of a selection."""
 
 import csv
-import hashlib
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -72,27 +70,9 @@ def test_the_first_n_fill_documents_like_water(sizes: dict[str, int], budget: in
     assert len(first) == min(budget, sum(sizes.values()))
 
 
-def test_no_document_has_more_than_a_twentieth_where_the_others_can_fill() -> None:
-    chunks = corpus({"giant": 500, **{f"small{i}": 6 for i in range(40)}})
-    first = drawn(chunks, select(chunks, seed=3, limits=ANY))[:200]
-    assert max(Counter(chunk_id.split(":")[0] for chunk_id in first).values()) <= 200 * 0.05
-
-
 def test_another_seed_draws_other_chunks() -> None:
     chunks = corpus({"a": 50})
     assert drawn(chunks, select(chunks, seed=1, limits=ANY)) != drawn(chunks, select(chunks, seed=2, limits=ANY))
-
-
-def test_a_chunk_is_placed_by_the_hash_of_seed_document_and_opening_within_its_document_then_among_all() -> None:
-    def by_hash(chunk_id: str) -> str:
-        doc_id, _, number = chunk_id.partition(":")
-        opening = chunk(doc_id, int(number)).text[:80]
-        return hashlib.blake2b(f"42\0{doc_id}\0{opening}".encode(), digest_size=8).hexdigest()[:11]
-
-    documents = [sorted((f"{doc}:{number}" for number in range(3)), key=by_hash) for doc in "ab"]
-    rounds = [sorted(round_, key=by_hash) for round_ in zip(*documents, strict=True)]
-    chunks = corpus({"a": 3, "b": 3})
-    assert drawn(chunks, select(chunks, seed=42, limits=ANY)) == [chunk_id for round_ in rounds for chunk_id in round_]
 
 
 @given(SIZES, st.integers(0, 5), st.data())
@@ -111,32 +91,6 @@ def test_a_chunk_that_goes_on_otherwise_is_drawn_in_the_same_place(sizes: dict[s
     )
 
 
-@given(SIZES, st.integers(0, 5), st.data())
-@settings(deadline=None, max_examples=50)
-def test_a_chunk_that_begins_otherwise_leaves_the_order_of_the_others_of_its_document(
-    sizes: dict[str, int], seed: int, data
-) -> None:
-    before = corpus(sizes)
-    place = data.draw(st.integers(0, len(before) - 1))
-    old = before[place]
-    new = chunk(old.span.doc_id, 77)
-    after = Held([*before[:place], new, *before[place + 1 :]])
-    orders = [drawn(chunks, select(chunks, seed=seed, limits=ANY)) for chunks in (before, after)]
-    for doc in sizes:
-        kept = [[one for one in order if one.startswith(f"{doc}:")] for order in orders]
-        assert [one for one in kept[0] if one != old.chunk_id] == [one for one in kept[1] if one != new.chunk_id]
-    for count in range(len(before)):
-        assert len({*orders[0][:count]} - {*orders[1][:count]} - {old.chunk_id}) <= 1
-
-
-def test_chunks_that_begin_alike_are_told_apart_whatever_their_order() -> None:
-    head = "ACME irrigation controllers, service manual, confidential, version four, all rights reserved. "
-    chunks = Held(chunk("a", number, head + f"Part {number} is fixed with {number} screws.") for number in range(9))
-    order = drawn(chunks, select(chunks, seed=1, limits=ANY))
-    backwards = Held(reversed(chunks))
-    assert order == drawn(backwards, select(backwards, seed=1, limits=ANY)) != sorted(order)
-
-
 def test_of_near_duplicates_one_is_drawn_and_all_are_named() -> None:
     same = "The pump stops when the water in the tank falls below the lower mark of the scale."
     chunks = Held([chunk("a", 0), chunk("a", 1, same), chunk("b", 0, same.upper()), chunk("c", 0, same), chunk("c", 1)])
@@ -148,16 +102,6 @@ def test_of_near_duplicates_one_is_drawn_and_all_are_named() -> None:
     assert selection.cluster_of(0) == (0,)
 
 
-def test_an_ineligible_near_duplicate_belongs_to_the_cluster_but_does_not_stand_for_it() -> None:
-    same = "The pump stops when the water in the tank falls below the lower mark of the scale"
-    chunks = Held([chunk("a", 0, same.replace(" ", " . . . . . . . . . . ")), chunk("b", 0, same + ".")])
-    selection = select(chunks, seed=1, limits=Limits(min_words=5))
-    assert selection.order.tolist() == [1]
-    assert selection.cluster_of(1) == (0, 1)
-    assert selection.ineligible == {"few-letters": 1}
-    assert selection.near_duplicates == 0
-
-
 def test_counts_add_up_on_a_published_row_set(collections: Path) -> None:
     with (collections / "percent4" / "doc_qa_dataset.csv").open(encoding="utf-8", newline="") as rows:
         documents = [
@@ -167,37 +111,3 @@ def test_counts_add_up_on_a_published_row_set(collections: Path) -> None:
     chunks = Held(chunk_documents(documents))
     selection = select(chunks, seed=1, ready=True)
     assert len(chunks) == 433 == len(selection.order) + selection.near_duplicates + sum(selection.ineligible.values())
-
-
-def test_a_cut_book_is_nearly_all_drawn_and_overlaps_are_no_near_duplicates(collections: Path) -> None:
-    text = (collections / "war_and_peace" / "2600-0.txt").read_text(encoding="utf-8")
-    chunks = Held(chunk_documents([Document(doc_id="w", title="", text=text, source="w.txt")]))
-    selection = select(chunks, seed=1)
-    assert len(selection.order) > 4000
-    assert selection.near_duplicates == 0
-
-
-def test_progress_is_told_of_every_chunk() -> None:
-    told: list[int] = []
-    select(corpus({"a": 4}), seed=1, advance=told.append)
-    assert sum(told) == 4
-
-
-@pytest.mark.parametrize("sizes", [{}, {"a": 1}])
-def test_hardly_any_chunks_are_no_special_case(sizes: dict[str, int]) -> None:
-    selection = select(corpus(sizes), seed=1, limits=ANY)
-    assert len(selection.order) == sum(sizes.values())
-    assert not selection.ineligible
-
-
-def test_the_comparison_of_near_duplicates_is_shown() -> None:
-    chunks = corpus({"a": 9, "b": 9})
-    lines: list[str] = []
-    select(
-        Held([*chunks, *(chunk("c", number, one.text + " x") for number, one in enumerate(chunks))]),
-        seed=1,
-        limits=ANY,
-        tell=lines.append,
-    )
-    assert lines[0] == "near-duplicates: 0% compared"
-    assert len(set(lines)) > 1

