@@ -42,25 +42,6 @@ def test_tables_for_programs_hold_no_verdict(goldbench: Goldbench, files: Path) 
     assert "Verdict" not in goldbench("score", "gold.qrels", *RUNS, "--format", "latex").stdout
 
 
-def test_compare_agrees_with_score(goldbench: Goldbench, files: Path) -> None:
-    by_score = json.loads(goldbench("score", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
-    by_compare = json.loads(goldbench("compare", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
-    assert by_compare == by_score
-    assert f"Verdict: {by_score['sentence']}." in " ".join(goldbench("compare", "gold.qrels", *RUNS).stdout.split())
-
-
-def test_the_same_numbers_give_the_same_verdict_in_python(goldbench: Goldbench, files: Path) -> None:
-    wanted = json.loads(goldbench("compare", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
-    compared = compared_in_python()
-    assert compared.verdict is not None
-    assert (compared.verdict.level, compared.verdict.number) == (wanted["level"], wanted["number"])
-    assert f"Verdict: {compared.verdict.sentence}." in repr(compared)
-
-
-def compared_in_python() -> goldbench.RunComparison:
-    return goldbench.compare("gold.qrels", {"A": "good.trec", "B": "bad.trec"})
-
-
 def test_one_system_in_python_has_a_verdict() -> None:
     qrels = {f"q{number}": {f"d{number}": 1} for number in range(40)}
     run = {query: [*judged] if place % 2 else ["x"] for place, (query, judged) in enumerate(qrels.items())}
