@@ -152,23 +152,6 @@ except ValueError as error:
         assert "5 passages, 4 queries and 7 judgments made with goldbench." in body
         assert "**Evidence level: model.**" in body
         assert "alert" not in head + body
-        assert [row["frequency"] for row in self._rows(folder, {"q1": 3}, tmp_path)] == [3, None]
-
-    def _rows(self, folder: Path, frequency: dict[str, int], tmp_path: Path) -> list[dict[str, Any]]:
-        """Return the notes of an export of a set of a log."""
-        data = {
-            "queries": {"q1": "one?", "q2": "two?"},
-            "corpus": {"c": "text"},
-            "relevant_docs": {"q1": ["c"], "q2": ["c"]},
-            "frequency": frequency,
-            "metadata": {},
-        }
-        (tmp_path / "log").mkdir()
-        (tmp_path / "log" / "dataset.json").write_text(json.dumps(data))
-        notes = [{"query_id": key, "chunk_id": "c", "frequency": count} for key, count in frequency.items()]
-        (tmp_path / "log" / "3-queries.jsonl").write_text("\n".join(map(json.dumps, notes)))
-        place = GoldSet.load(tmp_path / "log").export("hf", tmp_path / "log-hf")
-        return list(pq.read_table(place / "notes.parquet").to_pylist())
 
     @pytest.mark.slow
     def test_it_comes_back_with_answers_and_conversations(self, sample: Path, tmp_path: Path, brought: Import) -> None:
@@ -208,11 +191,9 @@ class TestAutoRAG:
     @pytest.mark.parametrize(
         ("given", "relevant", "needs"),
         [
-            ("a", {"a"}, None),
             (["a", "b"], {"a", "b"}, None),
             ([["a", "b"]], {"a", "b"}, None),
             ([["a"], ["b"]], {"a", "b"}, ["a", "b"]),
-            ([["a", "c"], ["b", "c"]], {"a", "b", "c"}, ["a", "b"]),
             ([["a", "b"], ["c"]], {"a", "b", "c"}, None),
         ],
     )
@@ -234,8 +215,6 @@ class TestAutoRAG:
     @pytest.mark.parametrize(
         ("row", "says"),
         [
-            ({"qid": 1, "query": "x", "retrieval_gt": [["a"]]}, "row 1: has no qid that is a string"),
-            ({"qid": "q", "query": "x", "retrieval_gt": 3}, "row 1: has no retrieval_gt that is a list"),
             ({"qid": "q", "query": "x", "retrieval_gt": [["z"]]}, "row 1: judges document 'z'"),
             (
                 {"qid": "q", "query": "x", "retrieval_gt": [["a"]], "goldbench": '{"grades": {"a": "3"}}'},

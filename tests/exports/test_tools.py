@@ -185,7 +185,7 @@ found = pandas.read_csv("phoenix.csv", dtype=str, keep_default_na=False).values.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [".json", ".jsonl", ".yaml"])
+@pytest.mark.parametrize("ending", [".jsonl", ".yaml"])
 def test_promptfoo_runs_the_test_cases(sample: Path, tmp_path: Path, ending: str) -> None:
     program = shutil.which("promptfoo")
     if program is None:
