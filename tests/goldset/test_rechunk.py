@@ -22,7 +22,7 @@ from goldbench.records.relevance import Relevance
 from tests import forked_commands
 from tests.conftest import ROOT, Goldbench
 
-EXAMPLE = ROOT / "data" / "example" / "documents"
+EXAMPLE = ROOT / "data" / "example" / "documents" / "manual"
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def share(chunk: dict[str, Any], evidence: dict[str, Any]) -> float:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rechunk") / "run"
-    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 40, "--offline-recipe", "mixed")
+    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 30, "--offline-recipe", "mixed")
     return folder
 
 
@@ -109,7 +109,7 @@ def test_queries_that_no_chunk_can_answer_are_listed_and_come_back(
     assert left_out
     assert all(row["filter"] == "not-projected" for row in left_out)
     assert "left out q" in done.stderr
-    assert len(gold(tmp_path / "tiny")["queries"]) == 40 - len(left_out)
+    assert len(gold(tmp_path / "tiny")["queries"]) == 30 - len(left_out)
     write_rechunked(tmp_path / "tiny", tmp_path / "back", size=1000, overlap=100)
     assert gold(tmp_path / "back")["relevant_docs"] == gold(run)["relevant_docs"]
 
