@@ -34,10 +34,10 @@ def test_a_text_is_searched_if_a_pattern_alone_matches_it() -> None:
     drawn = random.Random(5)
     words = [word for one in injection._sentences() for group in one.words for word in group] + 4 * BESIDE
     matched = 0
-    for _ in range(5_000):
+    for _ in range(2_000):
         chosen = drawn.choices(words, k=drawn.randint(2, 7))
         text = drawn.choice(["", " "]).join(drawn.choice([word, word.upper(), word.title()]) for word in chosen)
         expected = every.search(text) is not None
         matched += expected
         assert injection._tells(text) == expected, text
-    assert matched > 50
+    assert matched > 20

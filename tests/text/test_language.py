@@ -110,10 +110,10 @@ def test_a_bag_of_words_is_judged_by_its_script_only():
     assert script_fits("вода энергия давление", "en") is False
 
 
-@pytest.mark.parametrize("language", ["en", "zh", "ar", "hi", "th"])
+@pytest.mark.parametrize("language", ["en", "zh", "hi"])
 def test_no_human_question_is_refused_and_hardly_any_is_given_to_another_language(collections: Path, language: str):
     lines = (collections / f"xquad_{language}" / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    questions = [json.loads(line)["text"] for line in lines[::4]]
+    questions = [json.loads(line)["text"] for line in lines]
     assert [text for text in questions if same_language(text, language) is False] == []
     found = Counter(map(detect_language, questions))
     assert found[language] >= 0.9 * found.total()
