@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -54,52 +51,6 @@ def check_brought(found: dict[str, Any], *, evidence: bool = True) -> None:
 
 
 class TestTheHub:
-    LOAD = """
-import datasets
-datasets.disable_progress_bars()
-names = datasets.get_dataset_config_names(file)
-found = {name: next(iter(datasets.load_dataset(file, name).values())).to_list() for name in names}
-try:
-    datasets.load_dataset(file)
-except ValueError as error:
-    found["no name"] = str(error)
-"""
-
-    def loaded(self, folder: Path, home: Path) -> dict[str, Any]:
-        needs("datasets")
-        script = f"import json, sys\nfile = sys.argv[1]\n{self.LOAD}\nprint(json.dumps(found))"
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", script, str(folder)],
-            env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"},
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return dict(json.loads(done.stdout))
-
-    @pytest.mark.slow
-    def test_datasets_loads_every_configuration_and_none_without_its_name(self, sample: Path, tmp_path: Path) -> None:
-        found = self.loaded(GoldSet.load(sample).export("hf", tmp_path / "x"), tmp_path / "home")
-        assert {row["_id"]: row["text"] for row in found["corpus"]} == CORPUS
-        assert {row["_id"]: row["text"] for row in found["queries"]} == ALONE
-        assert {(row["query-id"], row["corpus-id"]): row["score"] for row in found["qrels"]} == JUDGED
-        assert {row["query-id"]: row["answer"] for row in found["answers"]} == ANSWERS
-        assert found["answers"][0]["evidence"] == [{"quote": "The ", "corpus-id": "pump"}]
-        assert {row["_id"]: row["text"] for row in found["unanswerable"]} == UNANSWERED
-        notes = {row["query-id"]: row for row in found["notes"]}
-        assert notes["q2"]["needs"] == ["tank#1", "valve"]
-        assert (notes["q4"]["asked"], notes["q4"]["history"][0]["question"]) == (
-            "And how slow?",
-            "Which valve is slow?",
-        )
-        assert notes["q3"]["language"] == "zh"
-        assert "['corpus', 'queries', 'qrels', 'answers', 'notes', 'unanswerable']" in found["no name"]
-        of_the_set = self.loaded(sample / "beir", tmp_path / "home")
-        assert "['corpus', 'queries', 'qrels']" in of_the_set["no name"]
-        assert {row["_id"] for row in of_the_set["corpus"]} == set(CORPUS)
-
     @pytest.mark.slow
     def test_what_is_pushed_is_private_and_comes_back(self, sample: Path, tmp_path: Path, goldbench: Goldbench) -> None:
         needs("datasets")

@@ -13,25 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from goldbench.goldset.difference import Difference, QueryFacts, SetContents, compare_sets, read_contents
+from goldbench.goldset.difference import Difference, QueryFacts, SetContents, compare_sets
 from goldbench.text.similarity import wording_digest
-from tests import forked_commands
-from tests.conftest import ROOT, Goldbench
+from tests.conftest import Goldbench
 from tests.report.hostile import ENDINGS, IMAGE, SCRIPT
-
-EXAMPLE = ROOT / "data" / "example" / "documents" / "service"
 
 
 @pytest.fixture
 def goldbench(goldbench_inside: Goldbench) -> Goldbench:
     return goldbench_inside
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("diff") / "run"
-    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 3)
-    return folder
 
 
 def write_beir(
@@ -120,14 +110,6 @@ def test_what_changed_is_counted_and_shown(goldbench: Goldbench, tmp_path: Path)
     ]
     assert sections["passages"]["changed"][0]["text"] == "Second."
     assert goldbench("diff", "a", "b").returncode == 0
-
-
-@pytest.mark.slow
-def test_a_built_set_and_its_copies_are_the_same(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
-    for copy in ("dataset.json", "beir"):
-        done = goldbench("diff", built, built / copy, "--exit-code")
-        assert done.returncode == 0, done.stdout
-    assert read_contents(built).documents
 
 
 def test_texts_of_a_set_do_nothing_in_markdown_and_in_a_terminal(goldbench: Goldbench, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 
 from goldbench.report.gate_markdown import MOST
 from tests.conftest import ROOT, posix
-from tests.packaging.action_job import ACTION, FOLDER, STEPS, Job
+from tests.packaging.action_job import FOLDER, STEPS, Job
 from tests.packaging.github_api import GitHub, github
 from tests.score.deciding_files import write_gold, write_run
 
@@ -47,19 +46,6 @@ GIVEN = {"gold": "gold.qrels", "baseline-run": "good.trec", "retriever": 'cp new
 class TestTheFile:
     def test_no_input_is_put_into_shell_text(self) -> None:
         assert [step["name"] for step in STEPS if "${{" in step.get("run", "")] == []
-
-    def test_every_input_is_used_and_every_value_that_is_used_exists(self) -> None:
-        text = json.dumps(ACTION)
-        used = set(re.findall(r"inputs\.([\w-]+)", text))
-        assert used == set(ACTION["inputs"])
-        made = {
-            (step["id"], name)
-            for step in STEPS
-            for name in re.findall(r'echo \\?"([\w-]+)=', step.get("run", ""))
-            if "id" in step
-        }
-        wanted = set(re.findall(r"steps\.(\w+)\.outputs\.([\w-]+)", text))
-        assert wanted - made == {("python", "python-path")}
 
 
 class TestTheComment:
