@@ -115,6 +115,10 @@ class TestTheHub:
             assert found["needs"] == {"q2": ["tank#1", "valve"]}
             assert found.get("unanswerable", {}) == (UNANSWERED if to == "hf" else {})
             assert found["history"]["q4"] == [{"question": "Which valve is slow?", "answer": "The motor valve."}]
+        import datasets
+
+        with pytest.raises(ValueError, match="'corpus', 'queries', 'qrels', 'answers', 'notes', 'unanswerable'"):
+            datasets.load_dataset(str(tmp_path / "hf"))
 
 
 class TestAutoRAG:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from goldbench import build
 from goldbench.errors import GoldbenchError
 from goldbench.formats.documents.task_exchange import Task
 from goldbench.formats.documents.worker_pool import Workers
@@ -19,7 +20,6 @@ from goldbench.goldset.integrity import validate
 from goldbench.goldset.projection import rechunk, write_rechunked
 from goldbench.records.judgment import Judgment
 from goldbench.records.relevance import Relevance
-from tests import forked_commands
 from tests.conftest import ROOT, Goldbench
 
 EXAMPLE = ROOT / "data" / "example" / "documents" / "manual"
@@ -50,7 +50,7 @@ def share(chunk: dict[str, Any], evidence: dict[str, Any]) -> float:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rechunk") / "run"
-    forked_commands.run("build", EXAMPLE, "--out", folder, "--queries", 30, "--offline-recipe", "mixed")
+    build(EXAMPLE, out=folder, queries=30, generator="simulated", offline_recipe="mixed", progress=False)
     return folder
 
 
