@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -16,13 +15,12 @@ import ir_measures
 import jsonschema
 import pytest
 
-from goldbench.bench import fingerprints
 from goldbench.bench.bench_file import load_bench
 from goldbench.bench.fingerprints import fingerprint_of
 from goldbench.errors import GoldbenchError
 from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.trec import read_run
-from goldbench.records.experiment import Experiment, Timings
+from goldbench.records.experiment import Experiment
 from goldbench.records.published import schema_text
 from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25
@@ -170,8 +168,7 @@ def test_a_finished_system_is_not_searched_again(bench: Command, tmp_path: Path,
     assert len(asked(tmp_path)) == 28, "what has changed is searched again"
 
 
-@pytest.mark.parametrize("changed", ["lib/ours.py", "lib/below.py"])
-def test_a_function_beside_the_file_is_searched_again_where_its_package_changed(tmp_path: Path, changed: str) -> None:
+def test_a_function_beside_the_file_is_searched_again_where_its_package_changed(tmp_path: Path) -> None:
     folder = tmp_path / "lib"
     folder.mkdir()
     for name in ("ours.py", "below.py"):
@@ -185,32 +182,8 @@ def test_a_function_beside_the_file_is_searched_again_where_its_package_changed(
 
     before = fingerprint()
     assert fingerprint() == before
-    (tmp_path / changed).write_text("def f(query, k):\n    return [1]\n", encoding="utf-8")
+    (folder / "below.py").write_text("def f(query, k):\n    return [1]\n", encoding="utf-8")
     assert fingerprint() != before
-
-
-def test_a_run_is_made_again_when_scores_have_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for system, changes in (("bm25", False), ("lsi", True)):
-        bench = load_bench(write(tmp_path, "depth = 100\n"), level=1, systems=[system])
-        settings = resolve([system], bench.described, folder=bench.folder)
-        before = fingerprint_of(bench, settings, bench.points[0], queries="", corpus="")
-        with monkeypatch.context() as patch:
-            patch.setattr(fingerprints, "REVISIONS", {"lsi": 1000})
-            assert (fingerprint_of(bench, settings, bench.points[0], queries="", corpus="") != before) is changes
-
-
-def test_a_run_that_is_written_out_is_known_by_what_the_file_here_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "below").mkdir()
-    found = []
-    for text in ("q1 Q0 d1 1 1 x\n", "q1 Q0 d2 1 1 x\n"):
-        write(tmp_path, text, "a.trec")
-        bench = load_bench(write(tmp_path / "below", "depth = 100\n"), level=1, systems=["run:a.trec"])
-        settings = resolve(["run:a.trec"], bench.described, folder=bench.folder)
-        found.append(fingerprint_of(bench, settings, bench.points[0], queries="", corpus=""))
-    assert found[0] != found[1]
 
 
 def test_a_folder_that_cannot_be_written_to_is_refused_before_anything_is_searched(
@@ -237,43 +210,20 @@ def test_a_damaged_run_is_searched_again(bench: Command, tmp_path: Path, gold: P
 
 
 @posix
-@pytest.mark.parametrize(("sent", "code"), [("SIGKILL", -9), pytest.param("SIGINT", 130, marks=pytest.mark.slow)])
-def test_what_is_finished_survives_an_end_in_the_middle(
-    goldbench: Goldbench, tmp_path: Path, gold: Path, sent: str, code: int
-) -> None:
+def test_what_is_finished_survives_a_kill_in_the_middle(goldbench: Goldbench, tmp_path: Path, gold: Path) -> None:
     write(tmp_path, TWO + '[systems.slow]\nkind = "python"\nfunction = "ours:slow"\n')
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
     command = [sys.executable, "-m", "goldbench", "bench", "gold", "-c", "bench.toml"]
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as process:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 200
         while len(asked(tmp_path)) < 4 and time.monotonic() < until:
             time.sleep(0.02)
-        process.send_signal(signal.Signals[sent])
+        process.kill()
         process.communicate(timeout=100)
-    assert process.returncode == code
     assert not (gold / "bench" / "experiment.json").exists()
     done = goldbench("bench", "gold", "-c", "bench.toml", "--system", "words", "--system", "flat")
     assert done.returncode == 0, done.stderr
     assert "Cached: words, flat (use --again to rerun)\n" in done.stderr
-
-
-def test_simulated_queries_name_no_winner(bench: Command, tmp_path: Path) -> None:
-    write_bench_gold(tmp_path / "gold", smoke=True)
-    own = '[systems.own]\nkind = "python"\nfunction = "ours:first"\n'
-    write(tmp_path, TWO + own)
-    done = bench("gold", "-c", "bench.toml", "--html", "page.html")
-    assert done.returncode == 0, done.stderr
-    assert "Warning: Made up by a machine." in done.stderr
-    page = (tmp_path / "page.html").read_text(encoding="utf-8").split("<main>", 1)[1].split("</main>")[0]
-    text = (tmp_path / "gold" / "bench" / "figures.md").read_text(encoding="utf-8")
-    assert "scores higher than own by mrr@3 on these queries, which show nothing about the systems" in text
-    for shown in (done.stdout, text, page):
-        assert "better" not in shown.replace("may be better than it looks", "")
-        assert "the best" not in shown
-    write_bench_gold(tmp_path / "gold")
-    assert "is better than own by mrr@3" in (
-        bench("gold", "-c", "bench.toml") and (tmp_path / "gold" / "bench" / "figures.md").read_text(encoding="utf-8")
-    )
 
 
 def test_published_figures_stand_beside_ours_counted_in_queries(bench: Command, tmp_path: Path, gold: Path) -> None:
@@ -308,32 +258,13 @@ def test_passages_of_another_cut_are_recognised_by_their_text(bench: Command, tm
     assert 'match = "text"' in done.stderr
 
 
-@pytest.mark.slow
-def test_times_are_told_for_every_system(bench: Command, tmp_path: Path, gold: Path) -> None:
-    write(tmp_path, TWO + '[systems.slow]\nkind = "python"\nfunction = "ours:slow"\n')
-    done = bench("gold", "-c", "bench.toml", "--k", "1", "--wide")
-    timings = Timings.model_validate_json((gold / "bench" / "timings.json").read_bytes()).timings
-    assert set(timings) == {"words", "flat", "slow"}
-    assert timings["slow"].whole.p50_ms >= 60 > timings["words"].whole.p95_ms
-    assert timings["words"].queries == 12
-    assert timings["words"].warm_up == 2
-    assert "search p95 ms" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("nowhere",), 2, "nowhere"),
-        (("gold", "-c", "none.toml"), 2, "none.toml: file not found"),
-        (("gold", "--system", "oracle"), 2, "oracle"),
         (("gold", "--system", "bm25", "--measure", "ndgc@10"), 2, "ndcg"),
-        (("gold", "--system", "bm25", "--k", "0"), 2, "--k 0"),
         (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "not valid TOML"),
-        (("gold", "--system", "bm25", "--out", "gold/dataset.json"), 2, "gold/dataset.json"),
         (("qrels.txt", "--system", "bm25"), 2, "texts"),
         (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 2, "is one of the inputs"),
-        (("gold", "--system", "bm25", "--html", "none/page.html"), 2, "folder none not found"),
-        (("gold", "--system", "bm25", "--measure", "judged@10"), 2, "judged@k is always counted"),
     ],
 )
 def test_what_cannot_be_benched_is_one_line(
@@ -345,13 +276,6 @@ def test_what_cannot_be_benched_is_one_line(
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert done.stderr.splitlines()[-1].count(said) >= 1, done.stderr
     assert sorted(path for path in tmp_path.rglob("*") if "__pycache__" not in path.parts) == before
-
-
-@pytest.mark.slow
-def test_without_a_file_the_usual_systems_are_measured(bench: Command, gold: Path) -> None:
-    done = bench("gold")
-    assert done.returncode == 0, done.stderr
-    assert set(means(gold / "bench")) == {"bm25", "ngrams", "lsi", "hybrid"}
 
 
 def test_what_is_written_fits_the_published_schemas(bench: Command, tmp_path: Path, gold: Path) -> None:

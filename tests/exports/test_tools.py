@@ -14,7 +14,7 @@ import pytest
 from goldbench import GoldSet
 from tests.conftest import Goldbench
 from tests.exports.conftest import Read
-from tests.exports.how_to_page import carried_out
+from tests.exports.how_to_page import SECTIONS, blocks, carried_out
 from tests.exports.recorded_server import langsmith, phoenix, recorded
 from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 
@@ -185,14 +185,14 @@ found = pandas.read_csv("phoenix.csv", dtype=str, keep_default_na=False).values.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ending", [".json", ".jsonl", ".yaml"])
+@pytest.mark.parametrize("ending", [".json", ".yaml"])
 def test_promptfoo_runs_the_test_cases(sample: Path, tmp_path: Path, ending: str) -> None:
     program = shutil.which("promptfoo")
     if program is None:
         pytest.skip("promptfoo is not on the path: npm install --global promptfoo, with a Node.js that it supports")
     file = GoldSet.load(sample).export("promptfoo", tmp_path / f"x{ending}")
-    (tmp_path / "prompt.txt").write_text("{{ gold.question }}", encoding="utf-8")
-    config = f"prompts: [file://prompt.txt]\nproviders: [echo]\ntests: file://{file.name}\n"
+    (page,) = blocks("yaml", SECTIONS["promptfoo"])
+    config = page.replace("tests.json", file.name)
     (tmp_path / "promptfooconfig.yaml").write_text(config, encoding="utf-8")
     quiet = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_CONFIG_DIR": str(tmp_path)}
     command = [program, "eval", "-o", "out.json", "--no-cache", "--no-table"]
@@ -201,6 +201,7 @@ def test_promptfoo_runs_the_test_cases(sample: Path, tmp_path: Path, ending: str
     )
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["results"]["results"]
+    assert all(one["success"] for one in results)
     gold = [(one["testCase"]["description"], one["response"]["output"], one["vars"]["gold"]) for one in results]
     check([[key, said, vars_["answer"], vars_["contexts"]] for key, said, vars_ in gold], contextless=True)
     assert {one["testCase"]["description"]: one["testCase"]["metadata"].get("grades", {}) for one in results} == {

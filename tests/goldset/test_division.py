@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-import os
-import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +46,6 @@ def gold(folder: Path) -> dict[str, Any]:
     return loaded
 
 
-def edit(path: Path, **members: object) -> None:
-    path.write_text(json.dumps({**json.loads(path.read_bytes()), **members}), encoding="utf-8")
-
-
 def content(folder: Path) -> dict[str, bytes]:
     found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     return {name: path.read_bytes() for name, path in found.items() if not name.endswith("manifest.json")}
@@ -82,31 +75,23 @@ def test_parts_have_their_exact_numbers_and_together_hold_the_set(
     assert gold(tmp_path / "other" / "dev")["queries"].keys() != dev["queries"].keys()
 
 
-def test_no_passage_and_no_near_duplicate_of_one_is_on_both_sides(
+def sides(parts: Path) -> list[set[str]]:
+    """Return the passages that the queries of each part ask about."""
+    return [{query["chunk_id"] for query in lines(parts / name / "3-queries.jsonl")} for name in ("dev", "test")]
+
+
+def test_no_near_duplicate_of_a_passage_and_by_source_no_document_is_on_both_sides(
     goldbench: Goldbench, built: Path, tmp_path: Path
 ) -> None:
+    chunks = {chunk["chunk_id"]: chunk for chunk in lines(built / "1-chunks.jsonl")}
     goldbench("split", built, "--shares", "dev=0.5,test=0.5", "--out", "parts")
-    texts = {chunk["chunk_id"]: chunk["text"] for chunk in lines(built / "1-chunks.jsonl")}
-    sides = [
-        {query["chunk_id"] for query in lines(tmp_path / "parts" / name / "3-queries.jsonl")}
-        for name in ("dev", "test")
-    ]
-    for one in map(texts.__getitem__, sides[0]):
-        for other in map(texts.__getitem__, sides[1]):
-            first, second = set(shingles(one).tolist()), set(shingles(other).tolist())
-            assert jaccard(len(first & second), len(first), len(second)) < 0.8
-
-
-def test_by_source_no_document_is_on_both_sides(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
-    done = goldbench("split", built, "--shares", "dev=0.4,test=0.6", "--by", "source", "--out", "parts")
-    assert done.returncode == 0
-    of = {chunk["chunk_id"]: chunk["span"]["doc_id"] for chunk in lines(built / "1-chunks.jsonl")}
-    sides = [
-        {of[query["chunk_id"]] for query in lines(tmp_path / "parts" / name / "3-queries.jsonl")}
-        for name in ("dev", "test")
-    ]
-    assert sides[0]
-    assert not sides[0] & sides[1]
+    dev, test = ([set(shingles(chunks[one]["text"]).tolist()) for one in side] for side in sides(tmp_path / "parts"))
+    for first, second in itertools.product(dev, test):
+        assert jaccard(len(first & second), len(first), len(second)) < 0.8
+    goldbench("split", built, "--shares", "dev=0.4,test=0.6", "--by", "source", "--out", "sources")
+    dev, test = ({chunks[one]["span"]["doc_id"] for one in side} for side in sides(tmp_path / "sources"))
+    assert dev
+    assert not dev & test
 
 
 def test_linked_queries_stay_together_and_records_follow_them(
@@ -126,31 +111,19 @@ def test_linked_queries_stay_together_and_records_follow_them(
     pool = [{"query_id": one, "chunk_id": row["chunk_id"]} for one, row in zip(ids, rows, strict=True)]
     write_lines(linked / "4-pool.jsonl", pool)
     write_lines(linked / "4-judgments.jsonl", [{**row, "relevance": 3, "assessor": "m"} for row in pool[:20]])
-    counts = dict.fromkeys(("pairs", "judged", "shared", "unjudged", "escalated", "capped"), 999)
-    grading = {"assessors": ["m"], "panel": "one", "depth": 9, "passages_per_call": 1, "retrievers": [], **counts}
-    edit(linked / "manifest.json", grading=grading)
-    edit(
-        linked / "dataset.json",
-        metadata={**gold(linked)["metadata"], "unanswerable": {"queries": 6, "judged_pairs": 9}},
-    )
-    for seed in range(3):
-        goldbench("split", linked, "--shares", "a=1/3,b=1/3,c=1/3", "--out", f"parts{seed}", "--seed", seed)
-        part = {}
-        for name in "abc":
-            place = tmp_path / f"parts{seed}" / name
-            here = [row["query_id"] for row in lines(place / "3-queries.jsonl")]
-            assert [row["query_id"] for row in lines(place / "4-pool.jsonl")] == here
-            asked = lines(place / "3-unanswerable.jsonl") if (place / "3-unanswerable.jsonl").exists() else []
-            part |= dict.fromkeys([*here, *(row["query_id"] for row in asked)], name)
-            told = json.loads((place / "manifest.json").read_bytes())["grading"]
-            judged = len(lines(place / "4-judgments.jsonl"))
-            assert (told["pairs"], told["judged"], told["unjudged"]) == (len(here), judged, len(here) - judged)
-            assert told["grades"] == ({"3": judged} if judged else {})
-            assert gold(place)["metadata"]["unanswerable"] == {"queries": len(asked), "judged_pairs": 0}
-        assert part.keys() == {*ids, *(f"u{n}" for n in range(6))}
-        for one, other in ((0, 1), (2, 3), (4, 5)):
-            assert part[ids[one]] == part[ids[other]]
-        assert all(part[f"u{n}"] == part[ids[n]] for n in range(6)), "written beside the same passage"
+    assert goldbench("split", linked, "--shares", "a=1/3,b=1/3,c=1/3", "--out", "parts").returncode == 0
+    part = {}
+    for name in "abc":
+        place = tmp_path / "parts" / name
+        here = [row["query_id"] for row in lines(place / "3-queries.jsonl")]
+        assert [row["query_id"] for row in lines(place / "4-pool.jsonl")] == here
+        assert {row["query_id"] for row in lines(place / "4-judgments.jsonl")} == set(ids[:20]) & set(here)
+        asked = lines(place / "3-unanswerable.jsonl") if (place / "3-unanswerable.jsonl").exists() else []
+        part |= dict.fromkeys([*here, *(row["query_id"] for row in asked)], name)
+    assert part.keys() == {*ids, *(f"u{n}" for n in range(6))}
+    for one, other in ((0, 1), (2, 3), (4, 5)):
+        assert part[ids[one]] == part[ids[other]]
+    assert all(part[f"u{n}"] == part[ids[n]] for n in range(6)), "written beside the same passage"
 
 
 def test_verdicts_of_people_go_along_and_the_ledger_is_named(goldbench: Goldbench, built: Path, tmp_path: Path) -> None:
@@ -181,12 +154,7 @@ def test_verdicts_of_people_go_along_and_the_ledger_is_named(goldbench: Goldbenc
     ("arguments", "code", "says"),
     [
         (["--shares", "dev=0.3,test=0.6"], 2, "with the sum 1, not 0.9"),
-        (["--shares", "dev=0.3,Dev=0.7"], 2, "Dev is named twice"),
         (["--shares", "../dev=0.3,test=0.7"], 2, "not a name with its share"),
-        (["--shares", "dev=1e999999999,test=0.7"], 2, "not a name with its share"),
-        (["--shares", "dev=1/00,test=1"], 2, "not a name with its share"),
-        (["--shares", "dev=1"], 2, "needs two shares or more"),
-        (["--shares", "dev=0,test=1"], 2, "each above 0"),
         (["--shares", "dev=0.001,test=0.999"], 2, "part dev would have no query"),
         (["--shares", "dev=0.3,test=0.7", "--out", "taken"], 2, "exists already; give another --out"),
     ],
@@ -201,33 +169,20 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
-def moments(count: int) -> Iterator[float]:
-    draw = random.Random(7)
-    yield from (draw.uniform(0.05, 1.2) for _ in range(count))
-
-
 @posix
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_killed_at_any_moment_the_parts_are_all_there_or_none(built: Path, tmp_path: Path) -> None:
     out, before = tmp_path / "parts", content(built)
-    command = [
-        sys.executable,
-        "-m",
-        "goldbench",
-        "split",
-        str(built),
-        "--shares",
-        "dev=0.3,test=0.7",
-        "--out",
-        str(out),
-    ]
+    words = ["split", str(built), "--shares", "dev=0.3,test=0.7", "--out", str(out)]
+    command = [sys.executable, "-m", "goldbench", *words]
     killed = 0
-    for moment in moments(12):
+    for moment in (0.1, 0.4, 0.7, 1.0):
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(moment)
         killed += process.poll() is None
-        with_signal(process)
+        process.kill()
+        process.wait()
         if out.exists():
             assert [validate(out / name).problems for name in ("dev", "test")] == [(), ()]
             shutil.rmtree(out)
@@ -235,9 +190,3 @@ def test_killed_at_any_moment_the_parts_are_all_there_or_none(built: Path, tmp_p
     assert content(built) == before
     assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"parts", ".parts.lock"}, "something was left beside the parts"
-
-
-def with_signal(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        os.kill(process.pid, signal.SIGKILL)
-    process.wait()

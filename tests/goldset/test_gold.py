@@ -85,11 +85,6 @@ def test_ir_measures_reads_the_trec_qrels(hostile: Path) -> None:
     assert read == {('q"1', '"quoted"', 3), ('q"1', 'a"b', 2), ("q,2", "'=1+1", 1), ("q,2", "ид-1", 3)}
 
 
-def test_topics_are_one_line_with_one_tab_each(hostile: Path) -> None:
-    lines = (hostile / "trec" / "topics.tsv").read_text(encoding="utf-8").splitlines()
-    assert [line.count("\t") for line in lines] == [1, 1]
-
-
 @settings(max_examples=60, deadline=None)
 @given(corpus=st.dictionaries(IDS, TEXTS, min_size=1, max_size=5), query=TEXTS)
 def test_any_text_and_any_legal_id_comes_back_as_it_was(
@@ -110,24 +105,14 @@ def test_any_text_and_any_legal_id_comes_back_as_it_was(
     [
         (lambda data: data["relevant_docs"]["q1"].append("nowhere"), "not in corpus"),
         (lambda data: data["relevant_docs"].update(q9=["c1"]), "not in queries"),
-        (lambda data: data["queries"].update(q2="more"), "no relevant document"),
         (lambda data: data["relevance_scores"]["q1"].update(c1=0), "graded 2 or more"),
-        (lambda data: data["queries"].update({"q 3": "x"}), "q 3"),
         (lambda data: data.update(surprise=1), "surprise"),
-        (lambda data: data["relevance_scores"]["q1"].update(c1=7), "relevance_scores"),
         (lambda data: data.update(needs={"q9": ["c1", "c2"]}), "needs names query 'q9'"),
-        (lambda data: data.update(needs={"q1": ["c1", "nowhere"]}), "'nowhere', which is not in corpus"),
-        (lambda data: data.update(needs={"q1": ["c1"]}), "two documents or more"),
         (lambda data: data.update(unanswerable={"q1": "why"}), "in queries and in unanswerable"),
-        (lambda data: data.update(unanswerable={"q2": " "}), "'q2' is empty"),
-        (lambda data: data.update(answers={"q9": {"text": "so"}}), "answers names query 'q9'"),
         (
             lambda data: data.update(answers={"q1": {"text": "so", "evidence": [{"quote": "x", "chunk_id": "c9"}]}}),
             "cites 'c9'",
         ),
-        (lambda data: data.update(history={"q9": [{"question": "who"}]}), "history names query 'q9'"),
-        (lambda data: data.update(standalone={"q9": "who"}), "standalone names query 'q9'"),
-        (lambda data: data.update(originals={"q1": "q9"}), "originals names query 'q9'"),
         (lambda data: data.update(derived={"q1": ["c2"]}), "not among its relevant_docs"),
         (lambda data: data["queries"].update({"": "who"}), r"json: queries\.: not a valid id: it holds white space"),
         (lambda data: data["queries"].update(q1=" "), r"json: query 'q1' is empty$"),

@@ -56,4 +56,4 @@ def check_exclusive(enter: Enter, folder: Path, attempts: int) -> None:
 
 @pytest.mark.parametrize("enter", [new_folder, staging])
 def test_one_process_at_a_time_makes_a_folder(enter: Enter, tmp_path: Path) -> None:
-    check_exclusive(enter, tmp_path / "gold", 500)
+    check_exclusive(enter, tmp_path / "gold", 100)

@@ -124,6 +124,8 @@ def test_musique_brings_questions_without_an_answer_apart(tmp_path: Path) -> Non
     (apart,) = GoldFolder(tmp_path / "out").unanswerable.read()
     assert (apart.kind, apart.chunk_id in data["corpus"]) == ("unanswerable", True)
     assert validate(tmp_path / "out").problems == ()
+    bring("beir", tmp_path / "out" / "beir", tmp_path / "again")
+    assert dataset(tmp_path / "again")["answers"]["2hop__1"]["text"] == "Miquette Giraudy"
 
 
 def test_an_imported_set_is_searched_scored_and_cut_again(tmp_path: Path, goldbench_inside: Goldbench) -> None:
@@ -144,13 +146,6 @@ def test_an_imported_set_is_searched_scored_and_cut_again(tmp_path: Path, goldbe
     assert validate(tmp_path / "again").problems == ()
 
 
-def test_answers_come_back_from_a_beir_folder(tmp_path: Path) -> None:
-    (tmp_path / "m.jsonl").write_text(json.dumps(MUSIQUE[0]) + "\n", encoding="utf-8")
-    bring("musique", tmp_path / "m.jsonl", tmp_path / "out")
-    bring("beir", tmp_path / "out" / "beir", tmp_path / "again")
-    assert dataset(tmp_path / "again")["answers"]["2hop__1"]["text"] == "Miquette Giraudy"
-
-
 def test_conversations_come_back_from_a_beir_folder_and_other_metadata_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     turns = [{"question": "Which pump feeds the tank?", "answer": "Pump 4."}, {"question": "Is it loud?"}]
@@ -167,57 +162,33 @@ def test_conversations_come_back_from_a_beir_folder_and_other_metadata_is_left_a
     assert json.loads(lines[0])["metadata"]["history"] == turns
 
 
-BROKEN = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     ("kind", "change", "says"),
     [
         ("hotpotqa", {"supporting_facts": [["Nowhere", 0]]}, "names the supporting paragraph 'Nowhere'"),
-        ("hotpotqa", {"supporting_facts": []}, "names no supporting paragraph"),
-        ("hotpotqa", {"context": [["A", "text"]]}, "a context that is not a title with a list"),
-        ("hotpotqa", {"question": None}, "no question that is a string"),
-        ("musique", {"paragraphs": {"idx": 0}}, "no paragraphs that are a list"),
-        ("musique", {"answerable": "yes"}, "an answerable that is neither"),
-        ("musique", {"paragraphs": [{"idx": 0, "title": "A"}]}, "a paragraph without"),
-        ("hotpotqa", {"context": []}, "names the supporting paragraph"),
         ("hotpotqa", {"supporting_facts": [["Ed Wood", 9]]}, "names sentence 9 of 'Ed Wood', which has 2"),
-        ("hotpotqa", {"supporting_facts": [["Ed Wood", -1]]}, "names sentence -1 of 'Ed Wood'"),
-        ("hotpotqa", {"supporting_facts": [["Ed Wood", "0"]]}, "not pairs of a title and a number"),
         ("hotpotqa", {"supporting_facts": [["Ed Wood", True]]}, "not pairs of a title and a number"),
         ("hotpotqa", {"_id": None}, "no _id or no question"),
-        ("musique", {"question": 7}, "no question that is a string"),
         ("musique", {"paragraphs": []}, "names no supporting paragraph"),
         ("musique", {"paragraphs": [{"paragraph_text": "A", "is_supporting": "yes"}]}, "is_supporting of the right"),
-        ("hotpotqa", "row", "is not a JSON object"),
-        ("hotpotqa", None, "is not a JSON object"),
         ("musique", 7, "is not a JSON object"),
     ],
 )
-
-
-@BROKEN
-def test_a_question_of_another_form_is_refused_with_its_place(
-    tmp_path: Path, kind: str, change: object, says: str
-) -> None:
-    row = {**(HOTPOT[0] if kind == "hotpotqa" else MUSIQUE[0]), **change} if isinstance(change, dict) else change
-    (tmp_path / "file.json").write_text(json.dumps([row]), encoding="utf-8")
-    with pytest.raises(InputError, match="question 1: ") as caught:
-        bring(kind, tmp_path / "file.json", tmp_path / "out")
-    assert says in str(caught.value)
-
-
-@BROKEN
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
-def test_a_broken_question_is_left_out_and_listed(
+def test_a_broken_question_is_refused_with_its_place_or_left_out_and_listed(
     tmp_path: Path, kind: str, change: object, says: str, suffix: str
 ) -> None:
     first, whole = (HOTPOT[0], HOTPOT[1]) if kind == "hotpotqa" else (MUSIQUE[0], musique("2hop__3", "Who?", True))
     rows = [whole, {**first, **change} if isinstance(change, dict) else change]
+    file = tmp_path / f"file.{suffix}"
     text = json.dumps(rows) if suffix == "json" else "".join(json.dumps(row) + "\n" for row in rows)
-    (tmp_path / f"file.{suffix}").write_text(text, encoding="utf-8")
-    manifest = bring(kind, tmp_path / f"file.{suffix}", tmp_path / "out", drop_broken=True).manifest
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        bring(kind, file, tmp_path / "out")
+    place = "file.jsonl, line 2: " if suffix == "jsonl" else "file.json: question 2: "
+    assert place in str(refused.value)
+    assert says in str(refused.value)
+    manifest = bring(kind, file, tmp_path / "out", drop_broken=True).manifest
     (failure,) = manifest.failures
-    assert (failure.stage, failure.kind) == ("queries", "malformed")
     assert says in failure.message
-    assert ("file.jsonl, line 2: " if suffix == "jsonl" else "file.json: question 2: ") in failure.message
-    (report,) = [stage for stage in manifest.stages if stage.stage == "queries"]
-    assert (report.read, report.written, report.rules) == (2, 1, {"malformed": 1})
     assert list(dataset(tmp_path / "out")["queries"]) == [whole.get("_id", whole.get("id"))]

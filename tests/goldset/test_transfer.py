@@ -5,10 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -176,19 +174,6 @@ def test_after_any_edits_evidence_in_one_place_keeps_its_query_and_labels_stay_w
     assert edits or not found.retired
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
-def test_after_edits_of_a_long_book_in_parts(collections: Path, seed: int) -> None:
-    text = (collections / "war_and_peace" / "2600-0.txt").read_text(encoding="utf-8").replace("\r\n", "\n")
-    parts = text.split("CHAPTER ")
-    texts = {f"{number}.txt": "CHAPTER ".join(parts[number::40]) for number in range(40)}
-    chance = random.Random(seed)
-    before = Files.cut(texts, 1000)
-    after = Files.cut(edited(texts, chance, 60), 1000)
-    found = assert_carried(before, after, asked(before, chance, 300))
-    assert len(found.kept) > 280
-
-
 def query(name: str, files: Files, quote: str, source: str = "a.md", **more: object) -> Query:
     """Return a query whose evidence is a stretch of a document."""
     evidence = files.evidence(quote, source)
@@ -312,19 +297,6 @@ def test_words_held_out_of_the_text_and_of_titles_go_with_the_evidence() -> None
     assert isinstance(heir, KeptQuery)
     assert heir.query.masked == heir.query.evidence == (after.evidence(evidence.quote, "b.md"),)
     assert [one.doc_id for one in heir.query.masked_titles] == [document_id("b.md")]
-
-
-def test_evidence_cut_in_two_is_relevant_where_most_of_it_is() -> None:
-    text = days("red", 3)
-    before = Files.cut({"a.md": text}, 1000)
-    quote = text[30:500]
-    asked = query("q", before, quote)
-    after = Files.cut({"a.md": text}, 120)
-    heir = only(transfer_queries(estate_of(before, asked), after.corpus))
-    assert isinstance(heir, KeptQuery)
-    assert heir.query.evidence[0].quote == quote
-    assert heir.labels == {heir.query.chunk_id: Relevance.ANSWERS}
-    assert after.chunks[heir.query.chunk_id].text.strip() in quote
 
 
 def test_a_query_left_out_by_grading_is_kept_without_labels_while_its_evidence_stands() -> None:

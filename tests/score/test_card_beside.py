@@ -10,15 +10,13 @@ import pytest
 
 import goldbench
 from goldbench.card import make_card, write_card
-from goldbench.measures.names import parse_measure
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import EventKind
 from goldbench.records.set_card import SOURCES, Card, Figure, State
 from goldbench.review.apply import apply_review
 from goldbench.score.card_beside import read_card
 from goldbench.score.page_data import trust_in
-from goldbench.score.runs import Gold, load_gold, load_run, score_run
-from goldbench.score.systems_verdict import verdict_by_card
+from goldbench.score.runs import Gold, load_gold
 from tests.cli.sample_set import write_sample
 from tests.conftest import Goldbench
 from tests.review.made_set import event, ledger_of, make_set
@@ -93,14 +91,6 @@ def test_every_command_and_python_say_what_the_card_says(files: Path, goldbench_
     assert told["sentence"] in (files / "page.html").read_text("utf-8")
 
 
-def test_judgments_held_in_python_have_no_card_even_inside_a_set(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(files / "gold")
-    qrels = load_gold(files / "gold").qrels
-    assert finding_of(load_gold(files / "gold"))[0] is not None
-    assert finding_of(Gold(Path("qrels"), qrels, in_memory=True))[0] is None
-    assert goldbench.evaluate(qrels, files / "a.trec", ["ndcg@10"]).verdict.level != "unusable"
-
-
 def test_a_card_of_an_earlier_state_is_left_out_and_told(files: Path, goldbench_inside: Goldbench) -> None:
     relevant = json.loads((files / "gold" / "dataset.json").read_text("utf-8"))["relevance_scores"]
     edit(files / "gold", relevance_scores={**relevant, "q00": {**relevant["q00"], "lamp-0": 1}})
@@ -128,14 +118,6 @@ def test_a_changed_text_is_another_state_though_the_judgments_are_the_same(tmp_p
     assert trust_in(load_gold(gold)).card is None
 
 
-def test_a_card_of_a_set_without_a_digest_is_known_by_its_judgments(tmp_path: Path) -> None:
-    write_sample(tmp_path)
-    gold = tmp_path / "gold"
-    refuse(gold, content_sha256=None)
-    edit(gold, metadata={"evidence_level": "smoke", "content_sha256": "a" * 64})
-    assert finding_of(load_gold(gold))[0] == 0.02
-
-
 def test_a_review_that_is_applied_makes_the_card_one_of_another_state(tmp_path: Path) -> None:
     made = make_set(tmp_path / "gold", queries=12, pool=3)
     refuse(made.folder)
@@ -152,30 +134,7 @@ def test_a_review_that_is_applied_makes_the_card_one_of_another_state(tmp_path: 
     assert finding_of(load_gold(made.folder / "trec" / "qrels.txt"))[0] == 0.02, "a copy of its judgments"
 
 
-def test_other_judgments_in_the_folder_of_a_set_are_not_asked_to_make_its_card_again(files: Path) -> None:
-    (files / "gold" / "other.qrels").write_text("q00 0 lamp-0 1\n", encoding="utf-8")
-    found = finding_of(load_gold(files / "gold" / "other.qrels"))
-    assert found == (None, "")
-
-
-@pytest.mark.parametrize("state", [State.WARN, State.OK, State.INFO])
-def test_a_card_that_does_not_refuse_the_set_changes_nothing_and_is_never_called_old(files: Path, state: State) -> None:
-    path = files / "gold" / "card.json"
-    card = Card.model_validate_json(path.read_bytes())
-    figures = [one.model_copy(update={"state": state}) if one.name == SOURCES else one for one in card.figures]
-    path.write_text(card.model_copy(update={"figures": figures}).model_dump_json(), encoding="utf-8")
-    edit(files / "gold", relevance_scores={"q00": {"lamp-0": 3}})
-    gold = load_gold(files / "gold")
-    result = score_run(gold, load_run(files / "a.trec"), [parse_measure("ndcg@10")])
-    assert verdict_by_card({"a": result}, gold).doubt == ""
-
-
-DAMAGE = {
-    "empty": "",
-    "cut off": '{\n "format": 1,\n "goldbench": "0.1", "figures": [{"name": "agree',
-    "no card": "[]",
-    "deep": "[" * 100_000,
-}
+DAMAGE = {"cut off": '{\n "format": 1,\n "goldbench": "0.1", "figures": [{"name": "agree', "deep": "[" * 100_000}
 
 
 @pytest.mark.parametrize("text", DAMAGE.values(), ids=DAMAGE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -32,13 +31,6 @@ def files(tmp_path: Path, goldbench: Goldbench) -> Path:
     done = goldbench(*GATE, "--run", "good.trec", "--init", "--measure", "mrr@10,r@10")
     assert done.returncode == 0, done.stderr
     return tmp_path
-
-
-def test_a_baseline_holds_every_querys_values(files: Path) -> None:
-    baseline = Baseline.model_validate_json((files / "baseline.json").read_bytes())
-    assert baseline.system == "good"
-    assert len(baseline.query_ids) == 60
-    assert list(baseline.values) == ["mrr@10", "r@10"]
 
 
 @pytest.mark.usefixtures("files")
@@ -153,15 +145,10 @@ def test_other_judgments_are_told_and_no_common_query_is_an_error(goldbench: Gol
     ("arguments", "code", "said"),
     [
         ((), 2, "nothing to check"),
-        (("--init",), 2, "need --baseline"),
-        (("--baseline", "none.json"), 2, "make it with --init"),
         (("--baseline", "gold.qrels"), 2, "is not a baseline"),
         (("--baseline", "baseline.json", "--max-drop", "lots"), 2, "--max-drop"),
-        (("--baseline", "baseline.json", "--max-drop", "map@7=1%"), 2, "the baseline has no map@7"),
         (("--baseline", "baseline.json", "--measure", "map@7"), 2, "only mrr@10, r@10"),
         (("--min", "recall@10"), 2, "--min"),
-        (("--min", "recoil@10=0.5"), 2, "recoil@10"),
-        (("--min", "r@10=0.5", "--junit", "no/where.xml"), 2, "cannot be written"),
     ],
 )
 def test_what_a_gate_cannot_do_is_one_line(
@@ -173,30 +160,11 @@ def test_what_a_gate_cannot_do_is_one_line(
     assert said in done.stderr
 
 
-def test_a_damaged_baseline_is_one_line_without_its_content(goldbench: Goldbench, files: Path) -> None:
-    whole = json.loads((files / "baseline.json").read_text(encoding="utf-8"))
-    for damage in (
-        {"values": {"mrr@10": [0.5]}},
-        {"query_ids": ["q000"] * 60},
-        {"values": {"nonsense": [0.5] * 60}},
-        {"values": {"mrr@10": ["secret"] * 60}},
-        {"extra": "secret"},
-    ):
-        (files / "baseline.json").write_text(json.dumps({**whole, **damage}), encoding="utf-8")
-        done = goldbench(*GATE, "--run", "good.trec")
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-        assert "secret" not in done.stderr
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (lambda text: text.encode("utf-16"), "is not a baseline"),
-        (lambda text: text.encode("utf-16-le"), "is not a baseline"),
-        (lambda text: text.encode("utf-8-sig"), "is not a baseline"),
         (lambda text: text.replace('"q000"', r'"\ud83d"').encode(), "is not a baseline"),
-        (lambda text: text.replace('"q000"', r'"\uD83D"').encode(), "is not a baseline"),
-        (lambda text: text.replace('"q000"', '"q\ud83d"').encode("utf-8", "surrogatepass"), "is not a baseline"),
         (lambda text: text.replace("1.0", "1e308").encode(), "a value is beyond 1e+12"),
         (lambda text: text.replace('"mrr@10":', '"MRR@10":').encode(), "holds 'MRR@10' in place of mrr@10"),
     ],
@@ -214,28 +182,22 @@ def test_a_damaged_baseline_is_refused_in_one_line(
     assert said in done.stderr
 
 
-def test_markdown_has_the_change_with_its_interval_and_goes_to_a_file_or_to_standard_output(
+def test_markdown_has_the_change_with_the_interval_of_a_comparison_in_a_file_or_on_standard_output(
     goldbench: Goldbench, files: Path
 ) -> None:
     done = goldbench(*GATE, "--run", "bad.trec", "--markdown", "gate.md")
     assert done.returncode == 1
-    assert "FAILED  mrr@10" in done.stdout
     text = (files / "gate.md").read_text(encoding="utf-8")
-    row = next(line for line in text.splitlines() if line.startswith("| mrr@10 "))
-    assert re.search(r"❌ failed \| 0\.\d{4} \| 0\.\d{4} \| -0\.\d{4} \\\[-0\.\d{4}, -0\.\d{4}\\\]", row), row
     printed = goldbench(*GATE, "--run", "bad.trec", "--markdown", "-")
     assert (printed.returncode, printed.stdout) == (1, text)
-
-
-def test_the_interval_of_a_change_is_that_of_a_comparison(goldbench: Goldbench, files: Path) -> None:
-    goldbench(*GATE, "--run", "bad.trec", "--markdown", "gate.md")
     runs = ("--run", "bad.trec", "--run", "good.trec")
-    done = goldbench("compare", "gold.qrels", *runs, "--measure", "mrr@10", "--json")
-    (found,) = json.loads(done.stdout)["comparisons"]
+    compared = goldbench("compare", "gold.qrels", *runs, "--measure", "mrr@10", "--json")
+    (found,) = json.loads(compared.stdout)["comparisons"]
     sign = 1 if found["first"] == "bad" else -1
-    ends = sorted((sign * found["low"], sign * found["high"]))
-    expected = f"{sign * found['difference']:+.4f} \\[{ends[0]:+.4f}, {ends[1]:+.4f}\\]"
-    assert expected in (files / "gate.md").read_text(encoding="utf-8")
+    low, high = sorted((sign * found["low"], sign * found["high"]))
+    row = next(line for line in text.splitlines() if line.startswith("| mrr@10 "))
+    assert "❌ failed" in row
+    assert f"{sign * found['difference']:+.4f} \\[{low:+.4f}, {high:+.4f}\\]" in row
 
 
 @pytest.mark.parametrize(
@@ -243,9 +205,7 @@ def test_the_interval_of_a_change_is_that_of_a_comparison(goldbench: Goldbench, 
     [
         (("--link", "https://host.example"), "--link: needs --markdown FILE"),
         (("--markdown", "m.md", "--link", "javascript:x"), "--link: not a valid URL: javascript:x"),
-        (("--markdown", "-", "--json"), "--json and --markdown - both print on standard output"),
         (("--markdown", "-", "--github"), "--github and --markdown - both print on standard output"),
-        (("--markdown", "baseline.json"), "--markdown"),
         (("--markdown", "bad.trec"), "--markdown"),
     ],
 )

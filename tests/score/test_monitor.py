@@ -80,10 +80,7 @@ def test_a_history_is_drawn_as_one_page(goldbench: Goldbench, files: Path) -> No
     ("arguments", "code", "said"),
     [
         ((*RECORD, "--run", "good.trec", "--at", "yesterday"), 2, "--at"),
-        ((*RECORD, "--run", "good.trec", "--label", "two\nlines"), 2, "--label"),
-        ((*RECORD, "--run", "good.trec", "--alert-below", "low"), 2, "--alert-below"),
         (("monitor", "gold.qrels", "--history", "gold.qrels", "--run", "good.trec"), 2, "gold.qrels, line 1"),
-        (("monitor", "plot", "none.jsonl"), 2, "none.jsonl"),
         (("monitor", "gold.qrels", "--run", "good.trec"), 2, "--history"),
     ],
 )

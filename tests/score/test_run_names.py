@@ -22,11 +22,8 @@ JSON_LINES = '{"query_id": "q1", "results": ["a"]}\n'
 @pytest.mark.parametrize(
     ("file", "name", "content"),
     [
-        ("bm25.trec", "bm25", TREC),
-        ("bm25.v1.trec", "bm25.v1", TREC),
         ("bm25.v1.trec.gz", "bm25.v1", TREC),
         ("e5.1.5.jsonl.gz", "e5.1.5", JSON_LINES),
-        ("bm25.v1.run", "bm25.v1", TREC),
         ("bm25.v1.TXT", "bm25.v1", TREC),
         ("bm25.v1", "bm25.v1", TREC),
     ],
@@ -54,11 +51,3 @@ def test_two_versions_of_a_system_are_scored_together(goldbench_inside: Goldbenc
     done = goldbench_inside("score", "gold.qrels", *given, "--measure", "p@1", "--format", "json")
     assert done.returncode == 0, done.stderr
     assert list(json.loads(done.stdout)["runs"]) == ["bm25.v1", "bm25.v2", "lsi.run", "lsi.trec"]
-
-
-def test_a_page_shows_every_run_beside_the_set(tmp_path: Path) -> None:
-    runs = tmp_path / "runs"
-    runs.mkdir()
-    for name in ("lsi.run", "lsi.trec"):
-        (runs / name).write_text(TREC)
-    assert run_paths(tmp_path, {}) == {name: runs / name for name in ("lsi.run", "lsi.trec")}

@@ -9,12 +9,7 @@ import pytest
 from lxml import html
 
 from goldbench.records.scorecard import Scorecard
-from goldbench.records.set_card import Card
-from goldbench.report.pages import Trust
 from goldbench.report.scorecard_text import leaderboard_rows
-from goldbench.score.page_data import trust_in
-from goldbench.score.runs import load_gold
-from tests.card.sets import write_dataset
 from tests.conftest import Goldbench
 from tests.report.hostile import IMAGE, SCRIPT
 from tests.score.deciding_files import write_gold, write_run
@@ -69,39 +64,8 @@ def test_hostile_ids_queries_and_passages_stay_text(goldbench: Goldbench, files:
     assert "<img" not in text.split("</head>")[1]
 
 
-def test_equal_files_give_equal_bytes(goldbench: Goldbench, files: Path) -> None:
-    made = []
-    for seed in ("1", "2"):
-        goldbench("score", "gold.qrels", *RUNS, "--html", "report.html", PYTHONHASHSEED=seed)
-        made.append((files / "report.html").read_bytes())
-    assert made[0] == made[1]
-
-
-@pytest.mark.usefixtures("files")
-def test_a_place_that_cannot_be_written_is_one_line(goldbench: Goldbench) -> None:
-    done = goldbench("score", "gold.qrels", *RUNS, "--html", "no/such/place.html")
-    assert done.returncode == 2
-    assert "no/such/place.html: cannot be written" in done.stderr.splitlines()[-1]
-
-
 @pytest.mark.usefixtures("files")
 def test_standard_input_is_read_once_and_so_makes_no_page(goldbench: Goldbench) -> None:
     done = goldbench("score", "gold.qrels", "--run", "A=-", "--html", "report.html")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-
-
-def test_the_page_shows_a_card_of_this_set_alone(tmp_path: Path) -> None:
-    queries, relevant = {"q": "one", "r": "two"}, {"q": ["a"], "r": ["b"]}
-    folder = write_dataset(tmp_path, queries=queries, corpus={"a": "x", "b": "y"}, relevant_docs=relevant)
-    gold = load_gold(folder)
-    for sha, is_shown in ((gold.fingerprint(), True), ("0" * 64, False)):
-        card = Card(goldbench="0", name="s", judgments_sha256=sha, queries=2, passages=2, figures=[])
-        (folder / "card.json").write_text(card.model_dump_json())
-        assert (trust_in(gold).card == card) is is_shown
-    (folder / "card.json").write_text("{")
-    (folder / "agreement.json").write_text("[]")
-    remarks = trust_in(load_gold(folder / "dataset.json")).remarks
-    assert [remark.partition(" ")[0] for remark in remarks] == ["card.json", "agreement.json"]
-    (folder / "q.txt").write_text("q 0 a 1\n")
-    assert trust_in(load_gold(folder / "q.txt")) == Trust()

@@ -25,40 +25,21 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_verdict_stands_below_the_table_and_in_json(goldbench: Goldbench, files: Path) -> None:
-    table = goldbench("score", "gold.qrels", *RUNS).stdout.splitlines()
+def test_the_verdict_stands_below_the_table_and_in_json(goldbench_inside: Goldbench, files: Path) -> None:
+    table = goldbench_inside("score", "gold.qrels", *RUNS).stdout.splitlines()
     [line] = [one for one in table if one.startswith("Verdict: ")]
-    found = json.loads(goldbench("score", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
+    found = json.loads(goldbench_inside("score", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
     assert line == f"Verdict: {found['sentence']}."
     assert found.keys() == {"level", "sentence", "number", "means", "improvements", "doubt"}
-    markdown = goldbench("score", "gold.qrels", *RUNS, "--format", "markdown").stdout
+    markdown = goldbench_inside("score", "gold.qrels", *RUNS, "--format", "markdown").stdout
     assert f"**Verdict:** {found['sentence'].split(':')[0]}" in markdown
 
 
-def test_tables_for_programs_hold_no_verdict(goldbench: Goldbench, files: Path) -> None:
-    done = goldbench("score", "gold.qrels", *RUNS, "--format", "csv")
+def test_tables_for_programs_hold_no_verdict(goldbench_inside: Goldbench, files: Path) -> None:
+    done = goldbench_inside("score", "gold.qrels", *RUNS, "--format", "csv")
     assert [row[0] for row in csv.reader(io.StringIO(done.stdout))] == ["run", "A", "B"]
     assert "Verdict" not in done.stdout + done.stderr
-    assert "Verdict" not in goldbench("score", "gold.qrels", *RUNS, "--format", "latex").stdout
-
-
-def test_compare_agrees_with_score(goldbench: Goldbench, files: Path) -> None:
-    by_score = json.loads(goldbench("score", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
-    by_compare = json.loads(goldbench("compare", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
-    assert by_compare == by_score
-    assert f"Verdict: {by_score['sentence']}." in " ".join(goldbench("compare", "gold.qrels", *RUNS).stdout.split())
-
-
-def test_the_same_numbers_give_the_same_verdict_in_python(goldbench: Goldbench, files: Path) -> None:
-    wanted = json.loads(goldbench("compare", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
-    compared = compared_in_python()
-    assert compared.verdict is not None
-    assert (compared.verdict.level, compared.verdict.number) == (wanted["level"], wanted["number"])
-    assert f"Verdict: {compared.verdict.sentence}." in repr(compared)
-
-
-def compared_in_python() -> goldbench.RunComparison:
-    return goldbench.compare("gold.qrels", {"A": "good.trec", "B": "bad.trec"})
+    assert "Verdict" not in goldbench_inside("score", "gold.qrels", *RUNS, "--format", "latex").stdout
 
 
 def test_one_system_in_python_has_a_verdict() -> None:

@@ -82,13 +82,6 @@ def test_equal_weights_change_nothing() -> None:
     assert effective_size(np.array([1e12, 1, 1])) == pytest.approx(1)
 
 
-def test_weights_that_differ_without_measure_give_numbers() -> None:
-    scores = np.array([[[1.0]], [[0.0]], [[0.5]]])
-    found = weighted_intervals(scores, np.array([1e12, 1.0, 1.0]), resamples=1_000, seed=0)
-    assert np.isfinite([found.mean_low, found.mean_high]).all()
-    assert 0 <= found.mean_low[0, 0] <= found.mean_high[0, 0] <= 1
-
-
 def test_a_measure_that_is_not_defined_for_a_query_leaves_its_weight_out(place: Path) -> None:
     result = scored(place, "mrr@10").result
     values = [float("nan"), *result.values["mrr@10"][1:]]

@@ -46,19 +46,7 @@ def test_zero_width_spaces_come_after_spaces() -> None:
 
 @pytest.mark.parametrize(
     "character",
-    [
-        "e\u0301",
-        "ดี",
-        "स्ते",
-        "👨‍👩‍👧‍👦",
-        "👍🏽",
-        "🇩🇪",
-        "\u1100\u1161\u11a8",
-        "ไท",
-        "\ud83d\ude00",
-        "1\ufe0f\u20e3",
-        "❤\ufe0f",
-    ],
+    ["e\u0301", "👨‍👩‍👧‍👦", "1\ufe0f\u20e3"],
     ids=lambda character: "-".join(f"{ord(c):x}" for c in character),
 )
 def test_what_a_reader_sees_as_one_character_is_not_cut(character: str) -> None:

