@@ -18,10 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from goldbench.errors import require
-from goldbench.formats.charsets import OTHER, Judgement, decoded, judged_file
+from goldbench.formats.charsets import REMEDY, Charset, decode, detect_file
 from goldbench.formats.faults import Fault, Place
 from goldbench.formats.lines import MAX_LINE, csv_records
 from goldbench.formats.regular_files import ALWAYS_FINE, MAX_RATIO, open_regular, read_whole
@@ -56,13 +56,13 @@ class Row:
 class Table:
     """A table that can be read any number of times.
 
-    ``flat`` means that every row has all the columns. ``judgement`` tells the encoding; None if it is not text.
+    ``flat`` means that every row has all the columns. ``charset`` is its encoding; None if it is not text.
     """
 
     columns: tuple[str, ...]
     rows: Callable[[], Iterator[Row]]
     flat: bool
-    judgement: Judgement | None = None
+    charset: Charset | None = None
 
 
 def open_table(path: Path, *, megabytes: int, encoding: str | None = None) -> Table:
@@ -82,44 +82,32 @@ def open_table(path: Path, *, megabytes: int, encoding: str | None = None) -> Ta
         return _parquet(path)
     if suffix == ".json":
         return _json(path, megabytes, encoding)
-    judgement = judged_file(path, encoding)
+    charset = Charset(encoding) if encoding else detect_file(path)
     if suffix in {".jsonl", ".ndjson"}:
-        return _objects(lambda: _json_lines(path, judgement), judgement)
-    return _csv(path, judgement, "\t" if suffix == ".tsv" else None)
+        return _objects(lambda: _json_lines(path, charset), charset)
+    return _csv(path, charset, "\t" if suffix == ".tsv" else None)
 
 
-def _lines(path: Path, judgement: Judgement, newline: str) -> Iterator[str]:
+def _lines(path: Path, charset: Charset, newline: str) -> Iterator[str]:
+    """Yield the lines with their ends, none longer than ``MAX_LINE``; ``newline`` is as in `open`."""
     number = 0
     try:
-        with open_regular(path) as raw:
-            raw.seek(judgement.skip)
-            for line in _decoded_lines(raw, judgement, newline):
+        with io.TextIOWrapper(open_regular(path), encoding=charset.encoding, newline=newline) as file:
+            while line := file.readline(MAX_LINE + 1):
                 number += 1
                 if len(line) > MAX_LINE:
                     raise Fault(f"is longer than {MAX_LINE:,} characters", line=number)
                 yield line.lstrip("\ufeff")  # each of several files that were joined may begin with a mark
     except UnicodeError:
         place = f"after line {number}" if number else "in its first lines"
-        raise Fault(f"is not valid {judgement.encoding} text {place}: {OTHER}") from None
+        raise Fault(f"is not valid {charset.encoding} text {place}: {REMEDY}") from None
     except OSError as error:
         raise Fault(f"cannot be read: {error.strerror}", line=number) from None
 
 
-def _decoded_lines(raw: BinaryIO, judgement: Judgement, newline: str) -> Iterator[str]:
-    """Yield the lines with their ends, none longer than ``MAX_LINE`` and one; ``newline`` is as in `open`."""
-    if judgement.lines is None:
-        with io.TextIOWrapper(raw, encoding=judgement.encoding, newline=newline) as file:
-            while line := file.readline(MAX_LINE + 1):
-                yield line
-        return
-    while data := raw.readline(MAX_LINE + 1):
-        for part in [data] if newline else data.splitlines(keepends=True):
-            yield judgement.lines.decode(part)
-
-
-def _csv(path: Path, judgement: Judgement, delimiter: str | None) -> Table:
+def _csv(path: Path, charset: Charset, delimiter: str | None) -> Table:
     def reader(delimiter: str, quoting: _Quoting = csv.QUOTE_MINIMAL) -> Callable[[], Iterator[tuple[int, list[str]]]]:
-        return lambda: _records(path, judgement, delimiter, quoting)
+        return lambda: _records(path, charset, delimiter, quoting)
 
     if delimiter is None:
         records = reader(_delimiter(reader))
@@ -142,12 +130,12 @@ def _csv(path: Path, judgement: Judgement, delimiter: str | None) -> Table:
         for number, (line, cells) in enumerate(islice(records(), 1, None), start=1):
             yield Row(number, line, dict(zip(columns, cells, strict=True)))
 
-    return Table(columns, rows, flat=True, judgement=judgement)
+    return Table(columns, rows, flat=True, charset=charset)
 
 
-def _records(path: Path, judgement: Judgement, delimiter: str, quoting: _Quoting) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, charset: Charset, delimiter: str, quoting: _Quoting) -> Iterator[tuple[int, list[str]]]:
     """Yield each record with the line it begins on; all have the first one's number of fields."""
-    lines = _without_nul(_lines(path, judgement, newline=""))
+    lines = _without_nul(_lines(path, charset, newline=""))
     width = 0
     for line, cells in csv_records(lines, delimiter=delimiter, quoting=quoting):
         width = width or len(cells)
@@ -183,14 +171,14 @@ def _count(records: Callable[[], Iterator[tuple[int, list[str]]]]) -> int | None
         return None
 
 
-def _json_lines(path: Path, judgement: Judgement) -> Iterator[Row]:
+def _json_lines(path: Path, charset: Charset) -> Iterator[Row]:
     import jsonlines
 
     line = 0
 
     def counted() -> Iterator[str]:
         nonlocal line
-        for text in _lines(path, judgement, newline="\n"):
+        for text in _lines(path, charset, newline="\n"):
             line += 1  # the reader skips blank lines
             yield text
 
@@ -223,9 +211,9 @@ def _json_problem(error: jsonlines.InvalidLineError) -> str:
 
 
 def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
-    found = decoded(read_whole(path, megabytes=megabytes), encoding)
+    text, charset = decode(read_whole(path, megabytes=megabytes), encoding)
     try:
-        values = _parsed(found.text)
+        values = _parsed(text)
     except json.JSONDecodeError as error:
         raise Fault(f"is not valid JSON: {error.msg.removesuffix(' at')}", line=error.lineno) from None
     except RecursionError:
@@ -237,15 +225,15 @@ def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
     if not values:
         raise Fault("is an empty list: it holds no rows")
     rows = [Row(number, None, value) for number, value in enumerate(values, start=1)]
-    return _objects(lambda: iter(rows), found.judgement)
+    return _objects(lambda: iter(rows), charset)
 
 
-def _objects(rows: Callable[[], Iterator[Row]], judgement: Judgement) -> Table:
+def _objects(rows: Callable[[], Iterator[Row]], charset: Charset) -> Table:
     """Return a table of objects, whose columns are the keys of the first rows, in order of appearance."""
     columns: dict[str, None] = {}
     for row in islice(rows(), _PEEK):
         columns.update(dict.fromkeys(islice(row.values, _MAX_COLUMNS)))
-    return Table(tuple(columns), rows, flat=False, judgement=judgement)
+    return Table(tuple(columns), rows, flat=False, charset=charset)
 
 
 def _parquet(path: Path) -> Table:

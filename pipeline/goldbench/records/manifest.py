@@ -31,7 +31,7 @@ class StageReport(Record):
     that were left out, by kind: ``shared-lines`` are lines of HTML pages that most pages of their site share, of which
     ``shared`` lists those on most pages; ``unseen-characters`` are control characters and the like in documents.
     ``encodings`` counts the files that were read as text by their encoding. ``uncertain`` lists those whose encoding
-    was guessed or that hold something odd, those in doubt first, at most 1,000; that of all others is certain.
+    was guessed, the least certain first, at most 1,000; that of all others is certain.
     """
 
     stage: str
@@ -68,15 +68,11 @@ class SharedLine(Record):
 
 
 class FileEncoding(Record):
-    """The encoding in which a file was read, and how sure it is: from 0.5 to 1.
-
-    ``remark`` says what is odd about it: lines in other encodings, a wrong mark, a wrong declaration, a cut end.
-    """
+    """The guessed encoding in which a file was read, and the confidence of ``chardet``: from 0 to 1."""
 
     item: str
     encoding: str
-    confidence: float = Field(ge=0.5, le=1)
-    remark: str | None = None
+    confidence: float = Field(ge=0, le=1)
 
 
 class StageUsage(Record):

@@ -52,8 +52,8 @@ def file_rows(
         MissingExtra: It is Parquet, and the package that reads it is not installed.
     """
     table = open_table(path, megabytes=megabytes, encoding=encoding)
-    if table.judgement is not None:
-        yield {"encoding": table.judgement.told}
+    if table.charset is not None:
+        yield {"encoding": (table.charset.encoding, table.charset.confidence)}
     most = max(megabytes * 2**20, MAX_RATIO * path.stat().st_size)
     yield from table_rows(table, source, options, most=most)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from goldbench.formats.charsets import Judgement, decoded
+from goldbench.formats.charsets import Charset, decode
 from goldbench.formats.documents.titles import markdown_title
 from goldbench.formats.faults import Fault
 from goldbench.formats.regular_files import read_whole
@@ -16,8 +16,8 @@ from goldbench.text.headings import front_matter
 
 def read_file(
     path: Path, kind: str, suffix: str, *, megabytes: int, encoding: str | None = None
-) -> tuple[str | None, str, Judgement | None]:
-    """Return the title and the text of a file, and what was found about its encoding, None of an office file.
+) -> tuple[str | None, str, Charset | None]:
+    """Return the title and the text of a file, and its encoding, None of an office file.
 
     Args:
         path: The file.
@@ -36,8 +36,8 @@ def read_file(
         from goldbench.formats.documents.office import office_to_text
 
         return *office_to_text(data, suffix), None
-    found = decoded(data, encoding)
-    return *_converted(found.text, kind), found.judgement
+    text, charset = decode(data, encoding)
+    return *_converted(text, kind), charset
 
 
 def _converted(text: str, kind: str) -> tuple[str | None, str]:

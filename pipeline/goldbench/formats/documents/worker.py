@@ -166,7 +166,7 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
 
 
 def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:
-    title, text, judgement = read_file(
+    title, text, charset = read_file(
         _path(item), item["kind"], item["suffix"], megabytes=megabytes, encoding=item.get("encoding")
     )
     if len(text) > megabytes * 2**20:
@@ -179,7 +179,7 @@ def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:
         "title": title or None,
         "text": text,
         "unseen": in_title + in_text,
-        "encoding": judgement and judgement.told,
+        "encoding": charset and (charset.encoding, charset.confidence),
     }
 
 
