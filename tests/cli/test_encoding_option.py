@@ -90,7 +90,9 @@ def test_files_that_are_not_in_the_encoding_given_are_one_line_each(goldbench: G
     done = goldbench("chunk", "docs", "--encoding", "utf-8", "--config", "c.toml")
     assert json.loads(done.stdout)["text"] == RUSSIAN.strip()
     way = "save it as UTF-8, or name its encoding as documents.encoding or in [documents.encodings]"
-    assert f"skipped docs/b.csv: is not valid utf-8 text in its first lines: {way}\n" in done.stderr
+    assert (
+        f"skipped docs/b.csv, line 2: holds bytes that are not UTF-8, or half a surrogate pair: {way}\n" in done.stderr
+    )
 
 
 def test_many_guesses_are_counted_and_the_least_certain_are_listed() -> None:
