@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _LINE_END = "\r\n"
 _HYPHEN = "\ufffe"
 """How pdfium writes a hyphen at the end of a line whose word the next line continues."""
-_DIVIDED = re.compile(rf"(\w+){_HYPHEN}(\w+)")
+_DIVIDED = re.compile(rf"(?<!\w)(\w++){_HYPHEN}(\w++)")
 _LIGATURES = str.maketrans({code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)})
 _UNREADABLE = re.compile(r"[\x00-\x08\x0e-\x1f\ufffd\ufffe\ue000-\uf8ff]")
-_PAGE_NUMBER = re.compile(r"^\d+|\d+(?: ?\S{1,3} ?\d+)?$")
+_PAGE_NUMBER = re.compile(r"^\d++|(?<!\d)\d++(?: ?\S{1,3} ?\d++)?$")
 """A number at an end of a line, also as ``3 of 12``."""
 _EDGE = 0.15
 """Share of a page's height at its top and at its bottom in which running headers and footers stand."""
