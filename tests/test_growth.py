@@ -280,8 +280,19 @@ def test_quadratic_patterns_and_scanners_are_found() -> None:
 
     assert any(slow_scan(scan, is_bytes=False, size=4000) for _ in range(3))
     assert slow_scan(len, is_bytes=False, size=2000) is None
-    assert len(patterns()) > 100
-    assert any(": search(" in one.place for one in patterns())
+
+
+def test_a_quadratic_pattern_of_bytes_is_found() -> None:
+    for bad in (rb"[A-Za-z][\x80-\xff]+|[\x80-\xff]+(?=[A-Za-z])", rb"\xe4+(?=a)"):
+        assert any(slow_texts(Found("here", re.compile(bad), frozenset())) for _ in range(3)), bad
+    assert slow_texts(Found("here", re.compile(rb"[\x80-\xff]++(?=a)|\n"), frozenset({"match"}))) is None
+
+
+def test_patterns_are_found_wherever_they_stand() -> None:
+    places = {one.place for one in patterns()}
+    assert len(places) > 100
+    assert any(place.endswith("page_kinds._words") for place in places)
+    assert any(": search(" in place for place in places)
     assert len(scanners()) > 20
 
 

@@ -38,12 +38,17 @@ def test_files_that_are_not_read_are_named(goldbench: Goldbench, folder: Path) -
     assert goldbench("chunk", folder, "--strict").returncode == 2
 
 
-def test_every_file_in_doubt_is_named_because_nothing_else_lists_them(goldbench: Goldbench, tmp_path: Path) -> None:
+def test_every_file_of_a_guessed_encoding_is_named_where_nothing_else_lists_them(
+    goldbench: Goldbench, tmp_path: Path
+) -> None:
     for number in range(25):
         (tmp_path / f"{number}.txt").write_bytes(CYRILLIC)
     done = goldbench("chunk", tmp_path)
     assert done.returncode == 0
-    assert "25 files decoded with doubt; to correct one, name it with --encoding" in done.stderr
+    assert (
+        "25 files not in UTF-8, whose encoding was guessed (cp1251 25); to correct one, name it with --encoding"
+        in done.stderr
+    )
     assert done.stderr.count("confidence") == 25
     assert "manifest" not in done.stderr
 

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.formats.charsets import decode, judged_file
+from goldbench.formats.charsets import decode, detect_file
 from goldbench.formats.faults import Fault
 from goldbench.formats.lines import MAX_LINE
+from goldbench.formats.tables import open_table
 from tests.formats.documents.reading import read
 
 LEGACY = [
@@ -54,7 +55,7 @@ def test_a_declaration_of_human_rights_is_read_in_its_encoding(
     text = (collections / f"formats/udhr/udhr_{language}.md").read_text("utf-8")[100:][:length]
     data = text.encode(encoding, "ignore")
     expected = codecs.decode(data, encoding)
-    assert decode(data) == expected
+    assert decode(data)[0] == expected
 
 
 @pytest.mark.parametrize("name", LATIN)
@@ -62,12 +63,12 @@ def test_a_declaration_of_human_rights_is_read_in_its_encoding(
 def test_a_sentence_in_a_latin_alphabet_is_read_in_its_code_page(name: str, times: int) -> None:
     encoding, sentence = LATIN[name]
     text = (sentence + "\n") * times
-    assert decode(text.encode(encoding)) == text
+    assert decode(text.encode(encoding))[0] == text
 
 
 def test_a_late_first_accent_is_read_as_well() -> None:
     text = "plain words only\n" * 40_000 + LATIN["fr"][1] + "\n" + "plain words only\n" * 40_000
-    assert decode(text.encode("cp1252")) == text
+    assert decode(text.encode("cp1252"))[0] == text
 
 
 @pytest.mark.parametrize(
@@ -77,41 +78,41 @@ def test_one_foreign_line_among_a_thousand_plain_ones_decides(collections: Path,
     line = (collections / f"formats/udhr/udhr_{language}.md").read_text("utf-8")[400:480].replace("\n", " ")
     text = "int main(void) { return 0; }\n" * 1000 + line + "\n" + "a plain line of code\n" * 1000
     data = text.encode(encoding, "ignore")
-    assert decode(data) == data.decode(encoding)
+    assert decode(data)[0] == data.decode(encoding)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_a_byte_order_mark_is_removed_and_nothing_else(encoding: str) -> None:
-    assert decode(KEPT.encode(encoding)) == KEPT
+    assert decode(KEPT.encode(encoding))[0] == KEPT
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-be", "utf-32-be"])
 def test_the_big_endian_marks_are_known(encoding: str) -> None:
-    assert decode(("\ufeff" + KEPT).encode(encoding)) == KEPT
+    assert decode(("\ufeff" + KEPT).encode(encoding))[0] == KEPT
 
 
 def test_utf_8_is_kept_as_it_is() -> None:
-    assert decode(KEPT.encode()) == KEPT
+    assert decode(KEPT.encode())[0] == KEPT
 
 
 def test_line_ends_are_read_as_pythons_text_mode_reads_them(tmp_path: Path) -> None:
     path = tmp_path / "ends.txt"
     path.write_bytes(b"a\r\nb\rc\nd\r\r\ne")
-    assert decode(path.read_bytes()) == path.read_text("utf-8")
+    assert decode(path.read_bytes())[0] == path.read_text("utf-8")
 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n\t\r"), min_size=1))
 def test_any_utf_8_text_is_read_as_python_reads_it(text: str) -> None:
     if text.startswith(("\ufeff", "%PDF-")):
         return
-    assert decode(text.encode()) == text.replace("\r\n", "\n").replace("\r", "\n")
+    assert decode(text.encode())[0] == text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused_in_one_line(data: bytes) -> None:
     outcome = None
     try:
-        decode(data).encode()
+        decode(data)[0].encode()
     except Fault as refusal:
         outcome = str(refusal)
     assert outcome is None or "\n" not in outcome
@@ -141,7 +142,7 @@ def test_binary_data_named_as_text_is_refused(tmp_path: Path, data: bytes) -> No
 
 @pytest.mark.parametrize("data", [b"a\0b", b"log \x1b[31mred\x1b[0m line\n" * 50, b"page one\x0cpage two", b"beep\x07"])
 def test_text_with_a_few_control_characters_is_text(data: bytes) -> None:
-    assert decode(data) == data.decode()
+    assert decode(data)[0] == data.decode()
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_a_tables_encoding_is_that_of_the_whole_file(tmp_path: Path, encoding: s
 def test_a_character_cut_by_the_end_of_a_piece_is_still_a_character(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("x" * (2**20 - 1) + "é\n" + "é\n" * 2**19, encoding="utf-8")
-    assert judged_file(path).encoding == "utf-8"
+    assert detect_file(path).encoding == "utf-8"
 
 
 @pytest.mark.timeout(40)
@@ -209,3 +210,103 @@ def test_a_pipe_put_in_a_files_place_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
     with pytest.raises(Fault, match="not a regular file"):
         open_regular(tmp_path / "pipe.txt")
+
+
+RUSSIAN = "Все люди рождаются свободными и равными в своём достоинстве и правах."
+GERMAN = LATIN["de"][1]
+CHINESE = "人人生而自由,在尊严和权利上一律平等。他们赋有理性和良心。"
+JAPANESE = "すべての人間は、生まれながらにして自由であり、尊厳と権利とについて平等である。"
+
+
+@pytest.mark.parametrize("data", [b"plain", GERMAN.encode(), RUSSIAN.encode("utf-8-sig"), RUSSIAN.encode("utf-16")])
+def test_ascii_utf_8_and_a_mark_are_certain_and_a_guess_is_not(data: bytes) -> None:
+    assert decode(data)[1].confidence == 1
+    assert decode(GERMAN.encode("cp1252"))[1].confidence < 1
+
+
+@pytest.mark.parametrize(
+    ("main", "stray", "encoding"),
+    [
+        (GERMAN, "Der Käse fließt über die Brücke", "cp1252"),
+        (RUSSIAN, "Съешь ещё этих мягких французских булок", "cp1251"),
+        (GERMAN, "Съешь ещё этих мягких французских булок", "cp1251"),
+        (RUSSIAN, "Der Käse fließt", "cp1252"),
+        (CHINESE, "naïve", "cp1252"),
+        ("Ein Bär", "Ein Dübel", "cp1252"),
+        (GERMAN, CHINESE, "gb18030"),
+        (GERMAN, JAPANESE, "cp932"),
+    ],
+)
+def test_lines_in_another_encoding_than_utf_8_are_refused_with_their_line(main: str, stray: str, encoding: str) -> None:
+    for before in (1, 3):
+        data = f"{main}\n".encode() * before + f"{stray}\n".encode(encoding) + f"{main}\n".encode()
+        with pytest.raises(Fault, match=r"^is not valid utf-8, the encoding that most of it seems to be in") as caught:
+            decode(data)
+        assert caught.value.line == before + 1
+
+
+@pytest.mark.parametrize("text", [RUSSIAN, CHINESE])
+def test_utf_8_that_is_damaged_or_cut_is_never_read_as_something_else(text: str) -> None:
+    for data in (text.encode()[:-2], text.encode() + b"\xd0 " + text.encode()):
+        with pytest.raises(Fault, match="is not valid utf-8"):
+            decode(data)
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "cp932", "big5"])
+def test_short_cells_that_happen_to_be_valid_utf_8_make_no_mixture(encoding: str) -> None:
+    cells = ["女", "男", "東", "山", "川", "田", "上", "人", "大", "天", "水", "火", "木", "金", "土", "日", "月", "年"]
+    text = "".join(f"{number},{cell}\n" for number, cell in enumerate(cells * 20))
+    assert decode(text.encode(encoding))[1].encoding != "utf-8"
+
+
+@pytest.mark.parametrize(("mark", "text"), [
+    (codecs.BOM_UTF16_LE, b"plain words, an odd number."), (codecs.BOM_UTF8, RUSSIAN.encode("cp1251")),
+    (codecs.BOM_UTF32_LE, GERMAN.encode()),
+])  # fmt: skip
+def test_a_mark_that_the_bytes_contradict_is_refused(mark: bytes, text: bytes) -> None:
+    with pytest.raises(Fault, match="the encoding that most of it seems to be in"):
+        decode(mark + text)
+
+
+def test_a_second_mark_and_those_of_joined_files_are_left_out() -> None:
+    assert decode(b"\xef\xbb\xbf" * 2 + b"one\n\xef\xbb\xbftwo \xef\xbb\xbfthree")[0] == "one\ntwo \ufeffthree"
+
+
+@pytest.mark.parametrize(
+    ("declared", "actual", "text"),
+    [
+        ("utf-8", "cp1252", GERMAN),
+        ("iso-8859-1", "utf-8", GERMAN),
+        ("windows-1251", "cp1251", RUSSIAN),
+        ("iso-8859-1", "cp1252", GERMAN),
+        ("utf-8", "utf-8", GERMAN),
+    ],
+)
+@pytest.mark.parametrize("start", ['<html><head><meta charset="{}">', '<?xml version="1.0" encoding="{}"?>'])
+def test_a_declaration_counts_unless_the_bytes_contradict_it(declared: str, actual: str, text: str, start: str) -> None:
+    page = f"{start.format(declared)}\n<p>{text}</p>"
+    assert decode(page.encode(actual))[0] == page
+
+
+def test_the_encoding_given_is_taken_and_one_that_does_not_fit_is_one_line() -> None:
+    text, charset = decode(RUSSIAN.encode("koi8-r"), "koi8-r")
+    assert (text, charset.confidence) == (RUSSIAN, 1)
+    with pytest.raises(
+        Fault, match=r"^is not valid utf-8, the encoding that is set for it: save it as UTF-8, or name its enc"
+    ) as caught:
+        decode(RUSSIAN.encode("koi8-r"), "utf-8")
+    assert caught.value.line == 1
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+def test_a_number_too_large_for_a_computer_stays_text(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a.{suffix}"
+    row = '{"text": 1e400, "n": -1E999, "m": 1.5e3}'
+    path.write_text(f"[{row}]" if suffix == "json" else row + "\n")
+    (first,) = open_table(path, megabytes=1).rows()
+    assert first.values == {"text": "1e400", "n": "-1E999", "m": 1500.0}
+
+
+@pytest.mark.parametrize("text", ["Перелік відомих помилок і можливостей програми, якщо її не зупинено.", RUSSIAN])
+def test_text_in_cp1251_is_not_taken_for_kazakh(text: str) -> None:
+    assert decode(text.encode("cp1251"))[0] == text

@@ -168,7 +168,7 @@ def convert_documents(here: Installed) -> None:
     expected = {path.name for path in mixed.iterdir()}
     shutil.copy(DOCUMENTS / "service" / pdf, mixed)
     command = ("build", "mixed", "--out", "pdf", "--queries", 10)
-    if here.has("pdfminer"):
+    if here.has("pypdfium2"):
         here.goldbench(*command)
         expected.add(pdf)
     else:

@@ -1,9 +1,9 @@
 """Tables to rows, one at a time: CSV, TSV, JSON Lines, JSON (a list of objects), Parquet.
 
-A malformed table is refused with the number of the bad line. CSV is read strictly: every record has as many fields as
-the header, every quote is closed, and no field holds NUL. The delimiter is the first of ``,``, ``;``, tab and ``|``
-that cuts the first records into the same number of fields. In a TSV, quotes count as quotes only if that changes
-neither the number of records nor that of fields, because the format as first defined has no quotes.
+A malformed row is a fault in its place; a table whose quotes do not end is refused as a whole. CSV is read strictly:
+every record has as many fields as the header, every quote is closed, and no field holds NUL. The delimiter is the one
+of ``,``, ``;``, tab and ``|`` that cuts most of the first records into the same number of fields. In a TSV, quotes
+count as quotes unless more rows are well-formed without, because the format as first defined has no quotes.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from goldbench.errors import require
-from goldbench.formats.charsets import OTHER, Judgement, decoded, judged_file
+from goldbench.formats.charsets import REMEDY, Charset, decode, detect_file
 from goldbench.formats.faults import Fault, Place
 from goldbench.formats.lines import MAX_LINE, csv_records
 from goldbench.formats.regular_files import ALWAYS_FINE, MAX_RATIO, open_regular, read_whole
 from goldbench.text.display import amount, shown
 
 if TYPE_CHECKING:
-    import jsonlines
     import pyarrow as pa
     import pyarrow.parquet as pq
 
 _Quoting = Literal[0, 3]  # csv.QUOTE_MINIMAL, csv.QUOTE_NONE
+_Records = Callable[[], Iterator[tuple[int, list[str]] | Fault]]
 _MAX_COLUMNS = 10_000
 _PEEK = 100
 _DELIMITERS = (",", ";", "\t", "|")
@@ -54,15 +54,26 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be read any number of times.
+    """A table that can be read any number of times; ``rows`` yields a fault in place of each malformed row.
 
-    ``flat`` means that every row has all the columns. ``judgement`` tells the encoding; None if it is not text.
+    ``flat`` means that every row has all the columns. ``charset`` is its encoding; None if it is not text.
     """
 
     columns: tuple[str, ...]
-    rows: Callable[[], Iterator[Row]]
+    rows: Callable[[], Iterator[Row | Fault]]
     flat: bool
-    judgement: Judgement | None = None
+    charset: Charset | None = None
+
+    def sound_rows(self) -> Iterator[Row]:
+        """Yield the rows.
+
+        Raises:
+            Fault: A row is malformed.
+        """
+        for row in self.rows():
+            if isinstance(row, Fault):
+                raise row
+            yield row
 
 
 def open_table(path: Path, *, megabytes: int, encoding: str | None = None) -> Table:
@@ -82,55 +93,47 @@ def open_table(path: Path, *, megabytes: int, encoding: str | None = None) -> Ta
         return _parquet(path)
     if suffix == ".json":
         return _json(path, megabytes, encoding)
-    judgement = judged_file(path, encoding)
+    charset = Charset(encoding) if encoding else detect_file(path)
     if suffix in {".jsonl", ".ndjson"}:
-        return _objects(lambda: _json_lines(path, judgement), judgement)
-    return _csv(path, judgement, "\t" if suffix == ".tsv" else None)
+        return _objects(lambda: _json_lines(path, charset), charset)
+    return _csv(path, charset, "\t" if suffix == ".tsv" else None)
 
 
-def _lines(path: Path, judgement: Judgement, newline: str) -> Iterator[str]:
+def _lines(path: Path, charset: Charset, newline: str) -> Iterator[str]:
+    """Yield the lines with their ends, none longer than ``MAX_LINE``; ``newline`` is as in `open`."""
     number = 0
     try:
-        with open_regular(path) as raw:
-            raw.seek(judgement.skip)
-            for line in _decoded_lines(raw, judgement, newline):
+        # A byte that is not UTF-8 becomes half a surrogate pair, with which its row is refused.
+        errors = "surrogateescape" if charset.encoding == "utf-8" else "strict"
+        with io.TextIOWrapper(open_regular(path), charset.encoding, errors, newline) as file:
+            while line := file.readline(MAX_LINE + 1):
                 number += 1
                 if len(line) > MAX_LINE:
                     raise Fault(f"is longer than {MAX_LINE:,} characters", line=number)
                 yield line.lstrip("\ufeff")  # each of several files that were joined may begin with a mark
     except UnicodeError:
         place = f"after line {number}" if number else "in its first lines"
-        raise Fault(f"is not valid {judgement.encoding} text {place}: {OTHER}") from None
+        raise Fault(f"is not valid {charset.encoding} text {place}: {REMEDY}") from None
     except OSError as error:
         raise Fault(f"cannot be read: {error.strerror}", line=number) from None
 
 
-def _decoded_lines(raw: BinaryIO, judgement: Judgement, newline: str) -> Iterator[str]:
-    """Yield the lines with their ends, none longer than ``MAX_LINE`` and one; ``newline`` is as in `open`."""
-    if judgement.lines is None:
-        with io.TextIOWrapper(raw, encoding=judgement.encoding, newline=newline) as file:
-            while line := file.readline(MAX_LINE + 1):
-                yield line
-        return
-    while data := raw.readline(MAX_LINE + 1):
-        for part in [data] if newline else data.splitlines(keepends=True):
-            yield judgement.lines.decode(part)
-
-
-def _csv(path: Path, judgement: Judgement, delimiter: str | None) -> Table:
-    def reader(delimiter: str, quoting: _Quoting = csv.QUOTE_MINIMAL) -> Callable[[], Iterator[tuple[int, list[str]]]]:
-        return lambda: _records(path, judgement, delimiter, quoting)
+def _csv(path: Path, charset: Charset, delimiter: str | None) -> Table:
+    def reader(delimiter: str, quoting: _Quoting = csv.QUOTE_MINIMAL) -> _Records:
+        return lambda: _records(path, charset, delimiter, quoting)
 
     if delimiter is None:
         records = reader(_delimiter(reader))
     else:
         records, plain = reader(delimiter), reader(delimiter, csv.QUOTE_NONE)
-        # A quote that is only a quote swallows lines up to the next one; so the two must agree on how many there are.
-        if (count := _count(plain)) is not None and count != _count(records):
+        # A quote that is only a quote swallows lines up to the next one, so that fewer rows are left.
+        if _count(plain) > _count(records):
             records = plain
     header = next(records(), None)
     if header is None:
         raise Fault("is empty")
+    if isinstance(header, Fault):
+        raise header
     columns = tuple(name.strip() or f"column {number}" for number, name in enumerate(header[1], start=1))
     if len(columns) > _MAX_COLUMNS:
         raise Fault(f"has {len(columns):,} columns, more than {_MAX_COLUMNS:,}", line=1)
@@ -138,114 +141,100 @@ def _csv(path: Path, judgement: Judgement, delimiter: str | None) -> Table:
     if twice is not None:
         raise Fault(f"has two columns named {shown(twice)}", line=header[0])
 
-    def rows() -> Iterator[Row]:
-        for number, (line, cells) in enumerate(islice(records(), 1, None), start=1):
-            yield Row(number, line, dict(zip(columns, cells, strict=True)))
+    def rows() -> Iterator[Row | Fault]:
+        for number, record in enumerate(islice(records(), 1, None), start=1):
+            if isinstance(record, Fault):
+                yield record
+            else:
+                yield Row(number, record[0], dict(zip(columns, record[1], strict=True)))
 
-    return Table(columns, rows, flat=True, judgement=judgement)
+    return Table(columns, rows, flat=True, charset=charset)
 
 
-def _records(path: Path, judgement: Judgement, delimiter: str, quoting: _Quoting) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with the line it begins on; all have the first one's number of fields."""
-    lines = _without_nul(_lines(path, judgement, newline=""))
+def _records(
+    path: Path, charset: Charset, delimiter: str, quoting: _Quoting
+) -> Iterator[tuple[int, list[str]] | Fault]:
+    """Yield each record with the line it begins on; a fault for one without the first one's number of fields."""
     width = 0
-    for line, cells in csv_records(lines, delimiter=delimiter, quoting=quoting):
+    for line, cells in csv_records(_lines(path, charset, newline=""), delimiter=delimiter, quoting=quoting):
         width = width or len(cells)
         if len(cells) != width:
-            raise Fault(f"has {amount(len(cells), 'field')} where the header has {width}", line=line)
-        yield line, cells
+            yield Fault(f"has {amount(len(cells), 'field')} where the header has {width}", line=line)
+        elif any("\0" in cell for cell in cells):
+            yield Fault("holds a NUL character", line=line)
+        else:
+            yield line, cells
 
 
-def _without_nul(lines: Iterator[str]) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
-        if "\0" in line:
-            raise Fault("holds a NUL character", line=number)
-        yield line
-
-
-def _delimiter(reader: Callable[[str], Callable[[], Iterator[tuple[int, list[str]]]]]) -> str:
-    """Return the delimiter that cuts the first records into the same number of fields, more than one; else a comma."""
+def _delimiter(reader: Callable[[str], _Records]) -> str:
+    """Return the delimiter that cuts most of the first records into the same number of fields; else a comma."""
+    best = ","
+    fewest = _PEEK
     for delimiter in _DELIMITERS:
         try:
-            records = [cells for _, cells in islice(reader(delimiter)(), _PEEK)]
+            records = list(islice(reader(delimiter)(), _PEEK))
         except Fault:
             continue
-        if records and len(records[0]) > 1:
-            return delimiter
-    return ","
+        bad = sum(isinstance(record, Fault) for record in records)
+        if records and not isinstance(records[0], Fault) and len(records[0][1]) > 1 and bad < fewest:
+            best = delimiter
+            fewest = bad
+    return best
 
 
-def _count(records: Callable[[], Iterator[tuple[int, list[str]]]]) -> int | None:
-    """Return how many records there are, None if they are malformed."""
+def _count(records: _Records) -> int:
+    """Return how many well-formed records there are, 0 if quotes do not end."""
     try:
-        return sum(1 for _ in records())
+        return sum(not isinstance(record, Fault) for record in records())
     except Fault:
-        return None
+        return 0
 
 
-def _json_lines(path: Path, judgement: Judgement) -> Iterator[Row]:
-    import jsonlines
-
-    line = 0
-
-    def counted() -> Iterator[str]:
-        nonlocal line
-        for text in _lines(path, judgement, newline="\n"):
-            line += 1  # the reader skips blank lines
-            yield text
-
-    # The standard parser, because faster ones that may be installed refuse other things.
-    objects = jsonlines.Reader(counted(), loads=_parsed).iter(type=dict, skip_empty=True)
-    try:
-        for number, values in enumerate(objects, start=1):
-            yield Row(number, line, values)
-    except jsonlines.InvalidLineError as error:
-        raise Fault(_json_problem(error), line=line) from None
-    except RecursionError:
-        raise Fault("is nested too deeply", line=line) from None
+def _json_lines(path: Path, charset: Charset) -> Iterator[Row | Fault]:
+    number = 0
+    for line, text in enumerate(_lines(path, charset, newline="\n"), start=1):
+        if not text.strip():
+            continue
+        number += 1
+        try:
+            values = _parse(text)
+        except Fault as fault:
+            yield Fault(fault.problem, line=line)
+            continue
+        yield Row(number, line, values) if isinstance(values, dict) else Fault("is not a JSON object", line=line)
 
 
-def _parsed(text: str | bytes) -> Any:  # noqa: ANN401  any JSON
+def _parse(text: str) -> Any:  # noqa: ANN401  any JSON
     """Return a value of JSON in which a number that is too large for a computer stays text: ``1e400``."""
-    return json.loads(text, parse_float=lambda digits: digits if math.isinf(float(digits)) else float(digits))
-
-
-_TOO_MANY_DIGITS = "holds a number of too many digits for JSON: write it as text"
-
-
-def _json_problem(error: jsonlines.InvalidLineError) -> str:
-    cause = error.__cause__
-    if isinstance(cause, json.JSONDecodeError):
-        return f"is not valid JSON: {cause.msg.removesuffix(' at')} at column {cause.colno}"
-    if isinstance(cause, ValueError):
-        return _TOO_MANY_DIGITS
-    return "is not a JSON object" if cause is None else "is not valid JSON"
-
-
-def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
-    found = decoded(read_whole(path, megabytes=megabytes), encoding)
     try:
-        values = _parsed(found.text)
+        return json.loads(text, parse_float=lambda digits: digits if math.isinf(float(digits)) else float(digits))
     except json.JSONDecodeError as error:
-        raise Fault(f"is not valid JSON: {error.msg.removesuffix(' at')}", line=error.lineno) from None
+        problem = f"is not valid JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+        raise Fault(problem, line=error.lineno) from None
     except RecursionError:
         raise Fault("is nested too deeply") from None
     except ValueError:
-        raise Fault(_TOO_MANY_DIGITS) from None
+        raise Fault("holds a number of too many digits for JSON: write it as text") from None
+
+
+def _json(path: Path, megabytes: int, encoding: str | None) -> Table:
+    text, charset = decode(read_whole(path, megabytes=megabytes), encoding)
+    values = _parse(text)
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
         raise Fault("is JSON, but not a list of objects: give JSON Lines, one object per line")
     if not values:
         raise Fault("is an empty list: it holds no rows")
     rows = [Row(number, None, value) for number, value in enumerate(values, start=1)]
-    return _objects(lambda: iter(rows), found.judgement)
+    return _objects(lambda: iter(rows), charset)
 
 
-def _objects(rows: Callable[[], Iterator[Row]], judgement: Judgement) -> Table:
+def _objects(rows: Callable[[], Iterator[Row | Fault]], charset: Charset) -> Table:
     """Return a table of objects, whose columns are the keys of the first rows, in order of appearance."""
     columns: dict[str, None] = {}
-    for row in islice(rows(), _PEEK):
+    well_formed = (row for row in rows() if isinstance(row, Row))
+    for row in islice(well_formed, _PEEK):
         columns.update(dict.fromkeys(islice(row.values, _MAX_COLUMNS)))
-    return Table(tuple(columns), rows, flat=False, judgement=judgement)
+    return Table(tuple(columns), rows, flat=False, charset=charset)
 
 
 def _parquet(path: Path) -> Table:

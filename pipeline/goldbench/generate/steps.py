@@ -157,7 +157,7 @@ async def load(run: Run) -> Counts:
         raise _nothing_read(skips.failures, skips.count)
     run.accept(run.documents)
     run.books.failures.extend(skips.failures)
-    parts = {"shared-lines": left_out.lines, "unseen-characters": left_out.unseen}
+    parts = {"shared-lines": left_out.lines, "page-lines": left_out.page_lines, "unseen-characters": left_out.unseen}
     return Counts(
         read=count + skips.count,
         written=count,

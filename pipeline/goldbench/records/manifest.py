@@ -29,9 +29,10 @@ class StageReport(Record):
     ``unused`` counts items that were not needed (chunks that were not drawn because the target was met). ``rules``
     counts the rejected items by rule; the counts add up to ``rejected``. ``left_out`` counts parts of written items
     that were left out, by kind: ``shared-lines`` are lines of HTML pages that most pages of their site share, of which
-    ``shared`` lists those on most pages; ``unseen-characters`` are control characters and the like in documents.
-    ``encodings`` counts the files that were read as text by their encoding. ``uncertain`` lists those whose encoding
-    was guessed or that hold something odd, those in doubt first, at most 1,000; that of all others is certain.
+    ``shared`` lists those on most pages; ``page-lines`` are running headers and footers of PDFs, and ``unseen-characters``
+    control characters and the like in documents. ``encodings`` counts the files that were read as text by their
+    encoding. ``uncertain`` lists those whose encoding was guessed, the least certain first, at most 1,000; that of all
+    others is certain.
     """
 
     stage: str
@@ -68,15 +69,11 @@ class SharedLine(Record):
 
 
 class FileEncoding(Record):
-    """The encoding in which a file was read, and how sure it is: from 0.5 to 1.
-
-    ``remark`` says what is odd about it: lines in other encodings, a wrong mark, a wrong declaration, a cut end.
-    """
+    """The guessed encoding in which a file was read, and the confidence of ``chardet``: from 0 to 1."""
 
     item: str
     encoding: str
-    confidence: float = Field(ge=0.5, le=1)
-    remark: str | None = None
+    confidence: float = Field(ge=0, le=1)
 
 
 class StageUsage(Record):

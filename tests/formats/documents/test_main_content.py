@@ -234,3 +234,18 @@ def test_a_page_of_links_takes_time_by_its_length(page: Callable[[int], str]) ->
 )
 def test_code_stays_when_a_table_around_the_main_content_holds_nothing_else(page: str) -> None:
     assert "x = 1" in text_of(f"<body>{page}</body>")
+
+
+def test_cells_below_a_cell_that_spans_rows_stay_in_their_columns() -> None:
+    rows = "<tr><th>Region<th>Product<th>Pieces<tr><td rowspan=2>North<td>Cable<td>12<tr><td>Socket<td>7"
+    lines = text_of(f"<table>{rows}<tr><td>South<td colspan=2 rowspan=2>none<tr><td>West</table>").split("\n")
+    assert lines[2:5] == ["| North | Cable | 12 |", "| North | Socket | 7 |", "| South | none | |"]
+    assert lines[5].startswith("| West | none |")
+
+
+def test_a_cell_that_spans_a_million_rows_and_columns_costs_little() -> None:
+    cells = "<td rowspan=999999 colspan=999999>wide" * 200
+    page = f"<table><tr>{cells}</tr>{'<tr><td>low</tr>' * 200}</table><p>{WORDS}</p>"
+    started = time.process_time()
+    assert "low" in text_of(page)
+    assert time.process_time() - started < 5

@@ -57,7 +57,9 @@ def read_autorag(path: Path, chosen: Chosen) -> Collection:
 
 def _rows(path: Path, read: Callable[[Place, Mapping[str, Any]], T]) -> Iterator[T]:
     with in_file(path):
-        yield from read_rows(((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).rows()), read)
+        yield from read_rows(
+            ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows()), read
+        )
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:

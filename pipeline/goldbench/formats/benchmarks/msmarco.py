@@ -107,7 +107,7 @@ def _rows(path: Path) -> Rows:
     elif source.suffix == ".json":
         yield from _json(source)
     else:
-        yield from ((f"row {row.number}", row.values) for row in open_table(path, megabytes=MEGABYTES).rows())
+        yield from ((f"row {row.number}", row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows())
 
 
 def _json(source: Source) -> Rows:

@@ -133,7 +133,7 @@ def _asked_of_row(place: Place, row: Mapping[str, Any]) -> Asked:
 
 
 def _table(path: Path) -> Rows:
-    yield from ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).rows())
+    yield from ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows())
 
 
 def _official(found: Mapping[str, Any]) -> Rows:

@@ -12,11 +12,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from goldbench.formats.charsets import REMEDY
 from goldbench.formats.faults import Fault
 from goldbench.formats.tables import Row, Table
 from goldbench.text.display import shown
 
-TEXT_FIELDS = ("text", "content", "contents", "body", "passage", "document", "answer")
+TEXT_FIELDS = ("text", "page_content", "content", "contents", "body", "passage", "document", "answer")
 TITLE_FIELDS = ("title", "question", "heading", "name")
 
 
@@ -57,7 +58,7 @@ def choose_fields(table: Table, options: ReadOptions) -> Fields:
         "text_field": options.text_field, "id_field": options.id_field, "title_field": options.title_field
     }  # fmt: skip
     for key, name in named.items():
-        if name is not None and name not in table.columns:
+        if name is not None and not {name, name.partition(".")[0]} & set(table.columns):
             raise Fault(f"has no field {shown(name)} (documents.{key}); it has {_listed(table.columns)}")
     text = options.text_field or _first(TEXT_FIELDS, table.columns)
     if text is None and not table.flat:
@@ -79,13 +80,13 @@ def row_text(row: Row, fields: Fields) -> str:
         cells = ((name, _written(value).strip()) for name, value in row.values.items())
         text = "\n".join(f"{name}: {cell}" for name, cell in cells if cell)
     else:
-        text = _text_of(row.values.get(fields.text), fields.text)
+        text = _text_of(_value(row, fields.text), fields.text)
     return _whole(text)
 
 
 def row_title(row: Row, fields: Fields) -> str:
     """Return the row's title, empty if it has none; raises as ``row_text`` does."""
-    return _whole(_text_of(row.values.get(fields.title), fields.title)) if fields.title else ""
+    return _whole(_text_of(_value(row, fields.title), fields.title)) if fields.title else ""
 
 
 def row_key(row: Row, name: str) -> str:
@@ -94,12 +95,22 @@ def row_key(row: Row, name: str) -> str:
     Raises:
         Fault: The value is missing, or neither text nor a whole number.
     """
-    value = row.values.get(name)
+    value = _value(row, name)
     if value is None:
         raise Fault(f"has no {shown(name)}")
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         raise Fault(f"{shown(name)} is neither text nor a whole number")
     return _whole(str(value))
+
+
+def _value(row: Row, name: str) -> object:
+    """Return the value of a field; ``metadata.title`` is the ``title`` of the object ``metadata``."""
+    if name in row.values:
+        return row.values[name]
+    value: object = row.values
+    for key in name.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def _first(wanted: Sequence[str], columns: Sequence[str]) -> str | None:
@@ -132,5 +143,5 @@ def _whole(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise Fault("holds half a surrogate pair, which is not a character") from None
+        raise Fault(f"holds bytes that are not UTF-8, or half a surrogate pair: {REMEDY}") from None
     return text

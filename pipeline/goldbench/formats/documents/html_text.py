@@ -11,7 +11,7 @@ from markdownify import MarkdownConverter
 
 from goldbench.formats.documents.main_content import main_content
 from goldbench.formats.documents.page_furniture import is_bar
-from goldbench.formats.documents.page_tree import Element, Instruction, Node, Remark, Text, page_tree
+from goldbench.formats.documents.page_tree import Element, Instruction, Node, Remark, Text, closest, page_tree
 
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\n|\Z)")
@@ -37,6 +37,8 @@ _TRIMMED = frozenset({
 _HEADING = re.compile(r"h\d+")
 _INLINE, _AS_IT_IS = "_inline", "_noformat"
 """Stand among the names of the elements around a text for a heading or cell, and for code."""
+_MOST_COLUMNS, _MOST_REPEATED = 100, 100
+"""Columns of a table in which cells may span rows, and most characters of a cell that is repeated in each of them."""
 _SPACE = re.compile(r"[\t \r\n]{2,}|[\t\r\n]")
 """White space that is not one space already."""
 
@@ -223,7 +225,47 @@ def html_to_text(html: str) -> tuple[str | None, str]:
     page = page_tree(without_internal_subset(html.replace("\0", "")))
     titled = page.first("title")
     title = titled.text().strip() if titled else ""
-    return title or None, tidy(_without_bars(tidy(_Text().text_of(main_content(page)))))
+    content = main_content(page)
+    for table in content.find_all("table"):
+        _fill_rowspans(table)
+    return title or None, tidy(_without_bars(tidy(_Text().text_of(content))))
+
+
+def _fill_rowspans(table: Element) -> None:
+    """Repeat a cell that spans several rows in each of them, so that the cells beside it stay in their columns."""
+    spans: dict[int, tuple[int, str]] = {}  # by column: the number of rows that follow, and the text
+    for row in table.find_all("tr"):
+        if closest(row, "table") is not table:
+            continue
+        waiting = spans
+        spans = {}
+        cells: list[Node] = []
+        column = 0
+        own = [node for node in row.contents if isinstance(node, Element) and node.name in {"td", "th"}]
+        for cell in [*own, None]:
+            while column in waiting:
+                rows, text = waiting[column]
+                copy = Element("td", {}, row)
+                copy.replace([Text(text)])
+                cells.append(copy)
+                if rows > 1:
+                    spans[column] = rows - 1, text
+                column += 1
+            if cell is not None:
+                cells.append(cell)
+                rows = _span(cell, "rowspan") - 1
+                text = cell.text()
+                for number in range(_span(cell, "colspan")):
+                    if rows > 0 and column < _MOST_COLUMNS:
+                        spans[column] = rows, text if number == 0 and len(text) <= _MOST_REPEATED else ""
+                    column += 1
+        if waiting or spans:
+            row.replace(cells)
+
+
+def _span(cell: Element, name: str) -> int:
+    digits = cell.get(name, "1")
+    return min(int(digits), 1000) if digits and digits.isascii() and digits.isdigit() and len(digits) < 6 else 1
 
 
 def without_internal_subset(html: str) -> str:

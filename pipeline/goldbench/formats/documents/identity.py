@@ -70,6 +70,8 @@ class Register:
         self._runs: list[Keys] = []
         self.unseen = 0
         """How many characters that nobody sees were left out so far."""
+        self.page_lines = 0
+        """How many running headers and footers of PDFs were left out so far."""
 
     def add_document(self, doc_id: str, said: bytes, path: Path) -> bool:
         """Take the id of a whole document; return False if the same text from the same source was taken already.

@@ -33,7 +33,7 @@ from goldbench.records.corpus import Document
 from goldbench.text.display import shown
 
 _PAGE = ("lxml", "markdownify")
-_PACKAGES = {"html": _PAGE, "rst": ("docutils", *_PAGE), "office": ("markitdown",)}
+_PACKAGES = {"html": _PAGE, "rst": ("docutils", *_PAGE), "office": ("markitdown", "pypdfium2")}
 """The packages that read a kind of file, those that a message names first."""
 _SHARES = {"plain": 1 / 64, "markdown": 1 / 64, "html": 1 / 16, "rst": 1 / 16}
 """Share of a batch, which a process is sent at once, that one file of a kind fills; files of other kinds go alone."""
@@ -81,7 +81,7 @@ def read_documents(
                 for file in files
             )
             yield from islice(_documents(outcomes, on_failure), options.limit_documents)
-        on_left_out(replace(site.left_out, unseen=register.unseen))
+        on_left_out(replace(site.left_out, unseen=register.unseen, page_lines=register.page_lines))
         on_encodings(encodings)
 
 
@@ -180,7 +180,7 @@ def _whole(answers: Answers) -> Converted | Fault:
         (found,) = _sound(answers)
     except Fault as fault:
         return fault
-    return Converted(found["title"], found["text"], found["unseen"])
+    return Converted(found["title"], found["text"], found["unseen"], found["page_lines"])
 
 
 def _whole_document(
@@ -201,5 +201,6 @@ def _whole_document(
         return
     if is_new:
         register.unseen += found.unseen
+        register.page_lines += found.page_lines
         title = short_title(found.title or "") or short_title(stem(file.source))
         yield Document(doc_id=doc_id, title=title, text=found.text, source=file.source)

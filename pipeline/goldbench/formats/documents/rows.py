@@ -1,8 +1,8 @@
 """Rows of tables to documents.
 
-A table is read twice: first to check that all of it is well-formed and that no id occurs twice, then to give its rows.
-So a damaged table gives no document, and memory holds one row and 8 bytes per row, for a file of any size. Both happen
-in a worker process (``file_rows``); the ids of other files are known where the documents are made (``row_documents``).
+A table is read twice: first to find ids and texts that occur twice, then to give its rows, with a fault for each bad
+row. So memory holds one row and 8 bytes per row, for a file of any size. Both happen in a worker process
+(``file_rows``); the ids of other files are known where the documents are made (``row_documents``).
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def file_rows(
         encoding: The encoding that is set for it; None recognises it.
 
     Raises:
-        Fault: The table is malformed, lacks a field, an id is bad or given twice, or its text is too large.
+        Fault: The table as a whole is malformed, lacks a field, or its text is too large.
         MissingExtra: It is Parquet, and the package that reads it is not installed.
     """
     table = open_table(path, megabytes=megabytes, encoding=encoding)
-    if table.judgement is not None:
-        yield {"encoding": table.judgement.told}
+    if table.charset is not None:
+        yield {"encoding": (table.charset.encoding, table.charset.confidence)}
     most = max(megabytes * 2**20, MAX_RATIO * path.stat().st_size)
     yield from table_rows(table, source, options, most=most)
 
@@ -71,13 +71,25 @@ def table_rows(table: Table, source: str, options: ReadOptions, *, most: int | N
         Fault: As ``file_rows``.
     """
     fields = choose_fields(table, options)
-    keys = _survey(source, table, fields, most)
+    try:
+        keys = _survey(source, table, fields, most)
+    except Fault as fault:
+        if fault.line is None:
+            raise
+        raise Fault(f"{fault.problem}; none of the rows is read", line=fault.line) from None
     if fields.id is not None:
-        _refuse_repeated_ids(table, fields, keys)
-        for start in range(0, keys.size, _KEYS_AT_ONCE):
-            yield {"keys": base64.b64encode(keys[start : start + _KEYS_AT_ONCE].tobytes()).decode("ascii")}
-    repeated, rows, size = set(_repeated(keys).tolist()), [], 0
+        own = keys[np.sort(np.unique(keys, return_index=True)[1])]
+        for start in range(0, own.size, _KEYS_AT_ONCE):
+            yield {"keys": base64.b64encode(own[start : start + _KEYS_AT_ONCE].tobytes()).decode("ascii")}
+    in_order = np.sort(keys)
+    repeated = set(in_order[1:][in_order[1:] == in_order[:-1]].tolist())
+    rows: list[tuple[int | str, str, str, str, int]] = []
+    size = 0
     for row in _rows(source, table, fields, repeated):
+        if isinstance(row, Fault):
+            yield {"rows": rows, "bad": (row.problem, row.line)}
+            rows, size = [], 0
+            continue
         rows.append(row)
         size += len(row[2]) + len(row[3])
         if size > _CHARACTERS_AT_ONCE:
@@ -89,7 +101,7 @@ def table_rows(table: Table, source: str, options: ReadOptions, *, most: int | N
 def row_documents(
     file: SourceFile, answers: Iterable[Answer], options: ReadOptions, register: Register
 ) -> Iterator[Document | Fault]:
-    """Yield a document for each row, and a fault for each row with neither text nor title.
+    """Yield a document for each row, and a fault for each malformed row and each with neither text nor title.
 
     Args:
         file: The table.
@@ -126,14 +138,19 @@ def row_documents(
                     source=f"{file.source}#{number}",
                     ready=options.ready_chunks,
                 )
+        if bad := answer.get("bad"):
+            yield Fault(bad[0], line=bad[1])
 
 
 def _survey(source: str, table: Table, fields: Fields, most: int | None) -> Keys:
-    """Return one fingerprint per row, in order: of its id, or of its source, title and text."""
+    """Return a fingerprint of each well-formed row, in order: of its id, or of its source, title and text."""
     keys = array.array("Q")
-    size = 0
-    for row in table.rows():
-        doc_id, title, text = _parts(row, fields)
+    size = bad = 0
+    for parts in _read_parts(table, fields):
+        if isinstance(parts, Fault):
+            bad += 1
+            continue
+        _, doc_id, title, text = parts
         keys.append(fingerprint(digest(source, title, text) if doc_id is None else doc_id.encode()))
         size += len(title) + len(text)
         if most is not None and size > most:
@@ -141,18 +158,24 @@ def _survey(source: str, table: Table, fields: Fields, most: int | None) -> Keys
                 f"gives more than {most // 2**20:,} million characters of text: split it, or raise"
                 " documents.max_megabytes"
             )
-    if not keys:
+    if not keys and not bad:
         raise Fault("holds no rows")
     return np.frombuffer(keys, dtype=np.uint64)
 
 
-def _parts(row: Row, fields: Fields) -> tuple[str | None, str, str]:
-    """Return the row's own id, if it brings one, its title and its text."""
-    try:
-        doc_id = None if fields.id is None else _valid_id(row_key(row, fields.id))
-        return doc_id, row_title(row, fields), row_text(row, fields)
-    except Fault as fault:
-        raise fault.at(row.place) from None
+def _read_parts(table: Table, fields: Fields) -> Iterator[tuple[Row, str | None, str, str] | Fault]:
+    """Yield each row with its own id, if it brings one, its title and its text; or what is wrong with the row."""
+    for row in table.rows():
+        if isinstance(row, Fault):
+            yield row
+            continue
+        parts: tuple[Row, str | None, str, str] | Fault
+        try:
+            doc_id = None if fields.id is None else _valid_id(row_key(row, fields.id))
+            parts = row, doc_id, row_title(row, fields), row_text(row, fields)
+        except Fault as fault:
+            parts = fault.at(row.place)
+        yield parts
 
 
 def _valid_id(value: str) -> str:
@@ -172,37 +195,28 @@ def _valid_id(value: str) -> str:
 
 def _rows(
     source: str, table: Table, fields: Fields, repeated: set[int]
-) -> Iterator[tuple[int | str, str, str, str, int]]:
-    """Yield place, id, title, text and number of each row."""
+) -> Iterator[tuple[int | str, str, str, str, int] | Fault]:
+    """Yield place, id, title, text and number of each row, or what is wrong with it."""
     occurrences: Counter[int] = Counter()
-    for row in table.rows():
-        doc_id, title, text = _parts(row, fields)
+    places: dict[int, int | str] = {}
+    for parts in _read_parts(table, fields):
+        if isinstance(parts, Fault):
+            yield parts
+            continue
+        row, doc_id, title, text = parts
         if doc_id is None:
-            said = digest(source, title, text)
-            key = fingerprint(said)
-            doc_id = row_id(source, said, occurrences.get(key, 0))
+            content = digest(source, title, text)
+            key = fingerprint(content)
+            doc_id = row_id(source, content, occurrences.get(key, 0))
             if key in repeated and (text.strip() or title.strip()):
                 occurrences[key] += 1
+        elif (key := fingerprint(doc_id.encode())) in repeated:
+            if key in places:
+                yield _taken(doc_id, places[key]).at(row.place)
+                continue
+            places[key] = f"line {row.line}" if row.line is not None else row.place
         yield row.place, doc_id, title, text, row.number
-
-
-def _refuse_repeated_ids(table: Table, fields: Fields, keys: Keys) -> None:
-    within = _repeated(keys)
-    if within.size:
-        first = np.isin(keys, within).argmax()
-        row, again = (_row_at(table, int(position)) for position in np.flatnonzero(keys == keys[first])[:2])
-        place = f"line {row.line}" if row.line is not None else row.place
-        raise _taken(row_key(again, fields.id or ""), place).at(again.place)
 
 
 def _taken(key: str, before: object) -> Fault:
     return Fault(f"the id {shown(key)[:60]} was given before, in {before}: make ids differ, or name no id field")
-
-
-def _repeated(keys: Keys) -> Keys:
-    in_order = np.sort(keys)
-    return np.unique(in_order[1:][in_order[1:] == in_order[:-1]])
-
-
-def _row_at(table: Table, position: int) -> Row:
-    return next(row for index, row in enumerate(table.rows()) if index == position)

@@ -67,26 +67,38 @@ _MOST_LISTED, _LISTED_LENGTH = 50, 100
 
 
 class Converted(NamedTuple):
-    """The title of a document, if it has one, its text, and how many characters that nobody sees were left out."""
+    """The title of a document, if it has one, its text, and what was left out: hidden characters, lines of PDFs."""
 
     title: str | None
     text: str
     unseen: int = 0
+    page_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What was left out of texts: lines that most pages of a site share, the commonest of them, hidden characters."""
+    """What was left out of texts.
+
+    Attributes:
+        lines: How many lines that most pages of a site share.
+        shared: The commonest of them.
+        unseen: How many control and hidden characters.
+        page_lines: How many running headers and footers of PDFs.
+    """
 
     lines: int
     shared: tuple[SharedLine, ...] = ()
     unseen: int = 0
+    page_lines: int = 0
 
     def notes(self) -> list[str]:
         """Return what was left out in a line each, without its text."""
-        lines, unseen = amount(self.lines, "line"), amount(self.unseen, "control or hidden character")
-        found = ((self.lines, f"left out {lines} that most pages of a site share"), (self.unseen, f"left out {unseen}"))
-        return [note for count, note in found if count]
+        counts = (
+            (self.lines, "line", " that most pages of a site share"),
+            (self.page_lines, "line", " that the pages of a PDF share"),
+            (self.unseen, "control or hidden character", ""),
+        )
+        return [f"left out {amount(count, noun)}{where}" for count, noun, where in counts if count]
 
 
 class SitePages:

@@ -5,19 +5,31 @@ Readers are imported when a file needs them, so that a process that reads plain 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.formats.charsets import Judgement, decoded
+from goldbench.formats.charsets import Charset, decode
 from goldbench.formats.documents.titles import markdown_title
 from goldbench.formats.faults import Fault
 from goldbench.formats.regular_files import read_whole
 from goldbench.text.headings import front_matter
 
 
-def read_file(
-    path: Path, kind: str, suffix: str, *, megabytes: int, encoding: str | None = None
-) -> tuple[str | None, str, Judgement | None]:
-    """Return the title and the text of a file, and what was found about its encoding, None of an office file.
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """What a file holds: its title, if it brings one, its text, and its encoding, None of an office file.
+
+    ``page_lines`` counts the running headers and footers of a PDF that were left out.
+    """
+
+    title: str | None
+    text: str
+    charset: Charset | None = None
+    page_lines: int = 0
+
+
+def read_file(path: Path, kind: str, suffix: str, *, megabytes: int, encoding: str | None = None) -> FileText:
+    """Return what a file holds.
 
     Args:
         path: The file.
@@ -32,12 +44,17 @@ def read_file(
         Exception: Anything that a parser raises on a damaged file.
     """
     data = read_whole(path, megabytes=megabytes)
+    if suffix == ".pdf":
+        from goldbench.formats.documents.pdf import pdf_to_text
+
+        text, page_lines = pdf_to_text(data)
+        return FileText(None, text, page_lines=page_lines)
     if kind == "office":
         from goldbench.formats.documents.office import office_to_text
 
-        return *office_to_text(data, suffix), None
-    found = decoded(data, encoding)
-    return *_converted(found.text, kind), found.judgement
+        return FileText(*office_to_text(data, suffix))
+    text, charset = decode(data, encoding)
+    return FileText(*_converted(text, kind), charset)
 
 
 def _converted(text: str, kind: str) -> tuple[str | None, str]:

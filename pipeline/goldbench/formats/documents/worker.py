@@ -166,20 +166,19 @@ def _found(item: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[dict
 
 
 def _whole(item: Mapping[str, Any], megabytes: int) -> dict[str, Any]:
-    title, text, judgement = read_file(
-        _path(item), item["kind"], item["suffix"], megabytes=megabytes, encoding=item.get("encoding")
-    )
-    if len(text) > megabytes * 2**20:
+    file = read_file(_path(item), item["kind"], item["suffix"], megabytes=megabytes, encoding=item.get("encoding"))
+    if len(file.text) > megabytes * 2**20:
         raise Fault(
             f"gives more than {megabytes} million characters of text: split it, or raise documents.max_megabytes"
         )
-    title, in_title = _seen(title or "")
-    text, in_text = _seen(text) if item["kind"] in _CONVERTED else (text, 0)
+    title, in_title = _seen(file.title or "")
+    text, in_text = _seen(file.text) if item["kind"] in _CONVERTED else (file.text, 0)
     return {
         "title": title or None,
         "text": text,
         "unseen": in_title + in_text,
-        "encoding": judgement and judgement.told,
+        "page_lines": file.page_lines,
+        "encoding": file.charset and (file.charset.encoding, file.charset.confidence),
     }
 
 
