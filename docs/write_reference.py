@@ -20,7 +20,7 @@ from goldbench.cli.options import rows_by_title
 from goldbench.config import Config
 from goldbench.errors import Parameter
 from goldbench.generate.starter_config import commented_config
-from goldbench.records.settings import Declared, declared
+from goldbench.records.settings import SettingDeclaration, declared
 from goldbench.retrieval.system_settings import KINDS, PRESETS
 
 ROOT = Path(__file__).parent.parent
@@ -110,13 +110,13 @@ def _record(annotation: Any) -> type[BaseModel]:  # noqa: ANN401  the type of a 
     return annotation
 
 
-def _table(title: str, table: Any, settings: list[Declared]) -> Iterator[str]:  # noqa: ANN401  a record
+def _table(title: str, table: Any, settings: list[SettingDeclaration]) -> Iterator[str]:  # noqa: ANN401  a record
     yield f"### {title}\n"
     yield (table.__doc__ or "").replace("``", "`").replace("\n    ", "\n").strip() + "\n"
     yield _keys(settings)
 
 
-def _keys(settings: list[Declared]) -> str:
+def _keys(settings: list[SettingDeclaration]) -> str:
     rows = []
     for one in settings:
         option = f"`{Parameter(one.setting.keyword)}`" if one.setting.keyword else ""

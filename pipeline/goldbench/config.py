@@ -19,7 +19,7 @@ from goldbench.llm.server_settings import OPENAI, Model, holds_key
 from goldbench.records.corpus import TitleUse
 from goldbench.records.query import Constraints, QueryKind, QueryStyle
 from goldbench.records.record import Record
-from goldbench.records.settings import SHARE, Declared, Setting, declared, put
+from goldbench.records.settings import SHARE, Setting, SettingDeclaration, declared, put
 from goldbench.stages.critique import Critic
 from goldbench.text.display import shell_command, shown
 from goldbench.text.suggestion import did_you_mean, language_meant
@@ -557,7 +557,7 @@ def _problem(item: Any, sources: Mapping[tuple[str, ...], str | Parameter]) -> s
     return Message("{}: {}", where, message) if where else message
 
 
-def _wanted(setting: Declared, value: str) -> str:
+def _wanted(setting: SettingDeclaration, value: str) -> str:
     """Return what to give in the place of a wrong value: what was probably meant, or what may be given."""
     if setting.path[-1] == "language":
         return language_meant(value) or "; give a code such as en"
@@ -579,11 +579,11 @@ def _nearest(key: str, loc: Sequence[object]) -> str:
     return f" (tables: {', '.join(sorted(Config.model_fields))})" if len(loc) == 1 else ""
 
 
-SETTINGS: tuple[Declared, ...] = tuple(declared(Config))
+SETTINGS: tuple[SettingDeclaration, ...] = tuple(declared(Config))
 """Every setting of ``goldbench.toml``, in the order of its tables."""
 
 
-def settings_in(*tables: str) -> dict[str, Declared]:
+def settings_in(*tables: str) -> dict[str, SettingDeclaration]:
     """Return the settings that have an option, by the option as a keyword: ``chunk_size``.
 
     Args:
@@ -596,7 +596,7 @@ def settings_in(*tables: str) -> dict[str, Declared]:
     }
 
 
-def given_by(values: Mapping[str, Any], settings: Mapping[str, Declared]) -> dict[str, Any]:
+def given_by(values: Mapping[str, Any], settings: Mapping[str, SettingDeclaration]) -> dict[str, Any]:
     """Return options as the tables of a configuration; None stands for an option that is not given.
 
     Args:

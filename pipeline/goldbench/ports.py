@@ -20,7 +20,7 @@ T = TypeVar("T", bound=BaseModel)
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Stored(Protocol[R_co]):
+class StoredRecords(Protocol[R_co]):
     """Records on disk in a fixed order; they can be read any number of times and are never all held in memory."""
 
     def __iter__(self) -> Iterator[R_co]:

@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from goldbench.measures.statistics.floats import Floats
-from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.review.likely_errors import Checked, suspects
+from goldbench.review.likely_errors import CheckedPair, suspects
 from goldbench.review.queue import calibration
 from tests.benchmarks.collections import collections_folder
 
@@ -86,7 +86,7 @@ def found_shares(people: Mapping[Pair, Relevance], panel: list[dict[Pair, Releva
         for q, d in people
         if any((q, d) in one for one in panel)
     }
-    pool = [Pooled(query_id=q, chunk_id=d) for q, d in said]
+    pool = [PooledPair(query_id=q, chunk_id=d) for q, d in said]
     known = suspects(pool, said)
     fixed = known.by_fixed_weights()
     wrong = {pair: (grade >= RELEVANT) != (people[pair] >= RELEVANT) for pair, grade in known.grades.items()}
@@ -99,7 +99,7 @@ def found_shares(people: Mapping[Pair, Relevance], panel: list[dict[Pair, Releva
         turn = np.random.default_rng(seed).permutation(len(said))
         order = dict(zip(sorted({q for q, _ in said}), turn.tolist(), strict=False))
         first = sorted(drawn.values(), key=lambda item, order=order: order[item.query_id])  # type: ignore[misc]
-        sample = [Checked(item.pair, people[item.pair], item.inclusion or 1.0) for item in first]
+        sample = [CheckedPair(item.pair, people[item.pair], item.inclusion or 1.0) for item in first]
         scores = [fixed, known.by_error_rates(sample[:60]), known.by_error_rates(sample), best, wrong]
         rest = [pair for pair in said if pair not in drawn]
         tie, truth = np.random.default_rng(seed).random(len(rest)), np.array([wrong[pair] for pair in rest])

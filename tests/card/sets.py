@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.judgment import Judgment, Origin, PooledPair
 from goldbench.records.relevance import Relevance
 
 TOPICS = (
@@ -48,9 +48,9 @@ def graded(folder: Path, *, fooled: int = 0, canaries: int = 20) -> Path:
         source, other, third = relevant[query_id][0], f"d{number + 12}", f"d{(number + 3) % 24}"
         scores[query_id] = {source: 3, other: 1, third: 0}
         pool += [
-            Pooled(query_id=query_id, chunk_id=source, ranks={"bm25": 1}, origin=Origin.SOURCE),
-            Pooled(query_id=query_id, chunk_id=other, ranks={"bm25": 2, "lsi": 1}),
-            Pooled(query_id=query_id, chunk_id=third, ranks={"lsi": 2}),
+            PooledPair(query_id=query_id, chunk_id=source, ranks={"bm25": 1}, origin=Origin.SOURCE),
+            PooledPair(query_id=query_id, chunk_id=other, ranks={"bm25": 2, "lsi": 1}),
+            PooledPair(query_id=query_id, chunk_id=third, ranks={"lsi": 2}),
         ]
         judgments += [
             Judgment(query_id=query_id, chunk_id=chunk_id, relevance=Relevance(grade), assessor="gpt-x/grade.v1")

@@ -11,7 +11,7 @@ import pytest
 
 from goldbench.explore.readings import Unread, decided
 from goldbench.explore.word_rules import State
-from goldbench.grade.calls import Answered, Slot
+from goldbench.grade.calls import Slot, SlotAnswer
 from goldbench.grade.tryout import sample
 from goldbench.records.judgment import Flag, Judgment
 from goldbench.records.manifest import Failure
@@ -237,14 +237,14 @@ def test_options_that_need_a_model_say_so(goldbench_inside: Goldbench, small: Pa
         assert (done.returncode, done.stderr.strip().endswith("need a model that reads: give --model")) == (2, True)
 
 
-def answered(*grades: int, flag: Flag = Flag.NONE, capped: bool = False, failed: bool = False) -> Answered:
+def answered(*grades: int, flag: Flag = Flag.NONE, capped: bool = False, failed: bool = False) -> SlotAnswer:
     query = Query(query_id="q", chunk_id="c", text="t", generator="log")
     given = tuple(
         Judgment(query_id="q", chunk_id="c", relevance=Relevance(grade), assessor="a", flag=flag, capped=capped)
         for grade in grades
     )
     failure = Failure(stage="grade", item="q c", kind="http-500", message="no")
-    return Answered(Slot(query, "c"), given, (failure,) if failed else ())
+    return SlotAnswer(Slot(query, "c"), given, (failure,) if failed else ())
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def answered(*grades: int, flag: Flag = Flag.NONE, capped: bool = False, failed:
     ],
 )
 def test_a_state_is_what_the_grades_are_sure_about(
-    first: Answered, second: Answered, state: State, passage: str | None
+    first: SlotAnswer, second: SlotAnswer, state: State, passage: str | None
 ) -> None:
     found = decided(Unread("pump", ("a", "b")), {"a": first, "b": second}, "m", "no reply", 3)
     assert (found.state, found.passage) == (state, passage)

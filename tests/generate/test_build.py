@@ -15,7 +15,7 @@ import pytest
 
 from goldbench.config import Config
 from goldbench.formats.jsonl import RecordFile
-from goldbench.generate.drawn_queries import Drawn
+from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.generate.steps import assemble
 from goldbench.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.records.corpus import Chunk, Span
@@ -362,7 +362,7 @@ def test_a_passage_with_the_same_answer_is_labelled_and_marked(tmp_path: Path) -
     run: Any = SimpleNamespace(
         renewal=None,
         earlier=None,
-        drawn=Drawn(queries=[query], positions=[(0,)]),
+        drawn=DrawnQueries(queries=[query], positions=[(0,)]),
         chunks=chunks,
         selection=SimpleNamespace(cluster_of=lambda position: (position,)),
         config=Config(),

@@ -9,7 +9,7 @@ from goldbench.config import load_config
 from goldbench.errors import AnswerRejected
 from goldbench.generate.attempts import Attempts
 from goldbench.generate.draw import Draw
-from goldbench.generate.drawn_queries import Drawn
+from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.generate.task_source import TaskSource
 from goldbench.ports import Brief, Proposal
 from goldbench.records.corpus import Chunk, Span
@@ -46,7 +46,7 @@ class Chunks(list[Chunk]):
         return self[position]
 
 
-def draw(writer: Writer) -> Drawn:
+def draw(writer: Writer) -> DrawnQueries:
     chunk = Chunk(chunk_id="c1", span=Span(doc_id="d1", start=0, end=len(TEXT)), text=TEXT)
     asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
     source = TaskSource(

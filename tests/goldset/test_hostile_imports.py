@@ -12,7 +12,7 @@ import pytest
 from goldbench.errors import InputError
 from goldbench.formats.benchmarks.collection import Chosen
 from goldbench.formats.benchmarks.kinds import open_collection
-from goldbench.goldset.importer import Imported, Options, import_benchmark, import_collection
+from goldbench.goldset.importer import ImportResult, Options, import_benchmark, import_collection
 
 SAMPLE = {"user_input": "When?", "reference": "Now.", "reference_contexts": ["It is now."]}
 ASKED = {"qid": "q1", "query": "When?", "retrieval_gt": [["d1"]], "generation_gt": ["Now."]}
@@ -20,16 +20,16 @@ ODD: list[Any] = [["x"], {"a": []}, 5, "no-such", None]
 """Values that an export of goldbench never writes."""
 
 
-def bring(kind: str, path: Path, out: Path) -> Imported:
+def bring(kind: str, path: Path, out: Path) -> ImportResult:
     return import_collection(open_collection(kind, str(path), Chosen()), out, Options(Chosen()))
 
 
-def ragas(folder: Path, *rows: dict[str, Any]) -> Imported:
+def ragas(folder: Path, *rows: dict[str, Any]) -> ImportResult:
     (folder / "set.jsonl").write_text("".join(f"{json.dumps({**SAMPLE, **row})}\n" for row in rows))
     return bring("ragas", folder / "set.jsonl", folder / "out")
 
 
-def autorag(folder: Path, **row: Any) -> Imported:
+def autorag(folder: Path, **row: Any) -> ImportResult:
     pl.DataFrame([{**ASKED, **row}]).write_parquet(folder / "qa.parquet")
     pl.DataFrame([{"doc_id": "d1", "contents": "It is now."}]).write_parquet(folder / "corpus.parquet")
     return bring("autorag", folder, folder / "out")

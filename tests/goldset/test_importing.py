@@ -18,7 +18,7 @@ from goldbench.errors import InputError, OutputError, UsageError
 from goldbench.formats.benchmarks.collection import Chosen
 from goldbench.formats.benchmarks.grades import choose_grading, parse_grades, suggestion
 from goldbench.formats.benchmarks.kinds import open_collection
-from goldbench.goldset.importer import Imported, Options, import_collection
+from goldbench.goldset.importer import ImportResult, Options, import_collection
 from goldbench.goldset.integrity import validate
 from goldbench.records.relevance import RELEVANT
 from tests.conftest import IMPORT_PATH, ROOT, Goldbench
@@ -29,7 +29,7 @@ def goldbench(goldbench_inside: Goldbench) -> Goldbench:
     return goldbench_inside
 
 
-def bring(kind: str, path: Path, out: Path, chosen: Chosen | None = None, **options: Any) -> Imported:
+def bring(kind: str, path: Path, out: Path, chosen: Chosen | None = None, **options: Any) -> ImportResult:
     chosen = chosen or Chosen()
     return import_collection(open_collection(kind, str(path), chosen), out, Options(chosen, **options))
 

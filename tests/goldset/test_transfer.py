@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from goldbench.formats.documents.identity import document_id
 from goldbench.goldset.transfer import TELLING, Corpus, KeptQuery, OldSet, Transfer, transfer_queries
 from goldbench.records.corpus import Chunk, Document, Evidence, TitlePart
-from goldbench.records.judgment import Canary, Judgment, Pooled
+from goldbench.records.judgment import Canary, Judgment, PooledPair
 from goldbench.records.query import Query, RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import chunk_documents
@@ -250,7 +250,7 @@ def test_judgments_go_with_the_text_and_with_the_evidence_and_no_further() -> No
     assert heir.labels[heir.query.chunk_id] == Relevance.ANSWERS
     assert heir.unjudged == len(grades) - len(heir.labels)
     assert [one.canary for one in told if one.canary] == []
-    pool = [Pooled(query_id=name, chunk_id=one, shared_from=ids[0]) for name in ("q", "other") for one in ids]
+    pool = [PooledPair(query_id=name, chunk_id=one, shared_from=ids[0]) for name in ("q", "other") for one in ids]
     assert {one.chunk_id for one in found.pairs(pool)} == heir.labels.keys()
     assert {one.shared_from for one in found.pairs(pool)} <= {*after.chunks, None}
 

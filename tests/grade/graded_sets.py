@@ -18,7 +18,7 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.publication import publish, staging
 from goldbench.grade.panel import ModelPanel
 from goldbench.grade.pool import Pools
-from goldbench.grade.session import Graded, Work, grade_folder
+from goldbench.grade.session import GradingResult, Work, grade_folder
 from goldbench.ports import Retriever
 from goldbench.records.corpus import Chunk, Document, Evidence, Span
 from goldbench.records.manifest import Manifest
@@ -134,7 +134,7 @@ def grade(
     feedback: Mapping[str, Sequence[str]] | None = None,
     people: Mapping[str, Mapping[str, int]] | None = None,
     batch: bool = False,
-) -> Graded:
+) -> GradingResult:
     """Grade a folder in this process, over real HTTP."""
     store = store or folder.parent / "answers.sqlite"
     pools = Pools(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.regression import Change, Check, Fall
 from goldbench.records.scorecard import Score
-from goldbench.report.gate_markdown import Gated, checked_link, gate_markdown
+from goldbench.report.gate_markdown import GateOutcome, checked_link, gate_markdown
 
 COMMENT = 65_536
 """Characters that GitHub takes in a comment."""
@@ -29,7 +29,7 @@ HOSTILE = (
 )
 
 
-def gated(texts: Sequence[str] = ("what leaks?",), *, ids: Sequence[str] = (), link: str | None = None) -> Gated:
+def gated(texts: Sequence[str] = ("what leaks?",), *, ids: Sequence[str] = (), link: str | None = None) -> GateOutcome:
     """A failed drop whose fallen queries have these texts, and a lowest mean that is met."""
     names = list(ids) or [f"q{number}" for number in range(len(texts))]
     falls = [Fall(name, 1.0, 0.25) for name in names]
@@ -40,7 +40,7 @@ def gated(texts: Sequence[str] = ("what leaks?",), *, ids: Sequence[str] = (), l
     change = Change(measure="ndcg@10", before=0.8, now=0.7, low=-0.15, high=-0.06, fallen=falls)
     counts = Counts(queries=len(names), missing=0, extra=0, no_relevant=0, tied=0, holes=0)
     values = {"ndcg@10": [0.25] * len(names), "r@10": [0.9] * len(names)}
-    return Gated(
+    return GateOutcome(
         system="bm25",
         result=Result(names, values, counts),
         checks=[least, drop],

@@ -14,7 +14,7 @@ from goldbench.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.goldset.publication import publish, staging
 from goldbench.prompts.rubric import DEFAULT
 from goldbench.records.corpus import Chunk, Document, Evidence, Span
-from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.judgment import Judgment, Origin, PooledPair
 from goldbench.records.manifest import Manifest
 from goldbench.records.query import Query, QueryKind, QueryStyle
 from goldbench.records.relevance import Relevance
@@ -71,7 +71,7 @@ def make_set(folder: Path, *, queries: int = 30, pool: int = 8, seed: int = 1) -
             truth[pair] = 3 if part == 0 else int(rng.choice(4, p=[0.55, 0.2, 0.15, 0.1]))
             model[pair] = 3 if part == 0 else int(rng.choice(4, p=TOO_GENEROUS[truth[pair]]))
             origin = Origin.SOURCE if part == 0 else None
-            pooled.append(Pooled(query_id=pair[0], chunk_id=pair[1], ranks={"bm25": part + 1}, origin=origin))
+            pooled.append(PooledPair(query_id=pair[0], chunk_id=pair[1], ranks={"bm25": part + 1}, origin=origin))
             judged.append(
                 Judgment(query_id=pair[0], chunk_id=pair[1], relevance=Relevance(model[pair]), assessor="m/grade.v1")
             )
@@ -82,7 +82,7 @@ def make_set(folder: Path, *, queries: int = 30, pool: int = 8, seed: int = 1) -
         RecordFile.write(at / "0-documents.jsonl", Document, documents)
         RecordFile.write(at / "1-chunks.jsonl", Chunk, chunks)
         RecordFile.write(at / "3-queries.jsonl", Query, asked)
-        RecordFile.write(at / "4-pool.jsonl", Pooled, pooled)
+        RecordFile.write(at / "4-pool.jsonl", PooledPair, pooled)
         RecordFile.write(at / "4-judgments.jsonl", Judgment, judged)
         passages = [Passage(chunk.chunk_id, chunk.title, chunk.text, span=chunk.span) for chunk in chunks]
         metadata = {"generator": "by hand", "evidence_level": "model"}

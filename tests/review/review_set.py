@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from goldbench.records.corpus import Chunk, Span
-from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.judgment import Judgment, Origin, PooledPair
 from goldbench.records.relevance import Relevance
 
 JUDGE, SYSTEM = "secret-model/grade.v1", "secret-system"
@@ -70,9 +70,9 @@ def _grade(q: int, c: int) -> Relevance:
     return Relevance.ANSWERS if c == 0 else Relevance((q + c) % 4)
 
 
-def _pooled(query_id: str, chunk_id: str) -> Pooled:
+def _pooled(query_id: str, chunk_id: str) -> PooledPair:
     rank = int(chunk_id.rpartition("-")[2]) + 1
-    return Pooled(
+    return PooledPair(
         query_id=query_id, chunk_id=chunk_id, ranks={SYSTEM: rank}, origin=Origin.SOURCE if rank == 1 else None
     )
 
@@ -96,5 +96,5 @@ def _chunk(name: str, text: str, passages: int) -> Chunk:
     )
 
 
-def _lines(path: Path, records: list[Pooled] | list[Judgment] | list[Chunk]) -> None:
+def _lines(path: Path, records: list[PooledPair] | list[Judgment] | list[Chunk]) -> None:
     path.write_text("".join(record.model_dump_json() + "\n" for record in records), encoding="utf-8")

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Lane
 from goldbench.review.assignment import Assigner
@@ -16,7 +16,7 @@ from goldbench.review.ledger import Ledger, open_ledger
 from goldbench.review.queue import LearntOrder, Queue, QueueSettings, basis_of
 from tests.review.events import DATA, event
 
-POOL = [Pooled(query_id=f"q{q}", chunk_id=f"c{q}-{c}") for q in range(30) for c in range(10)]
+POOL = [PooledPair(query_id=f"q{q}", chunk_id=f"c{q}-{c}") for q in range(30) for c in range(10)]
 SAID = [
     Judgment(query_id=one.query_id, chunk_id=one.chunk_id, relevance=Relevance(place % 4), assessor="m")
     for place, one in enumerate(POOL)

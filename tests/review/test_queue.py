@@ -10,22 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldbench.records.judgment import Canary, Judgment, Origin, Pooled
+from goldbench.records.judgment import Canary, Judgment, Origin, PooledPair
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Lane
-from goldbench.review.likely_errors import Checked, error_size, suspects
+from goldbench.review.likely_errors import CheckedPair, error_size, suspects
 from goldbench.review.queue import Item, Queue, QueueSettings
 
 
-def _pool(queries: int, passages: int) -> list[Pooled]:
+def _pool(queries: int, passages: int) -> list[PooledPair]:
     return [
-        Pooled(query_id=f"q{q}", chunk_id=f"c{q}-{c}", ranks={"bm25": c + 1}, origin=Origin.SOURCE if c == 0 else None)
+        PooledPair(
+            query_id=f"q{q}", chunk_id=f"c{q}-{c}", ranks={"bm25": c + 1}, origin=Origin.SOURCE if c == 0 else None
+        )
         for q in range(queries)
         for c in range(passages)
     ]
 
 
-def _said(pool: list[Pooled], seed: int = 1) -> list[Judgment]:
+def _said(pool: list[PooledPair], seed: int = 1) -> list[Judgment]:
     draw = random.Random(seed)
     return [
         Judgment(
@@ -120,9 +122,9 @@ def test_the_likeliest_errors_come_first() -> None:
 
 def test_the_score_adds_up_what_speaks_for_an_error() -> None:
     pool = [
-        Pooled(query_id="q", chunk_id="source", origin=Origin.SOURCE),
-        Pooled(query_id="q", chunk_id="other"),
-        Pooled(query_id="q", chunk_id="ranked", ranks={"x": 1}),
+        PooledPair(query_id="q", chunk_id="source", origin=Origin.SOURCE),
+        PooledPair(query_id="q", chunk_id="other"),
+        PooledPair(query_id="q", chunk_id="ranked", ranks={"x": 1}),
     ]
     said = [
         Judgment(query_id="q", chunk_id="source", relevance=Relevance(1), assessor="a", capped=True),
@@ -138,10 +140,10 @@ def test_the_score_adds_up_what_speaks_for_an_error() -> None:
 
 def test_what_users_clicked_comes_first_where_nobody_judged_and_sooner_where_the_judge_says_no() -> None:
     pool = [
-        Pooled(query_id="q", chunk_id="clicked", origin=Origin.FEEDBACK),
-        Pooled(query_id="q", chunk_id="ranked", ranks={"x": 1}),
-        Pooled(query_id="q", chunk_id="refused", origin=Origin.FEEDBACK),
-        Pooled(query_id="q", chunk_id="praised", origin=Origin.FEEDBACK),
+        PooledPair(query_id="q", chunk_id="clicked", origin=Origin.FEEDBACK),
+        PooledPair(query_id="q", chunk_id="ranked", ranks={"x": 1}),
+        PooledPair(query_id="q", chunk_id="refused", origin=Origin.FEEDBACK),
+        PooledPair(query_id="q", chunk_id="praised", origin=Origin.FEEDBACK),
     ]
     said = [
         Judgment(query_id="q", chunk_id="refused", relevance=Relevance(0), assessor="a"),
@@ -169,7 +171,7 @@ def test_a_pool_without_grades_is_one_stratum() -> None:
 
 
 def test_a_near_duplicate_that_shares_a_grade_is_not_shown() -> None:
-    pool = [*_pool(1, 2), Pooled(query_id="q0", chunk_id="copy", shared_from="c0-1")]
+    pool = [*_pool(1, 2), PooledPair(query_id="q0", chunk_id="copy", shared_from="c0-1")]
     assert "copy" not in {item.chunk_id for item in Queue(pool, [], settings=QueueSettings()).items}
 
 
@@ -202,7 +204,7 @@ def test_sixty_judged_pairs_mend_an_order_that_is_worse_than_chance() -> None:
         draw = random.Random(seed)
         wrong = {pair: draw.random() < STERN[grade] for pair, grade in sorted(grades.items())}
         people = {pair: Relevance(2 if (grades[pair] >= 2) != wrong[pair] else 0) for pair in wrong}
-        sample = [Checked(item.pair, people[item.pair], item.inclusion or 1) for item in drawn[:60]]
+        sample = [CheckedPair(item.pair, people[item.pair], item.inclusion or 1) for item in drawn[:60]]
         before.append(_share_in_first_fifth(queue.items, wrong))
         after.append(_share_in_first_fifth(queue.renewed(sample), wrong))
     assert sum(before) / 5 < 0.18
@@ -211,7 +213,7 @@ def test_sixty_judged_pairs_mend_an_order_that_is_worse_than_chance() -> None:
 
 def test_a_renewed_queue_changes_the_order_of_lane_b_alone() -> None:
     queue = Queue(POOL, SAID, settings=QueueSettings())
-    renewed = queue.renewed([Checked(item.pair, Relevance(3), item.inclusion or 1) for item in SAMPLE[:60]])
+    renewed = queue.renewed([CheckedPair(item.pair, Relevance(3), item.inclusion or 1) for item in SAMPLE[:60]])
     assert {item.pair: item for item in renewed} == {item.pair: item for item in ITEMS}
     assert len(renewed) == len(ITEMS)
     for lane in (Lane.CALIBRATION, Lane.COMPLETE):
@@ -224,7 +226,7 @@ def test_a_renewed_queue_changes_the_order_of_lane_b_alone() -> None:
 @given(grades=st.lists(st.integers(0, 3), min_size=1, max_size=200), inclusion=st.floats(0.001, 1))
 def test_whatever_people_say_every_pair_has_a_score(grades: list[int], inclusion: float) -> None:
     drawn = zip(SAMPLE, grades, strict=False)
-    sample = [Checked(item.pair, Relevance(grade), inclusion) for item, grade in drawn]
-    scores = SUSPECTS.by_error_rates([*sample, Checked(("nobody", "nowhere"), Relevance(3))])
+    sample = [CheckedPair(item.pair, Relevance(grade), inclusion) for item, grade in drawn]
+    scores = SUSPECTS.by_error_rates([*sample, CheckedPair(("nobody", "nowhere"), Relevance(3))])
     assert len(scores) == len(POOL)
     assert all(0 < score <= 1.3 for score in scores.values())

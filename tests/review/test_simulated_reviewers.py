@@ -20,7 +20,7 @@ import pytest
 
 from goldbench.measures import evaluate
 from goldbench.measures.statistics.ppi import estimate
-from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.relevance import RELEVANT, Relevance, settled
 from goldbench.records.review_event import Lane
 from goldbench.review.queue import Queue, QueueSettings
@@ -186,7 +186,7 @@ def errors(nist: Grades, panel: dict[str, Grades]) -> tuple[set[tuple[str, str]]
             grade = Relevance(grades.get(q, {}).get(d, 0))
             said.append(Judgment(query_id=q, chunk_id=d, relevance=grade, assessor=f"{name}/x"))
     settings = QueueSettings(calibration=0, complete=0, lanes=frozenset({Lane.ERRORS}))
-    pool = [Pooled(query_id=q, chunk_id=d) for q, d in pairs]
+    pool = [PooledPair(query_id=q, chunk_id=d) for q, d in pairs]
     order = [item.pair for item in Queue(pool, chain.from_iterable(judged.values()), settings=settings).items]
     final = {pair: settled([one.relevance for one in given]) for pair, given in judged.items()}
     return {(q, d) for q, d in pairs if (final[q, d] >= RELEVANT) != (nist[q][d] >= RELEVANT)}, order

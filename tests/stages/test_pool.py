@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.records.judgment import Origin, Pooled
+from goldbench.records.judgment import Origin, PooledPair
 from goldbench.stages.pool import Reach, pool_query, reach
 
 IDS = st.sampled_from([f"c{number}" for number in range(12)])
@@ -16,7 +16,7 @@ def alone(chunk_id: str) -> tuple[str, ...]:
     return (chunk_id,)
 
 
-def by_id(pool: list[Pooled]) -> dict[str, Pooled]:
+def by_id(pool: list[PooledPair]) -> dict[str, PooledPair]:
     assert len({row.chunk_id for row in pool}) == len(pool)
     return {row.chunk_id: row for row in pool}
 

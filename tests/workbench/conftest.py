@@ -15,7 +15,7 @@ from goldbench.measures.names import parse_measures
 from goldbench.records.review_event import Event
 from goldbench.review.server import Place, listening
 from goldbench.review.team import Team
-from goldbench.workbench.workbench_server import Wanted, Workbench, opened
+from goldbench.workbench.workbench_server import Workbench, WorkbenchSettings, opened
 from tests.review.conftest import LIMIT_MS, browser, events_of
 from tests.review.test_http import Client
 from tests.workbench.workbench_set import write_workbench_set
@@ -27,8 +27,8 @@ GONE = "Failed to load resource: net::ERR_"
 """What a browser says when the page looks for changes and its server has ended before it."""
 
 
-def wanted(folder: Path, *, k: int = K, measures: tuple[str, ...] = ("ndcg@3", "r@3")) -> Wanted:
-    return Wanted(parse_measures(measures, rel=2), k, {})
+def wanted(folder: Path, *, k: int = K, measures: tuple[str, ...] = ("ndcg@3", "r@3")) -> WorkbenchSettings:
+    return WorkbenchSettings(parse_measures(measures, rel=2), k, {})
 
 
 @dataclass
@@ -52,7 +52,9 @@ class Site:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *names: str, asked: Wanted | None = None, team: Team | None = None) -> Iterator[Site]:
+def serving(
+    folder: Path, *names: str, asked: WorkbenchSettings | None = None, team: Team | None = None
+) -> Iterator[Site]:
     site = Site(folder)
     place = Place(names or ("anna",), 0)
     with opened(folder, None) as (material, ledger), listening(place, complain=print) as sock:

@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from goldbench.measures.names import parse_measures
-from goldbench.workbench.workbench_server import Wanted
+from goldbench.workbench.workbench_server import WorkbenchSettings
 from tests.benchmarks.card_speed import GOLDBENCH
 from tests.benchmarks.rows import process
 from tests.conftest import ROOT
@@ -34,7 +34,7 @@ def main() -> None:
         for system in ("bm25", "ngrams"):
             process([GOLDBENCH, "retrieve", str(gold), "--system", system, "-o", str(gold / "runs" / f"{system}.trec")])
         browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        wanted = Wanted(parse_measures(("ndcg@10", "mrr@10", "r@10"), rel=2), 10, {})
+        wanted = WorkbenchSettings(parse_measures(("ndcg@10", "mrr@10", "r@10"), rel=2), 10, {})
         with serving(gold, asked=wanted) as site:
             for name, options in PICTURES.items():
                 page = browser.new_context(**options).new_page()

@@ -19,7 +19,7 @@ from goldbench.review.settled_decisions import settled_decisions
 from goldbench.review.state import fold
 from goldbench.review.team import team_of
 from goldbench.score.runs import load_gold, load_run, score_run
-from goldbench.workbench.workbench_server import Wanted
+from goldbench.workbench.workbench_server import WorkbenchSettings
 from tests.review.test_http import Client
 from tests.workbench import workbench_set
 from tests.workbench.conftest import Site, serving
@@ -121,7 +121,7 @@ def test_the_first_passage_that_is_no_help_does_not_count_as_relevant(
     monkeypatch.setitem(workbench_set.GRADES, "q-x", {"en1": 2, "en2": 0})
     folder = workbench_set.write_workbench_set(tmp_path / "set")
     measures = parse_measures(["mrr@3"])
-    with serving(folder, asked=Wanted(measures, 3, {})) as site:
+    with serving(folder, asked=WorkbenchSettings(measures, 3, {})) as site:
         anna = site.client()
         found = act(anna, query="q-x", passage="en2", grade=1).json
         assert list_of(found, "words")["scores"] == [0.5]  # en1 stands behind en2

@@ -10,7 +10,7 @@ from goldbench.formats.runs.trec import write_run
 from goldbench.goldset.dataset import GoldContents, Passage, write_gold
 from goldbench.goldset.publication import publish, staging
 from goldbench.records.corpus import Chunk, Document, Span
-from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.judgment import Judgment, Origin, PooledPair
 from goldbench.records.manifest import Manifest
 from goldbench.records.query import Candidate, DroppedQuery, Query, QueryKind, Rejection
 from goldbench.records.relevance import Relevance
@@ -66,7 +66,7 @@ class _Parts:
     documents: list[Document] = field(default_factory=list)
     chunks: list[Chunk] = field(default_factory=list)
     queries: list[Query] = field(default_factory=list)
-    pooled: list[Pooled] = field(default_factory=list)
+    pooled: list[PooledPair] = field(default_factory=list)
     judged: list[Judgment] = field(default_factory=list)
 
 
@@ -88,7 +88,7 @@ def write_workbench_set(folder: Path, *, runs: bool = True) -> Path:
         RecordFile.write(at / "1-chunks.jsonl", Chunk, made.chunks)
         RecordFile.write(at / "3-queries.jsonl", Query, made.queries)
         RecordFile.write(at / "3-rejections.jsonl", Rejection, _rejections())
-        RecordFile.write(at / "4-pool.jsonl", Pooled, made.pooled)
+        RecordFile.write(at / "4-pool.jsonl", PooledPair, made.pooled)
         RecordFile.write(at / "4-judgments.jsonl", Judgment, made.judged)
         RecordFile.write(at / "4-rejections.jsonl", DroppedQuery, [_dropped(made.queries[0])])
         passages = [Passage(chunk.chunk_id, "", chunk.text, span=chunk.span) for chunk in made.chunks]
@@ -125,7 +125,7 @@ def _add_query(made: _Parts, query_id: str) -> None:
     )
     for one, grade in GRADES[query_id].items():
         origin = Origin.SOURCE if one == chunk_id else None
-        made.pooled.append(Pooled(query_id=query_id, chunk_id=one, ranks={"bm25": 1}, origin=origin))
+        made.pooled.append(PooledPair(query_id=query_id, chunk_id=one, ranks={"bm25": 1}, origin=origin))
         said = {"relevance": Relevance(grade), "assessor": JUDGE, "rationale": REASON if grade else "Another subject."}
         made.judged.append(Judgment(query_id=query_id, chunk_id=one, evidence=quote if grade > 1 else "", **said))
 

@@ -14,7 +14,7 @@ from goldbench.api.loop_thread import progress_for, run_apart
 from goldbench.config import read_toml
 from goldbench.generate.renewal import check_renewable
 from goldbench.goldset.folder import GoldFolder
-from goldbench.grade.build_order import BuildOrder, Built, carry_out, plan, renewable_paths, renewed_settings
+from goldbench.grade.build_order import BuildOrder, BuildResult, carry_out, plan, renewable_paths, renewed_settings
 from goldbench.report.build_text import plan_notes, shortfall, unreached
 from goldbench.report.renewal_text import planned_lines, renewal_lines, renewal_warnings
 
@@ -34,7 +34,7 @@ def run_build(order: BuildOrder, *, progress: bool) -> tuple[tuple[str, ...], bo
     return remarks, built.complete
 
 
-def _remarks(built: Built, out: Path) -> Iterator[str]:
+def _remarks(built: BuildResult, out: Path) -> Iterator[str]:
     result = built.result
     manifest, renewal = result.manifest, result.renewal
     if renewal is not None and not renewal.stays and manifest.renewed is not None:

@@ -24,7 +24,7 @@ from goldbench.text.display import shown
 
 if TYPE_CHECKING:
     from goldbench.config import Config
-    from goldbench.grade.session import Graded
+    from goldbench.grade.session import GradingResult
     from goldbench.review.kept_decisions import KeptDecisions
 
     Judgments = Mapping[str, Mapping[str, int]]
@@ -62,7 +62,7 @@ def how_to_grade(
         yield How(tuple(files), decisions=decisions, people=people, **options)
 
 
-def grade_set(how: How, folder: Path, config: Config, store: Path, *, progress: bool) -> Graded:
+def grade_set(how: How, folder: Path, config: Config, store: Path, *, progress: bool) -> GradingResult:
     """Grade a set and return the result.
 
     Args:
@@ -96,7 +96,7 @@ def plan_grading(how: How, folder: Path, config: Config, store: Path, *, progres
     )
 
 
-def remarks_of(found: Graded) -> Iterator[str]:
+def remarks_of(found: GradingResult) -> Iterator[str]:
     """Yield what a reader of a graded set must know."""
     yield from graded_lines(found.record)
     warnings = grading_warnings(found.record, found.failures, found.limit)

@@ -16,7 +16,7 @@ from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.scorecard_files import write_record, write_whole
 from goldbench.formats.runs.trec import write_run
 from goldbench.goldset.publication import sha256_of
-from goldbench.records.experiment import Measured
+from goldbench.records.experiment import SystemMeasurement
 from goldbench.records.record import Record
 
 RUNS, TIMES = "runs", "timings"
@@ -44,7 +44,7 @@ def timing_path(folder: Path, system: str) -> Path:
     return folder / TIMES / f"{file_name(system)}.json"
 
 
-def earlier(folder: Path, system: str, fingerprint: str) -> Measured | None:
+def earlier(folder: Path, system: str, fingerprint: str) -> SystemMeasurement | None:
     """Return the record of a finished run that can be used again, or None.
 
     Args:
@@ -53,7 +53,7 @@ def earlier(folder: Path, system: str, fingerprint: str) -> Measured | None:
         fingerprint: What the run must have been made from; its file must be as it was written.
     """
     try:
-        known = Measured.model_validate_json(timing_path(folder, system).read_bytes())
+        known = SystemMeasurement.model_validate_json(timing_path(folder, system).read_bytes())
         if known.fingerprint == fingerprint and known.run_sha256 == sha256_of(run_path(folder, system)):
             return known
     except (OSError, ValidationError):
@@ -61,7 +61,7 @@ def earlier(folder: Path, system: str, fingerprint: str) -> Measured | None:
     return None
 
 
-def write_measured(folder: Path, run: Mapping[str, Mapping[str, float]], known: Measured) -> Measured:
+def write_measured(folder: Path, run: Mapping[str, Mapping[str, float]], known: SystemMeasurement) -> SystemMeasurement:
     """Write a run and then, beside it, the record that it is finished; return the record with the run's digest.
 
     Args:

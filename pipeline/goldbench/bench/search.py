@@ -19,7 +19,7 @@ from goldbench.bench.sweeps import Cut, Point
 from goldbench.errors import MissingExtra, RetrieverFailed
 from goldbench.measures.statistics.latency import parts_of
 from goldbench.ports import Progress, Step
-from goldbench.records.experiment import FailedSystem, Measured, Timing
+from goldbench.records.experiment import FailedSystem, SystemMeasurement, Timing
 from goldbench.retrieval.stopwatch import Took
 from goldbench.systems import Systems
 
@@ -32,7 +32,7 @@ class Outcome:
     by cut, with texts only of the gold set's own. ``empty`` counts the queries a system found nothing for.
     """
 
-    measured: dict[Point, Measured] = field(default_factory=dict)
+    measured: dict[Point, SystemMeasurement] = field(default_factory=dict)
     corpora: dict[Cut | None, Corpus] = field(default_factory=dict)
     empty: dict[str, int] = field(default_factory=dict)
     failures: list[FailedSystem] = field(default_factory=list)
@@ -78,7 +78,7 @@ def run_all(
                 outcome.failures.append(failed)
                 progress.note(f"failed: system {failed.system}: {failed.problem}")
                 continue
-            draft = Measured(system=point.name, fingerprint=fingerprint, run_sha256="", timing=timing)
+            draft = SystemMeasurement(system=point.name, fingerprint=fingerprint, run_sha256="", timing=timing)
             outcome.measured[point] = write_measured(folder, run, draft)
     return outcome
 

@@ -23,7 +23,7 @@ from goldbench.text.display import one_line, printable
 
 if TYPE_CHECKING:
     from goldbench.config import Config
-    from goldbench.explore.decline_rates import Asked
+    from goldbench.explore.decline_rates import RetrievedQuestions
     from goldbench.explore.dialogue import Chat, Dialogue
     from goldbench.explore.log_coverage import Comparison
     from goldbench.explore.log_reader import How
@@ -135,7 +135,7 @@ def _check_rate(
         )
 
 
-def _plan_rate(queries: Asked, settings: Config, store: Path) -> None:
+def _plan_rate(queries: RetrievedQuestions, settings: Config, store: Path) -> None:
     """Print what asking every query would take at most."""
     from goldbench.explore.decline_rates import planned
     from goldbench.generate.writers import with_local_models
@@ -144,7 +144,7 @@ def _plan_rate(queries: Asked, settings: Config, store: Path) -> None:
     screen.table(plan_rows(run(planned(queries, with_local_models(settings, runs=False), store))))
 
 
-def _show_rates(queries: Asked, chat: Chat) -> None:
+def _show_rates(queries: RetrievedQuestions, chat: Chat) -> None:
     """Ask every query and print how many were declined."""
     from goldbench.explore.decline_rates import decline_rates, lines
 

@@ -208,7 +208,7 @@ def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: s
 
 def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str], link: str | None) -> str:
     from goldbench.measures.statistics.regression import changes_of
-    from goldbench.report.gate_markdown import Gated, gate_markdown
+    from goldbench.report.gate_markdown import GateOutcome, gate_markdown
     from goldbench.score.scorecards import means_of
     from goldbench.score.set_makers import makers_of
 
@@ -217,7 +217,7 @@ def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str],
     changes = changes_of(outcome.result, outcome.compared, fallible) if outcome.compared else []
     notice = notice_of(outcome.gold.path)
     return gate_markdown(
-        Gated(
+        GateOutcome(
             system=outcome.system,
             result=outcome.result,
             checks=outcome.checks,

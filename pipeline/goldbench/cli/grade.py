@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from goldbench.config import Config
     from goldbench.formats.feedback_files import Vote
     from goldbench.grade.graded_folder import How
-    from goldbench.grade.session import Graded
+    from goldbench.grade.session import GradingResult
 
 Force = Annotated[bool, options.Judging("--force", help="Use the grades of a judge that fails the judge checks.")]
 
@@ -131,7 +131,7 @@ def _grade(folder: Path, config: Config, answers: Path | None, how: How, *, dry_
         raise typer.Exit(DONE_IN_PART)
 
 
-def show_grading(graded: Graded, *, accounts: bool = True) -> None:
+def show_grading(graded: GradingResult, *, accounts: bool = True) -> None:
     """Print the result of a grading.
 
     Args:

@@ -14,7 +14,7 @@ from goldbench.cli.output import screen
 from goldbench.cli.process import run
 from goldbench.errors import NEGATIVE, MissingExtra, ModelUnavailable, UsageError
 from goldbench.goldset.file_names import ANSWERS
-from goldbench.llm.catalogue import CATALOGUE, LICENCE, Offered, offered, recommended
+from goldbench.llm.catalogue import CATALOGUE, LICENCE, CatalogueModel, offered, recommended
 from goldbench.llm.local.download import cached
 from goldbench.llm.local.download import pull as download
 from goldbench.llm.local.model_file import bundled_file
@@ -147,12 +147,12 @@ def pull(name: Annotated[str, typer.Argument(metavar="NAME", help="A model of go
     screen.show(str(path), f"Use it with --model {model.name}")
 
 
-def _languages(model: Offered) -> str:
+def _languages(model: CatalogueModel) -> str:
     first = ", ".join(model.languages[:4])
     return f"{first} + {len(model.languages) - 4}" if len(model.languages) > 4 else first or "over 100"
 
 
-def _state(model: Offered) -> str:
+def _state(model: CatalogueModel) -> str:
 
     try:
         if model.repository:

@@ -19,7 +19,7 @@ from goldbench.errors import Parameter, UsageError
 from goldbench.goldset.file_names import ANSWERS, DATASET
 
 if TYPE_CHECKING:
-    from goldbench.records.settings import Declared
+    from goldbench.records.settings import SettingDeclaration
 
 PANELS = (
     "Arguments", "Input", "Chunks", "Queries", "Systems", "Judging", "Measures", "Statistics", "People", "Model",
@@ -157,7 +157,7 @@ def with_declared_options(command: Callable[..., Any]) -> Callable[..., Any]:
     A command with an option ``--format`` gets ``json`` as its value; any other prints what it gave to `Output.add`.
     """
     own = inspect.signature(command, eval_str=True, locals={"Config": object}).parameters
-    settings: Mapping[str, Declared] = {}
+    settings: Mapping[str, SettingDeclaration] = {}
     if {"settings", "given"} & own.keys():
         from goldbench.config import given_by, load_config, settings_in
 
@@ -202,7 +202,7 @@ def with_declared_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _annotation(setting: Declared) -> Any:  # noqa: ANN401  a type with typer's option
+def _annotation(setting: SettingDeclaration) -> Any:  # noqa: ANN401  a type with typer's option
     declared = setting.setting
     name = str(Parameter(str(declared.keyword)))
     option = typer.Option(name, metavar=declared.metavar, help=setting.option_help(), rich_help_panel=declared.panel)

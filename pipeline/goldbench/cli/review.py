@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from goldbench.records.review_event import Lane
     from goldbench.review.ledger import Ledger
     from goldbench.review.queue import QueueSettings
-    from goldbench.review.server import Opened, Place
-    from goldbench.workbench.workbench_server import Wanted
+    from goldbench.review.server import OpenReview, Place
+    from goldbench.workbench.workbench_server import WorkbenchSettings
 
 PORT = 8808
 FEWEST, MOST = 1, 1000
@@ -172,7 +172,7 @@ def _user_name() -> str:
     return str(typer.prompt("Who judges", default=user))
 
 
-def _describe(review: Opened) -> None:
+def _describe(review: OpenReview) -> None:
     from goldbench.report.review_text import LANES
 
     sizes = ", ".join(f"{LANES[lane]} {number:,}" for lane, number in review.lanes().items())
@@ -413,10 +413,10 @@ def _at(query: str | None) -> str:
     return f"#{urlencode({'query': query})}" if query is not None else ""
 
 
-def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> Wanted:
+def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> WorkbenchSettings:
     """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
     from goldbench.score.several_runs import DECIDING
-    from goldbench.workbench.workbench_server import Wanted
+    from goldbench.workbench.workbench_server import WorkbenchSettings
 
     measures = chosen(measure or list(DECIDING), None, gold)
     if any(one.family == "all" for one in measures):
@@ -426,10 +426,10 @@ def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int 
     for one in loaded.values():
         read_results(one)  # a run that cannot be read is refused before a page is served
     runs = {name: Path(one.path) for name, one in loaded.items()}
-    return Wanted(measures, cutoff, runs)
+    return WorkbenchSettings(measures, cutoff, runs)
 
 
-def _write(folder: Path, path: Path, wanted: Wanted, ledger: str | None, query: str | None) -> None:
+def _write(folder: Path, path: Path, wanted: WorkbenchSettings, ledger: str | None, query: str | None) -> None:
     """Write the page of a set to a file."""
     from goldbench.formats.runs.scorecard_files import write_whole
     from goldbench.goldset.gold_path import check_apart, notice_of

@@ -29,7 +29,7 @@ _AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RetrievedQuestions:
     """The questions of a set with the passages found for each; empty where none was found."""
 
     questions: Mapping[str, str]
@@ -44,7 +44,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Declined:
+class DeclineCount:
     """Of how many questions that were answered or declined how many were declined; ``failed`` got no usable reply."""
 
     questions: int
@@ -65,7 +65,7 @@ class Declined:
         return f"{name}: {self.declined:,} of {self.questions:,} declined, {share}{failed}."
 
 
-def asked_of(gold: Gold, corpus: Mapping[str, str], retriever: Retriever, *, k: int) -> Asked:
+def asked_of(gold: Gold, corpus: Mapping[str, str], retriever: Retriever, *, k: int) -> RetrievedQuestions:
     """Return the queries of a set with the passages that a retriever finds; of a conversation its stand-alone form.
 
     Args:
@@ -83,10 +83,12 @@ def asked_of(gold: Gold, corpus: Mapping[str, str], retriever: Retriever, *, k: 
         query_id: [corpus[chunk_id] for chunk_id in found.get(query_id, {}) if chunk_id in corpus]
         for query_id in questions
     }
-    return Asked(questions, passages, frozenset(without))
+    return RetrievedQuestions(questions, passages, frozenset(without))
 
 
-def decline_rates(asked: Asked, chat: Chat, *, progress: Progress) -> tuple[dict[bool, Declined], list[ModelError]]:
+def decline_rates(
+    asked: RetrievedQuestions, chat: Chat, *, progress: Progress
+) -> tuple[dict[bool, DeclineCount], list[ModelError]]:
     """Return how often answerable (True) and unanswerable (False) questions were declined, and the failures.
 
     Args:
@@ -112,18 +114,18 @@ def decline_rates(asked: Asked, chat: Chat, *, progress: Progress) -> tuple[dict
     for answerable in (False, True):
         here = [query_id for query_id in asked.questions if (query_id not in asked.unanswerable) is answerable]
         said = [declined[query_id] for query_id in here if query_id in declined]
-        rates[answerable] = Declined(len(said), sum(said), len(here) - len(said))
+        rates[answerable] = DeclineCount(len(said), sum(said), len(here) - len(said))
     return rates, failures
 
 
-def lines(rates: Mapping[bool, Declined]) -> Iterator[str]:
+def lines(rates: Mapping[bool, DeclineCount]) -> Iterator[str]:
     """Yield a line for each group of questions."""
     for answerable, name in ((False, "Unanswerable queries"), (True, "Answerable queries (wrongly declined)")):
         if rates[answerable].questions or rates[answerable].failed:
             yield rates[answerable].line(name)
 
 
-async def planned(asked: Asked, config: Config, answers: Path) -> Sequence[PlannedStage]:
+async def planned(asked: RetrievedQuestions, config: Config, answers: Path) -> Sequence[PlannedStage]:
     """Return what asking would take; send and write nothing.
 
     Args:

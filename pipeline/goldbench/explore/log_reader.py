@@ -20,11 +20,11 @@ from goldbench.explore.word_rules import is_foreign
 from goldbench.generate.progress import calls_shown
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import folder_of
-from goldbench.grade.calls import Answered, Answers, Asking, Slot, choose_judge
+from goldbench.grade.calls import Answers, Asking, Slot, SlotAnswer, choose_judge
 from goldbench.grade.panel import Assessors, ModelPanel
 from goldbench.grade.preparation import pools
 from goldbench.grade.session import expected_escalation, more_calls
-from goldbench.grade.tryout import Held, sample
+from goldbench.grade.tryout import ChunkList, sample
 from goldbench.llm.rehearsal import PlannedStage
 from goldbench.ports import Progress, Retriever
 from goldbench.prompts.rubric import DEFAULT, Rubric
@@ -33,7 +33,7 @@ from goldbench.records.manifest import CanaryVerdict
 from goldbench.records.query import Query
 from goldbench.records.relevance import RELEVANT
 from goldbench.score.runs import Gold
-from goldbench.stages.canaries import TRAPS, Findings, Planted, findings, how_many, plant, tally
+from goldbench.stages.canaries import TRAPS, Findings, PlantedPair, findings, how_many, plant, tally
 from goldbench.text.injection import tells_how_to_judge
 
 DEPTH = 10
@@ -230,8 +230,8 @@ class Reader:
         )
 
 
-def _by_query(answers: Answers) -> dict[str, dict[str, Answered]]:
-    found: dict[str, dict[str, Answered]] = {}
+def _by_query(answers: Answers) -> dict[str, dict[str, SlotAnswer]]:
+    found: dict[str, dict[str, SlotAnswer]] = {}
     for item in answers.slots:
         if not item.slot.planted:
             found.setdefault(item.slot.query.query_id, {})[item.slot.chunk_id] = item
@@ -285,7 +285,7 @@ def _all_checked(answers: Answers) -> bool:
     return all(item.judgments or item.failures for item in answers.slots if item.slot.planted)
 
 
-def _checks(gold: Gold, calls: int) -> list[Planted]:
+def _checks(gold: Gold, calls: int) -> list[PlantedPair]:
     """Return the judge checks: of the set's own queries if people or a model wrote them and they have evidence.
 
     Args:
@@ -298,10 +298,10 @@ def _checks(gold: Gold, calls: int) -> list[Planted]:
     if Canary.EVIDENCE_ALONE in kinds and kinds.issuperset(TRAPS):
         return own
     chunks, queries = sample()
-    return list(plant(queries, count=count, chunks=Held(chunks), pooled=lambda _: ()))
+    return list(plant(queries, count=count, chunks=ChunkList(chunks), pooled=lambda _: ()))
 
 
-def _own_checks(gold: Gold, count: int) -> list[Planted]:
+def _own_checks(gold: Gold, count: int) -> list[PlantedPair]:
     folder = folder_of(gold.path)
     if folder is None or not GoldFolder(folder).is_finished():
         return []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from goldbench.explore.word_rules import State
-from goldbench.grade.calls import Answered
+from goldbench.grade.calls import SlotAnswer
 from goldbench.records.judgment import Flag
 from goldbench.records.manifest import CanaryVerdict, Failure, StageUsage
 from goldbench.records.relevance import RELEVANT, settled
@@ -70,7 +70,7 @@ class Reading:
         }
 
 
-def decided(one: Unread, found: Mapping[str, Answered], model: str, why: str, judges: int) -> Decision:
+def decided(one: Unread, found: Mapping[str, SlotAnswer], model: str, why: str, judges: int) -> Decision:
     """Return what the judgments of its passages say about a query.
 
     A passage whose settled grade is 2 or 3 answers it. Grades of 0 and 1 throughout mean that no passage does: by the
@@ -105,14 +105,14 @@ def decided(one: Unread, found: Mapping[str, Answered], model: str, why: str, ju
     return Decision(state, reason, passage)
 
 
-def _is_judged(item: Answered | None, judges: int) -> bool:
+def _is_judged(item: SlotAnswer | None, judges: int) -> bool:
     """Whether a passage is judged, and the judges who failed would not change the result."""
     if item is None or not item.judgments:
         return False
     return not item.failures or of_one_mind(item.judgments, judges)
 
 
-def sure_grade(item: Answered | None, judges: int) -> int | None:
+def sure_grade(item: SlotAnswer | None, judges: int) -> int | None:
     """Return the grade of a passage that is sure, or None.
 
     It is unsure if judges disagree about its use and most find none, if the first judge could quote nothing for its

@@ -157,7 +157,7 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
     unanswerable: Mapping[str, str] = members.get("unanswerable", {})
     home = GoldFolder(path if path.is_dir() else path.parent)
     written = {query.query_id: query.model_dump(mode="json") for query in home.unanswerable.read_any()}
-    known = _Known(members, answers_of_queries(path), {**written, **notes_of_queries(path)})
+    known = _QueryMembers(members, answers_of_queries(path), {**written, **notes_of_queries(path)})
     relevant = {query_id: _ranked(grades.get(query_id, {}), level, known.source(query_id)) for query_id in texts}
     passages = texts_of_documents(path, {doc_id for found in relevant.values() for doc_id in found})
     found = [
@@ -189,7 +189,7 @@ def _members_of_copy(path: Path) -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _QueryMembers:
     """What the files of a set hold of its queries, by query id."""
 
     members: Mapping[str, Mapping[str, Any]]

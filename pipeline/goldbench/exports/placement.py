@@ -21,7 +21,7 @@ _MADE_BY_TOOLS = frozenset({"__pycache__", "corpus.jsonl.pklz4"})
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """A written export: its place, what was written, and a line for each thing that a reader must know."""
 
     place: Path
@@ -29,7 +29,7 @@ class Exported:
     remarks: tuple[str, ...]
 
 
-def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False) -> Exported:
+def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False) -> ExportResult:
     """Write a set for another tool.
 
     Args:
@@ -54,7 +54,7 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
         raise InputError(exported.name, f"{problem}, so there is nothing to export to {to}")
     with explained(out):
         _put(target, _check_whole(written), out)
-    return Exported(out, written, tuple(_remarks(exported, written)))
+    return ExportResult(out, written, tuple(_remarks(exported, written)))
 
 
 def _check_ending(target: Target, to: str, out: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from goldbench.ports import Retriever, Stored
+from goldbench.ports import Retriever, StoredRecords
 from goldbench.records.corpus import Chunk
 from goldbench.records.judgment import Judgment
 from goldbench.stages.pool import language_of, merged
@@ -50,7 +50,7 @@ class AnswerSearch:
         with_titles: Whether passages are emitted with their titles.
     """
 
-    chunks: Stored[Chunk]
+    chunks: StoredRecords[Chunk]
     depth: int
     per_call: int
     with_titles: bool = True

@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from goldbench import __version__
 from goldbench.config import Config, Generator
 from goldbench.generate.answer_search import RETRIEVERS
-from goldbench.generate.drawn_queries import Drawn
+from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.goldset.file_names import CHUNKS, CORPUS_COPY
 from goldbench.goldset.folder import stamp
 from goldbench.offline.notice import notice, tiny_model_notice
 from goldbench.ports import Author
 from goldbench.records.manifest import (
-    Asked,
     Failure,
     FileEncoding,
     KindCount,
     Manifest,
+    RequestCounts,
     SharedLine,
     StageReport,
     StageUsage,
@@ -84,7 +84,7 @@ class Books:
     def manifest(
         self,
         config: Config,
-        drawn: Drawn,
+        drawn: DrawnQueries,
         generator: Author,
         *,
         documents: int,
@@ -131,7 +131,7 @@ def warning(config: Config) -> str:
     return notice(generate.recipe.value)
 
 
-def described(config: Config, drawn: Drawn, generator: Author) -> dict[str, object]:
+def described(config: Config, drawn: DrawnQueries, generator: Author) -> dict[str, object]:
     """Return the gold set's metadata: how it was made, and how far it can be trusted."""
     metadata = describe_shaping(generator.name, generator.evidence_level, config)
     if config.generate.generator is Generator.MODEL:
@@ -167,13 +167,15 @@ def describe_shaping(generator: str, evidence_level: str, config: Config) -> dic
     }
 
 
-def _mix(drawn: Drawn) -> dict[str, dict[str, Asked]]:
+def _mix(drawn: DrawnQueries) -> dict[str, dict[str, RequestCounts]]:
     """Return how many queries of each type and style were asked for and how many were kept."""
-    counted: dict[str, dict[str, Asked]] = {}
+    counted: dict[str, dict[str, RequestCounts]] = {}
     for name in ("kind", "style"):
         asked = Counter(str(getattr(item.asked, name)) for item in drawn.candidates if item.asked is not None)
         there = (*drawn.queries, *drawn.unanswerable)
         kept = Counter(str(getattr(query, name)) for query in there if query.asked is not None)
         if asked:
-            counted[name] = {value: Asked(asked=asked[value], kept=kept[value]) for value in sorted(asked | kept)}
+            counted[name] = {
+                value: RequestCounts(asked=asked[value], kept=kept[value]) for value in sorted(asked | kept)
+            }
     return counted

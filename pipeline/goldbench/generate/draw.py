@@ -18,7 +18,7 @@ from goldbench.config import KINDS, SHARED, Generator
 from goldbench.errors import ModelUnavailable, UsageError
 from goldbench.generate.attempts import FOREIGN, Attempts
 from goldbench.generate.bounded_work import bounded
-from goldbench.generate.drawn_queries import LIMIT, Drawn, Outcome, Standing, Task, TaskResult, rejection
+from goldbench.generate.drawn_queries import LIMIT, DrawnQueries, Outcome, Standing, Task, TaskResult, rejection
 from goldbench.generate.first_replies import FAULTS, MAX_FAILED_CALLS, Trial
 from goldbench.generate.noisy_queries import add_noisy
 from goldbench.generate.quotas import Quotas, missing_beside
@@ -90,7 +90,7 @@ class Draw:
     standing: Standing = field(default_factory=Standing)
     waits: bool = True
     note: Callable[[str], None] = lambda _: None
-    drawn: Drawn = field(default_factory=Drawn, init=False)
+    drawn: DrawnQueries = field(default_factory=DrawnQueries, init=False)
     _passages: Stream = field(init=False)
     """The tasks about one passage."""
     _streams: list[Stream] = field(init=False)
@@ -100,7 +100,7 @@ class Draw:
     _reserve: list[Outcome] = field(default_factory=list, init=False)
     """Candidates whose first wording may fill the set at the end: they break a rule that many a good query breaks."""
 
-    async def draw(self) -> Drawn:
+    async def draw(self) -> DrawnQueries:
         """Return the queries of the set, those that it keeps first.
 
         Raises:
@@ -410,7 +410,7 @@ def _says_something_of_the_model(result: TaskResult) -> bool:
     return isinstance(result.end, Rejection) and result.end.filter != FOREIGN
 
 
-def _last(drawn: Drawn) -> str:
+def _last(drawn: DrawnQueries) -> str:
     return f"the last: {drawn.failures[-1].message}"
 
 

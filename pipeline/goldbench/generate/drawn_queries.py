@@ -83,7 +83,7 @@ class TaskResult:
 
 
 @dataclass(slots=True)
-class Drawn:
+class DrawnQueries:
     """The results of all tasks, in drawing order; ``planned`` counts the stand-ins of a dry run."""
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -135,7 +135,7 @@ class Standing:
         """How many of these there are by kind."""
         return Counter(query.kind for query in self.every if query.generator != OWN)
 
-    def joined(self, drawn: Drawn) -> Drawn:
+    def joined(self, drawn: DrawnQueries) -> DrawnQueries:
         """Put the queries before those that were drawn, each with a candidate, and return these."""
         drawn.candidates[:0] = map(candidate_of, self.every)
         drawn.queries[:0] = self.queries

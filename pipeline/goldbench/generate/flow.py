@@ -20,13 +20,13 @@ from goldbench.errors import InputError
 from goldbench.formats.documents.sources import Found
 from goldbench.formats.jsonl import RecordFile
 from goldbench.generate.books import Counts
-from goldbench.generate.drawn_queries import Drawn
-from goldbench.generate.progress import Watched
+from goldbench.generate.drawn_queries import DrawnQueries
+from goldbench.generate.progress import CountedChunks
 from goldbench.generate.steps import Run, assemble, check, choose, chunk, generate, load
 from goldbench.generate.writers import NotSimulated
 from goldbench.goldset.file_names import CANDIDATES, CHUNKS, DATASET, DOCUMENTS, OWN, QUERIES
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy
-from goldbench.ports import Progress, Stored, Writing
+from goldbench.ports import Progress, StoredRecords, Writing
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import Manifest, StageUsage
 
@@ -84,7 +84,7 @@ class Writer(Protocol):
     def take_style(self, style: PromptStyle) -> None:
         """Ask in this prompt style from now on."""
 
-    def open(self, chunks: Stored[Chunk]) -> AbstractAsyncContextManager[Writing]:
+    def open(self, chunks: StoredRecords[Chunk]) -> AbstractAsyncContextManager[Writing]:
         """Open it for a corpus."""
 
     def usage(self) -> Mapping[str, StageUsage]:
@@ -241,7 +241,7 @@ async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progre
     """Open the writer for a corpus and show the progress of reading it."""
     async with contextlib.AsyncExitStack() as stack:
         with progress.stage("fit", len(chunks)) as step:
-            writing = await stack.enter_async_context(writer.open(Watched(chunks, step)))
+            writing = await stack.enter_async_context(writer.open(CountedChunks(chunks, step)))
         yield writing
 
 
@@ -254,7 +254,7 @@ async def plan(
     progress: Progress,
     folder: GoldFolder | None = None,
     refresh: bool = False,
-) -> tuple[Drawn, Renewal | None]:
+) -> tuple[DrawnQueries, Renewal | None]:
     """Walk the stages of a build up to its last request, and return what is known of the queries.
 
     Args:
@@ -278,6 +278,6 @@ async def plan(
     await walk(run, until="chunk")
     run.renewal = renewal_of(folder, run.draft, refresh=refresh) if folder else None
     if writing is None and run.renewal is None:
-        return Drawn(), None
+        return DrawnQueries(), None
     await walk(run, after="chunk", until="generate")
     return run.drawn, run.renewal

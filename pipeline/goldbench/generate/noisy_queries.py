@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 
-from goldbench.generate.drawn_queries import Drawn
+from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.generate.task_source import TaskSource
 from goldbench.stages.check import accepted, joined_context
 from goldbench.stages.noise import Noise, noisy_forms
 from goldbench.text.draws import number_of
 
 
-def add_noisy(drawn: Drawn, count: int, source: TaskSource) -> int:
+def add_noisy(drawn: DrawnQueries, count: int, source: TaskSource) -> int:
     """Add at most ``count`` noisy forms in a seeded order, one of each query before any gets two.
 
     Returns how many were added.

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from goldbench.ports import Progress, Step, Stored, Traffic
+from goldbench.ports import Progress, Step, StoredRecords, Traffic
 from goldbench.records.corpus import Chunk
 
 LOOK_S = 0.5
@@ -33,10 +33,10 @@ class Calling(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class CountedChunks:
     """Stored chunks that advance the progress bar when they are read."""
 
-    stored: Stored[Chunk]
+    stored: StoredRecords[Chunk]
     step: Step
 
     def __len__(self) -> int:

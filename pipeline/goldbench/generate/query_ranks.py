@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from goldbench.goldset.dataset import passages
-from goldbench.ports import Stored
+from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk, TitleUse
 from goldbench.records.query import Query
 from goldbench.stages.difficulty import SOUGHT, difficulty_of
@@ -21,7 +21,7 @@ MEASURED_UP_TO = 50_000
 def measure_difficulty(
     queries: Sequence[Query],
     positions: Sequence[Sequence[int]],
-    chunks: Stored[Chunk],
+    chunks: StoredRecords[Chunk],
     titles: TitleUse,
     cluster_of: Callable[[int], Sequence[int]],
 ) -> list[Query]:

@@ -14,14 +14,14 @@ import numpy.typing as npt
 from goldbench.errors import InputError, Message
 from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.trec import read_qrels
-from goldbench.generate.drawn_queries import Drawn, Standing
+from goldbench.generate.drawn_queries import DrawnQueries, Standing
 from goldbench.goldset.file_names import CHUNKS, DOCUMENTS, OWN, USERS
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.goldset.grading_counts import grading_counts
 from goldbench.goldset.publication import sha256_of
 from goldbench.goldset.transfer import Corpus, KeptQuery, OldSet, Transfer, transfer_queries
 from goldbench.records.corpus import Chunk
-from goldbench.records.manifest import Grading, KindCount, Manifest, Renewed
+from goldbench.records.manifest import Grading, KindCount, Manifest, RenewalCounts
 from goldbench.records.query import RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.text.display import shell_command
@@ -70,7 +70,7 @@ def check_renewable(home: GoldFolder) -> Manifest:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class WriterName:
     """Who wrote the queries of a set, where nobody writes now."""
 
     name: str
@@ -154,7 +154,7 @@ class Renewal:
         files, now = self.manifest.files, {DOCUMENTS: place.documents.path, CHUNKS: place.chunks.path}
         return all(files.get(name) == sha256_of(path) for name, path in now.items())
 
-    def is_settled(self, drawn: Drawn) -> bool:
+    def is_settled(self, drawn: DrawnQueries) -> bool:
         """Return whether the set stays as it is: no document changed, and no query is new.
 
         Args:
@@ -163,7 +163,7 @@ class Renewal:
         self.stays = self.unchanged and self.new(drawn) == 0 and not self.retired
         return self.stays
 
-    def new(self, drawn: Drawn) -> int:
+    def new(self, drawn: DrawnQueries) -> int:
         """Return how many queries are not kept ones.
 
         Args:
@@ -171,9 +171,9 @@ class Renewal:
         """
         return drawn.accepted - len(self.standing.every)
 
-    def earlier_generator(self) -> Named:
+    def earlier_generator(self) -> WriterName:
         """Return the name and the level of evidence of who wrote the earlier queries."""
-        return Named(self.manifest.generator, self.manifest.evidence_level)
+        return WriterName(self.manifest.generator, self.manifest.evidence_level)
 
     def kinds(self) -> dict[str, KindCount]:
         """Return how many queries of each kind are kept; empty if the kinds have no exact shares."""
@@ -189,7 +189,7 @@ class Renewal:
         earlier = self.base.home.metadata().get("grading")
         return {"grading": earlier} if judged and self.graded and earlier is not None else {}
 
-    def entered(self, manifest: Manifest, drawn: Drawn, place: Draft, judged: bool) -> Manifest:
+    def entered(self, manifest: Manifest, drawn: DrawnQueries, place: Draft, judged: bool) -> Manifest:
         """Return the manifest with what was kept.
 
         Args:
@@ -263,7 +263,7 @@ class Renewal:
             labels[query_id] = dict(one.labels) if judged and self.graded else {**found.get(query_id, {}), **own}
         return labels
 
-    def record(self, asked: int) -> Renewed:
+    def record(self, asked: int) -> RenewalCounts:
         """Return what became of the earlier queries.
 
         Args:
@@ -271,7 +271,7 @@ class Renewal:
         """
         assert self.left is not None
         kept = self.left.kept
-        return Renewed(
+        return RenewalCounts(
             kept=sum(not one.moved for one in kept) + len(self.left.unanswerable),
             moved=sum(one.moved for one in kept),
             asked=asked,

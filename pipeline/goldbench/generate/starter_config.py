@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from goldbench.config import Config
-from goldbench.records.settings import SHARE, Declared, declared, share_text
+from goldbench.records.settings import SHARE, SettingDeclaration, declared, share_text
 from goldbench.retrieval.system_settings import KINDS
 
 _COMMENT_COLUMN = 33
@@ -76,7 +76,7 @@ def _table(path: tuple[str, ...], table: Any, live: Mapping[str, Any]) -> Iterat
             yield from _table((*path, name), field.annotation, live.get(name, {}))
 
 
-def _line(one: Declared, live: Mapping[str, Any]) -> str:
+def _line(one: SettingDeclaration, live: Mapping[str, Any]) -> str:
     key = one.path[-1]
     value = live.get(key, one.setting.example if one.default is None else one.default)
     choices = one.kind() if isinstance(one.type, type) and issubclass(one.type, Enum) else ""

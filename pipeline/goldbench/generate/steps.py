@@ -26,7 +26,7 @@ from goldbench.generate.answer_search import AnswerSearch
 from goldbench.generate.attempts import FOREIGN, Attempts
 from goldbench.generate.books import Books, Counts, described
 from goldbench.generate.draw import Draw
-from goldbench.generate.drawn_queries import Drawn, Standing
+from goldbench.generate.drawn_queries import DrawnQueries, Standing
 from goldbench.generate.inputs import brief_for, reading, workers_for
 from goldbench.generate.progress import calls_shown, counted
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
@@ -85,7 +85,7 @@ class Run:
     chunks: RecordFile[Chunk] = field(init=False)
     selection: Selection = field(init=False)
     generator: Author = field(init=False)
-    drawn: Drawn = field(init=False)
+    drawn: DrawnQueries = field(init=False)
     kinds: dict[str, KindCount] = field(default_factory=dict)
 
     @property
@@ -228,7 +228,7 @@ async def generate(run: Run) -> Counts:
 def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
     """Take what is kept as the whole set; nobody who writes is needed."""
     run.generator = renewal.earlier_generator()
-    run.drawn = renewal.standing.joined(Drawn())
+    run.drawn = renewal.standing.joined(DrawnQueries())
     run.kinds = renewal.kinds()
     run.draft.candidates.write(run.drawn.candidates)
     eligible = len(run.selection.order)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from goldbench.config import Generation
 from goldbench.generate.drawn_queries import Task
-from goldbench.ports import Brief, Stored
+from goldbench.ports import Brief, StoredRecords
 from goldbench.records.corpus import Chunk
 from goldbench.records.query import QueryKind
 from goldbench.stages.generate import Companions
@@ -28,7 +28,7 @@ class TaskSource:
         names: Returns the path of each document by its id.
     """
 
-    chunks: Stored[Chunk]
+    chunks: StoredRecords[Chunk]
     order: Iterable[int]
     brief: Callable[[Chunk], Brief]
     settings: Generation

@@ -16,7 +16,7 @@ from goldbench.llm.local.machine import check_graphics
 from goldbench.llm.local.model_file import find_model
 from goldbench.llm.prices import check_price
 from goldbench.llm.server_settings import OPENAI_KEY, ModelSettings
-from goldbench.ports import Brief, ChatModel, Proposal, QueryGenerator, Stored, Writing
+from goldbench.ports import Brief, ChatModel, Proposal, QueryGenerator, StoredRecords, Writing
 from goldbench.prompts.loader import Prompt, PromptError, load
 from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.corpus import Chunk
@@ -60,7 +60,7 @@ class OfflineWriter:
         self.announcement = f"Queries are simulated offline, recipe {config.generate.recipe.value}, {model}{reason}."
 
     @contextlib.asynccontextmanager
-    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:
+    async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[Writing]:
         """Fit the generator to the corpus."""
         yield Writing(simulation(self.config.generate, chunks))
 
@@ -121,7 +121,7 @@ class ModelWriter:
         self._take(self.config.in_style(style))
 
     @contextlib.asynccontextmanager
-    async def open(self, chunks: Stored[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
+    async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
         """Open the path to the model."""
         from goldbench.generate.larger_model import larger_model
         from goldbench.llm.model_path import open_model

@@ -42,7 +42,7 @@ from goldbench.records.corpus import Chunk, Evidence, Span, TitleUse
 from goldbench.records.query import Query
 from goldbench.records.record import Record
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.records.testset import Answer, Cited, TestSet
+from goldbench.records.testset import Answer, Citation, TestSet
 from goldbench.text.asked_query import AskedQuery
 from goldbench.text.title_path import text_below, title_path, titled
 
@@ -118,7 +118,7 @@ class GoldContents:
                 held_by = holders.get(evidence, [])
                 preferred = (query.chunk_id, *query.needs, *held_by)
                 chunk_id = next((chunk_id for chunk_id in preferred if chunk_id in held_by), None)
-                cited.append(Cited(quote=evidence.quote, chunk_id=chunk_id))
+                cited.append(Citation(quote=evidence.quote, chunk_id=chunk_id))
             answers[query.query_id] = Answer(text=query.answer or "", evidence=tuple(cited))
         return answers
 

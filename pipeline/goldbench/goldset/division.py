@@ -24,7 +24,7 @@ from goldbench.goldset.file_names import QUERIES, RENAMED
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp, with_reports
 from goldbench.goldset.grading_counts import grading_counts
 from goldbench.goldset.publication import new_folder
-from goldbench.ports import Stored
+from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk, Evidence
 from goldbench.records.manifest import KindCount, Manifest, StageReport
 from goldbench.records.query import DroppedQuery, Query, QueryKind
@@ -207,7 +207,7 @@ def _own_keys(query: Query) -> Iterator[Hashable]:
 
 
 def _add_passages(
-    keys: Sequence[set[Hashable]], every: Sequence[Query], chunks: Stored[Chunk], *, by_source: bool
+    keys: Sequence[set[Hashable]], every: Sequence[Query], chunks: StoredRecords[Chunk], *, by_source: bool
 ) -> None:
     """Add the passages that each query was written from or needs (as clusters of near-duplicates), and documents."""
     named: defaultdict[str, list[int]] = defaultdict(list)

@@ -25,7 +25,7 @@ from goldbench.goldset.dataset import GoldContents, read_dataset, write_gold
 from goldbench.goldset.gold_path import read_metadata
 from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.corpus import Chunk, Document
-from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.manifest import Manifest, StageReport
 from goldbench.records.query import (
     Candidate,
@@ -151,7 +151,7 @@ class GoldFolder:
     """The rejected candidates, each with its reason."""
     retired = RecordsOf(names.RETIRED, RetiredQuery)
     """The queries that left the set when its documents changed; missing if there are none."""
-    pool = RecordsOf(names.POOL, Pooled)
+    pool = RecordsOf(names.POOL, PooledPair)
     """The pairs of a query and a chunk that were to be judged."""
     judgments = RecordsOf(names.JUDGMENTS, Judgment)
     """What the judges said about each pair, judge checks included."""

@@ -6,12 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from goldbench.records.judgment import Flag, Judgment, Origin, Pooled
+from goldbench.records.judgment import Flag, Judgment, Origin, PooledPair
 from goldbench.records.query import Query
 from goldbench.records.relevance import settled
 
 
-def grading_counts(pool: Iterable[Pooled], judgments: Iterable[Judgment], queries: Iterable[Query]) -> dict[str, Any]:
+def grading_counts(
+    pool: Iterable[PooledPair], judgments: Iterable[Judgment], queries: Iterable[Query]
+) -> dict[str, Any]:
     """Return the figures of a grading that follow from the pairs of a set, by their names in ``Grading``.
 
     The judge checks are not among them: they are about the judge, whatever part of the pairs a set holds.

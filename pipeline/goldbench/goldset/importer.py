@@ -57,7 +57,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """A finished import.
 
     ``grades`` tells what each grade became, ``renamed`` how many ids had to be changed, ``set_aside`` which results on
@@ -70,7 +70,7 @@ class Imported:
     set_aside: Sequence[str]
 
 
-def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Imported:
+def import_benchmark(kind: str, path: str, out: Path, options: Options) -> ImportResult:
     """Write a public benchmark as a gold set and put it in place.
 
     A gold set that was exported before keeps its level of evidence and its warning, unless ``options`` name a level.
@@ -96,7 +96,7 @@ def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Impor
     return import_collection(open_collection(kind, path, options.chosen), out, options)
 
 
-def import_collection(collection: Collection, out: Path, options: Options) -> Imported:
+def import_collection(collection: Collection, out: Path, options: Options) -> ImportResult:
     """Write a collection as a gold set and put it in place.
 
     Args:
@@ -132,7 +132,7 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
         )
         place.finish(manifest)
     renamed = sum(len(names.renamed) for _, names in _named(work.reading))
-    return Imported(GoldFolder(out).manifest(), imported.grades, renamed, place.set_aside)
+    return ImportResult(GoldFolder(out).manifest(), imported.grades, renamed, place.set_aside)
 
 
 def _settings(collection: Collection, options: Options) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def _settings(collection: Collection, options: Options) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenCounts:
     documents: int
     queries: int
     reports: list[StageReport]
@@ -175,7 +175,7 @@ class _Import:
         self.reading = Reading(collection, books)
         self.generator = f"import-{collection.kind}"
 
-    def run(self, told: Grading | None, options: Options) -> _Written:
+    def run(self, told: Grading | None, options: Options) -> _WrittenCounts:
         """Write everything but the manifest."""
         judgments = self.reading.judgments()
         if not judgments:
@@ -199,7 +199,9 @@ class _Import:
         metadata = self._metadata(grades, options)
         unanswerable = list(self._unanswerable(relevance))
         self.place.write_gold(GoldContents(queries, lambda: _passages(chunks), kept, metadata, unanswerable))
-        return _Written(len(documents), len(queries), self._reports(len(documents), kept, len(unanswerable)), grades)
+        return _WrittenCounts(
+            len(documents), len(queries), self._reports(len(documents), kept, len(unanswerable)), grades
+        )
 
     def _unknown_grade(self, judgments: list[Qrel], grade: int, seen: Mapping[int, int]) -> InputError:
         place = next(qrel for qrel in judgments if qrel.grade == grade)

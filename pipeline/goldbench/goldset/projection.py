@@ -30,7 +30,7 @@ NOT_PROJECTED = "not-projected"
 
 
 @dataclass(frozen=True, slots=True)
-class Rechunked:
+class RechunkedSet:
     """A gold set on another chunking, in memory.
 
     ``corpus`` is the text of each chunk by its id, in reading order; ``qrels`` the grades by query and chunk, ``level``
@@ -62,7 +62,7 @@ class Outcome:
     set_aside: Sequence[str]
 
 
-def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
+def rechunk(folder: Path, *, size: int, overlap: int) -> RechunkedSet:
     """Return the gold set of a run folder on another chunking; nothing is written.
 
     Args:
@@ -81,7 +81,7 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> Rechunked:
     chunks = list(_cut(home, size, overlap, on_failure=_refuse))
     kept, left_out = _project(relevance, chunks)
     cut = passages(chunks, [query for query, _ in kept], title_use(home.metadata()))
-    return Rechunked(
+    return RechunkedSet(
         corpus={passage.chunk_id: titled(passage.title, passage.text) for passage in cut},
         qrels={
             query.query_id: {chunk_id: int(grade) for chunk_id, grade in sorted(projection.grades.items())}

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TypeAlias, TypeVar
 
-from goldbench.ports import Stored
+from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk, Document, Evidence, Span, TitlePart
-from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.query import Query, RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.lineage import Passage, passages_of, successors
@@ -35,15 +35,15 @@ TELLING = 40
 """Characters of a stretch that are enough to tell it from another one, if nothing around it does."""
 
 Labels: TypeAlias = Mapping[str, Mapping[str, Relevance]]
-_Pair = TypeVar("_Pair", Pooled, Judgment)
+_Pair = TypeVar("_Pair", PooledPair, Judgment)
 
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """The documents of a set and its chunks in the order of the text; both are read more than once, and never held."""
 
-    documents: Stored[Document]
-    chunks: Stored[Chunk]
+    documents: StoredRecords[Document]
+    chunks: StoredRecords[Chunk]
 
 
 @dataclass(frozen=True, slots=True)

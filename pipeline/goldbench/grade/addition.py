@@ -21,7 +21,7 @@ from goldbench.grade.pool import read_gradable, waiting_pool
 from goldbench.grade.preparation import pools
 from goldbench.ports import Progress
 from goldbench.records.corpus import Chunk, Document, Evidence
-from goldbench.records.judgment import Pooled
+from goldbench.records.judgment import PooledPair
 from goldbench.records.manifest import StageReport
 from goldbench.records.query import Query, UnlabelledQuery
 from goldbench.records.relevance import Relevance
@@ -158,7 +158,7 @@ def _holders(query: OwnQuery, chunks: Sequence[Chunk], evidence: Evidence | None
     return list(query.passages) or holders
 
 
-def _pool(home: GoldFolder, addition: Addition, config: Config, progress: Progress) -> list[Pooled]:
+def _pool(home: GoldFolder, addition: Addition, config: Config, progress: Progress) -> list[PooledPair]:
     """Return the pool of the queries without a label, made by the built-in retrievers alone."""
     gold = read_gradable(home, home.manifest())
     grading = gold.manifest.grading if is_graded(gold.manifest) else None
@@ -167,7 +167,7 @@ def _pool(home: GoldFolder, addition: Addition, config: Config, progress: Progre
         return waiting_pool(gold, [query.asked() for query in addition.waiting], opened, progress, depth=depth)
 
 
-def _write_waiting(home: GoldFolder, draft: Draft, addition: Addition, rows: Sequence[Pooled]) -> None:
+def _write_waiting(home: GoldFolder, draft: Draft, addition: Addition, rows: Sequence[PooledPair]) -> None:
     """Write the queries without a label and their pool, also to what is kept of the set before its review."""
     draft.unlabelled.write((*home.unlabelled.read_any(), *addition.waiting))
     draft.pool.write((*home.pool.read_any(), *rows))

@@ -25,9 +25,9 @@ from goldbench.systems.destinations import destinations, text_line
 from goldbench.text.display import shell_command
 
 if TYPE_CHECKING:
-    from goldbench.generate.drawn_queries import Drawn
+    from goldbench.generate.drawn_queries import DrawnQueries
     from goldbench.generate.renewal import Renewal
-    from goldbench.grade.session import Graded
+    from goldbench.grade.session import GradingResult
     from goldbench.llm.rehearsal import PlannedStage
 
 
@@ -63,12 +63,12 @@ class BuildOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuildResult:
     """A finished build: its configuration with every value filled in, its result, and its grading, if it was graded."""
 
     config: Config
     result: flow.Result
-    graded: Graded | None = None
+    graded: GradingResult | None = None
 
     @property
     def complete(self) -> bool:
@@ -77,7 +77,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class BuildPlan:
     """What a build would send: requests by stage, and the chunks drawn; no requests if it needs no model.
 
     ``announcement`` tells who would write the queries, ``grading`` about what the grading would take, ``renewal`` what
@@ -87,7 +87,7 @@ class Planned:
     config: Config
     announcement: str
     stages: Sequence[PlannedStage] = ()
-    drawn: Drawn | None = None
+    drawn: DrawnQueries | None = None
     grading: str | None = None
     renewal: Renewal | None = None
 
@@ -149,7 +149,7 @@ def _policy(order: BuildOrder, writer: OfflineWriter | ModelWriter) -> ReplacePo
     return flow.replace_policy(writer, replace=replace, graded=order.grade, reviewed=order.decisions is not None)
 
 
-async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> Built:
+async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str], None]) -> BuildResult:
     """Build the set, grade it if ordered, and put it in place.
 
     Args:
@@ -195,7 +195,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
 
 async def _built(
     order: BuildOrder, writer: OfflineWriter | ModelWriter, progress: Progress, finish: flow.Finish | None = None
-) -> Built:
+) -> BuildResult:
     result = await flow.build(
         writer,
         order.found,
@@ -207,7 +207,7 @@ async def _built(
         refresh=order.refresh,
         paths=order.paths,
     )
-    return Built(result.config, result)
+    return BuildResult(result.config, result)
 
 
 def _earlier(order: BuildOrder) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _earlier(order: BuildOrder) -> dict[str, Any]:
         return {}
 
 
-async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
+async def plan(order: BuildOrder, *, progress: Progress) -> BuildPlan:
     """Return what the build would send; send nothing and leave the folder as it is.
 
     Args:
@@ -247,7 +247,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
     if order.grade:
         grading = preparation.expected(writer.config, writer.config.generate.queries or UP_TO)
     if isinstance(writer, OfflineWriter) and kept is None:
-        return Planned(writer.config, writer.announcement, grading=grading)
+        return BuildPlan(writer.config, writer.announcement, grading=grading)
     with TemporaryDirectory(prefix="goldbench-") as place:
         steps = functools.partial(
             flow.plan, writer.config, order.found, Path(place), progress=progress, folder=kept, refresh=order.refresh
@@ -255,8 +255,8 @@ async def plan(order: BuildOrder, *, progress: Progress) -> Planned:
         if isinstance(writer, OfflineWriter):
             drawn, renewal = await steps(None)
             known = drawn if renewal is not None else None
-            return Planned(writer.config, writer.announcement, drawn=known, grading=grading, renewal=renewal)
+            return BuildPlan(writer.config, writer.announcement, drawn=known, grading=grading, renewal=renewal)
         async with writer.rehearse() as (writing, planning):
             drawn, renewal = await steps(writing)
             stages = planning.report(batch=order.batch)
-    return Planned(writer.config, writer.announcement, stages, drawn, grading, renewal)
+    return BuildPlan(writer.config, writer.announcement, stages, drawn, grading, renewal)

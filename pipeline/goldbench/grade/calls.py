@@ -29,7 +29,7 @@ from goldbench.stages.canaries import (
     REFUTED_ABOVE,
     TRAPS,
     Findings,
-    Planted,
+    PlantedPair,
     findings,
     how_many,
     plant,
@@ -87,7 +87,7 @@ class Slot:
     chunk_id: str
     source: bool = False
     check: bool = False
-    planted: Planted | None = None
+    planted: PlantedPair | None = None
 
     @property
     def stage(self) -> str:
@@ -101,7 +101,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class SlotAnswer:
     """The judgments about a slot, the first judge's first; none if the slot is unjudged."""
 
     slot: Slot
@@ -114,7 +114,7 @@ class Answered:
 class Answers:
     """All answers, in the order of asking."""
 
-    slots: list[Answered] = field(default_factory=list)
+    slots: list[SlotAnswer] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     limit: str | None = None
 
@@ -237,12 +237,12 @@ class Readable(Protocol):
 
 
 @dataclass(slots=True)
-class _Asked:
+class _AskingState:
     """The answers so far, by the place of their group, and the trial of the judge; None for no trial."""
 
     trial: Trial | None
     stops: bool
-    found: dict[int, list[Answered]] = field(default_factory=dict)
+    found: dict[int, list[SlotAnswer]] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     judged: bool = False
 
@@ -266,7 +266,7 @@ class _Asked:
         found = findings(tally(answers.canaries()), sources=grades if settled else (), unanswered=unanswered)
         return bool(found.failed)
 
-    def take_next(self, places: Iterator[int], results: list[Answered]) -> None:
+    def take_next(self, places: Iterator[int], results: list[SlotAnswer]) -> None:
         """Take in the answers about a group.
 
         Args:
@@ -296,7 +296,7 @@ class _Asked:
         """Return the answers in the order of the groups; pairs that were not asked about are unjudged."""
         answers = Answers()
         for place, group in enumerate(groups):
-            for item in self.found.get(place) or [Answered(slot) for slot in group]:
+            for item in self.found.get(place) or [SlotAnswer(slot) for slot in group]:
                 answers.slots.append(item)
                 answers.failures.extend(item.failures)
                 answers.limit = answers.limit or item.limit
@@ -349,7 +349,7 @@ class Asking:
             ModelUnfit: The first replies are useless.
         """
         groups = list(grouped(slots, per_call, self.is_known))
-        asked = _Asked(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
+        asked = _AskingState(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
         for places, may_end in self._turns(groups):
             await bounded(
                 self._work,
@@ -382,31 +382,31 @@ class Asking:
         yield sorted(set(sources.values())), self.stops
         yield sorted(set(places).difference(checks, sources.values())), False
 
-    async def _work(self, group: Group) -> list[Answered]:
+    async def _work(self, group: Group) -> list[SlotAnswer]:
         try:
             firsts = await self._firsts(group)
             return [await self._escalated(item) if item.judgments else item for item in firsts]
         except LimitReached as error:
-            return [Answered(slot, limit=str(error)) for slot in group]
+            return [SlotAnswer(slot, limit=str(error)) for slot in group]
         except NotAsked:
-            return [Answered(slot) for slot in group]
+            return [SlotAnswer(slot) for slot in group]
         finally:
             self.advance(len(group))
 
-    async def _firsts(self, group: Group) -> list[Answered]:
+    async def _firsts(self, group: Group) -> list[SlotAnswer]:
         """Ask the first judge."""
         if len(group) == 1 and (self.panel.many is None or group[0].check or self.is_known(group[0])):
             return [await self._one(group[0])]
         return await self._several(group)
 
-    async def _one(self, slot: Slot) -> Answered:
+    async def _one(self, slot: Slot) -> SlotAnswer:
         judge = self.panel.check if slot.check else self.panel.canary if slot.planted else self.panel.first
         try:
-            return Answered(slot, (self._remembered(slot) or await judge.judge(self._pair(slot)),))
+            return SlotAnswer(slot, (self._remembered(slot) or await judge.judge(self._pair(slot)),))
         except CallFailed as error:
-            return Answered(slot, failures=(_failure(slot.stage, slot, error),))
+            return SlotAnswer(slot, failures=(_failure(slot.stage, slot, error),))
 
-    async def _several(self, group: tuple[Slot, ...]) -> list[Answered]:
+    async def _several(self, group: tuple[Slot, ...]) -> list[SlotAnswer]:
         assert self.panel.many is not None
         assert self.panel.canary_many is not None
         judge = self.panel.canary_many if all(slot.planted for slot in group) else self.panel.many
@@ -414,18 +414,18 @@ class Asking:
         try:
             firsts = await judge.judge_each(pairs)
         except CallFailed as error:
-            return [Answered(slot, failures=(_failure(slot.stage, slot, error),)) for slot in group]
+            return [SlotAnswer(slot, failures=(_failure(slot.stage, slot, error),)) for slot in group]
         answered = []
         for slot, first in zip(group, firsts, strict=True):
             if first is None:
                 message = f"{slot.stage}: the reply about {len(group)} passages has no grade of this one"
                 failure = Failure(stage=slot.stage, item=slot.name, kind="missing", message=message)
-                answered.append(Answered(slot, failures=(failure,)))
+                answered.append(SlotAnswer(slot, failures=(failure,)))
             else:
-                answered.append(Answered(slot, (first,)))
+                answered.append(SlotAnswer(slot, (first,)))
         return answered
 
-    async def _escalated(self, item: Answered) -> Answered:
+    async def _escalated(self, item: SlotAnswer) -> SlotAnswer:
         """Ask the other judges about a pair in doubt, until most of the panel agree whether it is relevant.
 
         Judge checks test the first judge alone.
@@ -445,7 +445,7 @@ class Asking:
                 given[judge.assessor] = await judge.judge(self._pair(slot))
             except CallFailed as error:
                 failures.append(_failure(ESCALATION, slot, error))
-        return Answered(slot, (first, *(given[name] for name in names if name in given)), tuple(failures))
+        return SlotAnswer(slot, (first, *(given[name] for name in names if name in given)), tuple(failures))
 
     def _is_open(self, slot: Slot, first: Judgment, others: list[Judgment]) -> bool:
         return self._in_doubt(slot, first) and not of_one_mind([first, *others], 1 + len(self.panel.others))

@@ -12,7 +12,7 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.grade.outcome import People
 from goldbench.grade.panel import ModelPanel
 from goldbench.grade.preparation import destinations_of_judging, judging, pools
-from goldbench.grade.session import EXPECTED_RELEVANT, Decisions, Graded, Work, grade_folder, plan_folder
+from goldbench.grade.session import EXPECTED_RELEVANT, Decisions, GradingResult, Work, grade_folder, plan_folder
 from goldbench.llm.rehearsal import PlannedStage
 from goldbench.ports import Progress
 from goldbench.systems.destinations import destinations, text_line
@@ -48,7 +48,7 @@ class How:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedGrading:
+class GradingPlan:
     """What a grading would send: by account, for how many queries, to which model.
 
     ``doubtful`` is the share of pairs that is expected to go to a second judge.
@@ -62,7 +62,7 @@ class PlannedGrading:
 
 async def grade_as(
     how: How, folder: Path, config: Config, answers: Path, *, progress: Progress, say: Callable[[str], None]
-) -> Graded:
+) -> GradingResult:
     """Grade the set in a folder; raises as `grade_folder`.
 
     Args:
@@ -83,7 +83,7 @@ async def grade_as(
         return await grade_folder(folder, work)
 
 
-async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, progress: Progress) -> PlannedGrading:
+async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, progress: Progress) -> GradingPlan:
     """Return what grading the set in a folder would send; send and write nothing.
 
     Args:
@@ -102,7 +102,7 @@ async def plan_as(how: How, folder: Path, config: Config, answers: Path, *, prog
     progress.note(text_line(destinations(config)))
     async with _opened(how, folder, config, answers, progress=progress, dry_run=True) as work:
         stages, queries = await plan_folder(folder, work)
-    return PlannedGrading(stages, queries, config.model.name or "")
+    return GradingPlan(stages, queries, config.model.name or "")
 
 
 def _check_folder(folder: Path) -> None:

@@ -19,7 +19,7 @@ from goldbench.grade.panel import ACCOUNTS, Assessors
 from goldbench.grade.pool import GradableSet, Pool
 from goldbench.llm.prices import added
 from goldbench.measures.statistics.guardrails import failed_guardrails, guardrails
-from goldbench.records.judgment import Canary, Judgment, Pooled
+from goldbench.records.judgment import Canary, Judgment, PooledPair
 from goldbench.records.manifest import (
     CanaryCount,
     CanaryVerdict,
@@ -171,7 +171,7 @@ def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> 
     )
 
 
-def _rows(pool: Pool) -> Iterator[Pooled]:
+def _rows(pool: Pool) -> Iterator[PooledPair]:
     return (row for rows in pool.pairs.values() for row in rows)
 
 

@@ -17,7 +17,7 @@ from goldbench.goldset.file_names import CHUNKS
 from goldbench.goldset.folder import GoldFolder, is_graded
 from goldbench.ports import Progress, Retriever
 from goldbench.records.corpus import Chunk, TitleUse
-from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.judgment import Judgment, Origin, PooledPair
 from goldbench.records.manifest import Manifest, StageUsage
 from goldbench.records.query import DroppedQuery, Query
 from goldbench.score.runs import Gold, Run, top_documents
@@ -34,7 +34,7 @@ Rankings = dict[str, dict[str, list[str]]]
 class Earlier:
     """The pool, judgments and source checks of an earlier grading of the same set."""
 
-    pool: tuple[Pooled, ...] = ()
+    pool: tuple[PooledPair, ...] = ()
     judgments: tuple[Judgment, ...] = ()
     checks: tuple[Judgment, ...] = ()
 
@@ -150,7 +150,7 @@ def carried_feedback(folder: GoldFolder) -> dict[str, list[str]]:
     return feedback_of(folder.pool.read())
 
 
-def feedback_of(pool: Iterable[Pooled]) -> dict[str, list[str]]:
+def feedback_of(pool: Iterable[PooledPair]) -> dict[str, list[str]]:
     """Return the chunks that users clicked or voted on, by query."""
     found: dict[str, list[str]] = {}
     for row in pool:
@@ -159,7 +159,7 @@ def feedback_of(pool: Iterable[Pooled]) -> dict[str, list[str]]:
     return found
 
 
-def rankings_of(pool: Iterable[Pooled]) -> Rankings:
+def rankings_of(pool: Iterable[PooledPair]) -> Rankings:
     """Return the rankings that a pool was made of."""
     ranked: dict[str, dict[str, dict[int, str]]] = {}
     for row in pool:
@@ -175,7 +175,7 @@ def rankings_of(pool: Iterable[Pooled]) -> Rankings:
 class Pool:
     """The pairs of each query in the order of judging, and which retrievers reach the sources, where they are known."""
 
-    pairs: dict[str, list[Pooled]]
+    pairs: dict[str, list[PooledPair]]
     reached: dict[str, Reach]
     retrievers: tuple[str, ...]
     runs: tuple[str, ...]
@@ -271,7 +271,7 @@ def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) 
 
 def waiting_pool(
     gold: GradableSet, queries: Sequence[Query], pools: Pools, progress: Progress, *, depth: int
-) -> list[Pooled]:
+) -> list[PooledPair]:
     """Return the pool of queries without a label, made by the built-in retrievers alone.
 
     Args:

@@ -16,7 +16,7 @@ from goldbench.generate.writers import model_not_named, only_model, with_local_m
 from goldbench.goldset.folder import Draft, GoldFolder
 from goldbench.grade.panel import ModelPanel
 from goldbench.grade.pool import Pools, carried_feedback, carried_rankings
-from goldbench.grade.session import Graded, Work, check_method, grade_place
+from goldbench.grade.session import GradingResult, Work, check_method, grade_place
 from goldbench.ports import Progress, Retriever
 from goldbench.records.judgment import Feedback
 from goldbench.records.manifest import Manifest, StageUsage
@@ -164,7 +164,7 @@ def finishing(
     say: Callable[[str], None],
     replay: bool,
     batch: bool,
-) -> Iterator[tuple[Finish, list[Graded]]]:
+) -> Iterator[tuple[Finish, list[GradingResult]]]:
     """Open the grading of a set that is being built; the caps hold for building and grading together.
 
     Args:
@@ -183,7 +183,7 @@ def finishing(
         UsageError: As in `check_method`.
     """
     check_method(config, batch=batch)
-    done: list[Graded] = []
+    done: list[GradingResult] = []
     started = time.monotonic()
     rubric = GoldFolder(out).rubric()
     with pools(config, answers, (), replay=replay) as chosen:

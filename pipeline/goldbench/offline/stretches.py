@@ -69,7 +69,7 @@ def _cut(text: str, start: int) -> int:
     return cut
 
 
-class SentencesSeen:
+class SentenceCounter:
     """Counts sentences by their words, in fixed memory (32 MB).
 
     Two sentences that share a slot count as one that occurs twice: a unique sentence may be missed, but a repeated one

@@ -39,7 +39,7 @@ class Timing(Record):
     usd_per_1000: float | None = Field(default=None, ge=0)
 
 
-class Measured(Record):
+class SystemMeasurement(Record):
     """Record of a searched system: the fingerprint of its inputs, its run, and its times.
 
     ``fingerprint`` is the SHA-256 of settings, files, queries and passages, ``run_sha256`` that of the run's bytes.

@@ -64,7 +64,7 @@ class Origin(StrEnum):
     NEAR_DUPLICATE = "near-duplicate"
 
 
-class Pooled(Record):
+class PooledPair(Record):
     """One query-chunk pair that gets a grade.
 
     ``ranks`` is the rank, from 1, at each retriever that found the chunk within the pool's depth; ``origin`` says that

@@ -29,8 +29,8 @@ class StageReport(Record):
     ``unused`` counts items that were not needed (chunks that were not drawn because the target was met). ``rules``
     counts the rejected items by rule; the counts add up to ``rejected``. ``left_out`` counts parts of written items
     that were left out, by kind: ``shared-lines`` are lines of HTML pages that most pages of their site share, of which
-    ``shared`` lists those on most pages; ``page-lines`` are running headers and footers of PDFs, and ``unseen-characters``
-    control characters and the like in documents. ``encodings`` counts the files that were read as text by their
+    ``shared`` lists those on most pages; ``page-lines`` are running headers and footers of PDFs; ``unseen-characters``
+    are control characters and the like. ``encodings`` counts the files that were read as text by their
     encoding. ``uncertain`` lists those whose encoding was guessed, the least certain first, at most 1,000; that of all
     others is certain.
     """
@@ -92,7 +92,7 @@ class StageUsage(Record):
     estimated_usd: float = 0.0
 
 
-class Asked(Record):
+class RequestCounts(Record):
     """How many candidates of one type or style were requested, and how many queries of it were kept."""
 
     asked: int
@@ -192,7 +192,7 @@ class RefusedGrading(Record):
     usage: dict[str, StageUsage] = Field(default_factory=dict)
 
 
-class Renewed(Record):
+class RenewalCounts(Record):
     """What became of the queries when the documents changed.
 
     ``kept`` counts those whose passage has the same text, ``moved`` those whose passage changed while their evidence
@@ -232,7 +232,7 @@ class Manifest(Record):
     documents: int
     target: int | None = None
     queries: int
-    mix: dict[str, dict[str, Asked]] = Field(default_factory=dict)
+    mix: dict[str, dict[str, RequestCounts]] = Field(default_factory=dict)
     kinds: dict[str, KindCount] = Field(default_factory=dict)
     stages: list[StageReport]
     failures: list[Failure] = Field(default_factory=list)
@@ -242,10 +242,10 @@ class Manifest(Record):
     grading: Grading | None = None
     refused_grading: RefusedGrading | None = None
     content_sha256: str | None = None
-    renewed: Renewed | None = None
+    renewed: RenewalCounts | None = None
 
     @property
-    def requested(self) -> dict[str, dict[str, Asked]]:
+    def requested(self) -> dict[str, dict[str, RequestCounts]]:
         """The mix, with the numbers wanted of each kind where the kinds have exact shares."""
-        exact = {kind: Asked(asked=count.wanted, kept=count.kept) for kind, count in self.kinds.items()}
+        exact = {kind: RequestCounts(asked=count.wanted, kept=count.kept) for kind, count in self.kinds.items()}
         return {**self.mix, "kind": exact} if exact and self.mix else self.mix

@@ -11,7 +11,7 @@ from goldbench.records.agreement_report import Agreement
 from goldbench.records.calibrated import Calibration
 from goldbench.records.corpus import Chunk, Document
 from goldbench.records.experiment import Experiment, Timings
-from goldbench.records.judgment import Feedback, Judgment, Pooled
+from goldbench.records.judgment import Feedback, Judgment, PooledPair
 from goldbench.records.manifest import Manifest
 from goldbench.records.query import Candidate, DroppedQuery, Query, Rejection, UnlabelledQuery
 from goldbench.records.replies import GeneratedQueries
@@ -28,7 +28,7 @@ PUBLISHED: dict[str, type[BaseModel]] = {
     "query": Query,
     "unlabelled-query": UnlabelledQuery,
     "rejection": Rejection,
-    "pooled": Pooled,
+    "pooled": PooledPair,
     "judgment": Judgment,
     "dropped-query": DroppedQuery,
     "dataset": TestSet,

@@ -26,7 +26,7 @@ class Annotator(Record):
     apart: int = Field(default=0, ge=0)
 
 
-class Between(Record):
+class PeopleAgreement(Record):
     """Agreement among people on randomly drawn pairs that two or more of them judged: the ceiling for any model."""
 
     pairs: int = Field(ge=0)
@@ -102,7 +102,7 @@ class ReviewReport(Record):
     complete: PairFigures | None = None
     complete_queries: int = Field(default=0, ge=0)
     by: dict[str, dict[str, PairFigures]] = Field(default_factory=dict)
-    between: Between | None = None
+    between: PeopleAgreement | None = None
     annotators: list[Annotator] = Field(default_factory=list)
     stop: list[StopRule] = Field(default_factory=list)
     likely_errors: LikelyErrors | None = None

@@ -41,7 +41,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class SettingDeclaration:
     """A setting where it is declared: ``path`` holds the names of its tables and its key."""
 
     path: tuple[str, ...]
@@ -91,7 +91,7 @@ def share_text(share: float) -> str:
     return f"{share:g} = {share:.0%}".replace("%", " %")
 
 
-def declared(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Declared]:
+def declared(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[SettingDeclaration]:
     """Yield the settings of a table and of the tables in it, in the order of the record's fields.
 
     Args:
@@ -105,7 +105,7 @@ def declared(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Dec
             yield from declared(inner, place)
             continue
         found = next((item for item in field.metadata if isinstance(item, Setting)), None)
-        yield Declared(place, field, found or Setting((field.description or "").rstrip(".")))
+        yield SettingDeclaration(place, field, found or Setting((field.description or "").rstrip(".")))
 
 
 def put(given: dict[str, Any], path: Sequence[str], value: object) -> None:

@@ -12,7 +12,7 @@ from goldbench.records.record import Id, Record
 from goldbench.records.relevance import RELEVANT, Relevance
 
 
-class Cited(Record):
+class Citation(Record):
     """Words that an answer rests on, and the chunk they stand in, if one of the query's relevant chunks holds them."""
 
     quote: str
@@ -23,7 +23,7 @@ class Answer(Record):
     """The reference answer of a query, with the words it rests on."""
 
     text: str
-    evidence: tuple[Cited, ...] = ()
+    evidence: tuple[Citation, ...] = ()
 
 
 class TestSet(Record):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from goldbench.errors import Message
 from goldbench.goldset.file_names import MANIFEST
-from goldbench.records.manifest import Asked, Failure, Manifest, StageReport, StageUsage
+from goldbench.records.manifest import Failure, Manifest, RequestCounts, StageReport, StageUsage
 from goldbench.stages.difficulty import SOUGHT
 from goldbench.stages.select import READY, Limits
 from goldbench.text.display import amount, dollars, printable, queries
@@ -16,7 +16,7 @@ from goldbench.text.stage_names import stage_name
 
 if TYPE_CHECKING:
     from goldbench.config import Config
-    from goldbench.generate.drawn_queries import Drawn
+    from goldbench.generate.drawn_queries import DrawnQueries
     from goldbench.generate.users_queries import UsersQueries
     from goldbench.llm.rehearsal import PlannedStage
 
@@ -78,7 +78,7 @@ def estimated(usage: Sequence[StageUsage]) -> str:
     return f"{part} estimated (the server reported no usage for {calls})"
 
 
-def mixture(mix: Mapping[str, Mapping[str, Asked]]) -> Iterator[str]:
+def mixture(mix: Mapping[str, Mapping[str, RequestCounts]]) -> Iterator[str]:
     """Yield a line for the types and one for the styles of queries: how many were accepted and requested of each."""
     for name, rows in mix.items():
         counts = ", ".join(f"{value} {row.kept}/{row.asked}" for value, row in rows.items())
@@ -203,7 +203,7 @@ def _planned(name: str, rows: Sequence[PlannedStage]) -> tuple[str, str, str, st
     )
 
 
-def plan_notes(stages: Sequence[PlannedStage], drawn: Drawn, config: Config) -> Iterator[str]:
+def plan_notes(stages: Sequence[PlannedStage], drawn: DrawnQueries, config: Config) -> Iterator[str]:
     """Yield the assumptions behind a plan, and what would stop the build early.
 
     Args:

@@ -35,7 +35,7 @@ Row = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gated:
+class GateOutcome:
     """What a gate found. ``changes`` are the measures of the baseline, ``means`` those with a lowest mean.
 
     ``texts`` are the queries' texts by id. ``place`` is the folder of the set as a shell takes it, or None; ``link`` is
@@ -53,7 +53,7 @@ class Gated:
     link: str | None = None
 
 
-def gate_markdown(gated: Gated) -> str:
+def gate_markdown(gated: GateOutcome) -> str:
     """Return the checks as a table, the queries that fell most (else the lowest ones), and how to open them."""
     parts = [_heading(gated), *([_checks_table(gated)] if gated.checks else [])]
     parts += ["\n".join(f"- {escaped(note)}." for note in gated.notes)] if gated.notes else []
@@ -75,14 +75,14 @@ def _size(parts: Sequence[str]) -> int:
     return sum(len(part.encode("utf-16-le")) // 2 + 2 for part in parts)
 
 
-def _heading(gated: Gated) -> str:
+def _heading(gated: GateOutcome) -> str:
     failed = sum(not check.passed for check in gated.checks)
     outcome = f"❌ {failed} of {amount(len(gated.checks), 'check')} failed" if failed else "✅ passed"
     outcome = outcome if gated.checks else "nothing to check yet"
     return f"### Retrieval gate: {outcome}\n\nRun {_code(gated.system, _ID)}, {queries(len(gated.result.query_ids))}."
 
 
-def _checks_table(gated: Gated) -> str:
+def _checks_table(gated: GateOutcome) -> str:
     ordered = sorted(gated.checks, key=lambda check: check.passed)
     lines = _table(("measure", "result", "before", "after", "change", "required"), words=2)
     lines += [_line(map(escaped, _check_row(gated, check))) for check in ordered[:_ROWS]]
@@ -90,7 +90,7 @@ def _checks_table(gated: Gated) -> str:
     return "\n".join(lines) + (f"\n\n{amount(more, 'more check')} not shown." if more > 0 else "")
 
 
-def _check_row(gated: Gated, check: Check) -> Row:
+def _check_row(gated: GateOutcome, check: Check) -> Row:
     change = gated.changes.get(check.measure) if check.kind == "drop" else None
     score = gated.means.get(check.measure)
     after = f"{check.value:.4f}"
@@ -111,7 +111,7 @@ def _difference(change: Change, p: float | None) -> str:
     return f"{change.now - change.before:+.4f}{ends}" + ("" if p is None else f", p (Holm) {p_value(p)}")
 
 
-def _worst(gated: Gated) -> Iterator[tuple[str, Row, list[Row]]]:
+def _worst(gated: GateOutcome) -> Iterator[tuple[str, Row, list[Row]]]:
     """Yield a title, headings and rows of queries for each failed drop, else for the first measure."""
     failed = [check.measure for check in gated.checks if check.kind == "drop" and not check.passed]
     for measure in (failed or list(gated.changes)[:1])[:_TABLES]:
@@ -126,7 +126,7 @@ def _worst(gated: Gated) -> Iterator[tuple[str, Row, list[Row]]]:
         yield f"Queries with the lowest {measure}", (measure,), [(one, f"{value:.4f}") for one, value in lowest]
 
 
-def _queries_table(gated: Gated, title: str, headings: Row, rows: Sequence[Row]) -> str:
+def _queries_table(gated: GateOutcome, title: str, headings: Row, rows: Sequence[Row]) -> str:
     if not rows:
         return f"{escaped(title)}: none."
     lines = [f"#### {escaped(title)}", "", *_table(("query", "text", *headings), words=2)]
@@ -137,7 +137,7 @@ def _queries_table(gated: Gated, title: str, headings: Row, rows: Sequence[Row])
     return "\n".join(lines)
 
 
-def _opened(gated: Gated, query_ids: Sequence[str]) -> list[str]:
+def _opened(gated: GateOutcome, query_ids: Sequence[str]) -> list[str]:
     """Return a closed block with the commands that open the queries; nothing without a command."""
     commands = [one for one in (command_for(query_id, gated.place) for query_id in query_ids) if one]
     if not commands:

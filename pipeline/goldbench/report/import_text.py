@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from goldbench.errors import Message
 from goldbench.goldset.file_names import RENAMED
-from goldbench.goldset.importer import Imported
+from goldbench.goldset.importer import ImportResult
 from goldbench.text.display import amount
 
 
-def remarks(imported: Imported) -> Iterator[str]:
+def remarks(imported: ImportResult) -> Iterator[str]:
     """Yield what the import changed: grades with a new number, items and parts left out, new ids."""
     changed = {old: new for old, new in imported.grades.items() if old != new}
     if changed:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from goldbench.goldset.file_names import RETIRED
-from goldbench.records.manifest import Renewed
+from goldbench.records.manifest import RenewalCounts
 from goldbench.records.query import RetiredQuery
 from goldbench.text.display import amount, printable, queries, shell_command
 
@@ -14,7 +14,7 @@ RETIRED_SHOWN, CHARACTERS_SHOWN = 20, 100
 """Retired queries that are listed, and characters of each."""
 
 
-def renewal_lines(renewed: Renewed, retired: Sequence[RetiredQuery]) -> Iterator[str]:
+def renewal_lines(renewed: RenewalCounts, retired: Sequence[RetiredQuery]) -> Iterator[str]:
     """Yield what became of the queries: a line of counts, and a line for each of the first retired ones.
 
     Args:
@@ -25,7 +25,7 @@ def renewal_lines(renewed: Renewed, retired: Sequence[RetiredQuery]) -> Iterator
     yield from _listed(retired, RETIRED)
 
 
-def planned_lines(renewed: Renewed, retired: Sequence[RetiredQuery]) -> Iterator[str]:
+def planned_lines(renewed: RenewalCounts, retired: Sequence[RetiredQuery]) -> Iterator[str]:
     """Yield what would become of the queries.
 
     Args:
@@ -36,7 +36,7 @@ def planned_lines(renewed: Renewed, retired: Sequence[RetiredQuery]) -> Iterator
     yield from _listed(retired, "all")
 
 
-def _counts(renewed: Renewed) -> str:
+def _counts(renewed: RenewalCounts) -> str:
     return (
         f"{renewed.kept:,} kept (same passage), {renewed.moved:,} moved (passage changed, evidence stands), "
         f"{renewed.asked:,} new, {renewed.retired:,} retired"
@@ -50,7 +50,7 @@ def _listed(retired: Sequence[RetiredQuery], place: str) -> Iterator[str]:
         yield f"  and {len(retired) - RETIRED_SHOWN:,} more" + (f", in {place}" if place == RETIRED else "")
 
 
-def renewal_warnings(renewed: Renewed, graded: bool, unanswerable: int, out: Path) -> Iterator[str]:
+def renewal_warnings(renewed: RenewalCounts, graded: bool, unanswerable: int, out: Path) -> Iterator[str]:
     """Yield what a person should do next.
 
     Args:

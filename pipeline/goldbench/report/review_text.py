@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from goldbench.records.agreement_report import Estimate, PairFigures, RaterPair
 from goldbench.records.relevance import RELEVANT
-from goldbench.records.review_report import Between, LikelyErrors, ReviewReport
+from goldbench.records.review_report import LikelyErrors, PeopleAgreement, ReviewReport
 from goldbench.report.agreement_text import LABELS, pair_sections
 from goldbench.report.text_tables import aligned, with_interval
 from goldbench.text.display import amount, cut, printable, queries, shell_command
@@ -94,7 +94,7 @@ def _agreement(figures: PairFigures, title: str) -> Iterator[str]:
         yield from _table(section.title, section.head, [row for row in section.rows if any(row)])
 
 
-def _between(found: Between) -> Iterator[str]:
+def _between(found: PeopleAgreement) -> Iterator[str]:
     rows = [[LABELS[key], _long(getattr(found, key))] for key in _BETWEEN]
     title = f"Agreement between people, the ceiling for a model: {amount(found.pairs, 'pair')} judged twice"
     yield from _table(title, ["", ""], rows)

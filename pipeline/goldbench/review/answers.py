@@ -17,7 +17,7 @@ from goldbench.review.local_page import InvalidRequest, UnknownItem
 from goldbench.review.payload import Keys, clean, reveal, show_context, show_pair, show_query, show_row
 from goldbench.review.queue import basis_of
 from goldbench.review.reviewable_set import ReviewableSet
-from goldbench.review.sample import Sampled, in_steps, sampled
+from goldbench.review.sample import SampledPair, in_steps, sampled
 from goldbench.review.sent_event import MAX_PAIRS, SentEvent, make_event, parse_event
 from goldbench.review.state import Pair, Stack, State
 
@@ -42,7 +42,7 @@ class Answers:
         self.training = training
         self.keys = Keys(assigner.items, queries=material.queries, corpus=material.corpus)
         self.judge = material.grades()
-        self._figures: tuple[Sequence[Sampled], dict[str, Any]] = ((), {})
+        self._figures: tuple[Sequence[SampledPair], dict[str, Any]] = ((), {})
 
     # --- judging ------------------------------------------------------------------------------------------------------
 

@@ -24,10 +24,10 @@ from goldbench.goldset.publication import is_inside
 from goldbench.measures.statistics.floats import effective_size, inverse_weights
 from goldbench.records.manifest import Manifest, StageReport
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.review.decisions import Decided, answered, decide
-from goldbench.review.people import Grades, Reviewed, load_reviewed, people_of, sources_of
-from goldbench.review.sample import Sampled, sampled
-from goldbench.review.unreviewed import Unreviewed, keep, renamed, sha256_if_there, unreviewed_set, with_waiting
+from goldbench.review.decisions import DecidedSet, answered, decide
+from goldbench.review.people import Grades, ReviewedSet, load_reviewed, people_of, sources_of
+from goldbench.review.sample import SampledPair, sampled
+from goldbench.review.unreviewed import UnreviewedSet, keep, renamed, sha256_if_there, unreviewed_set, with_waiting
 
 STAGE = "review"
 _PLACES = 6
@@ -35,7 +35,7 @@ _PLACES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedReview:
     """What a review changed, in queries and in judgments; ``undecided`` queries are called bad, but not rejected.
 
     ``model`` counts the judgments that people did not make; ``judge`` says who made these.
@@ -54,7 +54,9 @@ class Applied:
     judge: str
 
 
-def apply_review(folder: Path, *, ledger: str | None, out: Path | None = None, reject_bad: bool = False) -> Applied:
+def apply_review(
+    folder: Path, *, ledger: str | None, out: Path | None = None, reject_bad: bool = False
+) -> AppliedReview:
     """Put a ledger's decisions into a set, in its own folder or in a new one, and return what changed.
 
     Args:
@@ -93,15 +95,15 @@ class Application:
     """
 
     home: GoldFolder
-    start: Unreviewed
-    reviewed: Reviewed
-    decided: Decided
+    start: UnreviewedSet
+    reviewed: ReviewedSet
+    decided: DecidedSet
     people: Grades
     grades: dict[str, dict[str, Relevance]]
     reject_bad: bool
 
     @classmethod
-    def of(cls, home: GoldFolder, start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Application:
+    def of(cls, home: GoldFolder, start: UnreviewedSet, reviewed: ReviewedSet, *, reject_bad: bool) -> Application:
         """Return what people's decisions make of a set.
 
         Args:
@@ -127,7 +129,7 @@ class Application:
         """Whether people decided anything."""
         return bool(self.decided.notes or self.decided.dropped or self.people)
 
-    def write(self, place: Draft, target: Path) -> Applied:
+    def write(self, place: Draft, target: Path) -> AppliedReview:
         """Write the set as decided into a draft that holds the set from before below ``unreviewed/``.
 
         Args:
@@ -155,7 +157,7 @@ def _same(one: Path, other: Path) -> bool:
     return one.exists() and one.samefile(other)
 
 
-def _write_records(place: Draft, start: Unreviewed, decided: Decided) -> None:
+def _write_records(place: Draft, start: UnreviewedSet, decided: DecidedSet) -> None:
     """Write every file whose records belong to single queries."""
     now = decided.now()
     place.queries.write(decided.queries)
@@ -169,15 +171,15 @@ def _write_records(place: Draft, start: Unreviewed, decided: Decided) -> None:
 
 def _applied(
     folder: Path,
-    start: Unreviewed,
-    reviewed: Reviewed,
-    decided: Decided,
+    start: UnreviewedSet,
+    reviewed: ReviewedSet,
+    decided: DecidedSet,
     grades: Mapping[str, Mapping[str, Relevance]],
     people: Grades,
-) -> Applied:
+) -> AppliedReview:
     kept = {query_id: people.get(query_id, {}) for query_id in grades}
     by_people = sum(len(given) for given in kept.values())
-    return Applied(
+    return AppliedReview(
         folder=folder,
         queries=len(decided.queries),
         accepted=sum(note.get("verdict") == "accepted" for note in decided.notes.values()),
@@ -192,7 +194,7 @@ def _applied(
     )
 
 
-def _judge(start: Unreviewed, reviewed: Reviewed) -> str:
+def _judge(start: UnreviewedSet, reviewed: ReviewedSet) -> str:
     """Return who made the judgments that people did not make."""
     if start.folder.judgments.exists():
         return "the model"
@@ -213,7 +215,7 @@ def _still_derived(
     return {query_id: found for query_id, found in kept.items() if found}
 
 
-def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed) -> dict[str, Any]:
+def _described(place: Draft, made: AppliedReview, decided: DecidedSet, reviewed: ReviewedSet) -> dict[str, Any]:
     names = [name for name in BY_QUERY if place.file(name).is_file()]
     return {
         "data_sha": reviewed.material.data_sha,
@@ -226,7 +228,7 @@ def _described(place: Draft, made: Applied, decided: Decided, reviewed: Reviewed
     }
 
 
-def _sample(reviewed: Reviewed, decided: Decided) -> dict[str, list[float]]:
+def _sample(reviewed: ReviewedSet, decided: DecidedSet) -> dict[str, list[float]]:
     """Return what people find of the random sample, by the judge's grade.
 
     A list holds the number of pairs, how many are relevant, the number of equally weighted pairs that they are worth
@@ -236,7 +238,7 @@ def _sample(reviewed: Reviewed, decided: Decided) -> dict[str, list[float]]:
     """
     kept = {query.query_id for query in decided.queries} - decided.earlier.keys()
     sources = sources_of(reviewed.material)
-    found: defaultdict[str, list[Sampled]] = defaultdict(list)
+    found: defaultdict[str, list[SampledPair]] = defaultdict(list)
     for one in sampled(reviewed.state.reviews(), reviewed.state):
         query_id, chunk_id = one.pair
         grade = reviewed.judge.get(query_id, {}).get(chunk_id)
@@ -245,14 +247,14 @@ def _sample(reviewed: Reviewed, decided: Decided) -> dict[str, list[float]]:
     return {grade: _tallied(found[grade]) for grade in sorted(found)}
 
 
-def _tallied(pairs: Sequence[Sampled]) -> list[float]:
+def _tallied(pairs: Sequence[SampledPair]) -> list[float]:
     weights = inverse_weights([one.inclusion for one in pairs])
     relevant = [one.people >= RELEVANT for one in pairs]
     share = float(weights[relevant].sum() / weights.sum())
     return [len(pairs), sum(relevant), round(effective_size(weights), _PLACES), round(share, _PLACES)]
 
 
-def _carried(reviewed: Reviewed, decided: Decided, people: Grades) -> int:
+def _carried(reviewed: ReviewedSet, decided: DecidedSet, people: Grades) -> int:
     """Return how many of people's grades were given to an earlier wording of their query."""
     settled = reviewed.state.gold()
     return sum(
@@ -280,7 +282,7 @@ def copy_set(folder: GoldFolder, manifest: Manifest, place: Draft) -> None:
         shutil.copyfile(folder.file(name), place.file(name))
 
 
-def _manifest(manifest: Manifest, start: Unreviewed, decided: Decided) -> Manifest:
+def _manifest(manifest: Manifest, start: UnreviewedSet, decided: DecidedSet) -> Manifest:
     stage = StageReport(
         stage=STAGE,
         reads=QUERIES,
@@ -295,6 +297,6 @@ def _manifest(manifest: Manifest, start: Unreviewed, decided: Decided) -> Manife
     return manifest.model_copy(update={"queries": len(decided.queries), "stages": stages})
 
 
-def as_json(made: Applied) -> str:
+def as_json(made: AppliedReview) -> str:
     """Return as JSON what a review changed."""
     return json.dumps({name: getattr(made, name) for name in made.__slots__ if name != "folder"}, indent=2)

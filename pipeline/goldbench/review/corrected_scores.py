@@ -15,7 +15,15 @@ from goldbench.measures.statistics.ppi import FEW, LEAST
 from goldbench.records.agreement_report import Estimate
 from goldbench.records.calibrated import CalibratedDifference, CalibratedScore, Calibration, CorrectedRanking, Resting
 from goldbench.review.corrections import corrections
-from goldbench.review.people import Grades, Reviewed, complete_queries, load_reviewed, sample_of, sources_of, stratum_of
+from goldbench.review.people import (
+    Grades,
+    ReviewedSet,
+    complete_queries,
+    load_reviewed,
+    sample_of,
+    sources_of,
+    stratum_of,
+)
 from goldbench.review.sample import MIN_PAIRS
 from goldbench.score.runs import Gold, Match, Run, score_run, top_documents
 from goldbench.text.display import amount, queries, shell_command
@@ -124,7 +132,7 @@ class _Expected:
     reason: str | None = None
 
 
-def _expected(reviewed: Reviewed, judge: Grades, people: Grades, curve: Curve) -> _Expected:
+def _expected(reviewed: ReviewedSet, judge: Grades, people: Grades, curve: Curve) -> _Expected:
     if not curve.pairs:
         return _Expected({}, "nobody has judged a pair of the random sample")
     sources = sources_of(reviewed.material)
@@ -189,7 +197,9 @@ def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) 
     )
 
 
-def _remarks(reviewed: Reviewed, people: Grades, complete: Sequence[str], *, level: int, sample: int) -> Iterator[str]:
+def _remarks(
+    reviewed: ReviewedSet, people: Grades, complete: Sequence[str], *, level: int, sample: int
+) -> Iterator[str]:
     if LEAST <= len(complete) < FEW:
         yield (
             f"only {queries(len(complete))} judged completely: below {FEW} the normal approximation of the intervals "

@@ -12,15 +12,15 @@ from goldbench.records.query import NOWHERE, DroppedQuery, Query
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.review_event import Event, EventKind
 from goldbench.review.meanings import next_version
-from goldbench.review.people import Grades, Reviewed, lineage
-from goldbench.review.unreviewed import Unreviewed
+from goldbench.review.people import Grades, ReviewedSet, lineage
+from goldbench.review.unreviewed import UnreviewedSet
 
 REJECTED, BAD, UNANSWERED = "rejected", "bad-query", "unanswered"
 _VERDICTS = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY}
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedSet:
     """The set as decided: its queries, their earlier ids (the latest first), who decided, and what is left out.
 
     ``waiting`` are the ids of queries that came without a label and still have none.
@@ -45,7 +45,7 @@ class Decided:
         return ids
 
 
-def decide(start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Decided:
+def decide(start: UnreviewedSet, reviewed: ReviewedSet, *, reject_bad: bool) -> DecidedSet:
     """Return which queries stay and under which id and wording.
 
     Args:
@@ -56,7 +56,7 @@ def decide(start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Decide
     last, edits = _verdicts(reviewed)
     bad = reviewed.state.bad_queries()
     before = {} if start.kept else lineage(reviewed.material.metadata)
-    found = Decided([], {}, {}, [])
+    found = DecidedSet([], {}, {}, [])
     taken = {query.query_id for query in start.queries}
     for position, original in enumerate(start.queries):
         query, earlier = original, list(before.get(original.query_id, ()))
@@ -81,7 +81,7 @@ def decide(start: Unreviewed, reviewed: Reviewed, *, reject_bad: bool) -> Decide
     return found
 
 
-def _verdicts(reviewed: Reviewed) -> tuple[dict[str, Event], dict[str, Event]]:
+def _verdicts(reviewed: ReviewedSet) -> tuple[dict[str, Event], dict[str, Event]]:
     """Return the last valid verdict on each query, and the last edit; accepting after an edit accepts the edit."""
     last: dict[str, Event] = {}
     edits: dict[str, Event] = {}
@@ -137,7 +137,7 @@ def _noted(query: Query, earlier: Sequence[str], last: Mapping[str, Event]) -> d
     return {query.query_id: note}
 
 
-def answered(decided: Decided, start: Unreviewed, people: Grades) -> dict[str, dict[str, Relevance]]:
+def answered(decided: DecidedSet, start: UnreviewedSet, people: Grades) -> dict[str, dict[str, Relevance]]:
     """Return the grades of every query, people's over the model's; leave out queries without a relevant passage.
 
     Args:

@@ -12,14 +12,14 @@ from goldbench.formats.annotations.exchange import Exchange
 from goldbench.formats.interchange_names import BEIR_TEST_QRELS
 from goldbench.formats.runs.scorecard_files import write_whole
 from goldbench.review.ledger import ledger_url, open_ledger
-from goldbench.review.people import LedgerRecord, Reviewed, current_ids, lineage, people_of
+from goldbench.review.people import LedgerRecord, ReviewedSet, current_ids, lineage, people_of
 from goldbench.review.reviewable_set import ReviewableSet
 
 Format = Literal["native", "trec", "beir", "csv", "argilla", "label-studio"]
 
 
 def export(
-    reviewed: Reviewed, form: Format, out: Path, *, with_model_labels: bool = False, wanted: int = 1
+    reviewed: ReviewedSet, form: Format, out: Path, *, with_model_labels: bool = False, wanted: int = 1
 ) -> list[Path]:
     """Write people's decisions, and return the files.
 
@@ -67,7 +67,7 @@ def export_ledger(folder: Path, ledger: str | None, out: Path) -> list[Path]:
     return _write_file(out, _native(record, record.events[-1].data_sha if record.events else ""), folder)
 
 
-def _exchange(reviewed: Reviewed, *, with_model_labels: bool, wanted: int) -> Exchange:
+def _exchange(reviewed: ReviewedSet, *, with_model_labels: bool, wanted: int) -> Exchange:
     """Return what can be exported of the queries and chunks that are in the set now; see `export`."""
     material, state = reviewed.material, reviewed.state
     now = current_ids(material)

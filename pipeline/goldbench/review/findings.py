@@ -20,16 +20,16 @@ from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.review_event import Lane, Review
 from goldbench.records.review_report import (
     Annotator,
-    Between,
     ErrorRate,
     LikelyErrors,
     NotApplied,
+    PeopleAgreement,
     ReviewReport,
     StopRule,
 )
-from goldbench.review.people import Grades, Pair, Reviewed, complete_queries, current_ids, in_lanes
+from goldbench.review.people import Grades, Pair, ReviewedSet, complete_queries, current_ids, in_lanes
 from goldbench.review.queue import Item, stratum_of
-from goldbench.review.sample import MIN_PAIRS, Sampled, in_steps, sampled
+from goldbench.review.sample import MIN_PAIRS, SampledPair, in_steps, sampled
 from goldbench.review.state import State
 from goldbench.review.translation import Stray
 from goldbench.text.display import amount
@@ -59,7 +59,7 @@ _KAPPAS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> ReviewReport:
+def report(reviewed: ReviewedSet, *, resamples: int = RESAMPLES, seed: int = 0) -> ReviewReport:
     """Return the report of a review.
 
     Args:
@@ -113,7 +113,7 @@ def report(reviewed: Reviewed, *, resamples: int = RESAMPLES, seed: int = 0) -> 
 # --- agreement --------------------------------------------------------------------------------------------------------
 
 
-def sample_figures(pairs: Sequence[Sampled], judge: Mapping[Pair, Relevance]) -> dict[str, Any]:
+def sample_figures(pairs: Sequence[SampledPair], judge: Mapping[Pair, Relevance]) -> dict[str, Any]:
     """Return the agreement on judged pairs of the random sample: with the judge, and between people.
 
     Args:
@@ -158,7 +158,9 @@ def figures_of(
     return pair_figures(tables, counts, level=int(RELEVANT), resamples=resamples, seed=seed, squares=squares)
 
 
-def between_people(shared: Mapping[Pair, Mapping[str, Relevance]], *, resamples: int, seed: int) -> Between | None:
+def between_people(
+    shared: Mapping[Pair, Mapping[str, Relevance]], *, resamples: int, seed: int
+) -> PeopleAgreement | None:
     """Return how far people agree among themselves, or None if no pair was judged twice.
 
     Args:
@@ -184,7 +186,9 @@ def between_people(shared: Mapping[Pair, Mapping[str, Relevance]], *, resamples:
     groups = [numbers[query_id] for query_id, _ in shared]
     alpha = raters_alpha(counts, groups, len(query_ids), resamples=resamples, seed=seed)
     two_by_two = [_rater_pair(shared, pair, resamples=resamples, seed=seed) for pair in combinations(names, 2)]
-    return Between(pairs=len(shared), alpha=alpha, two_by_two=[each for each in two_by_two if each.pairs], **found)
+    return PeopleAgreement(
+        pairs=len(shared), alpha=alpha, two_by_two=[each for each in two_by_two if each.pairs], **found
+    )
 
 
 def _rater_pair(
@@ -212,7 +216,7 @@ def _first_grades(reviews: Iterable[Review]) -> Grades:
     return _by_query({pair: sorted(grades)[(len(grades) - 1) // 2] for pair, grades in sorted(by_pair.items())})
 
 
-def _weights(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[str, float]]:
+def _weights(reviewed: ReviewedSet, reviews: Iterable[Review]) -> dict[str, dict[str, float]]:
     """Return the weight of each pair of the random sample, 1 on average; a pair of unknown probability has none."""
     inclusions = {
         (review.query_id, review.chunk_id): review.inclusion
@@ -225,7 +229,7 @@ def _weights(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[st
 
 
 def _slices(
-    reviewed: Reviewed, people: Grades, weights: Mapping[str, Mapping[str, float]], *, resamples: int, seed: int
+    reviewed: ReviewedSet, people: Grades, weights: Mapping[str, Mapping[str, float]], *, resamples: int, seed: int
 ) -> dict[str, dict[str, PairFigures]]:
     """Return the agreement by kind and by style of the queries."""
     slices: defaultdict[str, dict[str, PairFigures]] = defaultdict(dict)
@@ -312,7 +316,7 @@ def _changed_grades(state: State, judge: Mapping[Pair, Relevance], now: Mapping[
     return [changed for _, changed in sorted(judged)]
 
 
-def _sample_rule_of(reviewed: Reviewed, drawn: Sequence[Review]) -> StopRule:
+def _sample_rule_of(reviewed: ReviewedSet, drawn: Sequence[Review]) -> StopRule:
     """Return whether the random sample is judged; its size follows from the probabilities, known for whole strata."""
     judge = _by_pair(reviewed)
     pooled = ((each.query_id, each.chunk_id) for each in reviewed.material.pool if each.shared_from is None)
@@ -332,7 +336,7 @@ def _sample_rule_of(reviewed: Reviewed, drawn: Sequence[Review]) -> StopRule:
 # --- counts and remarks -----------------------------------------------------------------------------------------------
 
 
-def _likely_errors(basis: Sequence[Sampled], judge: Mapping[Pair, Relevance]) -> LikelyErrors:
+def _likely_errors(basis: Sequence[SampledPair], judge: Mapping[Pair, Relevance]) -> LikelyErrors:
     """Return what the order of likely errors rests on: judged pairs, and how many the judge got wrong, by grade."""
     rates = []
     for grade in sorted(Relevance, reverse=True):
@@ -343,14 +347,14 @@ def _likely_errors(basis: Sequence[Sampled], judge: Mapping[Pair, Relevance]) ->
     return LikelyErrors(pairs=len(basis), rates=rates)
 
 
-def _rubrics(reviewed: Reviewed, reviews: Iterable[Review]) -> dict[str, dict[str, int]]:
+def _rubrics(reviewed: ReviewedSet, reviews: Iterable[Review]) -> dict[str, dict[str, int]]:
     people = (review.rubric_sha for review in reviews if review.rubric_sha)
     model = (each.rubric for each in reviewed.material.judgments if each.rubric and each.shared_from is None)
     counts = {"people": _count(people), "model": _count(model)}
     return {name: count for name, count in counts.items() if count}
 
 
-def _rubric_change(reviewed: Reviewed) -> RubricChange | None:
+def _rubric_change(reviewed: ReviewedSet) -> RubricChange | None:
     home = GoldFolder(reviewed.material.folder)
     grading = home.manifest().grading if home.is_finished() else None
     return None if grading is None else grading.rubric_change
@@ -388,7 +392,7 @@ def _annotators(state: State, reviews: Sequence[Review]) -> Iterator[Annotator]:
         )
 
 
-def _remarks(reviewed: Reviewed, sample: PairFigures | None, reviews: Sequence[Review]) -> Iterator[str]:
+def _remarks(reviewed: ReviewedSet, sample: PairFigures | None, reviews: Sequence[Review]) -> Iterator[str]:
     if not reviewed.material.judgments:
         yield "no model graded this set: the model's grades here are the labels that the set came with"
     if sample is None:
@@ -404,7 +408,7 @@ def _remarks(reviewed: Reviewed, sample: PairFigures | None, reviews: Sequence[R
         yield f"{count} given with the model's grade in sight; an earlier blind grade counts instead"
 
 
-def _by_pair(reviewed: Reviewed) -> dict[Pair, Relevance]:
+def _by_pair(reviewed: ReviewedSet) -> dict[Pair, Relevance]:
     judge = reviewed.judge.items()
     return {(query_id, chunk_id): Relevance(grade) for query_id, grades in judge for chunk_id, grade in grades.items()}
 

@@ -28,7 +28,7 @@ _LONGEST_MS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedJudgments:
     """The numbers of judgments (or events) read, and of events added to the ledger."""
 
     read: int
@@ -37,7 +37,7 @@ class Imported:
 
 def import_file(
     path: Path, form: Format, *, material: ReviewableSet, ledger: Ledger, at: str, annotator: str | None = None
-) -> Imported:
+) -> ImportedJudgments:
     """Import a file into a ledger.
 
     Args:
@@ -63,7 +63,7 @@ def import_file(
             count, events = _judgments(_given(path, form, annotator), (before, said), material, at)
     known = {event.client_id for event in before}
     ledger.append_all(events, meanings=meanings)
-    return Imported(count, sum(event.client_id not in known for event in events))
+    return ImportedJudgments(count, sum(event.client_id not in known for event in events))
 
 
 def _native(

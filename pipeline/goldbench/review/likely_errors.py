@@ -12,7 +12,7 @@ import numpy as np
 
 from goldbench.measures.statistics.floats import Floats, effective_size, inverse_weights
 from goldbench.measures.statistics.ridge_logistic import Expected, probabilities, ridge_logistic
-from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.judgment import Judgment, Origin, PooledPair
 from goldbench.records.relevance import RELEVANT, Relevance, settled
 from goldbench.review.state import Pair
 
@@ -36,7 +36,7 @@ _SPREAD = np.array([1.0] * len(_BY_GRADE) + [0.5] * len(_BY_SIGN))
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedPair:
     """A pair of the random sample: the grade that people gave it, and the probability with which it was drawn."""
 
     pair: Pair
@@ -58,7 +58,7 @@ class Suspects:
         """Return the score of each pair: the fixed score and 0.3 times the impact."""
         return dict(zip(self.places, (self.fixed + IMPACT * self.impact).tolist(), strict=True))
 
-    def by_error_rates(self, sample: Sequence[Checked]) -> dict[Pair, float]:
+    def by_error_rates(self, sample: Sequence[CheckedPair]) -> dict[Pair, float]:
         """Return the score of each pair: its expected error by the sample, up to 30 % more by its impact.
 
         A pair of the sample counts by the inverse of its probability. The weights sum to the number of pairs drawn with
@@ -88,7 +88,7 @@ def error_size(judge: Relevance | None, people: Relevance) -> float:
 
 
 def suspects(
-    pool: Iterable[Pooled],
+    pool: Iterable[PooledPair],
     said: Mapping[Pair, Sequence[Judgment]],
     *,
     covers: Mapping[Pair, float] | None = None,
@@ -132,7 +132,7 @@ def settled_grades(said: Mapping[Pair, Sequence[Judgment]]) -> dict[Pair, Releva
     return {pair: settled([one.relevance for one in given]) for pair, given in said.items()}
 
 
-def _signs(one: Pooled, grade: Relevance | None, said: Sequence[Judgment], cover: float) -> tuple[float, ...]:
+def _signs(one: PooledPair, grade: Relevance | None, said: Sequence[Judgment], cover: float) -> tuple[float, ...]:
     """Return five signs of an error, 0 to 1 each.
 
     Judges differ, the source is not relevant, a passage with most words of the query is, a quote was not there, users
@@ -161,14 +161,14 @@ def _row(grade: Relevance | None, signs: Sequence[float], best: int) -> list[flo
     return [*marks, *signs, deep * relevant, deep * (not relevant)]
 
 
-def _fixed(one: Pooled, grade: Relevance | None, signs: Sequence[float]) -> float:
+def _fixed(one: PooledPair, grade: Relevance | None, signs: Sequence[float]) -> float:
     if grade is None:
         return float(one.origin is Origin.FEEDBACK)
     answers = one.origin is not Origin.SOURCE and grade == Relevance.ANSWERS
     return math.fsum(map(mul, _BY_SIGN, signs)) + 0.5 * (grade >= RELEVANT) + 0.5 * answers
 
 
-def _ranks(pooled: Sequence[Pooled], runs: Runs) -> dict[Pair, dict[str, int]]:
+def _ranks(pooled: Sequence[PooledPair], runs: Runs) -> dict[Pair, dict[str, int]]:
     """Return the rank of each pair at the retrievers of the pool and in further rankings."""
     places: defaultdict[Pair, dict[str, int]] = defaultdict(dict, {_pair(one): dict(one.ranks) for one in pooled})
     for system, ranking in runs.items():
@@ -179,5 +179,5 @@ def _ranks(pooled: Sequence[Pooled], runs: Runs) -> dict[Pair, dict[str, int]]:
     return dict(places)
 
 
-def _pair(one: Pooled) -> Pair:
+def _pair(one: PooledPair) -> Pair:
     return one.query_id, one.chunk_id

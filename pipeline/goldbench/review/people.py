@@ -15,7 +15,7 @@ from goldbench.goldset.file_names import DATASET
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import folder_of
 from goldbench.measures.statistics.calibration import Rated
-from goldbench.records.judgment import Origin, Pooled
+from goldbench.records.judgment import Origin, PooledPair
 from goldbench.records.review_event import Event, Lane, Review
 from goldbench.review.ledger import ledger_url, open_ledger
 from goldbench.review.meanings import Meanings, SetMeanings
@@ -28,7 +28,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
+class ReviewedSet:
     """A gold set with the grades of people and of the model, by the present ids of its queries.
 
     ``events`` are those that apply to the set, by its ids; ``strays`` are the decisions that do not, ``carried`` the
@@ -53,7 +53,7 @@ class LedgerRecord:
     meanings: Meanings
 
 
-def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Reviewed:
+def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> ReviewedSet:
     """Return a gold set with the decisions of its ledger.
 
     Args:
@@ -77,7 +77,7 @@ def load_reviewed(path: Path, ledger: str | None, *, create: bool = False) -> Re
     people = people_of(
         state, material.queries, corpus=material.corpus, pool=material.pool, earlier=lineage(material.metadata)
     )
-    return Reviewed(
+    return ReviewedSet(
         material=material,
         events=translation.events,
         state=state,
@@ -134,7 +134,7 @@ def people_of(
     query_ids: Iterable[str],
     *,
     corpus: Collection[str],
-    pool: Iterable[Pooled],
+    pool: Iterable[PooledPair],
     earlier: Mapping[str, Sequence[str]],
 ) -> Grades:
     """Return the grade people settled for each pair: the adjudicated, else the lower median, else the only one.
@@ -173,7 +173,7 @@ def current_ids(material: ReviewableSet) -> dict[str, str]:
     return now
 
 
-def complete_queries(reviewed: Reviewed) -> list[str]:
+def complete_queries(reviewed: ReviewedSet) -> list[str]:
     """Return the sorted queries of lane C whose every pool pair is graded by people; all queries if all are.
 
     Only lane C is drawn at random as whole queries: a query of another lane that happens to be fully judged tells
@@ -193,7 +193,7 @@ def in_lanes(reviews: Iterable[Review], *lanes: Lane) -> list[Review]:
     return [review for review in reviews if review.lane in lanes]
 
 
-def sample_of(reviewed: Reviewed) -> list[Rated]:
+def sample_of(reviewed: ReviewedSet) -> list[Rated]:
     """Return the random sample that people judged blindly: every pair once, with the mean of their first grades."""
     now, sources = current_ids(reviewed.material), sources_of(reviewed.material)
     by_pair: defaultdict[Pair, list[Review]] = defaultdict(list)

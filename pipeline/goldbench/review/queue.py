@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.review_event import Lane
-from goldbench.review.likely_errors import Checked, Runs, settled_grades, suspects
-from goldbench.review.sample import Sampled, in_steps, sampled
+from goldbench.review.likely_errors import CheckedPair, Runs, settled_grades, suspects
+from goldbench.review.sample import SampledPair, in_steps, sampled
 from goldbench.review.state import Pair, State
 
 SHARES = {"2-3": 0.4, "1": 0.3, "0": 0.3}
@@ -70,7 +70,7 @@ class Queue:
 
     def __init__(
         self,
-        pool: Iterable[Pooled],
+        pool: Iterable[PooledPair],
         judgments: Iterable[Judgment],
         *,
         settings: QueueSettings,
@@ -104,7 +104,7 @@ class Queue:
         self.items: tuple[Item, ...] = tuple(first)
         self._wanted = {item.pair: item.wanted for item in self.items}
 
-    def renewed(self, sample: Sequence[Checked]) -> tuple[Item, ...]:
+    def renewed(self, sample: Sequence[CheckedPair]) -> tuple[Item, ...]:
         """Return the same items, lane B in the order of the error rates in a sample, its likeliest error first.
 
         Lanes A and C keep their pairs, their order and their probabilities, and every pair its number of people.
@@ -136,7 +136,7 @@ def stratum_of(grade: Relevance | None) -> str:
 
 
 def calibration(
-    pooled: Sequence[Pooled], judgments: Mapping[Pair, Sequence[Judgment]], *, size: int, seed: int
+    pooled: Sequence[PooledPair], judgments: Mapping[Pair, Sequence[Judgment]], *, size: int, seed: int
 ) -> dict[Pair, Item]:
     """Return lane A: within each stratum every pair with the same probability, spread over the queries.
 
@@ -166,7 +166,7 @@ def calibration(
     return items
 
 
-def complete_sample(pooled: Sequence[Pooled], *, count: int, seed: int) -> tuple[str, ...]:
+def complete_sample(pooled: Sequence[PooledPair], *, count: int, seed: int) -> tuple[str, ...]:
     """Return the queries of lane C, in the order in which they are shown.
 
     Args:
@@ -206,7 +206,7 @@ def _groups(items: Sequence[Item], *, order: Callable[[str], Any], seed: int) ->
     return [groups[query_id] for query_id in sorted(groups, key=order)]
 
 
-def _bands(rest: Sequence[Pooled], scores: Mapping[Pair, float], *, seed: int) -> Iterator[list[list[Item]]]:
+def _bands(rest: Sequence[PooledPair], scores: Mapping[Pair, float], *, seed: int) -> Iterator[list[list[Item]]]:
     """Yield lane B in bands of descending score, each grouped by query, the group with the highest score first."""
     tie = _shuffled(seed, "ties")
     ordered = sorted(_items(rest, Lane.ERRORS), key=lambda item: (-scores[item.pair], tie(_name(item.pair))))
@@ -251,7 +251,7 @@ def _overlapping(items: Sequence[Item], share: float) -> Iterator[Item]:
         yield replace(item, wanted=2 if twice else 1)
 
 
-def _items(pooled: Iterable[Pooled], lane: Lane) -> list[Item]:
+def _items(pooled: Iterable[PooledPair], lane: Lane) -> list[Item]:
     return [Item(pair.query_id, pair.chunk_id, lane) for pair in pooled]
 
 
@@ -263,7 +263,7 @@ def _by_pair(judgments: Iterable[Judgment]) -> dict[Pair, list[Judgment]]:
     return dict(by_pair)
 
 
-def _pair(pooled: Pooled) -> Pair:
+def _pair(pooled: PooledPair) -> Pair:
     return pooled.query_id, pooled.chunk_id
 
 
@@ -291,13 +291,15 @@ class LearntOrder:
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
         self._has_errors = any(item.lane is Lane.ERRORS for item in queue.items)
-        self._basis: tuple[Checked, ...] = ()
+        self._basis: tuple[CheckedPair, ...] = ()
 
     def __call__(self, state: State) -> tuple[Item, ...] | None:
         """Return the items in the order of what is learnt by now, or None if the order has not changed."""
         if not self._has_errors:
             return None
-        basis = tuple(Checked(pair.pair, pair.people, pair.inclusion) for pair in basis_of(state, self._queue.items))
+        basis = tuple(
+            CheckedPair(pair.pair, pair.people, pair.inclusion) for pair in basis_of(state, self._queue.items)
+        )
         if basis == self._basis:
             return None
         items = self._queue.renewed(basis)
@@ -305,7 +307,7 @@ class LearntOrder:
         return items
 
 
-def basis_of(state: State, items: Iterable[Item]) -> Sequence[Sampled]:
+def basis_of(state: State, items: Iterable[Item]) -> Sequence[SampledPair]:
     """Return the judged pairs of a queue's random sample that the order rests on; none before there are 60."""
     drawn = [item for item in items if item.lane is Lane.CALIBRATION][:MAX_LEARNT]
     finished = bool(drawn) and all(state.deciders(item.pair) or state.parked(item.query_id) for item in drawn)

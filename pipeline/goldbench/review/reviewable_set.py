@@ -19,7 +19,7 @@ from goldbench.goldset.folder import GoldFolder, Records
 from goldbench.goldset.gold_path import notes_of_queries
 from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.corpus import Chunk, Span
-from goldbench.records.judgment import Judgment, Origin, Pooled
+from goldbench.records.judgment import Judgment, Origin, PooledPair
 from goldbench.records.relevance import Relevance, settled
 from goldbench.text.asked_query import AskedQuery, asked_queries
 from goldbench.text.display import shell_command
@@ -53,7 +53,7 @@ class ReviewableSet:
     queries: dict[str, str]
     corpus: dict[str, str]
     notes: dict[str, dict[str, Any]]
-    pool: tuple[Pooled, ...]
+    pool: tuple[PooledPair, ...]
     judgments: tuple[Judgment, ...]
     positions: Mapping[str, Position]
     data_sha: str
@@ -65,7 +65,7 @@ class ReviewableSet:
     """The queries with what a person must see to judge them."""
 
     @cached_property
-    def pairs(self) -> dict[Pair, Pooled]:
+    def pairs(self) -> dict[Pair, PooledPair]:
         """The pool by pair."""
         return {(pooled.query_id, pooled.chunk_id): pooled for pooled in self.pool}
 
@@ -126,7 +126,7 @@ def load_reviewable(folder: Path) -> ReviewableSet:
     rows = tuple(_pool(home.pool, queries, dataset.corpus))
     pooled = {row.query_id for row in rows}
     pool = rows + tuple(
-        Pooled(query_id=query_id, chunk_id=chunk_id, origin=_origin(notes, query_id, chunk_id))
+        PooledPair(query_id=query_id, chunk_id=chunk_id, origin=_origin(notes, query_id, chunk_id))
         for query_id in dataset.queries
         if query_id not in pooled
         for chunk_id in {
@@ -150,7 +150,7 @@ def load_reviewable(folder: Path) -> ReviewableSet:
     )
 
 
-def _pool(records: Records[Pooled], queries: Mapping[str, str], corpus: Mapping[str, str]) -> Iterator[Pooled]:
+def _pool(records: Records[PooledPair], queries: Mapping[str, str], corpus: Mapping[str, str]) -> Iterator[PooledPair]:
     """Yield the pool of the queries in the set; others may have been rejected since."""
     seen: set[Pair] = set()
     for number, pooled in enumerate(records.read_any(), 1):

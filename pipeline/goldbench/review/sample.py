@@ -19,7 +19,7 @@ STEP = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampledPair:
     """A pair of the random sample with people's blind grades by their names, which are in order."""
 
     pair: Pair
@@ -32,7 +32,7 @@ class Sampled:
         return sorted(self.grades.values())[(len(self.grades) - 1) // 2]
 
 
-def sampled(reviews: Iterable[Review], state: State) -> list[Sampled]:
+def sampled(reviews: Iterable[Review], state: State) -> list[SampledPair]:
     """Return the judged pairs of the random sample, in the order of their judgments."""
     by_pair: defaultdict[Pair, list[Review]] = defaultdict(list)
     for review in reviews:
@@ -44,7 +44,7 @@ def sampled(reviews: Iterable[Review], state: State) -> list[Sampled]:
         return min((event.seq or 0 for event in decisions if event), default=0)
 
     return [
-        Sampled(
+        SampledPair(
             pair,
             by_pair[pair][0].inclusion or 1.0,
             {review.annotator: review.first_grade for review in sorted(by_pair[pair], key=attrgetter("annotator"))},
@@ -53,7 +53,7 @@ def sampled(reviews: Iterable[Review], state: State) -> list[Sampled]:
     ]
 
 
-def in_steps(pairs: Sequence[Sampled], *, finished: bool) -> Sequence[Sampled]:
+def in_steps(pairs: Sequence[SampledPair], *, finished: bool) -> Sequence[SampledPair]:
     """Return the pairs whose figures may be shown now: all when finished, else in steps."""
     if finished:
         return pairs

@@ -42,7 +42,7 @@ SHARED_WITH_REPORTS = ("passage.js", "passage.css")
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenReview:
     """An opened review."""
 
     material: ReviewableSet
@@ -85,7 +85,7 @@ def key_file(folder: Path, ledger: str) -> Path:
 
 
 @contextlib.contextmanager
-def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterator[Opened]:
+def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterator[OpenReview]:
     """Give the review of a folder, with its ledger open.
 
     Args:
@@ -105,10 +105,12 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
         raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or the lanes leave none")
     address = ledger_url(folder, ledger)
     with open_ledger(address, data_sha=material.data_sha, meanings=SetMeanings(material)) as book:
-        yield Opened(material, book, queue, key_file(folder, address))
+        yield OpenReview(material, book, queue, key_file(folder, address))
 
 
-def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], complain: Callable[[str], None]) -> int:
+def serve(
+    review: OpenReview, place: Place, *, tell: Callable[[str, str], None], complain: Callable[[str], None]
+) -> int:
     """Serve the page until it is interrupted, and return the number of events in the ledger.
 
     Args:
@@ -128,7 +130,7 @@ def serve(review: Opened, place: Place, *, tell: Callable[[str, str], None], com
 
 
 def server_of(
-    review: Opened,
+    review: OpenReview,
     place: Place,
     sock: socket.socket,
     *,

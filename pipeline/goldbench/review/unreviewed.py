@@ -14,15 +14,15 @@ from goldbench.formats.runs.trec import read_qrels
 from goldbench.goldset.file_names import BY_QUERY
 from goldbench.goldset.folder import Draft, GoldFolder, Records
 from goldbench.goldset.publication import sha256_of
-from goldbench.records.judgment import Judgment, Pooled
+from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.query import Query
 from goldbench.review.people import Grades
 
-R = TypeVar("R", Pooled, Judgment)
+R = TypeVar("R", PooledPair, Judgment)
 
 
 @dataclass(frozen=True, slots=True)
-class Unreviewed:
+class UnreviewedSet:
     """The set before people's decisions: its queries in order, its grades and their file, its other files' folder.
 
     ``kept`` marks a set that an earlier review put aside; otherwise it is the set as it stands.
@@ -35,7 +35,7 @@ class Unreviewed:
     kept: bool
 
 
-def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> Unreviewed:
+def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> UnreviewedSet:
     """Return the set before people's decisions: the copy put aside, unless the set was built or graded anew since.
 
     Raises:
@@ -50,10 +50,10 @@ def unreviewed_set(folder: GoldFolder, metadata: Mapping[str, Any]) -> Unreviewe
     home, qrels = (folder.unreviewed, folder.unreviewed_labels) if kept else (folder, folder.labels)
     if not qrels.is_file():
         raise InputError(qrels, "is missing; run the build again")
-    return Unreviewed(home, qrels, tuple(home.queries.read()), read_qrels(Source(qrels)), kept)
+    return UnreviewedSet(home, qrels, tuple(home.queries.read()), read_qrels(Source(qrels)), kept)
 
 
-def with_waiting(start: Unreviewed, folder: GoldFolder, judge: Grades) -> Unreviewed:
+def with_waiting(start: UnreviewedSet, folder: GoldFolder, judge: Grades) -> UnreviewedSet:
     """Return the set before people's decisions with the queries that wait for a label, and the judge's grades of these.
 
     Args:
@@ -66,7 +66,7 @@ def with_waiting(start: Unreviewed, folder: GoldFolder, judge: Grades) -> Unrevi
     return replace(start, queries=(*start.queries, *waiting), grades={**start.grades, **grades})
 
 
-def keep(start: Unreviewed, place: Draft) -> None:
+def keep(start: UnreviewedSet, place: Draft) -> None:
     """Copy the set before people's decisions into the draft's ``unreviewed/``."""
     place.unreviewed.path.mkdir(parents=True, exist_ok=True)
     for name in BY_QUERY:
@@ -92,5 +92,5 @@ def renamed(records: Records[R], now: Mapping[str, str]) -> Iterator[R]:
         if name == record.query_id:
             yield record
         elif name is not None:
-            ranked_by_the_old_wording: dict[str, Any] = {"ranks": {}} if isinstance(record, Pooled) else {}
+            ranked_by_the_old_wording: dict[str, Any] = {"ranks": {}} if isinstance(record, PooledPair) else {}
             yield record.model_copy(update={"query_id": name, **ranked_by_the_old_wording})

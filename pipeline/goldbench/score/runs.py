@@ -158,7 +158,7 @@ class Run:
         return self._kind
 
 
-class Retrieved(NamedTuple):
+class RetrievedDocument(NamedTuple):
     """A retrieved document; ``grade`` is None if it was not judged, ``text`` unless documents are matched by text."""
 
     doc_id: str
@@ -376,7 +376,7 @@ def top_documents(
     query_ids: Collection[str] | None = None,
     scores: Scores = "float64",
     match: Match = "id",
-) -> dict[str, list[Retrieved]]:
+) -> dict[str, list[RetrievedDocument]]:
     """Return the first ``depth`` documents of each query, or of those given, in the order that is measured.
 
     Args:
@@ -392,12 +392,12 @@ def top_documents(
     """
     wanted = None if query_ids is None else set(query_ids)
     texts = texts_in_order(run) if match == "text" else {}
-    found: dict[str, list[Retrieved]] = {}
+    found: dict[str, list[RetrievedDocument]] = {}
     for query_id, documents in _queries(gold, run, match, wanted):
         judged = gold.qrels.get(query_id, {})
         top = best(single_precision(documents) if scores == "float32" else documents, depth)
         found[query_id] = [
-            Retrieved(doc_id, documents[doc_id], judged.get(doc_id), texts[query_id][place] if texts else None)
+            RetrievedDocument(doc_id, documents[doc_id], judged.get(doc_id), texts[query_id][place] if texts else None)
             for place, doc_id in enumerate(top)
         ]
     return found

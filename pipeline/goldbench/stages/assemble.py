@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from goldbench.ports import Stored
+from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk
 from goldbench.records.query import Query
 from goldbench.records.relevance import Relevance
 
 
 def label(
-    query: Query, position: int, *, chunks: Stored[Chunk], cluster_of: Callable[[int], Sequence[int]]
+    query: Query, position: int, *, chunks: StoredRecords[Chunk], cluster_of: Callable[[int], Sequence[int]]
 ) -> dict[str, Relevance]:
     """Return the grade of every chunk known to be relevant to a query.
 
@@ -34,7 +34,7 @@ def label(
 
 
 def label_needed(
-    query: Query, positions: Sequence[int], *, chunks: Stored[Chunk], cluster_of: Callable[[int], Sequence[int]]
+    query: Query, positions: Sequence[int], *, chunks: StoredRecords[Chunk], cluster_of: Callable[[int], Sequence[int]]
 ) -> dict[str, Relevance]:
     """Return the grade of every chunk known to be relevant to a query that needs one or several chunks.
 
@@ -78,7 +78,7 @@ def add_derived(
     return derived
 
 
-def _neighbours_with_evidence(query: Query, position: int, chunks: Stored[Chunk]) -> Iterator[int]:
+def _neighbours_with_evidence(query: Query, position: int, chunks: StoredRecords[Chunk]) -> Iterator[int]:
     if not query.evidence:
         return
     source = chunks.at(position).span

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from goldbench.ports import Stored
+from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk
 from goldbench.records.judgment import Canary, Judgment
 from goldbench.records.manifest import CanaryVerdict
@@ -41,7 +41,7 @@ _FEWEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class PlantedPair:
     """One made-up pair: the query, the chunk that its text is made of, and the text."""
 
     query: Query
@@ -67,10 +67,10 @@ def plant(
     queries: Sequence[Query],
     *,
     count: int,
-    chunks: Stored[Chunk],
+    chunks: StoredRecords[Chunk],
     pooled: Callable[[str], Collection[str]],
     kinds: Sequence[Canary] = CHECKS,
-) -> Iterator[Planted]:
+) -> Iterator[PlantedPair]:
     """Yield up to ``count`` made-up pairs, the kinds in turn, spread over the queries; a higher count only adds pairs.
 
     Args:
@@ -96,13 +96,15 @@ def plant(
             yield planted
 
 
-def _planted(query: Query, kind: Canary, seed: str, chunks: Stored[Chunk], pool: Collection[str]) -> Planted | None:
+def _planted(
+    query: Query, kind: Canary, seed: str, chunks: StoredRecords[Chunk], pool: Collection[str]
+) -> PlantedPair | None:
     if kind is Canary.EVIDENCE_ALONE:
-        return Planted(query, query.chunk_id, kind, "\n".join(item.quote for item in query.evidence))
+        return PlantedPair(query, query.chunk_id, kind, "\n".join(item.quote for item in query.evidence))
     if kind is Canary.OWN_ANSWER:
-        return Planted(query, query.chunk_id, kind, query.answer or "")
+        return PlantedPair(query, query.chunk_id, kind, query.answer or "")
     if kind is Canary.EMPTY:
-        return Planted(query, query.chunk_id, kind, "")
+        return PlantedPair(query, query.chunk_id, kind, "")
     chunk = unrelated(query, chunks, pool, f"{kind}{seed}")
     if chunk is None:
         return None
@@ -111,10 +113,10 @@ def _planted(query: Query, kind: Canary, seed: str, chunks: Stored[Chunk], pool:
         text = _spliced(text, query.alone)
     if kind is Canary.CLAIMED_RELEVANT:
         text = f"{text}\n\n{_CLAIM.format(query=query.alone)}"
-    return Planted(query, chunk.chunk_id, kind, text)
+    return PlantedPair(query, chunk.chunk_id, kind, text)
 
 
-def unrelated(query: Query, chunks: Stored[Chunk], pool: Collection[str], seed: str) -> Chunk | None:
+def unrelated(query: Query, chunks: StoredRecords[Chunk], pool: Collection[str], seed: str) -> Chunk | None:
     """Return a chunk outside the pool that shares few words with the query, None if there is none.
 
     Args:

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from goldbench.ports import Stored
+from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk
-from goldbench.records.judgment import Origin, Pooled
+from goldbench.records.judgment import Origin, PooledPair
 from goldbench.text.draws import number_of
 from goldbench.text.language import detect_language
 
@@ -40,7 +40,7 @@ def pool_query(
     sources: Iterable[str],
     cluster_of: Callable[[str], Sequence[str]],
     feedback: Iterable[str] = (),
-) -> list[Pooled]:
+) -> list[PooledPair]:
     """Return the pool of one query, in the order of judging: shuffled, so that no rank shows, feedback first.
 
     Args:
@@ -70,7 +70,7 @@ def pool_query(
         origins |= {chunk_id: Origin.SOURCE} if chunk_id in known else {}
     first = {judged[item] for item in used}
     return [
-        Pooled(
+        PooledPair(
             query_id=query_id,
             chunk_id=chunk_id,
             ranks=ranks.get(chunk_id, {}),
@@ -110,7 +110,7 @@ def reach(rankings: Mapping[str, Ranking], sources: Iterable[str]) -> Reach:
     return Reach(reached, all(rank is None or rank > SOUGHT_WITHIN for rank in best.values()))
 
 
-def language_of(chunks: Stored[Chunk]) -> str | None:
+def language_of(chunks: StoredRecords[Chunk]) -> str | None:
     """Return the language of most chunks of a sample spread over the corpus; None if no language has two thirds.
 
     Retrievers that stem words and leave out function words fill a pool better: on five collections in English, pools of

@@ -37,7 +37,7 @@ _LONGEST_CUT_WORD = 40
 
 
 @dataclass(frozen=True, slots=True)
-class _Folded:
+class _FoldedText:
     """A text as compared. Character ``i`` of ``text`` came from ``starts[i]`` to ``ends[i]`` of the original."""
 
     text: str
@@ -174,7 +174,7 @@ def _with_other_numbers(wanted: str, text: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
-def _fold(text: str) -> _Folded:
+def _fold(text: str) -> _FoldedText:
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -183,7 +183,7 @@ def _fold(text: str) -> _Folded:
         pieces.append(piece)
         starts += [cluster.start()] * len(piece)
         ends += [cluster.end()] * len(piece)
-    return _Folded("".join(pieces), starts, ends)
+    return _FoldedText("".join(pieces), starts, ends)
 
 
 def _fold_long(cluster: str) -> str:
@@ -222,7 +222,7 @@ def _regions(needle: str, text: str) -> list[tuple[int, int]]:
     return sorted(places)
 
 
-def _original(text: str, folded: _Folded, start: int, end: int) -> tuple[int, int] | None:
+def _original(text: str, folded: _FoldedText, start: int, end: int) -> tuple[int, int] | None:
     if end <= start:
         return None
     return _whole_words(text, folded.starts[start], folded.ends[end - 1])

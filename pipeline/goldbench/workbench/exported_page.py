@@ -111,7 +111,7 @@ def _pack(data: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedPage:
     """What a page in one file holds: scripts, styles, their digests, and its data."""
 
     scripts: tuple[str, ...]
@@ -136,5 +136,5 @@ def _digests(texts: Iterable[str]) -> str:
 
 def _one_file(title: str, data: str) -> str:
     texts = {name: file.read_text(encoding="utf-8") for name, file in page_files().items()}
-    embedded = Embedded(tuple(texts[name] for name in SCRIPTS), tuple(texts[name] for name in STYLES), data)
+    embedded = EmbeddedPage(tuple(texts[name] for name in SCRIPTS), tuple(texts[name] for name in STYLES), data)
     return fill_template(PACKAGE, "workbench.html", **{**page_values(), "title": title, "held": embedded})

@@ -52,7 +52,7 @@ _ABOUT_QUERIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WorkbenchSettings:
     """What a workbench shows: measures, the runs that were given, and the first results that decide on a failure."""
 
     measures: Sequence[Measure]
@@ -60,7 +60,7 @@ class Wanted:
     runs: Mapping[str, Path]
 
 
-def load_table(gold: Gold, wanted: Wanted, decide: Callable[[], State], material: ReviewableSet) -> SetTable:
+def load_table(gold: Gold, wanted: WorkbenchSettings, decide: Callable[[], State], material: ReviewableSet) -> SetTable:
     """Return a set with its systems.
 
     Args:
@@ -137,7 +137,7 @@ class Workbench:
         self,
         material: ReviewableSet,
         ledger: Ledger,
-        wanted: Wanted,
+        wanted: WorkbenchSettings,
         *,
         address: str | None = None,
         team: Team | None = None,

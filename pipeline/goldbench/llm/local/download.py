@@ -6,10 +6,10 @@ import hashlib
 from pathlib import Path
 
 from goldbench.errors import ModelUnavailable, OutputError, explained, require
-from goldbench.llm.catalogue import Offered
+from goldbench.llm.catalogue import CatalogueModel
 
 
-def cached(model: Offered) -> Path | None:
+def cached(model: CatalogueModel) -> Path | None:
     """Return where a model of the catalogue is in the cache of the Hub, None if it is not there.
 
     Raises:
@@ -22,7 +22,7 @@ def cached(model: Offered) -> Path | None:
     return Path(path) if isinstance(path, str) else None
 
 
-def pull(model: Offered) -> Path:
+def pull(model: CatalogueModel) -> Path:
     """Download a model into the cache of the Hub and return the file; one that is there is only returned.
 
     The client of the Hub shows the progress, and goes on with a download that was cut.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from goldbench.ports import Stored
+from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk
 from goldbench.text.draws import number_of
 from goldbench.text.similarity import jaccard
@@ -67,7 +67,7 @@ class Companions:
         order: Positions of the chunks that may be asked about, one per cluster of near-duplicates, in drawing order.
     """
 
-    def __init__(self, chunks: Stored[Chunk], order: Iterable[int]) -> None:
+    def __init__(self, chunks: StoredRecords[Chunk], order: Iterable[int]) -> None:
         numbers: dict[str, int] = {}
         members = [
             _member(chunks.at(int(position)), int(position), numbers)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.ports import Stored
+from goldbench.ports import StoredRecords
 from goldbench.records.corpus import Chunk
 from goldbench.stages.select.eligibility import READY, RULES, Limits, fault
 from goldbench.stages.select.near_duplicates import Clusters, Sketches, cluster, write_sketches
@@ -57,7 +57,7 @@ class Selection:
 
 
 def select(
-    chunks: Stored[Chunk],
+    chunks: StoredRecords[Chunk],
     *,
     seed: int,
     ready: bool = False,
