@@ -31,8 +31,10 @@ MOST = 3.0
 KINDS = (re.Pattern, regex.Pattern)
 CALLS = "match|fullmatch|search|sub|subn|finditer|findall|split"
 CALLED = {*CALLS.split("|"), "compile"}
-EXEMPT = {"goldbench.stages.select.eligibility._PAGE_NUMBER"}
-"""Patterns that see the ends of lines alone, of bounded length."""
+EXEMPT = {
+    "goldbench.stages.select.eligibility._PAGE_NUMBER",  # sees the ends of lines alone, of bounded length
+    "goldbench.formats.documents.globs.is_matched",  # its pattern comes from the user
+}
 
 HOSTILE = (
     "[", "](", "#", "# a", "`", "```\n", "|", "|a", '"', "<", "<a ", "a b ", "a", " ", "\n", "\r\n\r", "- ", "> ",
@@ -200,7 +202,7 @@ def slow_texts(found: Found) -> str | None:
     for make in worst(found.pattern):
         if cost(found.work, make(64)) > 0.1:
             return f"{make(40)[:60]!r}: 64 characters take over 0.1 s"
-        if told := growth(found.work, make, 1000, noticed=0.0002):
+        if told := growth(found.work, make, 2000, noticed=0.002):
             return f"{make(40)[:60]!r}: {told}"
     return None
 
@@ -302,12 +304,16 @@ def test_no_pattern_takes_time_beyond_its_text_in_a_sample() -> None:
 
 @pytest.mark.slow
 def test_no_pattern_takes_time_beyond_its_text() -> None:
+    assert len(patterns()) > 100
+    assert any(": search(" in one.place for one in patterns())
     assert slow_patterns(patterns()) == {}
 
 
 @pytest.mark.slow
 def test_no_scanner_takes_time_beyond_its_text() -> None:
     slow = {
-        name: told for name, work, is_bytes in scanners() if (told := slow_scan(work, is_bytes=is_bytes, size=2000))
+        name: told
+        for name, work, is_bytes in scanners()
+        if name not in EXEMPT and (told := slow_scan(work, is_bytes=is_bytes, size=2000))
     }
     assert slow == {}
