@@ -284,12 +284,6 @@ def test_quadratic_patterns_and_scanners_are_found() -> None:
     assert slow_scan(len, is_bytes=False, size=2000) is None
 
 
-def test_a_quadratic_pattern_of_bytes_is_found() -> None:
-    for bad in (rb"[A-Za-z][\x80-\xff]+|[\x80-\xff]+(?=[A-Za-z])", rb"\xe4+(?=a)"):
-        assert any(slow_texts(Found("here", re.compile(bad), frozenset())) for _ in range(3)), bad
-    assert slow_texts(Found("here", re.compile(rb"[\x80-\xff]++(?=a)|\n"), frozenset({"match"}))) is None
-
-
 def test_patterns_are_found_wherever_they_stand() -> None:
     places = {one.place for one in patterns()}
     assert len(places) > 100
