@@ -1,84 +1,25 @@
-"""A reserve for times without the server, a port that is taken, the first minute, the rubric, every page's look."""
+"""A port that is taken, the first minute, the rubric, targets, every page's look."""
 
 from __future__ import annotations
 
-import re
-import socket
-import subprocess
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from goldbench.errors import InputError, UsageError
+from goldbench.errors import InputError, OutputError, UsageError
 from goldbench.goldset.folder import LONGEST_RUBRIC, GoldFolder
-from goldbench.prompts.rubric import DEFAULT, Rubric
+from goldbench.prompts.rubric import DEFAULT
 from goldbench.review.server import Place, listening
 from goldbench.review.team import Team, team_of
-from tests.conftest import Goldbench
-from tests.review.conftest import Person, Site, events_of, only, start_process
-from tests.review.review_set import write_set
+from tests.review.conftest import Person, Site, only
 
 Sites = Callable[..., Site]
 People = Callable[..., Person]
-RESERVE = "() => items.slice(at).filter((item) => !item.said).length > 50 && !fetching"
-
-
-@pytest.mark.slow
-def test_fifty_passages_judged_while_the_server_is_away_arrive_once_each(person: People, tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "set", queries=12, passages=6)
-    options = ("--lanes", "A", "--overlap", "0", "--repeats", "0", "--annotator", "anna")
-    served = start_process(folder, *options)
-    anna = person(served.links["anna"])
-    anna.press("3")
-    anna.saved()
-    anna.page.wait_for_function(RESERVE)
-    served.process.kill()
-    served.process.wait()
-    anna.offline = True
-    seen = []
-    for i in range(50):
-        seen.append(anna.pair)
-        anna.press(str(i % 4))
-    assert len(set(seen)) == 50
-    anna.page.locator("#alarm", has_text="50 not saved yet").wait_for()
-    assert anna.text("count") == "You: 51 · Everyone: 51 of 72 · Left: 21"
-    again = start_process(folder, *options, port=served.port)
-    anna.saved()
-    events = events_of(folder)
-    assert [event.grade for event in events] == [3, *(i % 4 for i in range(50))]
-    assert set(Counter((event.query_id, event.chunk_id) for event in events).values()) == {1}
-    assert anna.text("count") == "You: 51 · Everyone: 51 of 72 · Left: 21"
-    again.process.kill()
-    again.process.wait()
-    for one in (served, again):
-        one.process.stdout.close()  # type: ignore[union-attr]
-
-
-@pytest.mark.slow
-def test_a_page_drops_what_others_took_over_from_its_reserve(site: Sites, person: People) -> None:
-    served = site(annotators=("anna", "bob"), queries=1, passages=13, queue=only("A"))
-    anna = person(served.links["anna"])
-    anna.page.wait_for_function("() => items.length === 13")
-    bob = person(served.links["bob"])
-    bob.page.wait_for_function("() => items.length > 0")
-    for one in (anna, bob) * 12:
-        if one.pair:
-            one.press("1")
-            one.saved()
-    events = served.events()
-    assert len(events) == 13
-    assert set(Counter(event.chunk_id for event in events).values()) == {1}
-    assert {event.annotator for event in events} == {"anna", "bob"}
 
 
 def test_a_taken_port_moves_on_only_if_asked() -> None:
-    from goldbench.errors import OutputError
-
     notes: list[str] = []
     with listening(Place((), 0), complain=notes.append) as first:
         port = first.getsockname()[1]
@@ -89,32 +30,6 @@ def test_a_taken_port_moves_on_only_if_asked() -> None:
         with listening(Place((), port, elsewhere=True), complain=notes.append) as second:
             assert port < second.getsockname()[1] <= port + 20
         assert len(notes) == 1
-
-
-@pytest.mark.slow
-def test_without_a_port_the_next_free_one_is_used_and_told_and_a_given_one_is_not_left(tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "set", queries=1, passages=2)
-    command = [sys.executable, "-m", "goldbench", "review", str(folder), "--annotator", "anna"]
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            taken.bind(("127.0.0.1", 8808))
-        except OSError:
-            pytest.skip("port 8808 is taken by another program")
-        taken.listen()
-        refused = subprocess.run([*command, "--port", "8808"], capture_output=True, text=True, timeout=60, check=False)
-        assert refused.returncode != 0
-        assert "port 8808 of 127.0.0.1 cannot be used" in refused.stderr
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-            assert process.stdout is not None
-            said = ""
-            started = time.monotonic()
-            while "token=" not in said and time.monotonic() - started < 60:
-                said += process.stdout.readline()
-            process.kill()
-    moved = re.search(r"port 8808 is taken by another program; the page is at port (\d+)", said)
-    assert moved, said
-    assert f"anna: http://127.0.0.1:{moved[1]}/?token=" in said
 
 
 def test_the_first_minute_is_explained_once_and_again_by_a_key(site: Sites, person: People) -> None:
@@ -150,54 +65,30 @@ def test_a_rubric_is_the_file_in_the_folder_the_built_in_one_or_refused(tmp_path
             GoldFolder(tmp_path).rubric()
 
 
-def test_people_see_the_rubric_of_the_set_and_its_digest_goes_with_every_judgment(site: Sites, person: People) -> None:
-    import sqlite3
-
-    ours = Rubric.of("## Ours\n\n- A **recall** notice is *always* grade 3.\n")
-    served = site(queries=1, passages=2, rubric=ours.text)
-    anna = person(served.links["anna"])
-    assert anna.page.locator("#rubric li").inner_text() == "A recall notice is always grade 3."
-    anna.press("1")
-    anna.saved()
-    assert [event.rubric_sha for event in served.events()] == [ours.sha]
-    with sqlite3.connect(served.folder / "review.sqlite") as database:
-        texts = [text for (text,) in database.execute("SELECT text FROM goldbench_text")]
-    database.close()
-    assert ours.text in texts
+def test_targets_are_for_one_person_or_for_everybody_who_judges() -> None:
+    team = Team(("anna", "bob", "carl"), frozenset({"carl"}), {"anna": 50, "bob": 7})
+    assert team_of(("anna", "bob"), ("carl",), ["50", "bob=7"]) == team
 
 
-@pytest.mark.parametrize(
-    ("targets", "found"),
-    [(["50"], {"anna": 50, "bob": 50}), (["50", "bob=7"], {"anna": 50, "bob": 7}), (["carl=3"], {"carl": 3}), ([], {})],
-)
-def test_targets_are_for_one_person_or_for_everybody_who_judges(targets: list[str], found: dict[str, int]) -> None:
-    assert team_of(("anna", "bob"), ("carl",), targets) == Team(("anna", "bob", "carl"), frozenset({"carl"}), found)
-
-
-@pytest.mark.parametrize("target", ["0", "x", "anna=", "anna=-1", "anna=1.5", "zoe=3", "9999999999999"])
+@pytest.mark.parametrize("target", ["0", "anna=", "anna=1.5", "zoe=3"])
 def test_a_target_that_makes_no_sense_is_refused(target: str) -> None:
     with pytest.raises(UsageError, match="--target"):
         team_of(("anna",), (), [target])
 
 
-@pytest.mark.slow
-def test_the_command_refuses_a_lead_without_a_name(goldbench: Goldbench, tmp_path: Path) -> None:
-    folder = write_set(tmp_path / "set", queries=1, passages=1)
-    done = goldbench("review", folder, "--annotator", "anna", "--lead", " ")
-    assert done.returncode == 2
-    assert "--lead: give a name" in done.stderr
-
-
-SCREENS = [
-    {},
-    {"color_scheme": "dark"},
-    {"viewport": {"width": 360, "height": 740}},
-    {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"},
-]
+SMALL_BUTTONS = """() => [...document.querySelectorAll('button')].filter(one => one.offsetParent)
+    .map(one => one.getBoundingClientRect()).filter(box => box.height < 44 || box.width < 44).length"""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", SCREENS, ids=["light", "dark", "360", "360-dark"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"},
+        {"viewport": {"width": 640, "height": 450}, "device_scale_factor": 2},  # 1280 by 900 at 200 %
+    ],
+    ids=["360-dark", "zoom"],
+)
 def test_no_page_has_a_barrier(site: Sites, person: People, options: dict[str, Any]) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -229,8 +120,12 @@ def test_no_page_has_a_barrier(site: Sites, person: People, options: dict[str, A
     anna.press("3")
     anna.saved()
     check("judged")
-    anna.press("?", moves=False)
-    check("help")
+    assert anna.page.evaluate(SMALL_BUTTONS) == 0
+    for key in ("b", "g", "?"):
+        anna.press(key, moves=False)
+        anna.page.locator("dialog[open]").wait_for()
+        check(key)
+        anna.press("Escape", moves=False)
     for path in ("history", "progress", "adjudicate"):
         anna.visit(served.base + path)
         check(path)
