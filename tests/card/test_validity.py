@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from goldbench.card.baselines import Baselines, fresh_scores, run_baselines
 from goldbench.card.described_set import DescribedSet, read_described
-from goldbench.card.ranking_figures import other_recipe, query_sources, ranking_figures, state_of
+from goldbench.card.ranking_figures import query_sources, state_of
 from goldbench.records.set_card import State
 from tests.card.sets import write_dataset
 from tests.measures.statistics.spoken import sentences
@@ -55,30 +55,3 @@ def test_only_a_set_of_simulated_terms_is_refused(material: DescribedSet) -> Non
     assert [state_of(tau, by_model) for tau in (0.1, 0.9)] == [State.WARN, State.OK]
     assert [state_of(tau, held_out) for tau in (0.1, 0.9)] == [State.INFO, State.INFO]
     assert [state_of(tau, by_people) for tau in (0.1, 0.9)] == [State.INFO, State.INFO]
-
-
-def test_fresh_queries_are_made_by_another_recipe(material: DescribedSet) -> None:
-    assert other_recipe(noted(material, recipe="terms")) == other_recipe(material) == "held-out"
-    assert other_recipe(noted(material, recipe="held-out")) == "terms"
-
-
-def test_few_queries_and_a_corpus_without_words_leave_the_figure_out(
-    material: DescribedSet, baselines: Baselines
-) -> None:
-    few = replace(baselines, query_ids=baselines.query_ids[:5], scores=baselines.scores[:5])
-    found = query_sources(material, few, seed=0)
-    assert found.state is State.ABSENT
-    assert found.meaning.startswith("5 queries: too few")
-    numbers = replace(material, corpus=dict.fromkeys(material.corpus, "12 34"))
-    assert query_sources(numbers, baselines, seed=0).meaning.startswith("fewer than 10 queries")
-
-
-def test_settled_halves_of_simulated_queries_are_not_called_good(material: DescribedSet, baselines: Baselines) -> None:
-    scores = baselines.scores.copy()
-    scores[:] = np.linspace(0, 1, scores.shape[1])  # every query gives the same ranking
-    settled = replace(baselines, scores=scores)
-    for level, state in (("smoke", State.INFO), ("human", State.OK)):
-        described = replace(material, metadata={"evidence_level": level})
-        found = next(one for one in ranking_figures(described, settled, seed=0) if one.name == "split-half tau")
-        assert (found.value, found.state) == (1, state)
-        assert ("how much is chance" in found.meaning) == (level == "smoke")

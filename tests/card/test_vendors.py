@@ -12,18 +12,9 @@ from goldbench.card.vendors import overlapping, vendor_of
     [
         ("gpt-4o-mini", "OpenAI"),
         ("openai/o3-mini", "OpenAI"),
-        ("text-embedding-3-small", "OpenAI"),
-        ("claude-sonnet-4", "Anthropic"),
-        ("google/gemma-2-9b", "Google"),
-        ("flan-t5-large", "Google"),
         ("meta-llama/Llama-3.1-70B-Instruct", "Meta"),
-        ("mixtral-8x7b", "Mistral"),
-        ("Qwen3-32B", "Qwen"),
-        ("deepseek-chat", "DeepSeek"),
-        ("BAAI/bge-m3", "BAAI"),
         ("all-MiniLM-L6-v2", "sentence-transformers"),
         ("bm25", None),
-        ("my-own-model", None),
         ("photos", None),
     ],
 )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -21,10 +18,8 @@ import psutil
 import pytest
 
 from goldbench.cluster.ray_cluster import cluster
-from goldbench.errors import DONE_IN_PART, UsageError
+from goldbench.errors import UsageError
 from tests.conftest import IMPORT_PATH, ROOT, SETTINGS, needs, posix
-from tests.generate.test_build_under_fire import many
-from tests.model_server.fixture import ServerHandle
 
 pytestmark = [pytest.mark.slow, posix, pytest.mark.timeout(600)]
 
@@ -65,12 +60,6 @@ def below(pid: int) -> list[psutil.Process]:
 def is_sandbox(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.Error):
         return process.cmdline()[-1:] == [SANDBOX]
-    return False
-
-
-def is_holder(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.Error):
-        return any(map(is_sandbox, process.children()))
     return False
 
 
@@ -122,11 +111,9 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
         "import logging, sys; logging.getLogger('ray').setLevel(50)\n"
         "from ray.cluster_utils import Cluster\n"
         "nodes = Cluster(initialize_head=True, head_node_args={'num_cpus': 1, 'include_dashboard': False})\n"
-        "second = nodes.add_node(num_cpus=1)\n"
+        "nodes.add_node(num_cpus=1)\n"
         "print(nodes.address, flush=True)\n"
-        "for line in sys.stdin:\n"
-        "    nodes.remove_node(second, allow_graceful=False); print('removed', flush=True)\n"
-        "    second = nodes.add_node(num_cpus=1); print('added', flush=True)\n"
+        "sys.stdin.read()\n"
         "nodes.shutdown()\n"
     )
     loopback = environment(RAY_AUTH_MODE="disabled", RAY_USAGE_STATS_ENABLED="0", RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0")
@@ -142,13 +129,9 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
         assert process.stdin is not None
         address = process.stdout.readline().strip()
         assert address, "the cluster did not start"
-        HEADS[address] = process
         yield address, process.pid
         process.stdin.close()
         process.wait(200)
-
-
-HEADS: dict[str, subprocess.Popen[str]] = {}
 
 
 def connected(address: str) -> dict[str, str]:
@@ -214,86 +197,6 @@ def test_a_cluster_that_runs_gives_the_same_whatever_is_killed(tmp_path: Path, h
     assert (tmp_path / "ray.trec").read_bytes() == (tmp_path / "local.trec").read_bytes()
 
 
-def test_a_node_that_dies_changes_nothing(tmp_path: Path, head: tuple[str, int]) -> None:
-    address, root = head
-    notes(tmp_path / "docs", 3_000)
-    done(tmp_path, "chunk", "docs", "--out", "local.jsonl")
-    process = started(tmp_path, "chunk", "docs", "--out", "ray.jsonl", "--engine", "ray", **connected(address))
-    while process.poll() is None and not any(map(is_holder, below(root))):
-        time.sleep(0.1)
-    commands, answers = HEADS[address].stdin, HEADS[address].stdout
-    assert commands is not None
-    assert answers is not None
-    commands.write("replace\n")
-    commands.flush()
-    assert answers.readline() == "removed\n"
-    assert process.poll() is None, "the node died too late for this test"
-    assert answers.readline() == "added\n"
-    _, err = process.communicate(timeout=500)
-    assert process.returncode == 0, err
-    assert (tmp_path / "ray.jsonl").read_bytes() == (tmp_path / "local.jsonl").read_bytes()
-
-
-def test_no_call_is_made_twice_when_workers_die_amid_a_build_with_a_model(
-    tmp_path: Path, head: tuple[str, int], model_server: ServerHandle
-) -> None:
-    address, root = head
-    many(tmp_path / "docs", 1_200)  # enough for several workers, some of which wait when the model writes
-    model_server.script(latency_ms=300)
-    url = ("--base-url", model_server.base_url, "--model", "m", "--queries", 50)
-    process = started(tmp_path, "build", "docs", "--out", "ray", *url, "--engine", "ray", **connected(address))
-    killed: list[int] = []
-
-    def murder() -> None:
-        killed.append(meanwhile(process, root, is_holder, 1))
-        while process.poll() is None and model_server.stats()["requests"] < 10:
-            time.sleep(0.1)
-        killed.append(meanwhile(process, root, is_worker, 3))
-
-    murderer = threading.Thread(target=murder)
-    murderer.start()
-    _, err = process.communicate(timeout=500)
-    murderer.join()
-    assert process.returncode == 0, err
-    assert sum(killed) >= 2
-    assert len(json.loads((tmp_path / "ray" / "dataset.json").read_text())["queries"]) == 50
-    stats = model_server.stats()
-    assert (stats["repeated"], stats["paid_twice"]) == (0, 0), stats
-    model_server.reset()
-    done(tmp_path, "build", "docs", "--out", "local", *url, "--answers", "answers.sqlite", "--replay")
-    assert files_of(tmp_path / "local")["dataset.json"] == files_of(tmp_path / "ray")["dataset.json"]
-
-
-def test_grading_is_the_same_and_its_pool_is_searched_on_the_nodes(
-    tmp_path: Path, head: tuple[str, int], model_server: ServerHandle
-) -> None:
-    address, root = head
-    simulated(tmp_path, ROOT / "data" / "example" / "documents", "local")
-    shutil.copytree(tmp_path / "local", tmp_path / "ray")
-    told: list[str] = []
-    for engine in ("local", "ray"):
-        url = ("--base-url", model_server.base_url, "--model", "m", "--answers", f"{engine}.sqlite")
-        process = started(tmp_path, "grade", engine, *url, "--force", "--engine", engine, **connected(address))
-        placed = is_seen(process, root, lambda one: one.name().startswith("ray::Holder"))
-        out, err = process.communicate(timeout=500)
-        assert process.returncode == DONE_IN_PART, err  # the server is a poor judge
-        assert placed == (engine == "ray")
-        told.append(out.replace(engine, "local"))
-    assert told[0] == told[1]
-    assert files_of(tmp_path / "ray") == files_of(tmp_path / "local")
-
-
-def is_seen(process: subprocess.Popen[str], root: int, wanted: Callable[[psutil.Process], bool]) -> bool:
-    """Return whether a wanted process runs on the cluster before a command ends."""
-    while process.poll() is None:
-        for one in below(root):
-            with contextlib.suppress(psutil.Error):
-                if wanted(one):
-                    return True
-        time.sleep(0.05)
-    return False
-
-
 def is_worker(process: psutil.Process) -> bool:
     with contextlib.suppress(psutil.Error):
         return process.name().startswith("ray::Holder") or is_sandbox(process)
@@ -312,54 +215,6 @@ def test_a_command_that_is_interrupted_leaves_no_process(tmp_path: Path) -> None
     assert process.returncode == 130
     assert err.splitlines()[-1] == "goldbench: interrupted; run the same command again to continue"
     assert psutil.wait_procs(everyone, timeout=100)[1] == []
-
-
-AFTER_A_SHUTDOWN = """
-import sys
-import psutil
-from goldbench.cluster.losses import Lost
-from goldbench.cluster.ray_cluster import cluster
-from goldbench.errors import GoldbenchError
-from goldbench.formats.documents.distant_process import node_workers
-first, workers = cluster(), node_workers()
-assert cluster() is first and node_workers() is workers
-held = first.place(list, (1, 2, 2))
-assert held.call("count", 2) == 2
-workers.start().rest()
-import ray
-ray.shutdown()
-for call in (lambda: first.place(list), lambda: held.begin("count", 2), lambda: held.call("count", 2)):
-    try:
-        call()
-    except Lost as error:
-        assert str(error) == "Ray was shut down"
-    else:
-        sys.exit("nothing was lost")
-held.kill()
-process = workers.start()
-process.send({"kind": "chunk", "items": []})
-assert process.reply(1) is None and process.lost
-process.stop()
-try:
-    workers.start()
-except GoldbenchError as error:
-    assert str(error).startswith("--engine ray: no worker can be started (Ray was shut down); ")
-else:
-    sys.exit("a worker was started")
-assert not ray.is_initialized()
-assert cluster() is not first and node_workers() is not workers
-assert cluster().place(list, (1, 2)).call("count", 2) == 1
-found = [process.environ() for process in psutil.Process().children(recursive=True)]
-assert found and not any("secret" in str(one) for one in found)
-assert {one["RAY_AUTH_MODE"] for one in found if "RAY_AUTH_MODE" in one} == {"token"}  # titles overwrite some
-"""
-
-
-def test_a_cluster_that_was_shut_down_is_not_used_again(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", AFTER_A_SHUTDOWN]
-    own = environment(RAY_ADDRESS="local", OPENAI_API_KEY="sk-secret")
-    done = subprocess.run(command, cwd=tmp_path, env=own, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_addresses_that_cannot_be_used_are_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

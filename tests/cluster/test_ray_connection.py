@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from goldbench.cluster import ray_cluster, ray_connection
+from goldbench.cluster import ray_cluster
 from goldbench.cluster.ray_cluster import Cluster, cluster
 from goldbench.config import Engine, Machines
-from goldbench.errors import GoldbenchError, UsageError
-from tests.conftest import needs
+from goldbench.errors import UsageError
 
 
 def node(name: str, processors: float, *, alive: bool = True) -> dict[str, Any]:
@@ -28,26 +27,6 @@ def test_nodes_get_objects_in_proportion_to_their_processors() -> None:
     nodes = [node("small", 1), node("large", 3), node("head", 0), node("dead", 8, alive=False)]
     assert chosen(nodes, 8) == {"small": 2, "large": 6}
     assert chosen([node("one", 0), node("other", 0)], 4) == {"one": 2, "other": 2}
-
-
-@pytest.mark.parametrize("address", ["local", "", None])
-def test_no_address_and_local_stand_for_a_cluster_of_this_command(
-    address: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    needs("ray")
-    monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    if address is not None:
-        monkeypatch.setenv("RAY_ADDRESS", address)
-    started: list[str | None] = []
-
-    def connect(address: str | None) -> None:
-        started.append(address)
-        raise OSError("not in this test")
-
-    monkeypatch.setattr(ray_connection, "_connect", connect)
-    with pytest.raises(GoldbenchError, match=r"^Ray cannot be started \(not in this test\), or use --engine local$"):
-        cluster()
-    assert started == [None]
 
 
 def test_windows_is_refused_before_anything_is_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,32 +17,10 @@ from goldbench.records.judgment import Flag, Judgment
 from goldbench.records.manifest import Failure
 from goldbench.records.query import Query
 from goldbench.records.relevance import Relevance
-from goldbench.score.runs import load_gold
-from tests.conftest import ROOT, Goldbench
-from tests.explore.test_drift import ANSWERED, PASSAGES, QUERIES, UNANSWERED
-from tests.grade.graded_sets import write_set
+from tests.conftest import Goldbench
+from tests.explore.test_drift import PASSAGES, write_gold
 from tests.model_server.fixture import ServerHandle
 
-_PRIME = ("Prime the pump again", "until the suction line is free of air")
-ORACLE = {
-    "valve makes a humming sound": ("A valve which hums loudly",),
-    "coil hums but no water": ("A valve which hums loudly",),
-    "dosing pump loses prime": _PRIME,
-    "dosing pump air in the hose": _PRIME,
-    "dosing pump air in hose": _PRIME,
-    "wireless probe lost": (
-        "No message for three intervals",
-        "it reports E301",
-        "messages have been lost",
-        "If probes disappear",
-        "a third of the probe messages was lost",
-    ),
-    "warranty on the master valve": ("Valves, flow meters and the DP-2 pump | 2 years",),
-    "warranty claim form": ("How to make a claim",),
-    "施肥泵不工作": ("There is air in the suction line", "The water flow fell below", "软管破裂前"),
-    "母液比例怎么设置": ("The ratio says how much water", "按一比二百的比例加入母液"),
-}
-"""Words of every sample passage that helps to answer a line of the log, as read by hand."""
 CHECKED = {query.text: {item.quote: 3 for item in query.evidence} for query in sample()[1]}
 """What the judge checks of the built-in sample plant as answers."""
 
@@ -52,9 +30,7 @@ def truth(known: Mapping[str, Sequence[str]], corpus: Mapping[str, str] = PASSAG
     grades: dict[str, dict[str, int]] = {query: {} for query in known}
     for query, phrases in known.items():
         for phrase in phrases:
-            found = {text: 3 for text in corpus.values() if phrase in " ".join(text.split())}
-            assert found, phrase
-            grades[query] |= found
+            grades[query] |= {text: 3 for text in corpus.values() if phrase in text}
     return CHECKED | grades
 
 
@@ -65,13 +41,7 @@ def states(report: dict[str, Any]) -> dict[str, str]:
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A gold set of six passages, and a log of which rules decide the first and the last line."""
-    data = {
-        "queries": {key: text for key, (text, _) in QUERIES.items()},
-        "corpus": PASSAGES,
-        "relevant_docs": {key: [doc] for key, (_, doc) in QUERIES.items()},
-        "mode": "text",
-    }
-    (tmp_path / "dataset.json").write_text(json.dumps(data))
+    write_gold(tmp_path / "dataset.json")
     (tmp_path / "log.txt").write_text("\n".join(LOG) + "\n")
     return tmp_path
 
@@ -82,36 +52,12 @@ SMALL = {"battery in the cabinet": ("wind the spring",), "charger for the batter
 
 @pytest.fixture
 def drift(goldbench_inside: Goldbench, model_server: ServerHandle, small: Path) -> Any:
-    def run(*more: object, gold: str = "dataset.json") -> tuple[Any, dict[str, Any]]:
+    def run(*more: object) -> tuple[Any, dict[str, Any]]:
         url = ("--model", "m", "--base-url", model_server.base_url, "--answers", "answers.sqlite")
-        done = goldbench_inside("drift", gold, "--queries", "log.txt", *url, "--out", "drift.json", *more)
+        done = goldbench_inside("drift", "dataset.json", "--queries", "log.txt", *url, "--out", "drift.json", *more)
         return done, json.loads((small / "drift.json").read_text("utf-8"))
 
     return run
-
-
-def test_a_model_decides_the_sample_log_without_a_wrong_line(
-    goldbench_inside: Goldbench, model_server: ServerHandle, sample_set: Path, tmp_path: Path
-) -> None:
-    model_server.script(judge={"truth": truth(ORACLE, load_gold(sample_set).corpus())})
-    answered, unanswered = (set(text.strip().splitlines()) for text in (ANSWERED, UNANSWERED))
-    log = ROOT / "data/example/asked.txt"
-    url = ("--model", "m", "--base-url", model_server.base_url, "--answers", "answers.sqlite")
-    command = ("drift", sample_set, "--queries", log, *url)
-    done = goldbench_inside(*command, "--out", "drift.json")
-    assert done.returncode == 0, done.stderr
-    report = json.loads((tmp_path / "drift.json").read_text("utf-8"))
-    found = states(report)
-    assert not {text for text in answered if found[text] == "not_covered"}
-    assert not {text for text in unanswered if found[text] == "covered"}
-    assert sum(state == "undecided" for state in found.values()) <= 2
-    for row in report["decisions"]:
-        if row["by"] == "model" and row["state"] == "covered":
-            assert row["reason"] == "model m grades this passage 3"
-            assert row["passage"] is not None
-    by = report["passages"]["decided_by"]
-    assert (by["rules"]["distinct"], by["model"]["distinct"]) == (10, 15)
-    assert "a model that read the passages: 15 distinct queries" in done.stdout
 
 
 def test_a_model_decides_only_what_rules_leave_undecided(drift: Any, model_server: ServerHandle) -> None:
@@ -149,19 +95,7 @@ def test_a_plan_sends_nothing_and_a_second_run_costs_nothing(
     assert model_server.stats()["requests"] == sent
 
 
-def test_judge_checks_are_made_of_queries_that_people_or_a_model_wrote(
-    drift: Any, model_server: ServerHandle, small: Path
-) -> None:
-    known = write_set(small / "set")
-    (small / "log.txt").write_text("grease on the hatch anchor\ngrey keel parade\n")
-    model_server.script(judge={"truth": known.truth})  # knows nothing of the built-in sample
-    _, report = drift(gold="set")
-    assert report["reading"]["judge_check"] == "passed"
-    asked = json.dumps(model_server.requests())
-    assert not any(query.text in asked for query in sample()[1])
-
-
-@pytest.mark.parametrize("vice", [{"truth": {}, "up": 1.0}, {"truth": {}}, {"truth": truth(SMALL), "obeys": True}])
+@pytest.mark.parametrize("vice", [{"truth": {}}, {"truth": truth(SMALL), "obeys": True}])
 def test_a_judge_that_fails_its_checks_decides_nothing(
     drift: Any, model_server: ServerHandle, goldbench_inside: Goldbench, small: Path, vice: dict[str, Any]
 ) -> None:
@@ -176,11 +110,10 @@ def test_a_judge_that_fails_its_checks_decides_nothing(
     assert model_server.stats()["requests"] <= 24
 
 
-@pytest.mark.parametrize("fault", [{"status": 400}, {"status": 401}])
 def test_what_a_failing_server_leaves_unread_stays_undecided_and_is_read_later(
-    drift: Any, model_server: ServerHandle, fault: dict[str, Any]
+    drift: Any, model_server: ServerHandle
 ) -> None:
-    rule = {"when": {"kind": "chat", "contains": "charger for the battery"}, "do": fault}
+    rule = {"when": {"kind": "chat", "contains": "charger for the battery"}, "do": {"status": 400}}
     model_server.script(rule, judge={"truth": truth(SMALL)})
     done, report = drift()
     assert done.returncode == 3, done.stderr
@@ -252,13 +185,10 @@ def answered(*grades: int, flag: Flag = Flag.NONE, capped: bool = False, failed:
     [
         (answered(0), answered(1), State.NOT_COVERED, None),
         (answered(0), answered(2, 3, 2), State.COVERED, "b"),
-        (answered(2, 2), answered(3, 3), State.COVERED, "b"),
         (answered(0), answered(2, 1, 0), State.UNDECIDED, None),  # most judges find no use, one does
         (answered(0), answered(1, capped=True), State.UNDECIDED, None),
         (answered(0), answered(3, 3, flag=Flag.INSTRUCTIONS_IN_TEXT), State.UNDECIDED, None),
-        (answered(0), answered(), State.UNDECIDED, None),
         (answered(0), answered(2, failed=True), State.UNDECIDED, None),
-        (answered(0), answered(2, 2, failed=True), State.COVERED, "b"),
     ],
 )
 def test_a_state_is_what_the_grades_are_sure_about(
@@ -266,11 +196,3 @@ def test_a_state_is_what_the_grades_are_sure_about(
 ) -> None:
     found = decided(Unread("pump", ("a", "b")), {"a": first, "b": second}, "m", "no reply", 3)
     assert (found.state, found.passage) == (state, passage)
-
-
-def test_what_words_may_not_find_is_never_called_uncovered() -> None:
-    grades = {"a": answered(0)}
-    assert decided(Unread("Pumpe", ("a",), foreign=True), grades, "m", "", 3).state is State.UNDECIDED
-    assert decided(Unread("Pumpe", ("a",), foreign=True), {"a": answered(2, 2)}, "m", "", 3).state is State.COVERED
-    assert decided(Unread("pump", ()), {}, "m", "", 3).state is State.UNDECIDED
-    assert decided(Unread("pump", ("a", "b")), grades, "m", "cap", 3).state is State.UNDECIDED

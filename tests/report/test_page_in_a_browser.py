@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import os
-import shutil
-import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lxml import html
-from plotly.offline import get_plotlyjs
 
 from goldbench.agreement import agree
 from goldbench.agreement.judgment_files import Labels
-from goldbench.report.experiment_text import figures_markdown, leaderboard
+from goldbench.report.experiment_text import figures_markdown
 from goldbench.report.pages import Details, Trust, experiment_page, history_page, scorecard_page
-from goldbench.report.scorecard_text import leaderboard_rows
 from tests.report.hostile import (
     ARABIC_SYSTEM,
     SCRIPT,
@@ -28,8 +21,9 @@ from tests.report.hostile import (
     hostile_experiment,
     hostile_history,
 )
+from tests.review.conftest import BROWSER, Person, browser, person
 
-BROWSER = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
+__all__ = ["BROWSER", "browser", "person"]  # fixtures, found by their names
 NAMES = ("scores", "experiment", "history")
 
 
@@ -60,32 +54,6 @@ def test_no_hostile_text_becomes_an_element_and_no_address_is_asked_for(pages: d
     assert all(address.startswith("./") for address in tree.xpath("//a/@href"))
 
 
-def test_equal_input_gives_equal_bytes(pages: dict[str, str]) -> None:
-    assert scorecard_page(hostile_card(), hostile_details()) == pages["scores"]
-    assert experiment_page(*hostile_experiment(), command=f"goldbench open {SCRIPT}") == pages["experiment"]
-
-
-def test_leaderboards_are_those_of_the_records(pages: dict[str, str]) -> None:
-    assert tables(pages["scores"])[0] == [list(row) for row in leaderboard_rows(hostile_card())]
-    assert tables(pages["experiment"])[0] == [list(row) for row in leaderboard(hostile_experiment()[0])]
-
-
-def test_the_library_is_there_once_packed_and_whole(pages: dict[str, str]) -> None:
-    (packed,) = html.fromstring(pages["scores"]).xpath("//script[@id='plotly']")
-    assert zlib.decompress(base64.b64decode(packed.text)).decode() == get_plotlyjs()
-
-
-def test_a_page_needs_nothing_but_a_scorecard() -> None:
-    assert "Leaderboard" in scorecard_page(hostile_card(), Details())
-
-
-def test_simulated_queries_name_no_best_system(pages: dict[str, str]) -> None:
-    assert "is the best of 2" in pages["scores"]
-    card = hostile_card()
-    smoke = card.model_copy(update={"gold": card.gold.model_copy(update={"evidence_level": "smoke"})})
-    assert "is the best of 2" not in scorecard_page(smoke, hostile_details())
-
-
 def test_the_page_shows_the_card_and_the_judge_against_people(pages: dict[str, str], tmp_path: Path) -> None:
     card = next(table for table in tables(pages["scores"]) if table[0][0] == "figure")
     assert card[1][1:] == ["fail", "0.3", "<= 0.1", SCRIPT]
@@ -110,34 +78,18 @@ def test_markdown_shows_hostile_names_as_they_are() -> None:
     assert SCRIPT not in figures_markdown(hostile_experiment()[0])
 
 
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    if BROWSER is None and not os.environ.get("REQUIRE_BROWSER"):
-        pytest.skip("no Chromium here; CHROMIUM_PATH says where one is")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
-        )
-        yield browser
-        browser.close()
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1100), ("dark", 360)])
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"), [("scores", "dark", 360), ("experiment", "light", 1100), ("history", "dark", 360)]
+)
 def test_every_page_is_drawn_fits_asks_for_nothing_and_has_no_barrier(
-    driver: Any, pages: dict[str, str], tmp_path: Path, name: str, scheme: str, width: int
+    person: Callable[..., Person], pages: dict[str, str], tmp_path: Path, name: str, scheme: str, width: int
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     path = tmp_path / "page.html"
     path.write_text(pages[name], encoding="utf-8")
-    page = driver.new_context(color_scheme=scheme, viewport={"width": width, "height": 900}).new_page()
-    requests: list[str] = []
-    messages: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda message: messages.append(message.text))
-    page.on("pageerror", lambda error: messages.append(str(error)))
+    someone = person(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page = someone.page
     page.goto(path.as_uri())
     page.wait_for_selector("body[data-drawn]")
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -146,7 +98,7 @@ def test_every_page_is_drawn_fits_asks_for_nothing_and_has_no_barrier(
     assert SYSTEMS[0] in page.locator(".plotly-graph-div").first.text_content()
     violations = Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"][:200]) for one in violations] == []
-    assert (requests, messages, page.evaluate("window.broken")) == ([path.as_uri()], [], None)
+    assert (someone.asked, page.evaluate("window.broken")) == ([path.as_uri()], None)
     if name == "history":
         cell = page.locator("td bdi", has_text="BM25").first
         assert cell.inner_text() == ARABIC_SYSTEM

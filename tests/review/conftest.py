@@ -17,9 +17,12 @@ from typing import Any
 import pytest
 
 from goldbench.records.review_event import Event
+from goldbench.review.ledger import Ledger, open_ledger
 from goldbench.review.queue import QueueSettings
+from goldbench.review.reviewable_set import load_reviewable
 from goldbench.review.server import Place, listening, opened, server_of
 from tests.conftest import IMPORT_PATH
+from tests.review.events import DATA
 from tests.review.review_set import write_set
 
 BROWSER = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -55,11 +58,15 @@ class Site:
 
 
 def events_of(folder: Path) -> list[Event]:
-    from goldbench.review.ledger import open_ledger
-    from goldbench.review.reviewable_set import load_reviewable
-
     with open_ledger(folder / "review.sqlite", data_sha=load_reviewable(folder).data_sha) as ledger:
         return ledger.events()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """An empty ledger of the set that events of ``tests.review.events`` are about."""
+    with open_ledger(tmp_path / "review.sqlite", data_sha=DATA) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -167,9 +174,13 @@ def browser() -> Iterator[Any]:
 class Person:
     """Somebody before the page. Whatever it asks for and complains of is kept."""
 
+    harmless: tuple[str, ...] = ()
+    """How complaints begin that are expected."""
+
     def __init__(self, page: Any) -> None:
         self.page, self.asked, self.said = page, [], []
         self.offline = False
+        page.set_default_timeout(LIMIT_MS)
         page.on("request", lambda one: self.asked.append(one.url))
         page.on("console", lambda one: self.said.append(one.text) if one.type == "error" and not self.offline else None)
         page.on("pageerror", lambda one: self.said.append(str(one)))
@@ -208,13 +219,19 @@ class Person:
 
 @pytest.fixture
 def person(browser: Any) -> Iterator[Callable[..., Person]]:
-    """Somebody with a browser of his own; nothing is asked from elsewhere, and nothing complains."""
+    """Somebody with a browser of their own; nothing is asked from elsewhere, and nothing complains."""
+    with people_in(browser, Person) as come:
+        yield come
+
+
+@contextlib.contextmanager
+def people_in(browser: Any, kind: type[Person]) -> Iterator[Callable[..., Any]]:
+    """Give what puts people of a kind before pages of their own; all pages are closed with the block."""
     people: list[Person] = []
 
     def come(link: str | None = None, **options: Any) -> Person:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        context.set_default_timeout(LIMIT_MS)
-        found = Person(context.new_page())
+        found = kind(context.new_page())
         people.append(found)
         return found.open(link) if link else found
 
@@ -224,8 +241,8 @@ def person(browser: Any) -> Iterator[Callable[..., Person]]:
             one.page.unroute_all(behavior="ignoreErrors")  # else what is under way fails in the next test
         one.page.context.close()
     for one in people:
-        assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,"))] == []
-        assert one.said == []
+        assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,", "file:"))] == []
+        assert [text for text in one.said if not text.startswith(kind.harmless)] == []
 
 
 def only(lanes: str, **more: Any) -> QueueSettings:

@@ -20,7 +20,6 @@ def write_set(
     *,
     queries: int = 4,
     passages: int = 5,
-    hostile: bool = False,
     graded: bool = True,
     chunks: bool = True,
     members: Mapping[str, object] | None = None,
@@ -37,9 +36,6 @@ def write_set(
         for q in range(queries)
         for c in range(passages)
     }
-    if hostile:
-        texts["c000-0"] = f"{SCRIPT} \x00 and a tab\t, \U0001f600 wheel &amp; \u202ewheels"
-        asked["q000"] = f"Which wheel? {SCRIPT}"
     grades = {(f"q{q:03}", f"c{q:03}-{c}"): _grade(q, c) for q in range(queries) for c in range(passages)}
     scores = {q: {c: int(g) for (of, c), g in grades.items() if of == q} for q in asked}
     dataset = {

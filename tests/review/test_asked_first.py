@@ -52,9 +52,10 @@ def commands(folder: Path, tmp_path: Path) -> list[list[str]]:
     ]
 
 
-def test_replacing_names_the_decisions_and_changes_nothing_without_an_answer(
+def test_replacing_names_the_decisions_and_changes_nothing_without_an_answer_and_never_the_ledger(
     goldbench_inside: Goldbench, judged: Path, tmp_path: Path
 ) -> None:
+    said = decisions(judged)
     for command in commands(judged, tmp_path):
         before = files(judged)
         refused = goldbench_inside(*command)
@@ -63,24 +64,10 @@ def test_replacing_names_the_decisions_and_changes_nothing_without_an_answer(
         assert "review.sqlite" in refused.stderr
         assert "--yes" in refused.stderr
         assert files(judged) == before
-
-
-def test_with_yes_the_set_is_replaced_and_the_ledger_stays(
-    goldbench_inside: Goldbench, judged: Path, tmp_path: Path
-) -> None:
-    before = decisions(judged)
-    for command in commands(judged, tmp_path):
         done = goldbench_inside(*command, "--yes")
         assert done.returncode == 0, done.stderr
         assert "People made 4 decisions" in done.stderr
-        assert decisions(judged) == before
-
-
-def test_a_set_that_nobody_judged_is_replaced_without_a_question(goldbench_inside: Goldbench, tmp_path: Path) -> None:
-    folder = make_set(tmp_path / "set", queries=3, pool=2).folder
-    done = goldbench_inside(*commands(folder, tmp_path)[2])
-    assert done.returncode == 0, done.stderr
-    assert "People" not in done.stderr
+        assert decisions(judged) == said
 
 
 def test_make_clean_names_the_decisions_and_removes_nothing_without_an_answer(judged: Path, tmp_path: Path) -> None:

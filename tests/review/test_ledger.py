@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from goldbench.errors import InputError, UsageError
+from goldbench.errors import InputError
 from goldbench.review.ledger import Ledger, LedgerConflict, open_ledger
 from tests.review.events import DATA, event, judge
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    with open_ledger(tmp_path / "review.sqlite", data_sha=DATA) as opened:
-        yield opened
 
 
 def test_what_was_stored_comes_back_in_order(ledger: Ledger) -> None:
@@ -74,12 +67,6 @@ def test_a_missing_ledger_is_not_made_where_it_is_only_read(tmp_path: Path) -> N
     with pytest.raises(InputError, match="nobody has judged"):
         open_ledger(tmp_path / "none.sqlite", data_sha=DATA, create=False)
     assert not (tmp_path / "none.sqlite").exists()
-
-
-@pytest.mark.parametrize("place", ["mysql://host/x", "sqlite://", "postgresql:/x y://"])
-def test_addresses_of_no_ledger_are_refused(place: str) -> None:
-    with pytest.raises(UsageError, match="--ledger"):
-        open_ledger(place, data_sha=DATA)
 
 
 def test_what_no_database_can_hold_is_replaced(ledger: Ledger) -> None:

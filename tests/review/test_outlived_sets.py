@@ -13,9 +13,6 @@ from tests.conftest import Goldbench
 from tests.grade.graded_sets import write_set
 from tests.model_server.fixture import ServerHandle
 
-LINE = "\nA line was added here.\n"
-
-
 WORDS = "pump valve rotor gasket boiler turbine sensor filter nozzle piston bearing flange coupling manifold".split()  # noqa: SIM905
 
 
@@ -57,41 +54,6 @@ def report(given: Goldbench) -> dict[str, object]:
     done = given("review", "report", "run", "--format", "json")
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
-
-
-@pytest.mark.slow
-def test_judgments_outlive_the_edit_of_27_of_30_files(
-    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle
-) -> None:
-    docs = write_documents(tmp_path / "docs", 30)
-    build = ("build", "docs", "--out", "run", "--queries", 30, "--base-url", model_server.base_url, "--model", "m")
-    done = goldbench_inside(*build)
-    assert done.returncode == 0, done.stderr
-    before = json.loads((tmp_path / "run" / "dataset.json").read_text())
-    assert len(before["queries"]) == 30
-    count = judge(tmp_path / "run", goldbench_inside, 2)
-    assert goldbench_inside("review", "apply", "run").returncode == 0
-    for number in range(27):
-        with (docs / f"s{number:02}.txt").open("a") as file:
-            file.write(LINE)
-    done = goldbench_inside(*build)
-    assert done.returncode == 0, done.stderr
-    after = json.loads((tmp_path / "run" / "dataset.json").read_text())
-    kept = set(before["queries"].values()) & set(after["queries"].values())
-    assert len(kept) >= 28
-    texts = set(after["corpus"].values())
-    rows = [line.split(",") for line in (tmp_path / "people.csv").read_text().splitlines()[1:]]
-    unchanged = [row for row in rows if before["corpus"][row[1]] in texts and before["queries"][row[0]] in kept]
-    found = report(goldbench_inside)
-    assert found["carried"] >= len(unchanged)  # type: ignore[operator]
-    strays = found["not_applied"]
-    assert isinstance(strays, list)
-    assert found["carried"] + len(strays) == count  # type: ignore[operator]
-    assert all(one["query"] and one["passage"] and one["reason"] for one in strays)
-    assert events(tmp_path / "run") == count
-    assert goldbench_inside("review", "apply", "run").returncode == 0
-    assert goldbench_inside("review", "export", "run", "--out", "all.jsonl").returncode == 0
-    assert goldbench_inside("validate", "run").returncode == 0
 
 
 def test_what_no_longer_applies_is_listed_and_a_lost_set_is_no_lost_ledger(

@@ -89,25 +89,6 @@ def test_nothing_of_the_judge_is_in_any_answer_before_the_judgment(site: Sites, 
     assert RATIONALE not in later[0]
 
 
-@pytest.mark.slow
-def test_what_is_said_after_the_judge_was_seen_is_marked_and_the_first_answer_stays(
-    site: Sites, person: People
-) -> None:
-    served = site(queries=1, passages=3, queue=only("B"))
-    anna = person(served.links["anna"])
-    first = anna.pair
-    anna.press("0")
-    anna.page.locator("#revealed").wait_for()
-    second = anna.pair
-    anna.page.locator("#change").click()
-    anna.wait_for_passage(second)
-    assert anna.pair == first
-    anna.press("3")
-    anna.saved()
-    review = next(one for one in fold(served.events()).reviews())
-    assert (review.first_grade, review.grade, review.revealed) == (0, 3, True)
-
-
 def test_a_double_press_and_a_key_held_down_store_once(site: Sites, person: People) -> None:
     served = site(queries=2, passages=4)
     anna = person(served.links["anna"])
@@ -125,31 +106,6 @@ def test_a_double_press_and_a_key_held_down_store_once(site: Sites, person: Peop
     anna.page.wait_for_timeout(150)
     anna.page.keyboard.up("1")
     assert [event.grade for event in (anna.saved() and served.events())] == [2, 1]
-
-
-def test_keys_typed_in_a_note_do_not_grade(site: Sites, person: People) -> None:
-    served = site(queries=1, passages=3)
-    anna = person(served.links["anna"])
-    pair = anna.pair
-    anna.press("n", moves=False)
-    anna.page.keyboard.type("2 belts, u 3")
-    assert anna.pair == pair
-    anna.press("Enter", moves=False)
-    anna.press("3")
-    anna.saved()
-    assert [(event.kind.value, event.note) for event in served.events()] == [("note", "2 belts, u 3"), ("judge", None)]
-    assert fold(served.events()).reviews()[0].note == "2 belts, u 3"
-
-
-def test_planted_markup_stays_text(site: Sites, person: People) -> None:
-    served = site(queries=1, passages=1, hostile=True)
-    anna = person(served.links["anna"])
-    assert SCRIPT in anna.text("text")
-    assert SCRIPT in anna.text("asks")
-    anna.press("h", moves=False)
-    assert "wheel" in anna.page.locator("#text mark").all_inner_texts()
-    assert anna.page.evaluate("window.broken") is None
-    assert anna.page.locator("main img, main script").count() == 0
 
 
 TURNS = [
@@ -208,7 +164,7 @@ def test_a_noisy_query_is_shown_with_its_original_and_of_several_passages_a_part
 
 
 @pytest.mark.slow
-def test_a_disagreement_on_a_conversation_is_decided_with_the_conversation_in_sight(
+def test_a_third_person_settles_a_disagreement_with_the_conversation_and_the_notes_in_sight(
     site: Sites, person: People
 ) -> None:
     members = {"history": {"q000": TURNS}, "standalone": {"q000": "Who repaired machine 0?"}}
@@ -221,8 +177,9 @@ def test_a_disagreement_on_a_conversation_is_decided_with_the_conversation_in_si
     )
     for name, grade in (("anna", "0"), ("bob", "3")):
         one = person(served.links[name])
-        one.press("b", moves=False)
-        one.page.locator("#bad [data-close]").click()
+        one.press("n", moves=False)
+        one.page.keyboard.type(f"because {grade}")
+        one.press("Enter", moves=False)
         one.press(grade)
         one.saved()
     one = person()
@@ -232,6 +189,8 @@ def test_a_disagreement_on_a_conversation_is_decided_with_the_conversation_in_si
     assert one.text("asks") == "Who repaired machine 0?"
     assert one.page.locator("#turns li").count() == 4
     assert SCRIPT in one.text("turns")
+    told = one.page.locator("main").inner_text()
+    assert ["because 0" in told, "because 3" in told, "anna" in told, "bob" in told] == [True, True, False, False]
     one.page.keyboard.press("2")
     one.page.locator("#dispute").wait_for(state="hidden")
     assert fold(served.events()).gold() == {"q000": {"c000-0": 2}}
@@ -271,20 +230,6 @@ def test_words_of_the_query_are_marked_only_outside_lane_a(site: Sites, person: 
     anna.press("2")
     anna.saved()
     assert served.events()[0].highlights
-
-
-@pytest.mark.slow
-def test_a_selection_becomes_evidence(site: Sites, person: People) -> None:
-    served = site(queries=1, passages=1)
-    anna = person(served.links["anna"])
-    anna.page.evaluate(
-        "() => { const t = document.querySelector('#text [data-at]').firstChild;"
-        " getSelection().setBaseAndExtent(t, 0, t, 9) }"
-    )
-    anna.press("e", moves=False)
-    anna.press("2")
-    anna.saved()
-    assert fold(served.events()).reviews()[0].evidence == "Passage 0"
 
 
 @pytest.mark.slow

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from goldbench.report.passage_html import passage_html, passage_words
-from tests.benchmarks.collections import collections_folder
-from tests.conftest import ROOT
-from tests.review.conftest import Person, Site, only
+from goldbench.report.passage_html import passage_words
+from tests.review.conftest import Person, Site
 from tests.review.plain_sets import ARABIC, CHINESE, GERMAN, write_plain_set
 
 Sites = Callable[..., Site]
@@ -108,12 +104,8 @@ def test_markdown_is_rendered_and_the_raw_text_is_one_key_away(site: Sites, pers
 @pytest.mark.parametrize(
     ("raw", "chosen", "stored"),
     [
-        (False, ("alle 500", "Stunden"), "alle 500 Stunden"),
         (False, ("Die Dichtung", "prüfen"), "Die Dichtung ist *alle 500 Stunden* zu prüfen"),
         (False, ("D-17", "12 mm"), "D-17\\|b` | 12 mm"),
-        (False, ("Öl", "Fett"), "Öl &amp; Fett"),
-        (False, ("Druck", "Anzeige"), "Druck **langsam** ablassen\n   - Anzeige"),
-        (False, ('"sofort"', '"sofort"'), '"sofort"'),
         (True, ("**langsam**", "**langsam**"), "**langsam**"),
     ],
 )
@@ -149,16 +141,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield start(write_plain_set(place / "texts", {"c1": GERMAN}))
 
 
-@pytest.mark.slow
-def test_words_of_the_query_are_marked_in_the_rendered_text(site: Sites, person: People, tmp_path: Path) -> None:
-    anna = person(of_texts(site, tmp_path, {"c1": GERMAN}, asked="Welche Größe hat die Dichtung?").links["anna"])
-    anna.press("h", moves=False)
-    assert anna.page.locator("#text td mark.word").all_inner_texts() == ["Dichtung"]
-    assert anna.page.locator("#text th mark.word").all_inner_texts() == ["Größe"]
-    anna.press("h", moves=False)
-    assert anna.page.locator("#text mark").count() == 0
-
-
 HOSTILE = (
     "<img src=http://evil.example/a.png onerror=window.broken=1> ![x](http://evil.example/b.png)\n\n"
     "<script>window.broken=2</script>\n\n<svg onload=window.broken=3>\n\n[go](javascript:window.broken=4) "
@@ -181,53 +163,8 @@ def test_a_hostile_passage_and_a_hostile_rubric_neither_run_nor_load(
 
 
 @pytest.mark.slow
-def test_the_context_notes_and_quotes_have_directions_of_their_own(site: Sites, person: People) -> None:
-    from dataclasses import replace
-
-    from tests.review.conftest import only
-
-    served = site(annotators=("anna", "bob", "carl"), queries=1, passages=1, queue=replace(only("A"), overlap=1.0))
-    for name, grade in (("anna", "0"), ("bob", "3")):
-        one = person(served.links[name])
-        one.press("n", moves=False)
-        one.page.keyboard.insert_text("لماذا؟ (why?)")
-        assert one.page.evaluate("getComputedStyle(document.getElementById('note')).direction") == "rtl"
-        one.press("Enter", moves=False)
-        one.press(grade)
-        one.saved()
-    carl = person()
-    carl.page.goto(served.links["carl"])
-    carl.page.goto(served.base + "adjudicate")
-    carl.page.locator("#dispute").wait_for()
-    notes = carl.page.locator("#said p")
-    assert [notes.nth(i).evaluate("node => getComputedStyle(node).direction") for i in range(2)] == ["rtl"] * 2
-
-
-def xquad(language: str) -> tuple[str, str]:
-    """Return a question and its paragraph."""
-    place = (
-        Path(os.environ.get("GOLDBENCH_COLLECTIONS", ROOT / ".." / "shared" / "data")).resolve() / f"xquad_{language}"
-    )
-    if not place.is_dir():
-        pytest.skip(f"XQuAD is not at {place}; set GOLDBENCH_COLLECTIONS")
-    with (place / "corpus.jsonl").open(encoding="utf-8") as corpus, (place / "queries.jsonl").open() as queries:
-        return json.loads(next(queries))["text"], json.loads(next(corpus))["text"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["ar", "zh", "de"])
-def test_passages_of_xquad_are_shown_in_their_own_order_without_a_barrier(
-    site: Sites, person: People, tmp_path: Path, language: str
-) -> None:
-    question, passage = xquad(language)
-    served = of_texts(site, tmp_path, {"c1": passage}, asked=question)
-    for options in ({}, {"color_scheme": "dark"}, {"viewport": {"width": 360, "height": 740}}):
-        look_at(person(served.links["anna"], **options), passage.strip(), arabic=language == "ar")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", [ARABIC, CHINESE, GERMAN], ids=["ar", "zh", "de"])
-def test_passages_of_three_scripts_are_shown_in_their_own_order_without_a_barrier(
+@pytest.mark.parametrize("text", [ARABIC, CHINESE], ids=["ar", "zh"])
+def test_passages_of_other_scripts_are_shown_in_their_own_order_without_a_barrier(
     site: Sites, person: People, tmp_path: Path, text: str
 ) -> None:
     served = of_texts(site, tmp_path, {"c1": text})
@@ -246,68 +183,6 @@ def look_at(someone: Person, text: str, *, arabic: bool) -> None:
     assert [one["id"] for one in Axe().run(someone.page).response["violations"]] == []
 
 
-def test_pieces_without_a_mark_stay_as_they_are(browser: Any) -> None:
-    """Thousands of changes within one block of unknown direction stop a browser for half a minute."""
-    page = browser.new_page()
-    try:
-        page.set_content(f"<div id='box' class='passage'>{passage_html('[' * 50 + 'wheel', anchors=True)}</div>")
-        page.add_script_tag(path=ROOT / "pipeline" / "goldbench" / "report" / "templates" / "passage.js")
-        changed = """marks => {
-            const box = document.getElementById('box'), seen = new MutationObserver(() => {});
-            seen.observe(box, {childList: true, subtree: true});
-            markPassage(box, marks);
-            return [new Set(seen.takeRecords().map(one => one.target)).size, box.querySelectorAll('mark').length];
-        }"""
-        assert page.evaluate(changed, []) == [0, 0]
-        assert page.evaluate(changed, [[50, 55, "word"]]) == [1, 1]
-        assert page.evaluate(changed, []) == [1, 0]
-        assert page.inner_text("#box") == "[" * 50 + "wheel"
-    finally:
-        page.close()
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("**A *tomato* grower.** Four\nvalves", "A tomato grower. Four valves"),
-        ("# Head\n\n- one\n- `two`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", "Head one two a b 1 2"),
-        ("<b>x</b> &amp; [words](https://x.example)", "<b>x</b> & words"),
-        ("", ""),
-    ],
-)
-def test_the_beginning_of_a_passage_in_a_list_has_no_markdown(text: str, line: str) -> None:
-    assert passage_words(text) == line
-
-
-def as_records(path: Path) -> list[dict[str, str]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not (collections_folder() / "xquad_ar").is_dir(), reason="no collections")
-@pytest.mark.parametrize("language", ["ar", "zh", "de"])
-def test_questions_of_people_in_other_scripts_have_no_barrier_on_any_page(
-    site: Sites, person: People, tmp_path: Path, language: str
-) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    home = collections_folder() / f"xquad_{language}"
-    texts = {one["_id"]: one["text"] for one in as_records(home / "corpus.jsonl")[:2]}
-    asked = as_records(home / "queries.jsonl")[0]["text"]
-    names = ("anna", "bob", "carl")
-    served = of_texts(site, tmp_path, texts, asked=asked, annotators=names, queue=only("A", overlap=1.0))
-    for name, grade in (("anna", "0"), ("bob", "3")):
-        one = person(served.links[name], viewport={"width": 360, "height": 740}, color_scheme="dark")
-        assert one.page.evaluate("getComputedStyle(document.getElementById('asks')).direction") == (
-            "rtl" if language == "ar" else "ltr"
-        )
-        one.press(grade)
-        one.saved()
-    carl = person(viewport={"width": 360, "height": 740}, color_scheme="dark")
-    carl.page.goto(served.links["carl"])
-    for who, path in ((one, ""), (one, "history"), (one, "progress"), (carl, "adjudicate")):
-        who.visit(served.base + path) if path else who.open(served.base)
-        assert who.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
-        assert [(path, found["id"]) for found in Axe().run(who.page).response["violations"]] == []
-    assert carl.text("asks") == asked
-    assert carl.page.locator("#dispute .said").count() == 2
+def test_the_beginning_of_a_passage_in_a_list_has_no_markdown() -> None:
+    assert passage_words("# Head\n\n- one\n- `two`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n") == "Head one two a b 1 2"
+    assert passage_words("<b>x</b> &amp; [words](https://x.example)") == "<b>x</b> & words"

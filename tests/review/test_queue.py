@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from goldbench.records.judgment import Canary, Judgment, Origin, PooledPair
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Lane
-from goldbench.review.likely_errors import CheckedPair, error_size, suspects
-from goldbench.review.queue import Item, Queue, QueueSettings
+from goldbench.review.likely_errors import CheckedPair, suspects
+from goldbench.review.queue import Queue, QueueSettings
 
 
 def _pool(queries: int, passages: int) -> list[PooledPair]:
@@ -81,21 +81,6 @@ def test_inclusion_is_the_share_of_its_stratum_that_was_drawn() -> None:
     assert sum(estimated.values()) == pytest.approx(len(POOL))
 
 
-def test_every_pair_is_drawn_as_often_as_its_inclusion_says() -> None:
-    pool = _pool(12, 5)
-    said = _said(pool)
-    drawn: Counter[tuple[str, str]] = Counter()
-    for seed in range(400):
-        drawing = QueueSettings(calibration=20, seed=seed, lanes=frozenset("A"), overlap=0)
-        found = Queue(pool, said, settings=drawing).items
-        drawn.update(item.pair for item in found)
-        chance = {item.stratum: item.inclusion for item in found}
-    grades = {item.pair: item.stratum for item in Queue(pool, said, settings=QueueSettings(calibration=60)).items}
-    for pair, times in drawn.items():
-        expected = chance[grades[pair]]
-        assert abs(times / 400 - expected) < 5 * (expected * (1 - expected) / 400) ** 0.5 + 1e-9
-
-
 def test_the_first_sixty_are_of_lane_a_and_then_one_in_three() -> None:
     lanes = [item.lane for item in ITEMS]
     assert set(lanes[:60]) == {Lane.CALIBRATION}
@@ -118,24 +103,6 @@ def test_the_likeliest_errors_come_first() -> None:
     lane = [scores[item.pair] for item in ITEMS if item.lane is Lane.ERRORS]
     bands = [lane[i : i + 30] for i in range(0, len(lane), 30)]
     assert all(min(one) >= max(following) for one, following in pairwise(bands))
-
-
-def test_the_score_adds_up_what_speaks_for_an_error() -> None:
-    pool = [
-        PooledPair(query_id="q", chunk_id="source", origin=Origin.SOURCE),
-        PooledPair(query_id="q", chunk_id="other"),
-        PooledPair(query_id="q", chunk_id="ranked", ranks={"x": 1}),
-    ]
-    said = [
-        Judgment(query_id="q", chunk_id="source", relevance=Relevance(1), assessor="a", capped=True),
-        Judgment(query_id="q", chunk_id="other", relevance=Relevance(3), assessor="a"),
-        Judgment(query_id="q", chunk_id="other", relevance=Relevance(2), assessor="b"),
-        Judgment(query_id="q", chunk_id="ranked", relevance=Relevance(0), assessor="a"),
-    ]
-    scores = suspects(pool, _by_pair(said), covers={("q", "other"): 0.9}).by_fixed_weights()
-    assert scores["q", "source"] == pytest.approx(0.8 + 0.3)
-    assert scores["q", "other"] == pytest.approx(1 / 3 + 0.5 + 0.4)
-    assert scores["q", "ranked"] == pytest.approx(0.3)
 
 
 def test_what_users_clicked_comes_first_where_nobody_judged_and_sooner_where_the_judge_says_no() -> None:
@@ -178,37 +145,6 @@ def test_a_near_duplicate_that_shares_a_grade_is_not_shown() -> None:
 def test_judgments_of_planted_pairs_count_for_nothing() -> None:
     planted = [one.model_copy(update={"relevance": Relevance(3), "canary": Canary.QUERY_WORDS}) for one in SAID[:200]]
     assert Queue(POOL, [*SAID, *planted], settings=QueueSettings()).items == ITEMS
-
-
-def test_an_error_is_the_wrong_side_of_relevant_first_and_then_how_far_off() -> None:
-    sizes = [error_size(Relevance(judge), Relevance(people)) for judge, people in [(3, 0), (2, 1), (0, 1), (3, 3)]]
-    assert sizes == pytest.approx([1.0, 7 / 9, 1 / 9, 0.0])
-    assert error_size(None, Relevance(2)) == error_size(Relevance(0), Relevance(2))
-
-
-STERN = {0: 0.3, 1: 0.45, 2: 0.15, 3: 0.05}
-"""The error rates by grade of a judge whose errors are where the fixed weights look last."""
-
-
-def _share_in_first_fifth(order: tuple[Item, ...], wrong: dict[tuple[str, str], bool]) -> float:
-    lane = [item.pair for item in order if item.lane is Lane.ERRORS]
-    return sum(map(wrong.__getitem__, lane[: len(lane) // 5])) / sum(map(wrong.__getitem__, lane))
-
-
-def test_sixty_judged_pairs_mend_an_order_that_is_worse_than_chance() -> None:
-    said = [one for one in SAID if one.assessor == "a"]
-    queue, grades = Queue(POOL, said, settings=QueueSettings()), suspects(POOL, _by_pair(said)).grades
-    drawn = [item for item in queue.items if item.lane is Lane.CALIBRATION]
-    before, after = [], []
-    for seed in range(5):
-        draw = random.Random(seed)
-        wrong = {pair: draw.random() < STERN[grade] for pair, grade in sorted(grades.items())}
-        people = {pair: Relevance(2 if (grades[pair] >= 2) != wrong[pair] else 0) for pair in wrong}
-        sample = [CheckedPair(item.pair, people[item.pair], item.inclusion or 1) for item in drawn[:60]]
-        before.append(_share_in_first_fifth(queue.items, wrong))
-        after.append(_share_in_first_fifth(queue.renewed(sample), wrong))
-    assert sum(before) / 5 < 0.18
-    assert sum(after) / 5 > 0.25
 
 
 def test_a_renewed_queue_changes_the_order_of_lane_b_alone() -> None:

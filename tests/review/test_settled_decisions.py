@@ -45,17 +45,6 @@ def test_decisions_added_and_changed_are_counted_and_the_ledger_stays(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files, "a file was changed"
 
 
-def test_a_ledger_that_is_written_to_is_read_with_its_last_events(tmp_path: Path) -> None:
-    make_set(tmp_path / "set", queries=2, pool=2)
-    material = load_reviewable(tmp_path / "set")
-    query_id, chunk_id = material.pool[0].query_id, material.pool[0].chunk_id
-    with open_ledger(tmp_path / "set" / "review.sqlite", data_sha=material.data_sha) as ledger:
-        ledger.append(event(material, EventKind.JUDGE, query_id, chunk_id=chunk_id, grade=1))
-        found = settled_decisions(tmp_path / "set")
-        assert found is not None
-        assert found.grades == {query_id: {chunk_id: 1}}
-
-
 def test_no_ledger_is_none_and_a_damaged_one_is_an_error(tmp_path: Path) -> None:
     assert settled_decisions(tmp_path) is None
     (tmp_path / "review.sqlite").write_bytes(b"not a database at all" * 100)

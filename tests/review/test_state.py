@@ -55,33 +55,9 @@ def test_what_one_does_changes_nothing_of_what_another_said(
     assert [(r.chunk_id, r.grade) for r in fold(mixed).reviews() if r.annotator == "anna"] == alone
 
 
-@settings(max_examples=50)
-@given(ACTS)
-def test_a_state_that_grows_is_the_state_folded_anew(acts: list[tuple[str, int, str]]) -> None:
-    events, _ = _as_events(acts)
-    growing = fold([])
-    for i, one in enumerate(events, 1):
-        growing.add(one)
-        assert growing.reviews() == fold(events[:i]).reviews()
-
-
-@settings(max_examples=50)
-@given(ACTS)
-def test_undoing_everything_leaves_nothing(acts: list[tuple[str, int, str]]) -> None:
-    events, done = _as_events(acts)
-    events += [event("undo", chunk=one.chunk_id, undoes=one.client_id) for one in reversed(done)]
-    assert fold(events).reviews() == []
-
-
 def test_nobody_takes_back_what_another_did() -> None:
     said = judge(2)
     assert [r.grade for r in fold([said, event("undo", "bob", undoes=said.client_id)]).reviews()] == [2]
-
-
-def test_an_undo_sent_twice_takes_back_once() -> None:
-    first, second = judge(1), judge(2)
-    events = [first, second, event("undo", undoes=second.client_id), event("undo", undoes=second.client_id)]
-    assert [r.grade for r in fold(events).reviews()] == [1]
 
 
 def test_a_redo_after_another_act_brings_nothing_back() -> None:
@@ -102,17 +78,6 @@ def test_gold_is_the_adjudicated_grade_else_the_lower_median() -> None:
 def test_the_first_answer_is_the_last_one_before_the_judge_was_seen() -> None:
     (review,) = fold([judge(0), judge(1), judge(3, revealed=True)]).reviews()
     assert (review.first_grade, review.grade, review.revealed, review.blind) == (1, 3, True, True)
-
-
-def test_a_first_answer_stays_although_it_was_taken_back_after_the_judge_was_seen() -> None:
-    first = judge(0)
-    (review,) = fold([first, event("undo", undoes=first.client_id), judge(3, revealed=True)]).reviews()
-    assert (review.first_grade, review.grade) == (0, 3)
-
-
-def test_a_judgment_in_training_is_never_blind() -> None:
-    (review,) = fold([judge(3, revealed=True)]).reviews()
-    assert not review.blind
 
 
 def test_a_second_look_is_kept_apart() -> None:

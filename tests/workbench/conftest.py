@@ -16,15 +16,13 @@ from goldbench.records.review_event import Event
 from goldbench.review.server import Place, listening
 from goldbench.review.team import Team
 from goldbench.workbench.workbench_server import Workbench, WorkbenchSettings, opened
-from tests.review.conftest import LIMIT_MS, browser, events_of
+from tests.review.conftest import Person, browser, events_of, people_in
 from tests.review.test_http import Client
 from tests.workbench.workbench_set import write_workbench_set
 
 __all__ = ["browser"]  # a fixture, found by its name
 
 K = 3
-GONE = "Failed to load resource: net::ERR_"
-"""What a browser says when the page looks for changes and its server has ended before it."""
 
 
 def wanted(folder: Path, *, k: int = K, measures: tuple[str, ...] = ("ndcg@3", "r@3")) -> WorkbenchSettings:
@@ -83,13 +81,10 @@ def quiet_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield found
 
 
-@dataclass
-class Visitor:
-    """Somebody before the page. Whatever it asks for and complains of is kept."""
+class Visitor(Person):
+    """Somebody before the workbench."""
 
-    page: Any
-    asked: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    harmless = ("Failed to load resource: net::ERR_",)  # the page looks for changes, and its server ended before it
 
     def open(self, address: str) -> Visitor:
         self.page.goto(address)
@@ -108,23 +103,5 @@ class Visitor:
 @pytest.fixture
 def visitor(browser: Any) -> Iterator[Callable[..., Visitor]]:
     """Somebody with a browser; nothing is asked from elsewhere, and nothing complains."""
-    people: list[Visitor] = []
-
-    def come(address: str | None = None, **options: Any) -> Visitor:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        context.set_default_timeout(LIMIT_MS)
-        found = Visitor(context.new_page())
-        found.page.on("request", lambda one: found.asked.append(one.url))
-        found.page.on("console", lambda one: found.said.append(one.text) if one.type == "error" else None)
-        found.page.on("pageerror", lambda one: found.said.append(str(one)))
-        people.append(found)
-        return found.open(address) if address else found
-
-    yield come
-    for one in people:
-        if not one.page.is_closed():
-            one.page.unroute_all(behavior="ignoreErrors")  # else what is under way fails in the next test
-        one.page.context.close()
-    for one in people:
-        assert [url for url in one.asked if not url.startswith(("http://127.0.0.1:", "data:,", "file:"))] == []
-        assert [text for text in one.said if not text.startswith(GONE)] == []
+    with people_in(browser, Visitor) as come:
+        yield come

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import random
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -70,11 +68,6 @@ def test_a_script_put_into_the_file_does_not_run(file: Path, tmp_path: Path, vis
     anna.said.clear()  # the browser reports the script that it refused
 
 
-def test_the_same_set_makes_the_same_file(file: Path, tmp_path: Path) -> None:
-    again = page_of(file.parent / "set", tmp_path / "again.html")
-    assert again.read_bytes() == file.read_bytes()
-
-
 def test_texts_that_do_not_fit_are_left_out_and_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visitor: Visitors
 ) -> None:
@@ -86,39 +79,6 @@ def test_texts_that_do_not_fit_are_left_out_and_that_is_told(
     anna = visitor(f"{page.as_uri()}#query=q-de")
     assert "left out of this file" in anna.text("#warnings")
     assert len(anna.page.locator("#list a").all()) == 6
-
-
-@pytest.mark.slow
-def test_two_thousand_queries_stay_below_ten_megabytes(tmp_path: Path) -> None:
-    folder = _large_set(tmp_path / "set", queries=2_100, passages=6_000, systems=2)
-    page = page_of(folder, tmp_path / "page.html", k=10)
-    size = page.stat().st_size
-    print(f"page of 2,000 queries, 2 systems: {size / 1e6:.1f} MB")
-    assert size < 10_000_000
-    assert size > 3_000_000  # the texts are there
-
-
-def _large_set(folder: Path, *, queries: int, passages: int, systems: int) -> Path:
-    """A dataset with texts that compress about as well as prose, and runs that agree in part."""
-    from tests.benchmarks.synthetic_text import paragraphs
-
-    chance = random.Random(5)
-    texts = list(paragraphs(passages))
-    corpus = {f"c{number:06}": text for number, text in enumerate(texts)}
-    ids = list(corpus)
-    asked = {f"q{number:05}": " ".join(corpus[ids[number]].split()[:8]) for number in range(queries)}
-    relevant = {query_id: [ids[number]] for number, query_id in enumerate(asked)}
-    folder.mkdir()
-    dataset = {"queries": asked, "corpus": corpus, "relevant_docs": relevant, "mode": "text", "metadata": {}}
-    (folder / "dataset.json").write_text(json.dumps(dataset), encoding="utf-8")
-    (folder / "runs").mkdir()
-    for system in range(systems):
-        lines = []
-        for number, query_id in enumerate(asked):
-            found = dict.fromkeys([*chance.sample(ids, 20), ids[number]])
-            lines += [f"{query_id} Q0 {one} 0 {chance.random()} s{system}" for one in found]
-        (folder / "runs" / f"s{system}.trec").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder
 
 
 def test_a_query_that_the_set_does_not_hold_is_refused_before_a_file_is_written(

@@ -107,27 +107,3 @@ def test_from_documents_to_a_score_that_changed(
     after = values(run)
     assert [one for one in before if after[one] != before[one]] == [query_id]
     assert f"{sum(after.values()) / len(after):.4f}" in typed("score", command[2], "--run", run)
-
-
-@pytest.mark.slow
-def test_a_query_is_opened_by_its_id_and_a_wrong_id_is_told(
-    tmp_path: Path, opened: Callable[..., str], visitor: Callable[..., Visitor]
-) -> None:
-    from tests.workbench.workbench_set import ARABIC, write_workbench_set
-
-    gold = write_workbench_set(tmp_path / "set")
-    link = opened(str(gold), "--query", "q-ar")
-    assert link.endswith("#query=q-ar")
-    assert visitor(link).text("#asks") == ARABIC
-    done = subprocess.run(
-        [sys.executable, "-m", "goldbench", "open", str(gold), "--query", "q-as"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": IMPORT_PATH},
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "not a query of" in done.stderr
-    assert "did you mean" in done.stderr
-    assert "q-ar" in done.stderr

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Route
 
+from goldbench.formats.runs.trec import write_run
+from goldbench.review.apply import apply_review
 from goldbench.review.state import fold
-from tests.workbench.conftest import Site, Visitor, serving, wanted
-from tests.workbench.workbench_set import ARABIC, QUERIES, write_workbench_set
+from tests.review.late_answers import Late
+from tests.workbench.conftest import Site, Visitor, serving
+from tests.workbench.test_acts import act, judged
+from tests.workbench.workbench_set import ARABIC, QUERIES, WORDS, write_workbench_set
 
 Visitors = Callable[..., Visitor]
 
 SCREENS = [
     {"viewport": {"width": 360, "height": 740}},
-    {"viewport": {"width": 360, "height": 740}, "color_scheme": "dark"},
-    {"viewport": {"width": 1280, "height": 900}},
     {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
 ]
 
@@ -68,14 +68,6 @@ def test_the_list_is_filtered_sorted_and_searched_and_the_address_keeps_it(quiet
     assert listed(anna) == ["q-de"]  # the words stand in its passage
 
 
-@pytest.mark.slow
-def test_a_count_of_failures_leads_to_a_passage_in_three_clicks(quiet_site: Site, visitor: Visitors) -> None:
-    anna = visitor(quiet_site.links["anna"])
-    anna.page.locator("#causes button", has_text="1").first.click()
-    anna.page.locator("#list a").first.click()
-    anna.page.locator("#detail .passage").first.wait_for()
-
-
 def test_a_figure_of_a_system_leads_to_its_worst_queries_and_their_passages(
     quiet_site: Site, visitor: Visitors
 ) -> None:
@@ -96,15 +88,6 @@ def test_an_address_opens_its_query_and_going_back_closes_it(quiet_site: Site, v
     anna.page.go_back()
     anna.page.wait_for_function(f"() => document.getElementById('asks').textContent === {ARABIC!r}")
     assert "query=q-ar" in anna.page.evaluate("location.hash")
-
-
-@pytest.mark.slow
-def test_an_unknown_query_in_the_address_is_told_and_the_list_stays(quiet_site: Site, visitor: Visitors) -> None:
-    anna = visitor()
-    anna.page.goto(f"{quiet_site.links['anna']}#query=q-none")
-    anna.page.locator("#alarm", has_text="unknown query").wait_for()
-    assert len(listed(anna)) == 6
-    anna.said.clear()  # the browser reports the refused request
 
 
 @pytest.mark.slow
@@ -189,71 +172,14 @@ def test_keys_go_from_query_to_query_but_not_while_typing(quiet_site: Site, visi
 
 
 @pytest.mark.slow
-def test_a_query_that_arrives_late_leaves_the_keyboard_to_whoever_types(quiet_site: Site, visitor: Visitors) -> None:
-    anna = visitor(f"{quiet_site.links['anna']}#query=q-de")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    anna.page.route(re.compile("/api/query"), hold)
-    with anna.page.expect_request(re.compile("/api/query")):
-        anna.page.keyboard.press("j")
-    anna.page.keyboard.press("/")
-    anna.page.keyboard.type("j")
-    for route in held:
-        route.continue_()
-    anna.page.locator("#detail", has_text="q-ar").wait_for()
-    anna.page.keyboard.type("k")
-    assert anna.page.locator("#find").input_value() == "jk"
-
-
-PLAIN = """text => document.getElementById('asks').after(
-    Object.assign(document.createElement('h2'), {dir: 'rtl', id: 'plain', textContent: text}))"""
-ORDER = """selector => { // the places of the letters, as the browser lays them out
-    const box = document.querySelector(selector), range = document.createRange(), places = [];
-    const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
-    for (let node = walker.nextNode(); node; node = walker.nextNode())
-        for (let i = 0; i < node.data.length; i++) {
-            range.setStart(node, i); range.setEnd(node, i + 1);
-            const spot = range.getBoundingClientRect();
-            if (node.data[i].trim()) places.push([node.data[i], Math.round(spot.top), spot.left]);
-        }
-    return places.sort((a, b) => a[1] - b[1] || a[2] - b[2]).map(one => one[0]).join('');
-}"""
-
-
-def test_arabic_stands_as_the_browser_lays_out_plain_arabic(quiet_site: Site, visitor: Visitors) -> None:
-    anna = visitor(f"{quiet_site.links['anna']}#query=q-ar")
-    anna.page.evaluate(PLAIN, ARABIC)
-    assert anna.page.evaluate(ORDER, "#asks") == anna.page.evaluate(ORDER, "#plain")
-    for selector in ("#asks", "#detail .passage p", "#list a[data-query=q-ar] .asked"):
-        assert anna.page.evaluate("s => getComputedStyle(document.querySelector(s)).direction", selector) == "rtl", (
-            selector
-        )
-    anna.query("q-de")
-    assert anna.page.evaluate("getComputedStyle(document.querySelector('#asks')).direction") == "ltr"
-
-
-@pytest.mark.slow
-def test_names_and_ids_within_sentences_are_isolated(quiet_site: Site, visitor: Visitors) -> None:
-    anna = visitor(f"{quiet_site.links['anna']}#query=q-ar")
-    loose = anna.page.evaluate(
-        "() => [...document.querySelectorAll('.path, .line, .judgments > li')].filter(one => [...one.childNodes]"
-        ".some(part => part.nodeType === 3 && /ar1|ar2|Heft|judge-model/.test(part.data))).length"
-    )
-    assert loose == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", SCREENS, ids=["360", "360-dark", "wide", "wide-dark"])
+@pytest.mark.parametrize("options", SCREENS, ids=["360", "wide-dark"])
 def test_every_screen_fits_and_has_no_barrier(quiet_site: Site, visitor: Visitors, options: dict[str, Any]) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     anna = visitor(**options)
     anna.page.context.add_init_script("Object.defineProperty(window, 'axeOnly', {value: true})")
     anna.open(f"{quiet_site.links['anna']}#first=vectors&second=words")
-    for query_id in ("", *QUERIES, "rejected 1"):
+    for query_id in ("", "q-de", "q-x", "rejected 1"):
         if query_id:
             anna.page.evaluate("query => { location.hash = new URLSearchParams({query, first: 'vectors'}) }", query_id)
             anna.page.locator("#detail p.quiet bdi", has_text=query_id).first.wait_for()
@@ -264,43 +190,6 @@ def test_every_screen_fits_and_has_no_barrier(quiet_site: Site, visitor: Visitor
         assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == [], query_id
 
 
-def test_no_figure_is_broken_into_two_lines_on_a_small_screen(tmp_path: Path, visitor: Visitors) -> None:
-    folder = write_workbench_set(tmp_path / "set")
-    asked = wanted(folder, measures=("ndcg@3", "r@3", "mrr@3", "p@3", "hit@3", "map@3"))
-    with serving(folder, asked=asked) as site:
-        anna = visitor(site.links["anna"], viewport={"width": 360, "height": 740})
-        broken = anna.page.evaluate(
-            "() => [...document.querySelectorAll('#figures td')].filter(one => {"
-            "const text = document.createRange(); text.selectNodeContents(one.querySelector('button') || one);"
-            "return text.getClientRects().length > 1 }).map(one => one.textContent)"
-        )
-        assert broken == []
-        assert anna.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.parametrize("width", [1280, 360])
-def test_no_choice_is_cut_in_its_box(quiet_site: Site, visitor: Visitors, width: int) -> None:
-    anna = visitor(quiet_site.links["anna"], viewport={"width": width, "height": 900})
-    cut = anna.page.evaluate(
-        "() => [...document.querySelectorAll('#filters select')].flatMap(box => [...box.options].filter(one => {"
-        "const tool = document.createElement('canvas').getContext('2d'); tool.font = getComputedStyle(box).font;"
-        "return tool.measureText(one.text).width + 36 > box.clientWidth }).map(one => one.text))"
-    )
-    assert cut == []
-
-
-def test_an_arabic_passage_that_begins_with_latin_letters_runs_from_right_to_left(
-    quiet_site: Site, visitor: Visitors
-) -> None:
-    anna = visitor(f"{quiet_site.links['anna']}#query=q-ar")
-    shown = anna.page.evaluate(
-        "text => { const box = document.createElement('div'); placeRaw(box, text); const raw = box.firstChild.dir;"
-        "placePassage(box, `<p dir=auto>${text}</p>`); return [raw, box.firstChild.dir, said(text).dir] }",
-        f"Super_Bowl_50 {ARABIC}",
-    )
-    assert shown == ["rtl", "rtl", "rtl"]
-
-
 def test_hostile_text_runs_nothing_and_loads_nothing(quiet_site: Site, visitor: Visitors) -> None:
     anna = visitor(f"{quiet_site.links['anna']}#query=q-x&first=words")
     assert "<script>window.broken = 1</script>" in anna.text("#asks")
@@ -309,3 +198,80 @@ def test_hostile_text_runs_nothing_and_loads_nothing(quiet_site: Site, visitor: 
     assert anna.page.evaluate("window.broken") is None
     assert anna.page.locator("#detail img, #detail script, #detail a[href^=javascript]").count() == 0
     assert "<b>for tests</b>" in anna.text("#warnings")
+
+
+def row(someone: Visitor, passage: str) -> Any:
+    return someone.page.locator(f".system li[data-id={passage}]").first
+
+
+def grade(someone: Visitor, passage: str, value: int) -> None:
+    """Click a grade of a passage, whether or not the server answers."""
+    box = row(someone, passage).locator("details.judge")
+    if box.get_attribute("open") is None:
+        box.locator("summary").click()
+    box.locator(f"button[data-grade='{value}']").click()
+
+
+def acts(site: Site) -> list[tuple[str, str | None, int | None]]:
+    return [(event.kind.value, event.chunk_id, event.grade) for event in site.events()]
+
+
+@pytest.mark.slow
+def test_two_clicks_are_one_act_and_acts_are_stored_in_their_order(site: Site, visitor: Visitors) -> None:
+    anna = visitor(f"{site.links['anna']}#query=q-de&first=vectors")
+    late = Late(anna.page, "/api/event")
+    grade(anna, "de3", 3)
+    grade(anna, "de3", 3)
+    grade(anna, "de3", 1)
+    grade(anna, "de2", 2)
+    late.wait()
+    assert acts(site) == [("judge", "de3", 3)], "the second waits for the first"
+    late.let_go()
+    anna.page.locator("#live", has_text="Grade 2 saved.").wait_for(state="attached")
+    assert acts(site) == [("judge", "de3", 3), ("judge", "de3", 1), ("judge", "de2", 2)]
+    assert ["grade 1" in row(anna, "de3").inner_text(), "grade 2" in row(anna, "de2").inner_text()] == [True, True]
+    late = Late(anna.page, "/api/event")
+    undo = row(anna, "de3").locator("button", has_text="Undo my grade")
+    undo.dblclick()
+    late.wait()
+    late.let_go()
+    anna.page.locator("#live", has_text="Grade taken back.").wait_for(state="attached")
+    assert [kind for kind, *_ in acts(site)] == ["judge", "judge", "judge", "undo"]
+
+
+@pytest.mark.slow
+def test_a_link_of_another_set_is_told_and_strangers_stay_outside(tmp_path: Path, visitor: Visitors) -> None:
+    page = tmp_path / "page.html"
+    with serving(write_workbench_set(tmp_path / "set")) as site:
+        link = f"<a id=on href='{site.base}#set=other&query=q-ar&passage=ar2'>on</a>"
+        page.write_text(f"<!doctype html><link rel=icon href='data:,'>{link}", encoding="utf-8")
+        anna, stranger = visitor(site.links["anna"]), visitor()
+        for one in (anna, stranger):
+            one.page.goto(page.as_uri())
+            one.page.locator("#on").click()
+        anna.page.locator("#warnings p", has_text="about the set other; this page shows set").wait_for()
+        anna.page.locator("[data-id=ar2] details.judge[open]").wait_for()
+        stranger.page.locator("h1", has_text="Open this page with your link").wait_for()
+        stranger.said.clear()  # the browser reports that the page is closed
+
+
+@pytest.mark.slow
+def test_an_open_page_follows_its_set_and_keeps_what_is_being_written(site: Site, visitor: Visitors) -> None:
+    anna = visitor(f"{site.links['anna']}#query=q-de&first=vectors")
+    client = site.client()
+    judged(client, "de3", 3)
+    anna.page.locator("#actions summary").click()
+    anna.page.locator("#actions textarea").fill("Halb geschrieben")
+    apply_review(site.folder, ledger=None)
+    anna.page.locator("#renewed", has_text="The set was changed and read again at").wait_for()
+    assert anna.page.locator("#actions textarea").input_value() == "Halb geschrieben"
+    assert not anna.page.locator("#pending").is_visible()
+    anna.page.locator("#actions textarea").fill("")
+    anna.page.evaluate(
+        "document.querySelector('#actions textarea').value = document.querySelector('#asks').textContent"
+    )
+    write_run(site.folder / "runs" / "third.trec", WORDS, tag="third")
+    anna.page.locator("#figures tr", has_text="third").wait_for()
+    act(client, 1, kind="edit_query", text="Welcher Wasserdruck gilt am Ventil?")
+    apply_review(site.folder, ledger=None)
+    anna.page.locator("#detail", has_text="Choose a query.").wait_for()  # the query has another id now
