@@ -191,20 +191,34 @@ def _count(records: _Records) -> int:
 
 
 def _json_lines(path: Path, charset: Charset) -> Iterator[Row | Fault]:
+    import jsonlines
+
+    line = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal line
+        for text in _lines(path, charset, newline="\n"):
+            line += 1  # the reader skips blank lines
+            yield text
+
+    # The standard parser, because faster ones that may be installed refuse other things.
+    objects = jsonlines.Reader(counted(), loads=_parse)
     number = 0
-    for line, text in enumerate(_lines(path, charset, newline="\n"), start=1):
-        if not text.strip():
-            continue
-        number += 1
+    while True:
         try:
-            values = _parse(text)
+            values = objects.read(type=dict, skip_empty=True)
+        except EOFError:
+            return
         except Fault as fault:
             yield Fault(fault.problem, line=line)
-            continue
-        yield Row(number, line, values) if isinstance(values, dict) else Fault("is not a JSON object", line=line)
+        except jsonlines.InvalidLineError:
+            yield Fault("is not a JSON object", line=line)
+        else:
+            yield Row(number + 1, line, values)
+        number += 1
 
 
-def _parse(text: str) -> Any:  # noqa: ANN401  any JSON
+def _parse(text: str | bytes) -> Any:  # noqa: ANN401  any JSON
     """Return a value of JSON in which a number that is too large for a computer stays text: ``1e400``."""
     try:
         return json.loads(text, parse_float=lambda digits: digits if math.isinf(float(digits)) else float(digits))
