@@ -130,17 +130,17 @@ def _build(server: ServerHandle, store: Path, count: int) -> subprocess.Popen[st
 @posix
 def test_an_answer_that_was_used_survives_kill_9(model_server: ServerHandle, tmp_path: Path):
     model_server.script(latency_ms=10)
-    process = _build(model_server, tmp_path / "a.sqlite", 200)
+    process = _build(model_server, tmp_path / "a.sqlite", 60)
     assert process.stdout
     used = [int(process.stdout.readline()) for _ in range(5)]
     process.send_signal(signal.SIGKILL)
     used += [int(line) for line in process.stdout.read().split()]
     process.wait()
     model_server.reset()
-    again = _build(model_server, tmp_path / "a.sqlite", 200)
+    again = _build(model_server, tmp_path / "a.sqlite", 60)
     out, _ = again.communicate(timeout=250)
     assert int(out.split()[-2]) >= len(used)
-    assert model_server.stats()["requests"] <= 200 - len(used)
+    assert model_server.stats()["requests"] <= 60 - len(used)
     process.stdout.close()
 
 
