@@ -94,6 +94,7 @@ def test_while_another_process_holds_the_ledger_keys_are_refused_soon(site: Site
     assert rows(served.folder / "review.sqlite") == 1
 
 
+@pytest.mark.slow
 def test_the_command_says_at_its_end_that_the_ledger_is_gone_and_counts_what_is_there(tmp_path: Path) -> None:
     folder = write_set(tmp_path / "set", queries=2, passages=3)
     with opened(folder, None, QueueSettings(lanes=frozenset("A"), overlap=0)) as review:

@@ -72,10 +72,11 @@ def test_texts_that_do_not_fit_are_left_out_and_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visitor: Visitors
 ) -> None:
     folder = write_workbench_set(tmp_path / "set")
-    whole = page_of(folder, tmp_path / "whole.html").read_text(encoding="utf-8")
-    data = whole.partition('id="data">')[2].partition("<")[0]
+    whole, page = page_of(folder, tmp_path / "whole.html"), tmp_path / "page.html"
+    data = whole.read_text(encoding="utf-8").partition('id="data">')[2].partition("<")[0]
     monkeypatch.setattr(exported_page, "MAX_BYTES", len(data) - 100)
-    page = page_of(folder, tmp_path / "page.html")
+    page_of(folder, page)
+    assert page.stat().st_size <= whole.stat().st_size - 100
     anna = visitor(f"{page.as_uri()}#query=q-de")
     assert "left out of this file" in anna.text("#warnings")
     assert len(anna.page.locator("#list a").all()) == 6
