@@ -119,18 +119,19 @@ def test_what_was_graded_goes_along(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, graded)
     data = gold(graded)
     query_id = next(iter(data["queries"]))
-    other = next(c for c in data["corpus"] if c not in data["relevance_scores"][query_id])
-    words = data["corpus"][other].split()[:12]
+    last_lines = {chunk_id: text.splitlines()[-1] for chunk_id, text in data["corpus"].items()}
+    free = (chunk_id for chunk_id in last_lines if chunk_id not in data["relevance_scores"][query_id])
+    other = next(chunk_id for chunk_id in free if len(last_lines[chunk_id].split()) >= 8)
+    quote = last_lines[other]
     data["relevance_scores"][query_id][other] = 2
     data["relevant_docs"][query_id].append(other)
     (graded / "dataset.json").write_text(json.dumps(data), encoding="utf-8")
-    quote = data["corpus"][other][: data["corpus"][other].index(words[-1]) + len(words[-1])]
     judgment = Judgment(query_id=query_id, chunk_id=other, relevance=Relevance.HELPS, assessor="judge", evidence=quote)
     RecordFile.write(graded / "4-judgments.jsonl", Judgment, [judgment])
     found = rechunk(graded, size=400, overlap=40)
     carrying = [chunk_id for chunk_id, grade in found.qrels[query_id].items() if grade == 2]
     assert carrying
-    assert any(words[0] in found.corpus[chunk_id] for chunk_id in carrying)
+    assert any(quote.split()[0] in found.corpus[chunk_id] for chunk_id in carrying)
 
 
 def test_what_is_asked_wrongly_is_one_line_and_writes_nothing(run: Path, tmp_path: Path) -> None:

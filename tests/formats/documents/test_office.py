@@ -278,9 +278,6 @@ def test_an_epub_may_have_a_doctype_but_no_entities(collections: Path, tmp_path:
         assert ("text" in answer_of(path)) == outcome
 
 
-SPINNING = "q\n" + "1 0 0 1 0 0 cm BT /F 12 Tf (word) Tj ET\n" * 400_000
-
-
 @pytest.mark.slow
 def test_nothing_is_printed_by_the_parsers(collections: Path, tmp_path: Path) -> None:
     script = "import sys; from tests.formats.documents.reading import read; read(*sys.argv[1:])"

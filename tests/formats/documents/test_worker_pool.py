@@ -10,6 +10,7 @@ import threading
 import time
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -29,8 +30,13 @@ from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read
 from tests.formats.documents.test_office import pdf
 
-SPINNING = "q\n" + "1 0 0 1 0 0 cm BT /F 12 Tf (word) Tj ET\n" * 400_000
 HELLO = "BT /F 12 Tf 72 720 Td (Hello there) Tj ET"
+
+
+@cache
+def spinning() -> bytes:
+    """Return the packed content of a page that takes about 15 s to read and little memory."""
+    return zlib.compress(b"0 g\n" * 40_000_000, 1)
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +124,7 @@ def by_seconds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_that_takes_too_long_is_named_with_its_limit_and_the_next_one_is_read(
     tmp_path: Path, by_seconds_alone: None
 ) -> None:
-    pdf(tmp_path / "a.pdf", SPINNING)
+    pdf(tmp_path / "a.pdf", spinning())
     (tmp_path / "b.txt").write_text("text")
     started = time.monotonic()
     outcome = read(tmp_path, budget=Budget(seconds=2))
@@ -212,7 +218,7 @@ def test_one_bad_file_among_500_costs_itself_alone(tmp_path: Path) -> None:
 
 
 def test_a_process_that_dies_over_a_file_costs_that_file(tmp_path: Path) -> None:
-    pdf(tmp_path / "a.pdf", SPINNING)
+    pdf(tmp_path / "a.pdf", spinning())
     (tmp_path / "b.txt").write_text("text")
     stop = threading.Event()
 
@@ -247,7 +253,7 @@ def test_processes_serve_many_readings_and_end_when_they_have_nothing_to_do(tmp_
 
 
 def test_a_reading_that_is_given_up_leaves_no_process_at_work(tmp_path: Path) -> None:
-    pdf(tmp_path / "b.pdf", SPINNING)
+    pdf(tmp_path / "b.pdf", spinning())
     (tmp_path / "a.txt").write_text("text")
     (tmp_path / "c.csv").write_text("text\n" + "word\n" * 300_000)
     before = children()
@@ -259,7 +265,7 @@ def test_a_reading_that_is_given_up_leaves_no_process_at_work(tmp_path: Path) ->
 
 
 def reading_that_spins(tmp_path: Path) -> tuple[subprocess.Popen[bytes], psutil.Process]:
-    pdf(tmp_path / "a.pdf", SPINNING)
+    pdf(tmp_path / "a.pdf", spinning())
     script = "import sys; from tests.formats.documents.reading import read; read(sys.argv[1])"
     run = subprocess.Popen([sys.executable, "-c", script, tmp_path], stderr=subprocess.DEVNULL, start_new_session=True)
     for _ in range(1200):
