@@ -118,6 +118,7 @@ print("done")
         "formats documents rst_markup docutils",
         "formats documents rst_text docutils",
         "formats documents office markdownify",
+        "formats documents pdf markdownify",
     }
 
 

@@ -17,7 +17,6 @@ from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import chosen
 from goldbench.errors import InputError, UsageError
-from goldbench.review.team import Team, team_of
 from goldbench.score.runs import Gold, load_gold, named_runs, read_results
 from goldbench.text.display import amount, shown
 from goldbench.text.display import queries as count_of
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from goldbench.review.ledger import Ledger
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import OpenReview, Place
+    from goldbench.review.team import Team
     from goldbench.workbench.workbench_server import WorkbenchSettings
 
 PORT = 8808
@@ -108,6 +108,7 @@ def serve(
     from goldbench.review.queue import QueueSettings
     from goldbench.review.server import Place, opened
     from goldbench.review.server import serve as run
+    from goldbench.review.team import team_of
 
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
@@ -371,6 +372,7 @@ def open_(
         return
     from goldbench.report.named_queries import PORT
     from goldbench.review.server import Place
+    from goldbench.review.team import team_of
     from goldbench.workbench.workbench_server import Workbench, opened
 
     with opened(folder, ledger) as (material, book):

@@ -119,6 +119,13 @@ def test_running_headers_and_footers_of_a_pdf_are_left_out_and_counted(collectio
     assert reply["page_lines"] == 8
 
 
+def test_wider_gaps_between_lines_of_a_pdf_end_a_paragraph(tmp_path: Path) -> None:
+    drawn = [("1. Purpose", 0), ("The pump adds", 20), ("fertiliser.", 12), ("2. Hoses", 26), ("Use the tube.", 18)]
+    text = "BT /F 12 Tf 72 700 Td " + " ".join(f"0 -{down} Td ({line}) Tj" for line, down in drawn) + " ET"
+    expected = "1. Purpose\n\nThe pump adds\nfertiliser.\n\n2. Hoses\nUse the tube."
+    assert text_of(pdf(tmp_path / "a.pdf", text)) == expected
+
+
 @pytest.mark.parametrize(
     ("elsewhere", "joined"),
     [("The word is wellknown.", "wellknown"), ("He is well and known.", "well-known"), ("", "wellknown")],

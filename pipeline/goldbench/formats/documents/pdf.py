@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from goldbench.formats.documents.html_text import tidy
@@ -26,6 +26,8 @@ _PAGE_NUMBER = re.compile(r"^\d++|(?<!\d)\d++(?: ?\S{1,3} ?\d++)?$")
 """A number at an end of a line, also as ``3 of 12``."""
 _EDGE = 0.15
 """Share of a page's height at its top and at its bottom in which running headers and footers stand."""
+_WIDER = 1.3
+"""How many times as far as a neighbouring pair of lines those are apart between which a paragraph ends."""
 _CELL_WORDS, _SAME_LINE = 5, 2.0
 """Most words of a line that may be a cell, and most points between the baselines of the cells of a row."""
 
@@ -69,7 +71,7 @@ def pdf_to_text(data: bytes) -> tuple[str, int]:
     least = 2 if len(pages) < 6 else 3
     furniture = {key for key, count in counts.items() if count >= least}
     bodies = [_without_edges(page, furniture) for page in pages]
-    text = "\n\n".join("\n".join(line.text for line in _join_columns(body)) for body in bodies)
+    text = "\n\n".join(_in_paragraphs(_join_columns(body)) for body in bodies)
     text = tidy(_join_words(text.translate(_LIGATURES)))
     if not text.strip():
         raise Fault("holds no text: if its pages are pictures of text, recognise it (OCR) first")
@@ -124,6 +126,18 @@ def _join_columns(lines: Sequence[_Line]) -> list[_Line]:
             rows += column
         start = end
     return rows
+
+
+def _in_paragraphs(lines: Sequence[_Line]) -> str:
+    """Return the lines as text, with a blank line where they are farther apart than the lines before or after."""
+    gaps = [upper.bottom - lower.bottom for upper, lower in pairwise(lines)]
+    parts = [line.text for line in lines[:1]]
+    for index, gap in enumerate(gaps):
+        neighbours = [other for other in (*gaps[max(0, index - 1) : index], *gaps[index + 1 : index + 2]) if other > 0]
+        is_end = bool(neighbours) and gap > _WIDER * min(neighbours)
+        parts.append("\n\n" if is_end else "\n")
+        parts.append(lines[index + 1].text)
+    return "".join(parts)
 
 
 def _are_cells(row: _Line, cell: _Line) -> bool:
