@@ -83,7 +83,7 @@ dataset: $(VENV)/.runtime $(if $(SIMULATED),,$(VENV)/.local-model) ## Build a go
 review: $(VENV)/.runtime ## Judge passages in the browser (OUT=data/runs/example)
 	$(BIN)/goldbench review $(OUT)
 
-test: $(VENV)/.dev ## Run the tests (about 13 minutes on two cores)
+test: $(VENV)/.dev ## Run the tests (about 10 minutes on two cores)
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # Many slow tests wait for a server or a process: a third worker uses the time of two cores.

@@ -17,6 +17,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from goldbench.agreement import agree, agree_within, final_grades, rank_runs, rank_scores
 from goldbench.agreement.judgment_files import Labels, read_labels
+from goldbench.cli.output import screen
 from goldbench.cli.trust import show_agreement
 from goldbench.errors import InputError
 from goldbench.formats.runs.score_tables import read_scores
@@ -41,6 +42,7 @@ def labels_folder(collections: Path) -> Path:
 
 def text(found: Agreement) -> str:
     """What the command prints."""
+    screen.begin(quiet=False, verbose=False, json=False)  # whatever a command in this process was told
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         show_agreement(found, whole=True)
     return printed.getvalue()
