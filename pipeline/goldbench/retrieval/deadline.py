@@ -111,7 +111,7 @@ class ThreadedFunction:
         function: The function.
         timeout_s: Seconds that one call may take.
         returns: Whether a plain string that the function returns is an id or a text.
-        id_keys: As in `read_answer`.
+        id_keys: The keys under which a result may hold its id.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class TfIdf:
         """Return the weights of the passages, a row for each of them, a column for each term.
 
         Args:
-            counts: As above.
+            counts: How often each term occurs in each passage.
             precision: The type of the weights.
         """
         weights = _damped(counts.counts)
@@ -50,7 +50,7 @@ class TfIdf:
 
         Args:
             texts: The terms of each query, with repetitions.
-            precision: As above.
+            precision: The type of the weights.
         """
         ends, numbers, weights = [0], list[int](), [np.empty(0)]
         for terms in texts:

@@ -34,7 +34,7 @@ def adapt(
             recognised by its own id or its text.
         timeout_s: Seconds that one query may take.
         advice: What to do if it answers ids that are not passages.
-        find_text: As in `UserRetriever`.
+        find_text: Finds the passage that a text is; None to compare texts with every passage.
 
     Raises:
         UsageError: It is none of these, or a function of something else.

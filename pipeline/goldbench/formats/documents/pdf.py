@@ -49,6 +49,8 @@ class _Line:
 def pdf_to_text(data: bytes) -> tuple[str, int]:
     """Return the text of a PDF, and how many running headers, footers and page numbers were left out.
 
+    A character that a font does not explain is a NUL, so that it is counted with the control characters of all texts.
+
     Raises:
         Fault: It is encrypted, holds no text, or its fonts do not say which characters they show.
         PdfiumError: It is damaged.
@@ -77,7 +79,7 @@ def pdf_to_text(data: bytes) -> tuple[str, int]:
         raise Fault("holds no text: if its pages are pictures of text, recognise it (OCR) first")
     if 2 * len(_UNREADABLE.findall(text)) > len(text.strip()):
         raise Fault("has fonts that do not say which characters they show: recognise its text (OCR) first")
-    return _UNREADABLE.sub("", text), sum(map(len, pages)) - sum(map(len, bodies))
+    return _UNREADABLE.sub("\0", text), sum(map(len, pages)) - sum(map(len, bodies))
 
 
 def _pages(document: PdfDocument) -> Iterator[PdfPage]:
