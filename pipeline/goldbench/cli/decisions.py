@@ -23,7 +23,7 @@ def decisions_kept(folder: Path, ledger: str | None = None, *, strict: bool = Tr
     Args:
         folder: The folder, which need not exist.
         ledger: The address of the ledger; None for the file in the folder.
-        strict: As in `kept_decisions`.
+        strict: Whether decisions whose ledger is elsewhere are an error; otherwise they count as none.
 
     Raises:
         OutputError: As `kept_decisions`.
