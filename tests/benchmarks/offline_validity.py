@@ -1,7 +1,8 @@
 """How well sets of queries made without people rank retrieval systems, held against people's queries and judgments.
 
 ``python -m tests.benchmarks.offline_validity [--collections DIR] [--only NAME ...] [--seeds ...] [--json FILE]``
-``python -m tests.benchmarks.offline_validity --sources terms local`` adds queries that the bundled model writes.
+``python -m tests.benchmarks.offline_validity --sources terms local`` adds queries that the bundled model writes, the
+source ``served`` those of the model ``$MODEL`` on the server ``$OPENAI_BASE_URL``.
 
 Systems are ranked by mean nDCG@10 twice: with a collection's own queries and judgments, and with queries that
 ``goldbench build`` makes from its documents, of which the source is the one relevant document. Kendall's tau-b says how
