@@ -75,7 +75,6 @@ RULES = {
         "More documents, or fewer `--queries`",
     ),
     "duplicate": ("A query that is almost an earlier one", "More documents, or fewer `--queries`"),
-    "held-out": ("A query whose held-out words another query needs in the corpus", "More documents"),
     "one-passage-enough": ("A query for several passages that one of them answers", "Another model"),
     "moment": ("A temporal query that does not name the date or the version of its passage", "Another model"),
     "history": ("A conversation without one or two earlier turns, or whose earlier turns give the evidence", ""),

@@ -33,14 +33,6 @@ class Generator(StrEnum):
     SIMULATED = "simulated"
 
 
-class OfflineRecipe(StrEnum):
-    """How the offline generator simulates queries."""
-
-    TERMS = "terms"
-    HELD_OUT = "held-out"
-    MIXED = "mixed"
-
-
 class PromptStyle(StrEnum):
     """How a model is asked for a query: in short, for one numbered sentence of a passage, or at length.
 
@@ -213,9 +205,6 @@ class Generation(Record):
     generator: Annotated[Generator, Setting(
         "Who writes; auto: model where one is set up", "generator", "Queries",
     )] = Generator.AUTO  # fmt: skip
-    recipe: Annotated[OfflineRecipe, Setting(
-        "How queries are simulated offline", "offline_recipe", "Queries",
-    )] = OfflineRecipe.TERMS  # fmt: skip
     prompt_style: Annotated[PromptStyle, Setting(
         "Short prompts for any model, long for large", "prompt_style", "Queries",
     )] = PromptStyle.AUTO  # fmt: skip

@@ -58,9 +58,9 @@ def same_as_the_command(
 def test_paths_give_what_the_command_gives(goldbench_inside: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     folder = str(tmp_path / "docs")
-    options = {"queries": 6, "chunk_size": 200, "seed": 3, "offline_recipe": "held-out"}
+    options = {"queries": 6, "chunk_size": 200, "seed": 3}
     gold = silent(folder, out=tmp_path / "mine", **options)
-    arguments = ("--queries", 6, "--chunk-size", 200, "--seed", 3, "--offline-recipe", "held-out")
+    arguments = ("--queries", 6, "--chunk-size", 200, "--seed", 3)
     same_as_the_command(goldbench_inside, tmp_path, gold.path, folder, *arguments, code=DONE_IN_PART)
     assert validate(gold.path).problems == ()
     several = silent([Path(folder) / "part-0", f"{folder}/part-[123]"], out=tmp_path / "several", queries=6)

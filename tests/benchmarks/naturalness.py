@@ -18,14 +18,12 @@ import numpy as np
 
 from goldbench.measures.statistics.intervals import bootstrap_intervals
 from goldbench.measures.statistics.word_order import MOST_PASSAGES, query_orders
-from goldbench.offline.fresh_queries import fresh_queries
-from goldbench.offline.generator import RecipeName
 from goldbench.text.language import detect_language
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load
+from tests.benchmarks.written_queries import CACHE, SIMULATED, written
 
-RECIPES: tuple[RecipeName, ...] = ("terms", "held-out", "mixed")
 SHUFFLED = "shuffled"
-KINDS = ("people", *RECIPES, SHUFFLED)
+KINDS = ("people", SIMULATED, SHUFFLED)
 FEWEST_MEASURED = 10
 
 
@@ -43,7 +41,9 @@ def main() -> None:
         if options.only and folder.name not in options.only:
             continue
         collection = load(folder)
-        measured = {kind: measure(texts, collection) for kind, texts in kinds(collection, options.queries).items()}
+        measured = {
+            kind: measure(texts, collection) for kind, texts in kinds(folder, collection, options.queries).items()
+        }
         results[folder.name] = {kind: found for kind, found in measured.items() if isinstance(found, list)}
         print(f"{folder.name:16}" + "".join(f"{_cell(found):>18}" for found in measured.values()), flush=True)
         for kind, reason in measured.items():
@@ -53,22 +53,16 @@ def main() -> None:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
-def kinds(collection: Collection, count: int) -> dict[str, list[str]]:
+def kinds(folder: Path, collection: Collection, count: int) -> dict[str, list[str]]:
     """Return at most ``count`` queries of every kind."""
     chance = random.Random(0)
     people = collection.queries if len(collection.queries) <= count else chance.sample(collection.queries, count)
     split = [text.split() for text in people]
     return {
         "people": people,
-        **{recipe: _simulated(collection, recipe, count) for recipe in RECIPES},
+        SIMULATED: written(folder, SIMULATED, count=count, seed=1, cache=CACHE).queries,
         SHUFFLED: [" ".join(chance.sample(words, len(words))) for words in split],
     }
-
-
-def _simulated(collection: Collection, recipe: RecipeName, count: int) -> list[str]:
-    corpus = {f"d{number}": text for number, text in enumerate(collection.documents)}
-    made = fresh_queries(corpus, recipe, count=count, draws=1, seed=1, language=collection.language)
-    return list(made.queries.values())
 
 
 def measure(texts: Sequence[str], collection: Collection) -> list[float] | str:

@@ -107,21 +107,11 @@ def _grams(word: str) -> list[str]:
 
 
 class Corpus:
-    """A collection's documents cut into terms in every way the systems need; a few may be replaced by masked texts."""
+    """A collection's documents cut into terms in every way the systems need."""
 
     def __init__(self, documents: Sequence[str], analyzers: Analyzers) -> None:
         self.analyzers = analyzers
         self.terms = {kind: [analyzers(kind, text) for text in documents] for kind in {s.terms for s in LEXICAL}}
-
-    def replaced(self, texts: dict[int, str]) -> Corpus:
-        """Return this corpus with other texts at some positions."""
-        other = object.__new__(Corpus)
-        other.analyzers, other.terms = self.analyzers, {}
-        for kind, rows in self.terms.items():
-            other.terms[kind] = list(rows)
-            for position, text in texts.items():
-                other.terms[kind][position] = self.analyzers(kind, text)
-        return other
 
     @cached_property
     def indexes(self) -> list[Bm25Index | VectorIndex]:

@@ -19,7 +19,7 @@ import argparse
 import csv
 import gzip
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby, product
 from pathlib import Path
 
@@ -33,12 +33,11 @@ from tests.benchmarks.collections import load as load_collection
 from tests.benchmarks.joint_validity import Floats, as_it_is, favoured, useless
 from tests.benchmarks.joint_validity import load as load_track
 from tests.benchmarks.offline_validity import FEWEST_QUERIES
-from tests.benchmarks.source_scores import simulated_scores
 from tests.benchmarks.systems import Analyzers, Corpus, ndcg
+from tests.benchmarks.written_queries import CACHE, SIMULATED, written
 
 SYSTEMS, QUERIES, JUDGED = (2, 3, 5, 8, 16), (10, 25, 50, 100, 200), (10, 20, 50)
 RIGHT, BAR = 0.8, 0.9
-RECIPES = ("terms", "held-out")
 SIMULATED_QUERIES = 200
 TRACK = "TREC DL 2023"
 FIRST_WRITTEN = 3_000_000
@@ -50,7 +49,7 @@ CHANCES = (0.8, 0.85, 0.9, 0.95, 0.97)
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Scores, shape (systems, queries): by people's judgments, by a model's, and on simulated sets by recipe.
+    """Scores, shape (systems, queries): by people's judgments, by a model's, and on a simulated set.
 
     ``written`` are scores by people's judgments on queries that a model wrote.
     """
@@ -59,7 +58,7 @@ class Population:
     people: Floats
     model: Floats | None = None
     written: Floats | None = None
-    simulated: dict[str, Floats] = field(default_factory=dict)
+    simulated: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +101,16 @@ def lexical(folder: Path, cache: Path | None) -> Population:
     file = cache / f"{folder.name}.npz" if cache else None
     if file is not None and file.is_file():
         stored = dict(np.load(file))
-        return Population(folder.name, stored.pop("people"), simulated=stored)
+        return Population(folder.name, stored["people"], simulated=stored["simulated"])
     collection = load_collection(folder)
     analyzers = Analyzers(collection.documents, language=collection.language, spaceless=collection.spaceless)
     corpus = Corpus(collection.documents, analyzers)
     people = ndcg(corpus.top(collection.queries), collection.gains)
-    simulated = {}
-    for recipe in RECIPES:
-        simulated[recipe] = simulated_scores(collection, corpus, recipe, count=SIMULATED_QUERIES)
+    made = written(folder, SIMULATED, count=SIMULATED_QUERIES, seed=1, cache=CACHE)
+    simulated = ndcg(corpus.top(made.queries), [{source: 1.0} for source in made.sources])
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(file, people=people, **simulated)  # type: ignore[arg-type]
+        np.savez(file, people=people, simulated=simulated)
     return Population(folder.name, people, simulated=simulated)
 
 
@@ -133,9 +131,9 @@ def cases(population: Population, times: int) -> Iterator[Case]:
             drawn = written[:, draw.choice(written.shape[1], queries, replace=False)]
             truth = people[:, : people.shape[1] - written.shape[1]]  # people's queries come first
             yield _case(population.name, "a model wrote, people judged", drawn, truth, Basis("model", "people"))
-        for recipe, scores in population.simulated.items():
-            drawn = scores[some][:, draw.integers(0, scores.shape[1], queries)]
-            yield _case(population.name, f"simulated, {recipe}", drawn, people, Basis("smoke", "source"))
+        if population.simulated is not None:
+            drawn = population.simulated[some][:, draw.integers(0, population.simulated.shape[1], queries)]
+            yield _case(population.name, "simulated", drawn, people, Basis("smoke", "source"))
 
 
 def _judged_by_model(population: Population, some: Places, asked: Places) -> Iterator[Case]:

@@ -16,10 +16,11 @@ from goldbench.offline.generator import OfflineGenerator
 from tests.benchmarks.collections import read_rows, text_of
 
 CACHE = Path.home() / ".cache" / "goldbench" / "benchmarks"
+SIMULATED = "simulated"
 OPTIONS: dict[str, dict[str, str]] = {
     "local": {"model": "local"},
     "served": {"model": os.environ.get("MODEL", "")},
-    **{recipe: {"generator": "simulated", "offline_recipe": recipe} for recipe in ("terms", "held-out", "mixed")},
+    SIMULATED: {"generator": "simulated"},
 }
 MOST_PER_DOCUMENT = 3
 ENOUGH = 0.9
@@ -28,14 +29,13 @@ ENOUGH = 0.9
 
 @dataclass(frozen=True, slots=True)
 class WrittenSet:
-    """The queries of a set, the position of the document that each was made from, and the documents it changed.
+    """The queries of a set, and the position of the document that each was made from.
 
     ``by_model`` is the share of queries that a model wrote, None where none was to.
     """
 
     queries: list[str]
     sources: list[int]
-    masked: dict[int, str]
     by_model: float | None = None
 
 
@@ -55,7 +55,7 @@ def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path)
     place.mkdir(parents=True, exist_ok=True)
     documents = place / "documents.jsonl"
     _write_documents(folder, documents)
-    found = WrittenSet([], [], {})
+    found = WrittenSet([], [])
     for per_document in (1, MOST_PER_DOCUMENT):
         if len(found.queries) < ENOUGH * count:
             gold = place / f"gold-{seed}"
@@ -69,20 +69,13 @@ def written(folder: Path, generator: str, *, count: int, seed: int, cache: Path)
 
 
 def _read(gold: Path, *, asked_model: bool) -> WrittenSet:
-    """Return a set's queries, and the passages whose emitted text is not the document's."""
+    """Return a set's queries."""
     home = GoldFolder(gold)
     queries = list(home.queries.read())
-    originals = {chunk.chunk_id: chunk.text for chunk in home.chunks.read()}
-    masked = {
-        int(str(row["_id"])[1:]): str(row["text"])
-        for row in read_rows(gold / "beir" / "corpus.jsonl")
-        if row["text"] != originals[str(row["_id"])]
-    }
     by_model = sum(query.generator != OfflineGenerator.name for query in queries) / max(1, len(queries))
     return WrittenSet(
         [query.text for query in queries],
         [int(query.chunk_id[1:]) for query in queries],
-        masked,
         by_model if asked_model else None,
     )
 

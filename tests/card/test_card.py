@@ -22,7 +22,7 @@ FIGURES = [
     "sources covered", "lexical overlap", "natural word order",
     "solved at rank 1 by all", "solved at rank 1 by none", "positives per query", "hole@10",
     "canaries", "evidence alone", "guardrails", "model families",
-    "number of queries", "minimum detectable difference", "split-half tau", "agreement of query sources",
+    "number of queries", "minimum detectable difference", "split-half tau",
 ]  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tm
 
 
 def test_a_set_of_three_queries_says_nothing_of_systems(tiny: Card) -> None:
-    for name in ("minimum detectable difference", "split-half tau", "agreement of query sources"):
+    for name in ("minimum detectable difference", "split-half tau"):
         assert tiny.figure(name).state is State.ABSENT, name
     assert tiny.figure("number of queries").state is State.WARN
     assert tiny.figure("lexical overlap").state is State.INFO

@@ -26,7 +26,7 @@ def test_every_query_has_the_rank_that_a_bundled_system_gives_over_the_emitted_c
     goldbench: Goldbench, tmp_path: Path
 ) -> None:
     linked(tmp_path / "docs", 24)
-    done = goldbench("build", "docs", "--generator", "simulated", "--offline-recipe", "mixed", "--out", "run")
+    done = goldbench("build", "docs", "--generator", "simulated", "--out", "run")
     assert done.returncode == 0, done.stderr
     rows = lines(tmp_path / "run" / "3-queries.jsonl")
     settings = BM25Settings(language="en")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from goldbench.formats.documents.identity import document_id
 from goldbench.goldset.transfer import TELLING, Corpus, KeptQuery, OldSet, Transfer, transfer_queries
-from goldbench.records.corpus import Chunk, Document, Evidence, TitlePart
+from goldbench.records.corpus import Chunk, Document, Evidence
 from goldbench.records.judgment import Canary, Judgment, PooledPair
 from goldbench.records.query import Query, RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
@@ -285,18 +285,6 @@ def test_a_noisy_form_goes_with_its_original_and_an_unanswerable_query_stays() -
     assert found.retired[1].reason == "the query that it is a noisy form of is retired"
     (kept,) = found.unanswerable
     assert after.chunks[kept.chunk_id].text == before.chunks[nothing.chunk_id].text
-
-
-def test_words_held_out_of_the_text_and_of_titles_go_with_the_evidence() -> None:
-    before = Files.cut({"a.md": days("red")})
-    evidence = before.evidence("counted 33 crates before noon", "a.md")
-    titles = (TitlePart(doc_id=evidence.doc_id, text="The red book"),)
-    asked = query("q", before, evidence.quote, masked=(evidence,), masked_titles=titles)
-    after = Files.cut({"b.md": "A new first paragraph of this file.\n\n" + days("red")})
-    heir = only(transfer_queries(estate_of(before, asked), after.corpus))
-    assert isinstance(heir, KeptQuery)
-    assert heir.query.masked == heir.query.evidence == (after.evidence(evidence.quote, "b.md"),)
-    assert [one.doc_id for one in heir.query.masked_titles] == [document_id("b.md")]
 
 
 def test_a_query_left_out_by_grading_is_kept_without_labels_while_its_evidence_stands() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from goldbench.offline.generator import OfflineGenerator, RecipeName
+from goldbench.offline.generator import OfflineGenerator
 from goldbench.ports import Brief, Proposal
 from goldbench.records.corpus import Chunk, Span
 from goldbench.records.query import Assignment, Constraints, QueryKind, QueryStyle
@@ -46,9 +46,9 @@ def manual(size: int) -> list[Chunk]:
     return [chunk(manual_page(number), str(number)) for number in range(size)]
 
 
-def fitted(chunks: Iterable[Chunk], recipe: RecipeName = "terms", seed: int = 1) -> OfflineGenerator:
+def fitted(chunks: Iterable[Chunk], seed: int = 1) -> OfflineGenerator:
     """Return a generator fitted to chunks."""
-    return OfflineGenerator(chunks, recipe=recipe, seed=seed)
+    return OfflineGenerator(chunks, seed=seed)
 
 
 def brief(asked: Chunk, constraints: Constraints | None = None, language: str | None = "en") -> Brief:

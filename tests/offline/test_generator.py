@@ -11,57 +11,38 @@ import regex
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from goldbench.offline.generator import OfflineGenerator, RecipeName
-from goldbench.records.query import Constraints, QueryStyle, Recipe
+from goldbench.offline.generator import OfflineGenerator
+from goldbench.records.query import Constraints, QueryStyle
 from goldbench.text.words import words
 from tests.benchmarks.collections import load
 from tests.offline.examples import brief, chunk, fitted, manual, manual_page, proposed
 
-RECIPES: tuple[RecipeName, ...] = ("terms", "held-out", "mixed")
 
-
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_evidence_and_masks_are_the_words_of_the_document_at_their_offsets(recipe: RecipeName) -> None:
+def test_evidence_is_the_words_of_the_document_at_its_offsets() -> None:
     document = manual_page(1) + "\n" + manual_page(2)
     asked = chunk(document[100:], start=100)
     for seed in range(5):
-        for candidate in proposed(fitted([asked, *manual(20)], recipe, seed), asked).candidates:
-            for item in (*candidate.evidence, *candidate.masked):
+        for candidate in proposed(fitted([asked, *manual(20)], seed), asked).candidates:
+            for item in candidate.evidence:
                 assert item.quote == document[item.start : item.end]
                 assert asked.span.contains(item)
                 assert 0 < len(item.quote) <= 300
             assert candidate.quote == candidate.evidence[0].quote
 
 
-def test_the_terms_recipe_leaves_the_corpus_untouched() -> None:
+def test_every_passage_with_words_gets_keywords() -> None:
     chunks = manual(30)
     generator = fitted(chunks)
     candidates = [candidate for asked in chunks for candidate in proposed(generator, asked).candidates]
     assert len(candidates) == 30
-    assert {candidate.recipe for candidate in candidates} == {Recipe.TERMS}
+    assert all(candidate.is_simulated for candidate in candidates)
     assert {candidate.style for candidate in candidates} == {QueryStyle.KEYWORDS}
-    assert not any(candidate.masked for candidate in candidates)
 
 
-def test_a_held_out_sentence_is_the_query_and_no_longer_in_the_masked_text() -> None:
-    chunks = manual(30)
-    generator = fitted(chunks, "held-out")
-    seen = set()
-    for asked in chunks:
-        (candidate,) = proposed(generator, asked).candidates
-        seen.add(candidate.recipe)
-        assert candidate.masked == candidate.evidence
-        assert candidate.masked[0].quote not in asked.text_without(candidate.masked)
-        if candidate.recipe is Recipe.HELD_OUT:
-            assert candidate.text == candidate.masked[0].quote
-    assert seen == {Recipe.HELD_OUT, Recipe.HELD_OUT_TERMS}
-
-
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_the_order_of_the_chunks_changes_nothing(recipe: RecipeName) -> None:
+def test_the_order_of_the_chunks_changes_nothing() -> None:
     chunks = manual(40)
     shuffled = random.Random(7).sample(chunks, len(chunks))
-    first, second = fitted(chunks, recipe), fitted(shuffled, recipe)
+    first, second = fitted(chunks), fitted(shuffled)
     assert [proposed(first, asked) for asked in chunks] == [proposed(second, asked) for asked in chunks]
 
 
@@ -115,10 +96,9 @@ def test_several_queries_of_one_chunk_differ() -> None:
         "if (a[i] != b[i]) { x += 1; } else { y -= 1; } /* :: -> => && || */",
     ],
 )
-@pytest.mark.parametrize("recipe", RECIPES)
-def test_what_nothing_can_be_asked_of_is_skipped_with_a_reason(text: str, recipe: RecipeName) -> None:
+def test_what_nothing_can_be_asked_of_is_skipped_with_a_reason(text: str) -> None:
     asked = chunk(text)
-    proposal = proposed(fitted([asked, *manual(10)], recipe), asked)
+    proposal = proposed(fitted([asked, *manual(10)]), asked)
     assert not proposal.candidates
     assert proposal.skip_reason
     assert "\n" not in proposal.skip_reason
@@ -130,16 +110,13 @@ def test_a_corpus_of_one_chunk_and_an_empty_corpus_can_be_fitted() -> None:
     fitted([])
 
 
-@pytest.mark.parametrize(("language", "recipe"), [("zh", "terms"), ("th", "held-out"), ("ar", "mixed")])
-def test_real_text_in_other_scripts_gives_queries_in_its_own_script(
-    collections: Path, language: str, recipe: RecipeName
-) -> None:
+@pytest.mark.parametrize("language", ["zh", "th", "ar"])
+def test_real_text_in_other_scripts_gives_queries_in_its_own_script(collections: Path, language: str) -> None:
     documents = load(collections / f"xquad_{language}").documents[:60]
     chunks = [chunk(text, str(number)) for number, text in enumerate(documents)]
-    generator = fitted(chunks, recipe)
+    generator = fitted(chunks)
     proposals = [proposed(generator, asked) for asked in chunks]
-    least = 54 if recipe == "terms" else 45  # a sentence that is held out must stand in the corpus once
-    assert sum(bool(proposal.candidates) for proposal in proposals) >= least
+    assert sum(bool(proposal.candidates) for proposal in proposals) >= 54
     for asked, proposal in zip(chunks, proposals, strict=True):
         for candidate in proposal.candidates:
             assert len(words(candidate.text)) >= 2
@@ -160,10 +137,10 @@ CONSTRAINTS = st.builds(
 
 
 @settings(max_examples=40, deadline=None)
-@given(rules=CONSTRAINTS, recipe=st.sampled_from(RECIPES), page=st.integers(0, 500), seed=st.integers(0, 99))
-def test_every_query_obeys_the_constraints(rules: Constraints, recipe: RecipeName, page: int, seed: int) -> None:
+@given(rules=CONSTRAINTS, page=st.integers(0, 500), seed=st.integers(0, 99))
+def test_every_query_obeys_the_constraints(rules: Constraints, page: int, seed: int) -> None:
     asked = chunk(manual_page(page) + " Re-use the O-ring (v2.1), don't discard it: it's rated for 120 °C.", "asked")
-    proposal = proposed(fitted([asked, *manual(8)], recipe, seed), asked, rules)
+    proposal = proposed(fitted([asked, *manual(8)], seed), asked, rules)
     assert len(proposal.candidates) <= rules.per_chunk
     assert bool(proposal.candidates) != bool(proposal.skip_reason)
     for candidate in proposal.candidates:
@@ -176,17 +153,14 @@ def test_every_query_obeys_the_constraints(rules: Constraints, recipe: RecipeNam
 
 
 @pytest.fixture(scope="module")
-def generators() -> dict[RecipeName, OfflineGenerator]:
-    return {recipe: fitted(manual(8), recipe) for recipe in RECIPES}
+def generator() -> OfflineGenerator:
+    return fitted(manual(8))
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(max_size=400), heading=st.text(max_size=40), recipe=st.sampled_from(RECIPES))
-def test_any_text_gets_a_query_or_a_reason(
-    generators: dict[RecipeName, OfflineGenerator], text: str, heading: str, recipe: RecipeName
-) -> None:
-    asked = chunk(text, headings=(heading,))
-    proposal = proposed(generators[recipe], asked)
+@given(text=st.text(max_size=400))
+def test_any_text_gets_a_query_or_a_reason(generator: OfflineGenerator, text: str) -> None:
+    proposal = proposed(generator, chunk(text))
     assert bool(proposal.candidates) != bool(proposal.skip_reason)
     for candidate in proposal.candidates:
         assert not regex.search(r"[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]", candidate.text)

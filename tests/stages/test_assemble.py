@@ -59,14 +59,3 @@ def test_near_duplicates_of_every_holder_share_the_label(tmp_path: Path) -> None
     clusters = {0: (0, 2), 2: (0, 2), 1: (1, 3), 3: (1, 3)}
     found = label(query("a:0-50", (41, 49)), 0, chunks=stored, cluster_of=clusters.__getitem__)
     assert set(found) == {"a:0-50", "a:40-90", "b:0-50", "c:40-90"}
-
-
-def test_masked_words_are_taken_out_of_every_chunk_they_reach_into() -> None:
-    first = Chunk(chunk_id="a:0-20", span=Span(doc_id="a", start=0, end=20), text="One two. Three four.")
-    second = Chunk(chunk_id="a:9-30", span=Span(doc_id="a", start=9, end=30), text="Three four. Five six.")
-    mask = Evidence(doc_id="a", start=9, end=20, quote="Three four.")
-    assert first.text_without([mask]) == "One two."
-    assert second.text_without([mask]) == "Five six."
-    assert first.text_without([mask.model_copy(update={"doc_id": "b"})]) == first.text
-    middle = mask.model_copy(update={"start": 4, "end": 8, "quote": "two."})
-    assert first.text_without([middle, mask]) == "One"

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.ports import Brief
-from goldbench.records.corpus import Chunk, Evidence, Span, TitlePart
-from goldbench.records.query import Assignment, Candidate, Constraints, QueryKind, QueryStyle, Recipe
+from goldbench.records.corpus import Chunk, Evidence, Span
+from goldbench.records.query import SIMULATION, Assignment, Candidate, Constraints, QueryKind, QueryStyle
 from goldbench.stages.check import CheckContext, Finding, accepted, check_candidate
 from goldbench.stages.check.overlap import copied_run, holds_answer, overlap
 from goldbench.stages.check.single_checks import CHECKS, query_id
@@ -39,28 +39,19 @@ def find(
     about: str = ENGLISH,
     language: str | None = "en",
     rules: Constraints | None = None,
-    recipe: Recipe | None = None,
-    masked: str | None = None,
+    generator: str = "test",
     **fields: object,
 ) -> Finding | None:
     source = chunk(about)
     evidence = fields.pop("evidence", (piece(source, about[:40]),))
-    candidate = Candidate(
-        chunk_id="c1",
-        text=text,
-        generator="test",
-        recipe=recipe,
-        evidence=evidence,
-        masked=(piece(source, masked),) if masked else (),
-        **fields,
-    )
+    candidate = Candidate(chunk_id="c1", text=text, generator=generator, evidence=evidence, **fields)
     brief = Brief(
         chunk=source,
         assignment=Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION),
         constraints=rules or Constraints(),
         language=language,
     )
-    return check_candidate(candidate, CheckContext.of(source, candidate, brief))
+    return check_candidate(candidate, CheckContext.of(source, brief))
 
 
 def name(finding: Finding | None) -> str | None:
@@ -198,12 +189,6 @@ def test_a_copied_run_of_six_words_is_too_many():
     assert name(find("青藏铁路全长一千九百五十六公里吗", about=CHINESE, language="zh")) == "copied-run"
 
 
-def test_words_held_out_of_the_indexed_text_are_no_copy():
-    sentence = "Replace the filter every three months, or sooner in homes with pets."
-    assert find(sentence, recipe=Recipe.HELD_OUT, masked=sentence) is None
-    assert name(find(sentence, recipe=Recipe.HELD_OUT)) == "copied-run"
-
-
 def test_a_query_all_of_whose_words_stand_in_the_chunk_deserves_other_words():
     finding = find("lithium battery energy minutes hard floors")
     assert finding is not None
@@ -227,8 +212,8 @@ def test_overlap_is_the_share_of_content_terms_in_the_text(query: str, text: str
 
 def test_a_bag_of_terms_is_judged_by_its_script_alone():
     bag = "dock Boden Akku Laufzeit Filter Haustiere Ladestation"
-    assert find(bag, recipe=Recipe.TERMS, evidence=()) is None
-    assert name(find("вода энергия давление", recipe=Recipe.TERMS, evidence=())) == "language"
+    assert find(bag, generator=SIMULATION, evidence=()) is None
+    assert name(find("вода энергия давление", generator=SIMULATION, evidence=())) == "language"
 
 
 def test_an_accepted_query_keeps_its_fields_and_gets_an_id_and_its_overlap():
@@ -347,12 +332,12 @@ ODD = st.one_of(
 
 
 @settings(max_examples=80)
-@given(ODD, ODD, ODD, st.sampled_from(["en", "zh", "ar", "th", None]), st.sampled_from([None, *Recipe]))
+@given(ODD, ODD, ODD, st.sampled_from(["en", "zh", "ar", "th", None]), st.sampled_from(["g", SIMULATION]))
 def test_any_candidate_gets_an_answer_in_one_line(
-    text: str, about: str, answer: str, language: str | None, recipe: Recipe | None
+    text: str, about: str, answer: str, language: str | None, generator: str
 ):
     source = chunk(about)
-    candidate = Candidate(chunk_id="c1", text=text, generator="g", answer=answer, recipe=recipe)
+    candidate = Candidate(chunk_id="c1", text=text, generator=generator, answer=answer)
     context = CheckContext(source, Constraints(banned=("这", "the"), punctuation=False), language, about)
     for check in CHECKS:
         finding = check.find(candidate, context)
@@ -428,9 +413,4 @@ def test_words_of_the_title_are_not_copied_either_unless_it_is_not_emitted(title
     )
     asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
     brief = Brief(source, asked, Constraints(), "en", own_words=own_words, titled=titled)
-    assert name(check_candidate(candidate, CheckContext.of(source, candidate, brief))) == (
-        "copied-run" if titled else None
-    )
-    part = TitlePart(doc_id=source.span.doc_id, text=source.title)
-    held_out = candidate.model_copy(update={"masked_titles": (part,)})
-    assert check_candidate(held_out, CheckContext.of(source, held_out, brief)) is None
+    assert name(check_candidate(candidate, CheckContext.of(source, brief))) == ("copied-run" if titled else None)

@@ -39,7 +39,7 @@ def is_accepted(reply: dict[str, str]) -> bool:
         mean_logprob=reply["mean_logprob"],
     )
     brief = Brief(chunk=chunk, assignment=ASKED, constraints=Constraints(), language=reply["language"], own_words=False)
-    return check_candidate(candidate, CheckContext.of(chunk, candidate, brief)) is None
+    return check_candidate(candidate, CheckContext.of(chunk, brief)) is None
 
 
 def test_the_rules_keep_most_good_replies_and_few_bad_ones() -> None:

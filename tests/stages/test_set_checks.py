@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix, diags
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from goldbench.records.corpus import Chunk, Span, TitlePart
+from goldbench.records.corpus import Chunk, Span
 from goldbench.records.query import Candidate, Constraints
 from goldbench.stages.check import CheckContext, Finding, SetChecks
 from goldbench.stages.check.set_checks import word_set
@@ -95,18 +95,3 @@ def test_the_index_finds_every_duplicate_among_human_questions(collections: Path
     texts = [json.loads(line)["text"] for line in lines[:100]]
     texts += [text.replace("the ", "this ").rstrip("?？") for text in texts[::5]]
     assert kept(texts) == brute_force(texts)
-
-
-@pytest.mark.parametrize("heading_first", [True, False])
-def test_a_heading_that_one_query_needs_is_not_held_out_for_another(heading_first: bool) -> None:
-    text = "## Draining the line\n\nOpen the tap."
-    source = Chunk(chunk_id="c1", span=Span(doc_id="d1", start=0, end=len(text)), text=text)
-    shown = Candidate(chunk_id="c1", text="how to drain", generator="test", evidence=(source.evidence(0, 20),))
-    part = TitlePart(doc_id="d1", text="Draining the line")
-    asked = Candidate(chunk_id="c1", text="something else", generator="test", masked_titles=(part,))
-    checks = SetChecks(target=9)
-    found = [
-        checks.accept(candidate, CheckContext(source, Constraints(), None, ""))
-        for candidate in ((asked, shown) if heading_first else (shown, asked))
-    ]
-    assert [finding and finding.filter for finding in found] == [None, "held-out"]

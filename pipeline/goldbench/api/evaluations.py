@@ -112,7 +112,7 @@ class Evaluation(Mapping[str, float]):
     def verdict(self) -> SetVerdict:
         """What the set is good for with this one system.
 
-        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why a card was left out).
+        It has ``level``, ``sentence``, ``number``, ``improvements``.
         """
         return self.verdict_on({self.system: self.result})
 
@@ -287,7 +287,7 @@ class Evaluations(Mapping[str, Evaluation]):
     def verdict(self) -> SetVerdict:
         """What the set is good for with these systems.
 
-        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why a card was left out).
+        It has ``level``, ``sentence``, ``number``, ``improvements``.
         """
         first = next(iter(self.values()))
         return first.verdict_on({name: one.result for name, one in self.items()})

@@ -60,7 +60,6 @@ class BuildOptions(MachineOptions, total=False):
     chunk_size: int | None
     chunk_overlap: int | None
     generator: Literal["auto", "model", "simulated"] | None
-    offline_recipe: Literal["terms", "held-out", "mixed"] | None
     prompt_style: Literal["auto", "short", "long"] | None
     queries: int | None
     seed: int | None

@@ -62,7 +62,7 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
     def verdict(self) -> SetVerdict | None:
         """What the set is good for with these systems.
 
-        It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why a card was left out).
+        It has ``level``, ``sentence``, ``number``, ``improvements``.
         """
         return self.card.verdict
 

@@ -198,9 +198,10 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
 
 
 def _verdict(gold: Gold, results: Mapping[str, Result]) -> SetVerdict:
-    from goldbench.score.systems_verdict import verdict_by_card
+    from goldbench.score.set_makers import makers_of
+    from goldbench.score.systems_verdict import verdict_on
 
-    return verdict_by_card(results, gold)
+    return verdict_on(results, makers_of(gold))
 
 
 def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:

@@ -17,8 +17,6 @@ from goldbench.measures.names import parse_measure
 from goldbench.measures.ranks.judged_ranks import place_mapping
 from goldbench.measures.ranks.order import best
 from goldbench.measures.statistics.floats import Floats
-from goldbench.offline.fresh_queries import DRAWS, fresh_queries
-from goldbench.offline.generator import RecipeName
 from goldbench.retrieval.fusion import reciprocal_ranks
 from goldbench.retrieval.system_settings import RRF_K
 from goldbench.systems import open_systems
@@ -32,10 +30,6 @@ WORDS, DENSE, FUSION = "bm25", "lsi-200", "fusion"
 """The word-matching and the dense baseline, and the one that fuses the two."""
 DEPTH = 100
 """Results kept per baseline and query."""
-MOST_PASSAGES = 2_000
-"""Passages that fresh queries are drawn from and searched in: an evenly spaced sample bounds the time of a card."""
-FRESH_QUERIES = 300
-"""Most fresh queries drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,30 +107,6 @@ def ranked_by_all(language: str | None, corpus: Mapping[str, str], queries: Mapp
             for query_id in queries
         }
     return {name: ranked[name] for name in tables if name in ranked}
-
-
-def fresh_scores(corpus: Mapping[str, str], recipe: RecipeName, *, language: str | None, seed: int) -> list[Baselines]:
-    """Return what the baselines score with freshly simulated queries, draw by draw; empty draws are left out.
-
-    Args:
-        corpus: The texts of the passages by id.
-        recipe: How queries are simulated.
-        language: Language of the corpus, None if it is not known.
-        seed: Seed of the draws, 0 or more.
-    """
-    ids = sorted(corpus)
-    sample = {doc_id: corpus[doc_id] for doc_id in ids[:: max(1, -(-len(ids) // MOST_PASSAGES))]}
-    fresh = fresh_queries(sample, recipe, count=FRESH_QUERIES, draws=DRAWS, seed=seed, language=language)
-    if not fresh.queries:
-        return []
-    ranked = ranked_by_all(language, fresh.searched(sample), fresh.queries)
-    scores = _scores({query_id: {fresh.sources[query_id]: 1} for query_id in fresh.queries}, ranked)
-    rows = {query_id: row for row, query_id in enumerate(fresh.queries)}
-    return [
-        Baselines(list(draw), ranked, np.asarray(scores[[rows[query_id] for query_id in draw]]))
-        for draw in fresh.draws
-        if draw
-    ]
 
 
 def ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:

@@ -51,7 +51,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     content = material.metadata.get("content_sha256")
     return Card(
         goldbench=__version__,
-        verdict=verdict_of(folder, material, baselines, figures),
+        verdict=verdict_of(folder, material, baselines),
         name=writable(material.name),
         judgments_sha256=material.fingerprint,
         content_sha256=content if isinstance(content, str) else None,

@@ -13,7 +13,6 @@ from goldbench.errors import GoldbenchError
 from goldbench.goldset.folder import GoldFolder
 from goldbench.measures.names import parse_measure
 from goldbench.measures.statistics.fitness import Ranking
-from goldbench.records.set_card import Figure, refusal_of
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.score.fitness_words import Case
 from goldbench.score.runs import Gold, load_run
@@ -24,19 +23,16 @@ MEASURE = "ndcg@10"
 _OURS, _YOURS = "the {n} built-in baselines, not your systems,", "the {n} runs in its folder"
 
 
-def verdict_of(
-    folder: Path, material: DescribedSet, baselines: Baselines, figures: Sequence[Figure]
-) -> SetVerdict | None:
+def verdict_of(folder: Path, material: DescribedSet, baselines: Baselines) -> SetVerdict | None:
     """Return what the set is good for; None if no system could be run.
 
     Args:
         folder: The folder of the set.
         material: The gold set.
         baselines: What the baselines found.
-        figures: The figures of the card.
     """
     gold = Gold(folder, material.qrels, material.level)
-    makers = makers_of(gold, agreement=refusal_of(figures))
+    makers = makers_of(gold)
     runs = _scored(material)
     if not runs and not baselines.names:
         return None

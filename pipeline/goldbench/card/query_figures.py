@@ -23,7 +23,7 @@ OK_FROM, FAIL_BELOW = 0.75, 0.7
 PEOPLE_ORDER, SALAD = "people's queries: 78% to 99%", "word salad: 47% to 63%"
 """Ranges of the means of eleven collections, by ``python -m tests.benchmarks.naturalness``; the limits lie between.
 
-Word salad are people's words in random order; queries of the recipe ``terms`` have 52% to 58%.
+Word salad are people's words in random order; simulated queries have 52% to 58%.
 """
 FEWEST_MEASURED = 10
 """Fewest queries whose word order is measured, so that their mean says something."""

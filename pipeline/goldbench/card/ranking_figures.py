@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isfinite
 
-import numpy as np
-
 from goldbench.agreement.rankings import SPLITS, halves
-from goldbench.card.baselines import Baselines, fresh_scores
+from goldbench.card.baselines import Baselines
 from goldbench.card.described_set import DescribedSet
 from goldbench.card.figures import absent, figure
 from goldbench.measures.statistics.detectable import queries_needed
-from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS, REFUSED, TRUSTED, ranking_agreement
+from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.measures.statistics.significance import power
-from goldbench.offline.generator import RecipeName
-from goldbench.records.query import Recipe
-from goldbench.records.set_card import SOURCES, Figure, State, Value
+from goldbench.records.set_card import Figure, State, Value
 from goldbench.text.display import queries as query_count
 
 RANKINGS = "rankings"
@@ -29,15 +24,7 @@ SMALL = 0.03
 TAU = "(Kendall's tau, -1 to 1)"
 """The unit of an agreement on the order of systems: 1 is the same order, -1 the opposite one."""
 _NOT_YOURS = "Between the baselines, not between your systems."
-_CHANCE = (
-    " It tells how much is chance, not whether people's queries rank the baselines so: see agreement of query sources."
-)
-_AGREEMENT = {
-    State.OK: "alike. A ranking by this set is then likelier, not certain, to be the one of people's queries.",
-    State.WARN: "differently. A ranking by this set may be another than that of people's queries: check some queries.",
-    State.FAIL: "so differently that a ranking by this set says nothing: do not compare systems by it.",
-    State.INFO: "with this tau, which has no verdict for people's queries and for queries of held-out sentences.",
-}
+_CHANCE = " It tells how much is chance, not whether people's queries rank the baselines so."
 
 
 def ranking_figures(material: DescribedSet, baselines: Baselines, *, seed: int) -> Iterator[Figure]:
@@ -51,7 +38,6 @@ def ranking_figures(material: DescribedSet, baselines: Baselines, *, seed: int) 
     yield _size(material)
     yield _detectable_difference(baselines, seed)
     yield _stability(material, baselines, seed)
-    yield query_sources(material, baselines, seed=seed)
 
 
 def _size(material: DescribedSet) -> Figure:
@@ -124,78 +110,3 @@ def _stability(material: DescribedSet, baselines: Baselines, seed: int) -> Figur
         values={"2.5 %": tau.low, "97.5 %": tau.high, "systems": len(baselines.names), "queries in a half": half},
         limit=(None, State.INFO) if material.simulated and settled else (">= 0.8", settled),
     )
-
-
-def query_sources(material: DescribedSet, baselines: Baselines, *, seed: int) -> Figure:
-    """Return whether the set's queries and freshly simulated ones order the baselines alike.
-
-    Args:
-        material: The gold set.
-        baselines: The rankings and scores of the baselines.
-        seed: Seed of the fresh queries, 0 or more.
-    """
-    count = len(baselines.query_ids)
-    if count < FEWEST:
-        reason = f"{query_count(count)}: too few to rank systems, at least {FEWEST} are needed"
-        return absent(RANKINGS, SOURCES, reason)
-    recipe = other_recipe(material)
-    fresh = fresh_scores(material.corpus, recipe, language=material.main_language, seed=seed)
-    fresh_count = sum(len(draw.query_ids) for draw in fresh)
-    if fresh_count < FEWEST:
-        return absent(RANKINGS, SOURCES, f"fewer than {FEWEST} queries could be simulated from the passages")
-    names = [name for name in baselines.names if name in fresh[0].names]
-    if len(names) < FEW_SYSTEMS:
-        return absent(RANKINGS, SOURCES, f"{len(names)} baselines could be run, and tau needs {FEW_SYSTEMS}")
-    agreement = ranking_agreement(_columns(baselines, names), [_columns(draw, names) for draw in fresh], seed=seed)
-    if agreement is None:
-        return absent(RANKINGS, SOURCES, "one of the sources gives all baselines the same score")
-    state = state_of(agreement.tau, material)
-    return figure(
-        RANKINGS,
-        SOURCES,
-        agreement.tau,
-        f"The set's own queries and freshly simulated ones (recipe {recipe}) order {len(names)} systems "
-        f"{_AGREEMENT[state]} {_NOT_YOURS}",
-        unit=TAU,
-        values={
-            "2.5 %": agreement.low,
-            "97.5 %": agreement.high,
-            "lowest of single draws": agreement.lowest,
-            "highest of single draws": agreement.highest,
-            "fresh queries": fresh_count,
-            "recipe of the fresh queries": recipe,
-        },
-        limit=(None if state is State.INFO else f">= {TRUSTED}", state),
-    )
-
-
-def state_of(tau: float, material: DescribedSet) -> State:
-    """Return the verdict on an agreement; a set fails only if its queries are simulated.
-
-    Two kinds of sets have no verdict: those of people's or users' queries, because the simulation is the likelier error
-    if the two differ, and those of held-out sentences, whose agreement was found to say nothing.
-
-    Args:
-        tau: Agreement of the set's queries with fresh ones.
-        material: The gold set.
-    """
-    if material.level_of_evidence in {"human", "users"} or _is_held_out(material):
-        return State.INFO
-    if tau >= TRUSTED:
-        return State.OK
-    return State.FAIL if tau <= REFUSED and material.simulated else State.WARN
-
-
-def other_recipe(material: DescribedSet) -> RecipeName:
-    """Return a recipe that the set's queries were not made by, so that the two sources have little in common."""
-    return "terms" if _is_held_out(material) else "held-out"
-
-
-def _is_held_out(material: DescribedSet) -> bool:
-    """Return whether most queries are made of sentences that were taken out of the passages."""
-    recipes = [note.get("recipe") for note in material.notes.values()]
-    return 2 * sum(recipe in {Recipe.HELD_OUT, Recipe.HELD_OUT_TERMS} for recipe in recipes) > len(recipes)
-
-
-def _columns(baselines: Baselines, names: Sequence[str]) -> Floats:
-    return np.asarray(baselines.scores[:, [baselines.names.index(name) for name in names]])

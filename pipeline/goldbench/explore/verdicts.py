@@ -28,15 +28,12 @@ RISK, CONFIDENCE = 0.03, 0.95
 with this confidence."""
 NEEDED = 100
 """Answered queries by people or a model that thresholds need: even the extreme of fewer than 99 is not sure enough."""
-_FROM_DOCUMENTS = frozenset({"heading", "held-out"})
-"""Recipes of the simulation whose queries are a heading or a sentence of the document, not words drawn at random."""
 
 
 class Writer(StrEnum):
-    """Who wrote a query: people or a model, the document itself (a heading, a sentence), or a simulation."""
+    """Who wrote a query: people or a model, or a simulation."""
 
     AUTHOR = "author"
-    DOCUMENT = "document"
     SIMULATION = "simulation"
 
 
@@ -75,10 +72,8 @@ def writers(gold: Gold, query_ids: Collection[str]) -> dict[str, Writer]:
     found = {}
     for query_id in query_ids:
         note = notes.get(query_id, {})
-        if not str(note.get("generator") or ("offline" if simulated else "")).startswith("offline"):
-            found[query_id] = Writer.AUTHOR
-        else:
-            found[query_id] = Writer.DOCUMENT if note.get("recipe") in _FROM_DOCUMENTS else Writer.SIMULATION
+        is_simulated = str(note.get("generator") or ("offline" if simulated else "")).startswith("offline")
+        found[query_id] = Writer.SIMULATION if is_simulated else Writer.AUTHOR
     return found
 
 

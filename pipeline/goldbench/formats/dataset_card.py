@@ -267,13 +267,12 @@ LEVELS = {
 
 
 def _warnings(metadata: Mapping[str, Any]) -> Iterator[str]:
-    level, notice, masked = (metadata.get(name) for name in ("evidence_level", "notice", "masked"))
+    level, notice = metadata.get("evidence_level"), metadata.get("notice")
     if level is not None:
         yield f"**Evidence level: {escaped(str(level))}.** {LEVELS.get(str(level), '')}".rstrip()
         yield ""
-    for warning in (notice, masked):
-        if isinstance(warning, str) and warning.strip():
-            yield from (f"> {escaped(warning)}", "")
+    if isinstance(notice, str) and notice.strip():
+        yield from (f"> {escaped(notice)}", "")
 
 
 def _files(tables: Mapping[str, Contents], facts: Facts) -> Iterator[str]:
@@ -349,7 +348,6 @@ def _scores(facts: Facts) -> Iterator[str]:
 _ORIGINS: dict[str, tuple[str, tuple[str, ...]]] = {
     "generator": ("Queries by", ()),
     "model": ("Model", ()),
-    "recipe": ("Recipe", ()),
     "seed": ("Seed", ()),
     "chunk": ("Passages", ("size", "overlap")),
     "corpus": ("Titles in the corpus", ("title",)),

@@ -115,9 +115,7 @@ class Attempts:
 
     def _check(self, outcome: Outcome) -> Finding | None:
         task = outcome.task
-        if outcome.candidate.masked and len(self.cluster_of(task.positions[0])) > 1:
-            return Finding("held-out", "the held-out words also stand in a near-duplicate of the chunk")
-        return check_candidate(outcome.candidate, task.context(outcome.candidate))
+        return check_candidate(outcome.candidate, task.context())
 
     async def _rewrite(self, outcome: Outcome) -> None:
         """Reword a candidate once if its finding asks for it; a wording with other evidence is dropped."""
@@ -246,7 +244,7 @@ def _check_beyond_passage(task: Task, candidate: Candidate) -> Finding | None:
     """Return the first rule of its kind that a candidate breaks, None if it breaks none."""
     if task.kind in {QueryKind.MULTI_HOP, QueryKind.CROSS_COMPARISON}:
         return check_joined(candidate, task.chunks, task.brief)
-    context = CheckContext.of(task.chunks[0], candidate, task.brief)
+    context = CheckContext.of(task.chunks[0], task.brief)
     if task.kind is QueryKind.CONVERSATIONAL:
         return check_conversation(candidate, context)
     if task.kind is QueryKind.UNANSWERABLE:
@@ -272,6 +270,6 @@ def _skipped(task: Task, reason: str | None, rule: str = "skipped") -> TaskResul
 
 def _keeps_evidence(rewritten: Candidate, first: Candidate) -> bool:
     """Return whether a rewritten query still asks about the same words; a simulated query is drawn anew."""
-    if rewritten.recipe is not None:
+    if rewritten.is_simulated:
         return True
     return any(item.meets(earlier) for item in rewritten.evidence for earlier in first.evidence)

@@ -12,9 +12,8 @@ from goldbench import __version__
 from goldbench.config import Config, Generator
 from goldbench.generate.answer_search import RETRIEVERS
 from goldbench.generate.drawn_queries import DrawnQueries
-from goldbench.goldset.file_names import CHUNKS, CORPUS_COPY
 from goldbench.goldset.folder import stamp
-from goldbench.offline.notice import notice, tiny_model_notice
+from goldbench.offline.notice import NOTICE, tiny_model_notice
 from goldbench.ports import Author
 from goldbench.records.manifest import (
     Failure,
@@ -128,7 +127,7 @@ def warning(config: Config) -> str:
     generate = config.generate
     if generate.generator is Generator.MODEL:
         return tiny_model_notice(config.model.name or "a tiny model")
-    return notice(generate.recipe.value)
+    return NOTICE
 
 
 def described(config: Config, drawn: DrawnQueries, generator: Author) -> dict[str, object]:
@@ -136,8 +135,6 @@ def described(config: Config, drawn: DrawnQueries, generator: Author) -> dict[st
     metadata = describe_shaping(generator.name, generator.evidence_level, config)
     if config.generate.generator is Generator.MODEL:
         metadata["model"] = config.model.name
-    else:
-        metadata["recipe"] = config.generate.recipe.value
     if generator.evidence_level == "smoke":
         metadata["notice"] = warning(config)
     if drawn.unanswerable:
@@ -146,11 +143,6 @@ def described(config: Config, drawn: DrawnQueries, generator: Author) -> dict[st
             "judged_pairs": len(drawn.judgments),
             "retrievers": list(RETRIEVERS),
         }
-    if any(query.masked or query.masked_titles for query in drawn.queries):
-        metadata["masked"] = (
-            f"The sentences, titles and headings asked about are taken out of the corpus here; {CHUNKS} and the "
-            f"metadata in {CORPUS_COPY} hold the original. Do not score against an index of the original text."
-        )
     return metadata
 
 

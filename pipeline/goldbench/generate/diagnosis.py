@@ -29,10 +29,7 @@ async def examine(config: Config) -> list[Finding]:
         Finding("key", f"{config.model.api_key_env} is {'set' if key else 'not set'}"),
         Finding("server", _server(config, key)),
         Finding("model", config.model.name or "not named"),
-        Finding(
-            "queries would be written by",
-            "the model" if config.uses_model() else f"no model (simulated, recipe {config.generate.recipe})",
-        ),
+        Finding("queries would be written by", "the model" if config.uses_model() else "no model (simulated)"),
     ]
     names_model = config.generate.generator is Generator.AUTO and config.model.name is not None
     if config.uses_model() or names_model:

@@ -281,7 +281,7 @@ class Draw:
             outcome.finding = self._check_quota(outcome)
         if outcome.finding is None and not outcome.planned:
             candidate = outcome.candidate.model_copy(update={"text": outcome.candidate.alone})
-            outcome.finding = self._checks.accept(candidate, outcome.task.context(outcome.candidate))
+            outcome.finding = self._checks.accept(candidate, outcome.task.context())
             if outcome.finding and outcome.finding.rewrite and not last and candidate.first_text is None:
                 return False
         if outcome.finding is None:
@@ -320,7 +320,7 @@ class Draw:
         if outcome.planned:
             drawn.planned += 1
             return
-        query = accepted(outcome.candidate, task.context(outcome.candidate))
+        query = accepted(outcome.candidate, task.context())
         if task.kind is QueryKind.UNANSWERABLE:
             drawn.unanswerable.append(query)
             drawn.judgments.extend(outcome.judgments)

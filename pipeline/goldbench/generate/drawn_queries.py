@@ -45,10 +45,10 @@ class Task:
         assignment = self.brief.assignment.model_copy(update={"kind": kind})
         return replace(self, brief=replace(self.brief, assignment=assignment))
 
-    def context(self, candidate: Candidate) -> CheckContext:
+    def context(self) -> CheckContext:
         """Return what a candidate is compared with: its passage, or all that it needs."""
         if self.kind in KINDS:
-            return CheckContext.of(self.chunks[0], candidate, self.brief)
+            return CheckContext.of(self.chunks[0], self.brief)
         # nothing answers it: the passages beside the source were shown for their likeness only
         chunks = self.chunks[:1] if self.kind is QueryKind.UNANSWERABLE else self.chunks
         return joined_context(chunks, self.brief)

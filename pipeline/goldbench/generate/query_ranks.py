@@ -34,8 +34,7 @@ def measure_difficulty(
         titles: Whether passages are emitted with their titles.
         cluster_of: Names the near-duplicates of a chunk, by positions.
     """
-    held_out = [query for query in queries if query.masked or query.masked_titles]
-    texts = {passage.chunk_id: titled(passage.title, passage.text) for passage in passages(chunks, held_out, titles)}
+    texts = {passage.chunk_id: titled(passage.title, passage.text) for passage in passages(chunks, titles)}
     rankings = _search(texts, {query.query_id: query.text for query in queries}, language_of(chunks))
     measured = []
     for query, places in zip(queries, positions, strict=True):

@@ -328,7 +328,7 @@ async def assemble(run: Run) -> Counts:
     if run.renewal is not None:
         relevance = run.renewal.relevance(relevance, judged=graded)
     titles = run.config.corpus.title
-    corpus = functools.partial(passages, chunks, queries, titles)
+    corpus = functools.partial(passages, chunks, titles)
     metadata = described(run.config, run.drawn, run.generator)
     if run.renewal is not None:
         run.renewal.write_retired(run.draft)

@@ -57,7 +57,7 @@ class OfflineWriter:
     def __init__(self, config: Config, reason: str) -> None:
         self.config, self.prompts = config, dict[str, str]()
         model = f"model {config.model.name} not asked for them" if config.model.name else "no model"
-        self.announcement = f"Queries are simulated offline, recipe {config.generate.recipe.value}, {model}{reason}."
+        self.announcement = f"Queries are simulated offline, {model}{reason}."
 
     @contextlib.asynccontextmanager
     async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[Writing]:
@@ -238,7 +238,7 @@ def simulation(settings: Generation, chunks: Iterable[Chunk]) -> QueryGenerator:
     """Return the generator that simulates queries from the words of these chunks."""
     from goldbench.offline.generator import OfflineGenerator
 
-    return OfflineGenerator(chunks, recipe=settings.recipe.value, seed=settings.seed)
+    return OfflineGenerator(chunks, seed=settings.seed)
 
 
 class NotSimulated:

@@ -44,21 +44,20 @@ from goldbench.records.record import Record
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.testset import Answer, Citation, TestSet
 from goldbench.text.asked_query import AskedQuery
-from goldbench.text.title_path import text_below, title_path, titled
+from goldbench.text.title_path import title_path, titled
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk as it is indexed.
 
-    ``original`` is its text before held-out words were taken out, if there are any, ``full_title`` its title before.
-    ``span`` is its place in its document, None where that is not known.
+    ``full_title`` is its title also where titles are not indexed. ``span`` is its place in its document, None where
+    that is not known.
     """
 
     chunk_id: str
     title: str
     text: str
-    original: str | None = None
     full_title: str = ""
     span: Span | None = None
 
@@ -162,51 +161,13 @@ class GoldContents:
         return bool(query.needs) and all(grades.get(chunk_id, 0) >= RELEVANT for chunk_id in query.needs)
 
 
-@dataclass(slots=True)
-class HeldOut:
-    """The words and titles of one document that are taken out of its passages."""
-
-    masks: list[Evidence] = field(default_factory=list)
-    titles: set[str] = field(default_factory=set)
-
-
-def held_out(queries: Iterable[Query]) -> dict[str, HeldOut]:
-    """Return what is held out for queries, by document."""
-    by_document: dict[str, HeldOut] = {}
-    for query in queries:
-        for mask in query.masked:
-            by_document.setdefault(mask.doc_id, HeldOut()).masks.append(mask)
-        for part in query.masked_titles:
-            by_document.setdefault(part.doc_id, HeldOut()).titles.add(part.text)
-    return by_document
-
-
-def passages(chunks: Iterable[Chunk], queries: Iterable[Query], titles: TitleUse) -> Iterator[Passage]:
-    """Yield every chunk as it is indexed: without the words that were held out for queries.
-
-    Args:
-        chunks: The chunks.
-        queries: The queries, with the words held out for them.
-        titles: Whether the passages get titles.
-    """
-    by_document = held_out(queries)
-    nothing = HeldOut()
+def passages(chunks: Iterable[Chunk], titles: TitleUse) -> Iterator[Passage]:
+    """Yield every chunk as it is indexed."""
     for chunk in chunks:
-        held = by_document.get(chunk.span.doc_id, nothing)
-        text = text_below(chunk, held.masks, held.titles)
-        full_title = chunk.title
-        title = ""
-        if titles is not TitleUse.NONE:
-            full_title = title_path(chunk)
-            title = title_path(chunk, held.titles) if held.titles else full_title
-        yield Passage(
-            chunk_id=chunk.chunk_id,
-            title=title,
-            text="" if text == title else text,
-            original=None if text == chunk.text else chunk.text,
-            full_title=full_title,
-            span=chunk.span,
-        )
+        full_title = chunk.title if titles is TitleUse.NONE else title_path(chunk)
+        title = "" if titles is TitleUse.NONE else full_title
+        text = "" if chunk.text == title else chunk.text
+        yield Passage(chunk_id=chunk.chunk_id, title=title, text=text, full_title=full_title, span=chunk.span)
 
 
 def title_use(metadata: Mapping[str, Any]) -> TitleUse:
@@ -274,8 +235,6 @@ def _corpus_entries(gold: GoldContents, rows: BinaryIO) -> Iterator[tuple[str, s
     titles = title_use(gold.metadata)
     for passage in gold.corpus():
         metadata = {"title": passage.full_title}
-        if passage.original is not None:
-            metadata["original_text"] = passage.original
         row = {"_id": passage.chunk_id, "title": passage.title, "text": passage.text, "metadata": metadata}
         rows.write(as_line(json_text(row)).encode())
         yield passage.chunk_id, passage.text_with_title(titles)

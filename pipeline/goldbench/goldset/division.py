@@ -259,7 +259,7 @@ def _write_part(
             judged = len(list(draft.unanswerable_judgments.read_any()))
             counts = {"queries": len(unanswerable), "judged_pairs": judged}
             metadata["unanswerable"] = {**metadata["unanswerable"], **counts}
-        corpus = functools.partial(passages, chunks, queries, title_use(metadata))
+        corpus = functools.partial(passages, chunks, title_use(metadata))
         derived = {key: chunk_ids for key, chunk_ids in whole.dataset.derived.items() if key in query_ids}
         draft.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
         draft.write_settings(settings)

@@ -86,7 +86,7 @@ def _problems_of_spans(
     """Walk documents and their chunks side by side; only one document is held."""
     evidence = _by_document(item for query in queries for item in query.evidence)
     titles = title_use(gold.metadata)
-    indexed = passages(chunks, queries, titles)
+    indexed = passages(chunks, titles)
     waiting = iter(chunks)
     chunk = next(waiting, None)
     for document in documents:
@@ -133,7 +133,7 @@ def _problems_of_members(
     unanswerable = list(folder.unanswerable.read_any())
     written = gold.model_dump(mode="json", exclude_none=True)
     relevant = {query_id: dict.fromkeys(ids, Relevance.ANSWERS) for query_id, ids in gold.relevant_docs.items()}
-    kept = GoldContents(queries, lambda: passages(chunks, (), TitleUse.NONE), relevant, {}, unanswerable)
+    kept = GoldContents(queries, lambda: passages(chunks, TitleUse.NONE), relevant, {}, unanswerable)
     expected = {name: json.loads(json.dumps(dict(entries))) for name, entries in kept.members()}
     for name in MEMBERS:
         if name == "derived":

@@ -80,7 +80,7 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> RechunkedSet:
     relevance = read_relevance(home)
     chunks = list(_cut(home, size, overlap, on_failure=_refuse))
     kept, left_out = _project(relevance, chunks)
-    cut = passages(chunks, [query for query, _ in kept], title_use(home.metadata()))
+    cut = passages(chunks, title_use(home.metadata()))
     return RechunkedSet(
         corpus={passage.chunk_id: titled(passage.title, passage.text) for passage in cut},
         qrels={
@@ -150,7 +150,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
         draft.write_gold(
             GoldContents(
                 queries=queries,
-                corpus=functools.partial(passages, chunks, queries, title_use(metadata)),
+                corpus=functools.partial(passages, chunks, title_use(metadata)),
                 relevance={query.query_id: projection.grades for query, projection in kept},
                 metadata=metadata,
                 unanswerable=list(home.unanswerable.read_any()),

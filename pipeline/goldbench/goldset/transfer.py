@@ -20,7 +20,7 @@ from hashlib import blake2b
 from typing import TypeAlias, TypeVar
 
 from goldbench.ports import StoredRecords
-from goldbench.records.corpus import Chunk, Document, Evidence, Span, TitlePart
+from goldbench.records.corpus import Chunk, Document, Evidence, Span
 from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.query import Query, RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
@@ -156,7 +156,6 @@ def transfer_queries(old: OldSet, corpus: Corpus) -> Transfer:
     matches = _Matches(old.corpus, corpus)
     promises = _promised_evidence(old, matches)
     sought = [item for query in (*old.queries, *old.left_out, *old.unanswerable) for item in query.evidence]
-    sought += [item for query in (*old.queries, *old.left_out, *old.unanswerable) for item in query.masked]
     sought += [item for evidence in promises.values() for item in evidence]
     heirs = _Heirs(old, matches, promises, _Locator(matches).locate(sought))
     queries = [heirs.of(query) for query in old.queries]
@@ -436,9 +435,6 @@ class _Heirs:
         for item in query.evidence:
             if isinstance(self.places[item], str) and self._is_essential(query, item):
                 return RetiredQuery(query=query, reason=f"its evidence is {self.places[item]}")
-        for item in query.masked:
-            if isinstance(self.places[item], str):
-                return RetiredQuery(query=query, reason=f"the words that were held out for it are {self.places[item]}")
         standing = {item: place for item in query.evidence if isinstance(place := self.places[item], Evidence)}
         grades = self._grades(query, standing)
         labels = {chunk_id: grade.grade for chunk_id, grade in grades.items()}
@@ -452,8 +448,6 @@ class _Heirs:
         changes: dict[str, object] = {
             "chunk_id": source,
             "evidence": tuple(dict.fromkeys(standing.values())),
-            "masked": tuple(self.places[item] for item in query.masked),
-            "masked_titles": self._titles(query, standing),
             "needs": needs,
         }
         if moved:
@@ -562,20 +556,6 @@ class _Heirs:
         if len(needed) < 2:
             return ()
         return tuple(sorted(needed, key=lambda chunk_id: chunk_id != source))
-
-    def _titles(self, query: Query, standing: Mapping[Evidence, Evidence]) -> tuple[TitlePart, ...]:
-        """Return the held-out titles, in the documents where the evidence from theirs stands."""
-        documents: dict[str, dict[str, None]] = {}
-        for item, place in standing.items():
-            documents.setdefault(item.doc_id, {})[place.doc_id] = None
-        for part in query.masked_titles:
-            if part.doc_id not in documents and (doc_id := self.matches.document(part.doc_id)):
-                documents[part.doc_id] = {doc_id: None}
-        return tuple(
-            TitlePart(doc_id=doc_id, text=part.text)
-            for part in query.masked_titles
-            for doc_id in documents.get(part.doc_id, ())
-        )
 
 
 _NOTHING_RELEVANT = "no passage that is relevant to it is in the documents any more"

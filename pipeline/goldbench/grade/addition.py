@@ -198,14 +198,13 @@ def _write_labelled(home: GoldFolder, draft: Draft, addition: Addition) -> None:
 def _write_gold(home: GoldFolder, draft: Draft, addition: Addition) -> None:
     gold = home.dataset()
     queries = [*home.queries.read(), *addition.labelled]
-    dropped = (item.query for item in home.ungraded.read_any())
     scores = gold.relevance_scores or {
         key: dict.fromkeys(chunk_ids, Relevance.ANSWERS) for key, chunk_ids in gold.relevant_docs.items()
     }
     draft.write_gold(
         GoldContents(
             queries=queries,
-            corpus=functools.partial(passages, home.chunks.read(), [*queries, *dropped], title_use(gold.metadata)),
+            corpus=functools.partial(passages, home.chunks.read(), title_use(gold.metadata)),
             relevance={**scores, **addition.relevance},
             metadata=_metadata(gold.metadata, draft),
             unanswerable=list(home.unanswerable.read_any()),

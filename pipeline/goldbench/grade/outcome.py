@@ -244,7 +244,7 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
     place.write_gold(
         GoldContents(
             queries=made.kept,
-            corpus=functools.partial(passages, gold.chunks, gold.queries, title_use(gold.metadata)),
+            corpus=functools.partial(passages, gold.chunks, title_use(gold.metadata)),
             relevance=made.grades,
             metadata=described(gold.metadata, grading),
             unanswerable=list(gold.folder.unanswerable.read_any()),

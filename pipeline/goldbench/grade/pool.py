@@ -12,7 +12,7 @@ import numpy as np
 from goldbench.errors import InputError, Message, UsageError
 from goldbench.formats.jsonl import RecordFile
 from goldbench.generate.progress import counted
-from goldbench.goldset.dataset import HeldOut, held_out, passages, title_use
+from goldbench.goldset.dataset import passages, title_use
 from goldbench.goldset.file_names import CHUNKS
 from goldbench.goldset.folder import GoldFolder, is_graded
 from goldbench.ports import Progress, Retriever
@@ -64,19 +64,14 @@ class GradableSet:
 
     def corpus(self) -> dict[str, str]:
         """Return the text of every chunk as it is indexed."""
-        indexed = passages(self.chunks, self.queries, title_use(self.metadata))
+        indexed = passages(self.chunks, title_use(self.metadata))
         return {passage.chunk_id: titled(passage.title, passage.text) for passage in indexed}
-
-    @cached_property
-    def _held_out(self) -> dict[str, HeldOut]:
-        return held_out(self.queries)
 
     def text_of(self, chunk_id: str) -> str:
         """Return a chunk as it is judged: its emitted title, and its text as it stands in its document."""
         chunk = self.chunks.at(self.positions[chunk_id])
         emits = title_use(self.metadata) is not TitleUse.NONE
-        held = self._held_out.get(chunk.span.doc_id)
-        title = title_path(chunk, held.titles if held else ()) if emits else ""
+        title = title_path(chunk) if emits else ""
         return chunk.text if chunk.text == title else titled(title, chunk.text)
 
 

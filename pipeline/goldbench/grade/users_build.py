@@ -187,7 +187,7 @@ def _write(run: Run, drawn: UsersQueries) -> None:
     )
     log = {"searches": drawn.searches, "queries": drawn.distinct, "personal": dict(drawn.personal)}
     metadata = {**describe_shaping(USERS, USERS, config), "log": log}
-    corpus = functools.partial(passages, run.chunks, (), config.corpus.title)
+    corpus = functools.partial(passages, run.chunks, config.corpus.title)
     draft.write_gold(GoldContents((), corpus, {}, metadata))
     draft.write_settings(config.shaping())
 

@@ -24,11 +24,6 @@ def one_line(text: str) -> str:
     return str(_SPACE.sub(" ", text)).strip()
 
 
-def without_numbering(text: str) -> str:
-    """Return a heading without the number, bullet or «Q1:» before it."""
-    return str(_NUMBERING.sub("", text, count=1)).strip()
-
-
 def allowed_terms(forms: Iterable[str], constraints: Constraints) -> list[str]:
     """Return the forms that a keyword query may use, split at their marks if no punctuation is allowed."""
     found: list[str] = []
@@ -46,14 +41,6 @@ def fitted_terms(ranked: Sequence[str], constraints: Constraints) -> list[str]:
             chosen.append(term)
     text = " ".join(chosen)
     return chosen if obeys(text, constraints) else []
-
-
-def fitted_sentence(text: str, constraints: Constraints) -> str | None:
-    """Return a whole sentence as a query, None if it breaks a constraint."""
-    line = without_numbering(one_line(text)) if not constraints.numbering else one_line(text)
-    if not constraints.punctuation:
-        line = one_line(_MARK.sub(" ", line))
-    return line if obeys(line, constraints) else None
 
 
 def obeys(text: str, constraints: Constraints) -> bool:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 COLLECTIONS = 13
-TAU = {"terms": (".58", ".22", ".88"), "held-out": (".60", ".19", ".86"), "mixed": (".60", ".19", ".84")}
-"""Kendall's tau-b with people's queries by recipe: mean, lowest and highest of the collections, as printed by
+TAU, LOWEST, HIGHEST = ".58", ".22", ".88"
+"""Kendall's tau-b with people's queries: mean, lowest and highest of the collections, as printed by
 ``python -m tests.benchmarks.offline_validity``."""
 PEOPLE = ".84"
 """The same of two full sets of people's queries, mean."""
 
 
-def notice(recipe: str) -> str:
-    """Return the warning for queries of a recipe."""
-    mean, low, high = TAU[recipe]
-    return (
-        f"Offline simulated queries (recipe {recipe}, no language model). They are made of the collection's own words, "
-        f"so they favour word matching. On {COLLECTIONS} collections with human judgments such sets ordered 16 lexical "
-        f"systems as people's queries do with a mean tau of {mean} ({low} to {high} by collection); two sets of "
-        f"people's queries: {PEOPLE}. Use them for smoke tests and regressions of one system, not to choose a "
-        "retriever."
-    )
+NOTICE = (
+    "Offline simulated queries (no language model). They are made of the collection's own words, so they favour word "
+    f"matching. On {COLLECTIONS} collections with human judgments such sets ordered 16 lexical systems as people's "
+    f"queries do with a mean tau of {TAU} ({LOWEST} to {HIGHEST} by collection); two sets of people's queries: "
+    f"{PEOPLE}. Use them for smoke tests and regressions of one system, not to choose a retriever."
+)
+"""The warning that goes with simulated queries."""
 
 
 def tiny_model_notice(model: str) -> str:

@@ -1,23 +1,18 @@
-"""Short stretches of a chunk that simulated queries stand for, and which sentences the corpus holds once."""
+"""Short stretches of a chunk that simulated queries stand for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import regex
-import xxhash
 
 from goldbench.offline.analysis import Token
-from goldbench.records.corpus import Chunk
 from goldbench.text.boundaries import sentence_spans
 
 LONGEST = 300
 """Most characters of a stretch; a longer sentence is cut into parts."""
 _BREAK = regex.compile(r"[,;:，、；：،؛]|\s")
 _MARK = regex.compile(r"\p{M}")
-_SLOTS = 2**25
-"""Counters of sentences, one byte each."""
 
 
 def pieces(text: str) -> list[tuple[int, int]]:
@@ -67,34 +62,3 @@ def _cut(text: str, start: int) -> int:
     while cut > start + LONGEST // 2 and _MARK.match(text, cut):
         cut -= 1
     return cut
-
-
-class SentenceCounter:
-    """Counts sentences by their words, in fixed memory (32 MB).
-
-    Two sentences that share a slot count as one that occurs twice: a unique sentence may be missed, but a repeated one
-    is never taken for unique. A sentence shared by two neighbouring chunks of a document counts once.
-    """
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(_SLOTS, np.uint8)
-        self._doc_id, self._reached = "", 0
-
-    def add(self, chunk: Chunk) -> None:
-        """Count the sentences of the next chunk; those of one document come in the order of its text."""
-        if chunk.span.doc_id != self._doc_id:
-            self._doc_id, self._reached = chunk.span.doc_id, 0
-        for start, end in pieces(chunk.text):
-            if chunk.span.start + start >= self._reached:
-                self._reached = chunk.span.start + end
-                slot = _slot(chunk.text[start:end])
-                self._counts[slot] = min(2, int(self._counts[slot]) + 1)
-
-    def once(self, sentence: str) -> bool:
-        """Return whether the corpus holds the sentence once."""
-        return bool(self._counts[_slot(sentence)] == 1)
-
-
-def _slot(sentence: str) -> int:
-    words = " ".join(sentence.casefold().split())
-    return int(xxhash.xxh64_intdigest(words.encode("utf-8", "surrogatepass"))) % _SLOTS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Self
 
@@ -37,13 +36,6 @@ class Evidence(Span):
     """A span with the words it covers: ``quote == Document.text[start:end]``."""
 
     quote: str
-
-
-class TitlePart(Record):
-    """A document's title or one of its headings, as its chunks hold it."""
-
-    doc_id: Id
-    text: str
 
 
 class TitleUse(StrEnum):
@@ -81,19 +73,3 @@ class Chunk(Record):
         """Return the characters ``start`` to ``end`` of this chunk's text as evidence in its document."""
         first, quote = self.span.start, self.text[start:end]
         return Evidence(doc_id=self.span.doc_id, start=first + start, end=first + end, quote=quote)
-
-    def text_without(self, masks: Iterable[Span]) -> str:
-        """Return the text without the parts that lie in ``masks``, one space in place of each part."""
-        inside = [
-            (max(mask.start, self.span.start) - self.span.start, min(mask.end, self.span.end) - self.span.start)
-            for mask in masks
-            if mask.meets(self.span)
-        ]
-        if not inside:
-            return self.text
-        pieces, position = [], 0
-        for start, end in sorted(inside):
-            pieces.append(self.text[position : max(position, start)])
-            position = max(position, end)
-        pieces.append(self.text[position:])
-        return " ".join(piece.strip() for piece in pieces if piece.strip())

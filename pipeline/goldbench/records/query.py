@@ -7,10 +7,13 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from goldbench.records.corpus import Evidence, Span, TitlePart
+from goldbench.records.corpus import Evidence, Span
 from goldbench.records.record import Id, Record
 from goldbench.records.relevance import Relevance
 from goldbench.records.settings import Setting
+
+SIMULATION = "offline-v1"
+"""The generator that simulates queries without a model."""
 
 
 class Constraints(Record):
@@ -72,15 +75,6 @@ class QueryStyle(StrEnum):
     VAGUE = "vague"
 
 
-class Recipe(StrEnum):
-    """How the generator that needs no model made a query (known-item simulation)."""
-
-    HEADING = "heading"
-    TERMS = "terms"
-    HELD_OUT = "held-out"
-    HELD_OUT_TERMS = "held-out-terms"
-
-
 class Assignment(Record):
     """What a generator is asked to write about one chunk."""
 
@@ -101,10 +95,8 @@ class Candidate(Record):
 
     ``kind`` and ``style`` are the generator's own labels; ``asked`` is what was requested. ``quote`` is the passage
     that the generator says it wrote from; ``evidence`` is that passage found again in the document, in the document's
-    own words (empty if it was not found). ``masked`` are the words taken out of the indexed text because the query was
-    made from them (held-out recipes only), ``masked_titles`` the titles and headings left out of the passages that have
-    them, for the same reason. ``first_text`` is the wording before a rewrite. ``scores`` are those of the critics, 1 to
-    5.
+    own words (empty if it was not found). ``first_text`` is the wording before a rewrite. ``scores`` are those of the
+    critics, 1 to 5.
 
     ``needs`` are the chunks that are all needed to answer, two or more, the source first; empty if one passage is
     enough. ``history`` holds the earlier turns of a conversation, the oldest first, and ``standalone`` the last turn
@@ -122,11 +114,8 @@ class Candidate(Record):
     kind: QueryKind | None = None
     style: QueryStyle | None = None
     asked: Assignment | None = None
-    recipe: Recipe | None = None
     answer: str | None = None
     subject: str | None = None
-    masked: tuple[Evidence, ...] = ()
-    masked_titles: tuple[TitlePart, ...] = ()
     first_text: str | None = None
     scores: dict[str, int] = Field(default_factory=dict)
     needs: tuple[Id, ...] = ()
@@ -135,6 +124,11 @@ class Candidate(Record):
     original: Id | None = None
     noise: str | None = None
     mean_logprob: float | None = None
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether it is made of the words of its passage, without a model."""
+        return self.generator == SIMULATION
 
     @property
     def alone(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Self
 
@@ -13,11 +12,7 @@ from goldbench.records.set_verdict import SetVerdict
 
 Value = float | int | str | None
 
-SOURCES = "agreement of query sources"
-"""The figure by which a card can refuse a set."""
-
 _TITLES = {
-    "agreement of query sources": "agreement of query sources on the order of systems",
     "canaries": "judge check: planted fakes",
     "evidence alone": "judge check: planted answers",
     "hole@10": "unjudged in the top 10",
@@ -103,19 +98,6 @@ class Card(Record):
                 return figure
         raise KeyError(name)
 
-    @property
-    def refusal(self) -> float | None:
-        """The agreement of query sources by which the card refuses the set, None if it does not."""
-        return refusal_of(self.figures)
-
     def count(self, state: State) -> int:
         """Return how many figures are in a state."""
         return sum(figure.state is state for figure in self.figures)
-
-
-def refusal_of(figures: Iterable[Figure]) -> float | None:
-    """Return the agreement of query sources by which figures refuse a set, None if they do not."""
-    for figure in figures:
-        if figure.name == SOURCES and figure.state is State.FAIL and isinstance(figure.value, int | float):
-            return float(figure.value)
-    return None

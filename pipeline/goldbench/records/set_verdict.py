@@ -11,8 +11,7 @@ class SetVerdict:
 
     ``level`` is ``ranks``, ``separates``, ``regressions``, ``smoke`` or ``unusable``, ``sentence`` says it in words,
     without a full stop. ``number`` is the one that decides, ``means`` what it is; None where there is none.
-    ``improvements`` would change the verdict most, the cheapest first. ``doubt`` says why the card
-    beside the set was left out of account, empty if it was not.
+    ``improvements`` would change the verdict most, the cheapest first.
     """
 
     level: str
@@ -20,4 +19,3 @@ class SetVerdict:
     number: float | None = None
     means: str = ""
     improvements: tuple[str, ...] = ()
-    doubt: str = ""

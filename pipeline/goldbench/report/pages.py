@@ -278,7 +278,7 @@ def _numbers(card: Scorecard) -> Iterator[tuple[str, str, str]]:
 
 def _doubts(card: Scorecard, notice: str | None) -> list[str]:
     """Return a line for each reason why the scores may be wrong or say little."""
-    doubts = [card.verdict.doubt] if card.verdict is not None and card.verdict.doubt else []
+    doubts = []
     if card.gold.evidence_level == SMOKE:
         doubts.append("The queries are simulated or written by a tiny model: nothing follows about these systems")
     if card.gold.queries < FEW_QUERIES:

@@ -17,14 +17,14 @@ def verdict_lines(verdict: SetVerdict | None) -> list[str]:
     """Return the verdict, and a line for each improvement below a heading; nothing for None."""
     if verdict is None:
         return []
-    told = [f"Verdict: {verdict.sentence}.", *_doubt(verdict)]
+    lines = [f"Verdict: {verdict.sentence}."]
     if verdict.improvements:
-        told += [_HEADING, *(f"- {one}" for one in verdict.improvements)]
-    return [printable(line) for line in told]
+        lines += [_HEADING, *(f"- {one}" for one in verdict.improvements)]
+    return [printable(line) for line in lines]
 
 
 def first_lines(verdict: SetVerdict | None) -> list[str]:
-    """Return the verdict in one line, as a command prints it first, and its doubt; nothing for None."""
+    """Return the verdict in one line, as a command prints it first; nothing for None."""
     return verdict_lines(None if verdict is None else replace(verdict, improvements=()))
 
 
@@ -33,7 +33,7 @@ def further_lines(verdict: SetVerdict | None, *, whole: bool) -> list[str]:
     if verdict is None or not verdict.improvements:
         return []
     if whole:
-        return verdict_lines(verdict)[1 + len(_doubt(verdict)) :]
+        return verdict_lines(verdict)[1:]
     first, rest = verdict.improvements[0], len(verdict.improvements) - 1
     more = f" ({rest:,} more with -v)" if rest else ""
     return [printable(f"To improve it: {first}{more}")]
@@ -43,12 +43,7 @@ def verdict_markdown(verdict: SetVerdict) -> str:
     """Return the verdict and the list of improvements, without a line end."""
     from goldbench.text.markdown import escaped
 
-    told = "\n\n".join([f"**Verdict:** {escaped(verdict.sentence)}.", *map(escaped, _doubt(verdict))])
+    sentence = f"**Verdict:** {escaped(verdict.sentence)}."
     if not verdict.improvements:
-        return told
-    return "\n".join([told, "", escaped(_HEADING), "", *(f"- {escaped(one)}" for one in verdict.improvements)])
-
-
-def _doubt(verdict: SetVerdict) -> list[str]:
-    """Return the line on what the verdict could not take into account; no line if there is nothing."""
-    return [f"Warning: {verdict.doubt}."] if verdict.doubt else []
+        return sentence
+    return "\n".join([sentence, "", escaped(_HEADING), "", *(f"- {escaped(one)}" for one in verdict.improvements)])

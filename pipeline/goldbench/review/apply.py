@@ -143,7 +143,7 @@ class Application:
         if self.reject_bad:
             review["reject_bad"] = True
         metadata = {**self.reviewed.material.metadata, "review": review}
-        corpus = functools.partial(passages, self.home.chunks.read(), self.decided.queries, title_use(metadata))
+        corpus = functools.partial(passages, self.home.chunks.read(), title_use(metadata))
         unanswerable = list(self.home.unanswerable.read_any())
         place.write_gold(GoldContents(self.decided.queries, corpus, self.grades, metadata, unanswerable, derived))
         return made

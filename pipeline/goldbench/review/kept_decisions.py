@@ -58,7 +58,7 @@ class KeptDecisions:
             for query in start.queries
         }
         metadata = {key: value for key, value in metadata.items() if key != "review"}
-        corpus = functools.partial(passages, self.home.chunks.read(), start.queries, title_use(metadata))
+        corpus = functools.partial(passages, self.home.chunks.read(), title_use(metadata))
         unanswerable = list(self.home.unanswerable.read_any())
         place.write_gold(GoldContents(list(start.queries), corpus, grades, metadata, unanswerable))
         if self.home.given_labels.is_file():

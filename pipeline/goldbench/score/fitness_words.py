@@ -82,7 +82,7 @@ def verdict_in_words(found: Fitness, case: Case) -> SetVerdict:
 
 
 def _number(found: Fitness) -> tuple[float | None, str]:
-    if found.reason in {Reason.FEW_QUERIES, Reason.NOTHING_JUDGED, Reason.NO_AGREEMENT, Reason.SIMULATED}:
+    if found.reason in {Reason.FEW_QUERIES, Reason.NOTHING_JUDGED, Reason.SIMULATED}:
         return float(found.queries), "queries"
     if found.level in {Level.RANKS, Level.SEPARATES} or found.reason is Reason.CHANCE:
         return found.chance, "probability that the order of the systems is right (tau 0.8 or more)"
@@ -92,7 +92,7 @@ def _number(found: Fitness) -> tuple[float | None, str]:
 def _sentence(found: Fitness, case: Case) -> str:
     systems = case.systems.format(n=f"{found.systems:,}")
     if found.level is Level.UNUSABLE:
-        return f"unusable: {_fault(found, case)}"
+        return f"unusable: {_fault(case)}"
     if found.level is Level.SMOKE:
         return f"good for smoke tests of one system only: {_weakness(found, case)}"
     if found.level is Level.RANKS:
@@ -113,10 +113,7 @@ def _sentence(found: Fitness, case: Case) -> str:
     return f"good for regressions of one system: {difference}{_against(found, case, systems)}"
 
 
-def _fault(found: Fitness, case: Case) -> str:
-    if found.reason is Reason.NO_AGREEMENT:
-        tau = case.makers.basis.agreement
-        return f"freshly simulated queries order the built-in retrievers differently (tau {tau:.2f})"
+def _fault(case: Case) -> str:
     if case.strange:
         return f"no result of {_listed(case.strange)} is judged; use the same ids in runs and judgments"
     return "no query is left to score"
@@ -188,7 +185,7 @@ def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
         yield 0.0, f"judge a pool of passages for every query{_command(makers, 'grade')}"
     if found.reason in {Reason.MODEL, Reason.CHANCE, Reason.TEST} and makers.basis.judged_by == "model":
         yield from _ask_people(found, case)
-    if found.reason in {Reason.SIMULATED, Reason.NO_AGREEMENT}:
+    if found.reason is Reason.SIMULATED:
         yield from _ask_users(found, case)
     elif found.reason in {Reason.FEW_QUERIES, Reason.COARSE}:
         yield _add(_first_queries(found), case)

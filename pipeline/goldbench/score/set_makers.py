@@ -36,13 +36,8 @@ class Makers:
     temporary: bool = False
 
 
-def makers_of(gold: Gold, *, agreement: float | None = None) -> Makers:
-    """Return who made a set.
-
-    Args:
-        gold: The judgments.
-        agreement: As in `Basis`.
-    """
+def makers_of(gold: Gold) -> Makers:
+    """Return who made a set."""
     metadata = {} if gold.in_memory else metadata_of(gold.path)
     folder = folder_of(gold.path) if metadata else None
     level = metadata.get("evidence_level")
@@ -50,7 +45,6 @@ def makers_of(gold: Gold, *, agreement: float | None = None) -> Makers:
     basis = Basis(
         written_by=level if isinstance(level, str) else None,
         judged_by=_judges(metadata),
-        agreement=agreement,
         lists_others=any(grade < gold.level for judged in grades for grade in judged.values()),
     )
     return Makers(

@@ -8,14 +8,11 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from goldbench.measures.statistics.fitness import Fitness, Level, Ranking, Reason, fitness
-from goldbench.score.card_beside import read_card
 from goldbench.score.fitness_words import Case, verdict_in_words
-from goldbench.score.set_makers import makers_of
 
 if TYPE_CHECKING:
     from goldbench.measures.result import Result
     from goldbench.records.set_verdict import SetVerdict
-    from goldbench.score.runs import Gold
     from goldbench.score.set_makers import Makers
 
 _ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
@@ -30,33 +27,6 @@ def deciding(measures: Sequence[str]) -> str:
     """
     quality = [name for name in measures if not name.startswith(("judged", "all"))] or list(measures)
     return next((name for name in quality if name.startswith("ndcg")), quality[0])
-
-
-def verdict_by_card(
-    results: Mapping[str, Result],
-    gold: Gold,
-    *,
-    measure: str | None = None,
-    separated: int | None = None,
-    ranking: Ranking | None = None,
-    counted: bool = False,
-) -> SetVerdict:
-    """Return what a set is good for, for these systems, by its files and by the card in its folder.
-
-    Args:
-        results: As in `verdict_on`.
-        gold: The judgments.
-        measure: As in `verdict_on`.
-        separated: As in `verdict_on`.
-        ranking: As in `verdict_on`.
-        counted: As in `verdict_on`.
-    """
-    card, doubt = read_card(gold)
-    refusal = None if card is None else card.refusal
-    makers = makers_of(gold, agreement=None if doubt else refusal)
-    verdict = verdict_on(results, makers, measure=measure, separated=separated, ranking=ranking, counted=counted)
-    is_harmless = card is not None and refusal is None  # an old card without a refusal would change nothing
-    return replace(verdict, doubt="" if is_harmless else doubt)
 
 
 def verdict_on(

@@ -29,7 +29,7 @@ PREVIEW_CHARACTERS = 300
 CARD_CHARACTERS = 20_000
 """Characters of a relevant passage that come with the query; the rest comes when it is opened."""
 
-_NOTES = ("kind", "style", "language", "recipe", "generator", "overlap", "noise", "frequency", "traffic")
+_NOTES = ("kind", "style", "language", "generator", "overlap", "noise", "frequency", "traffic")
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,6 @@ def test_close_systems_are_told_apart_as_far_as_they_go() -> None:
         (Basis("model", "people"), (Level.RANKS, None)),
         (Basis("users", "people"), (Level.RANKS, None)),
         (Basis(), (Level.RANKS, None)),
-        (Basis("human", "people", agreement=0.1), (Level.UNUSABLE, Reason.NO_AGREEMENT)),
-        (Basis("human", "people", agreement=0.11), (Level.RANKS, None)),
     ],
 )
 def test_who_wrote_and_judged_limits_the_level(basis: Basis, expected: tuple[Level, Reason | None]) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 from goldbench.measures.statistics.detectable import detectable_difference, errors_apart, queries_needed
 from goldbench.measures.statistics.floats import Floats, of_finite_numbers
 from goldbench.measures.statistics.joint_calibration import Joint
-from goldbench.measures.statistics.rank_correlation import REFUSED
 from goldbench.measures.statistics.resamples import NormalDraws
 from goldbench.measures.statistics.significance import holm
 from goldbench.measures.statistics.student import two_sided_p, upper_quantile
@@ -181,7 +180,6 @@ class Reason(StrEnum):
     """What keeps a set from a better level."""
 
     NOTHING_JUDGED = "nothing judged"
-    NO_AGREEMENT = "no agreement"
     SIMULATED = "simulated"
     FEW_QUERIES = "few queries"
     COARSE = "coarse"
@@ -201,14 +199,11 @@ class Basis:
 
     ``written_by`` is its level of evidence: ``smoke`` (simulated, or a tiny model), ``model``, ``users``, ``human``,
     None if unknown. ``judged_by`` is ``people``, ``model``, ``source`` (the passage that a query was written from is
-    the only label), None if unknown. ``agreement`` is tau between independent query sources on the order of systems,
-    None if it was not measured or says nothing about queries of this kind. ``lists_others`` says that the judgments
-    hold passages that are not relevant.
+    the only label), None if unknown. ``lists_others`` says that the judgments hold passages that are not relevant.
     """
 
     written_by: str | None = None
     judged_by: str | None = None
-    agreement: float | None = None
     lists_others: bool = False
 
 
@@ -274,8 +269,6 @@ def fitness(
     queries, systems = len(columns[0]), len(columns)
     if not queries:
         return Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, 0, systems)
-    if basis.agreement is not None and basis.agreement <= REFUSED:
-        return Fitness(Level.UNUSABLE, Reason.NO_AGREEMENT, queries, systems)
     if systems == 1:
         return _of_one(columns[0], basis)
     return _of_several(columns, basis, unjudged, ranking, separated)

@@ -35,7 +35,7 @@ def check_joined(candidate: Candidate, chunks: Sequence[Chunk], brief: Brief) ->
         if not own:
             return Finding("evidence", f"the quotation given as evidence is not in passage {number}")
         part = candidate.model_copy(update={"evidence": own})
-        finding = check_candidate(part, CheckContext.of(chunk, part, brief), without=_OF_ALL_PASSAGES)
+        finding = check_candidate(part, CheckContext.of(chunk, brief), without=_OF_ALL_PASSAGES)
         if finding is not None:
             return finding
     together = joined_context(chunks, brief)

@@ -8,7 +8,6 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from goldbench.records.corpus import Evidence, Span
 from goldbench.records.query import Candidate, Query
 from goldbench.stages.check.overlap import overlap
 from goldbench.stages.check.verdict import CheckContext, Finding
@@ -39,10 +38,6 @@ class SetChecks:
         self.aim(target)
         self._high = 0
         self._yes_or_no = 0
-        self._held_out: defaultdict[str, list[Span]] = defaultdict(list)
-        self._shown: defaultdict[str, list[Span]] = defaultdict(list)
-        self._held_titles: set[tuple[str, str]] = set()
-        self._shown_headings: set[tuple[str, str]] = set()
         self._words = _Sets()
         self._characters = _Vectors()
 
@@ -64,17 +59,6 @@ class SetChecks:
         self._high_allowed = math.floor((1 - LOW_OVERLAP_SHARE) * target + 1e-9)
         self._yes_or_no_allowed = max(1, math.floor(YES_NO_SHARE * target + 1e-9))
 
-    def _held_out_elsewhere(self, candidate: Candidate) -> bool:
-        """Return whether its evidence is held out for an accepted query, or an accepted query's evidence for it."""
-        shown = _shown(candidate)
-        titles = {(part.doc_id, part.text) for part in candidate.masked_titles}
-        return (
-            any(item.meets(mask) for item in shown for mask in self._held_out.get(item.doc_id, ()))
-            or any(mask.meets(item) for mask in candidate.masked for item in self._shown.get(mask.doc_id, ()))
-            or not self._held_titles.isdisjoint(map(_heading, shown))
-            or not self._shown_headings.isdisjoint(titles)
-        )
-
     def accept(self, candidate: Candidate, context: CheckContext) -> Finding | None:
         """Return the rule that a candidate breaks; if it breaks none, count it as accepted and return None."""
         tokens = word_set(candidate.text)
@@ -91,10 +75,6 @@ class SetChecks:
             return Finding("overlap-quota", reason, share, rewrite=True)
         if self._yes_or_no >= self._yes_or_no_allowed and is_yes_or_no(candidate.answer or ""):
             return Finding("yes-no-quota", "yes or no answers it, and enough queries are like that")
-        if self._held_out_elsewhere(candidate):
-            return Finding(
-                "held-out", "words it needs in the corpus are held out of it for another query, or the reverse"
-            )
         self._enter(candidate, context.own_words and share > LOW_OVERLAP, tokens, grams)
         return None
 
@@ -102,24 +82,8 @@ class SetChecks:
         """Take an accepted query into what later ones are compared with; ``high`` is one of much overlap."""
         self._high += high
         self._yes_or_no += is_yes_or_no(candidate.answer or "")
-        for mask in candidate.masked:
-            self._held_out[mask.doc_id].append(mask)
-        for evidence in _shown(candidate):
-            self._shown[evidence.doc_id].append(evidence)
-            self._shown_headings.add(_heading(evidence))
-        self._held_titles.update((part.doc_id, part.text) for part in candidate.masked_titles)
         self._words.add(tokens)
         self._characters.add(grams)
-
-
-def _shown(candidate: Candidate) -> list[Evidence]:
-    """Return the evidence that must stay in the corpus because it is not itself held out."""
-    return [item for item in candidate.evidence if not any(item.meets(mask) for mask in candidate.masked)]
-
-
-def _heading(evidence: Evidence) -> tuple[str, str]:
-    """Return a document and the heading that an evidence in it is, if it is one."""
-    return evidence.doc_id, evidence.quote.strip("#=- \n")
 
 
 def alike(texts: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import regex
 
-from goldbench.records.query import Candidate, Query, Recipe
+from goldbench.records.query import Candidate, Query
 from goldbench.stages.check.overlap import copied_run, holds_answer, overlap, weighted_terms
 from goldbench.stages.check.ties import foreign_answer, no_answer, no_cause, no_subject, nothing_asked, off_topic
 from goldbench.stages.check.verdict import CheckContext, Finding, quoted
@@ -166,7 +166,7 @@ def language(candidate: Candidate, context: CheckContext) -> Finding | None:
     expected = context.language
     if expected is None:
         fits: bool | None = same_script(candidate.text, context.chunk.text)
-    elif candidate.recipe is None:
+    elif not candidate.is_simulated:
         fits = same_language(candidate.text, expected)
     else:
         fits = script_fits(candidate.text, expected)
@@ -179,12 +179,12 @@ def language(candidate: Candidate, context: CheckContext) -> Finding | None:
 def evidence(candidate: Candidate, context: CheckContext) -> Finding | None:
     """Reject a query whose evidence does not stand in the chunk; a model must give evidence, a simulation need not."""
     chunk = context.chunk
-    if not candidate.evidence and candidate.recipe is None:
+    if not candidate.evidence and not candidate.is_simulated:
         reason = (
             "the quotation given as evidence is not in the text" if candidate.quote else "it comes without evidence"
         )
         return Finding("evidence", reason)
-    for item in (*candidate.evidence, *candidate.masked):
+    for item in candidate.evidence:
         start = item.start - chunk.span.start
         if not chunk.span.contains(item) or chunk.text[start : start + len(item.quote)] != item.quote or not item.quote:
             return Finding("evidence", "its evidence is not what stands at that place of the text")
@@ -235,41 +235,34 @@ def unlikely(candidate: Candidate, _: CheckContext) -> Finding | None:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One rule. ``rewrite``: other words could satisfy it. ``simulated``: the simulated queries it applies to."""
+    """One rule. ``rewrite``: other words could satisfy it. ``simulated``: it is applied to simulated queries, too."""
 
     name: str
     find: Callable[[Candidate, CheckContext], Finding | None]
     rewrite: bool
-    simulated: frozenset[Recipe]
+    simulated: bool
 
-
-ALL = frozenset(Recipe)
-SENTENCES = frozenset({Recipe.HEADING, Recipe.HELD_OUT})
-"""Recipes that give sentences written by people. The others give lists of terms, which point at nothing."""
-
-NOBODY: frozenset[Recipe] = frozenset()
-"""What only models do: a simulated query is made of the passage's own words."""
 
 CHECKS: tuple[Check, ...] = (
-    Check("schema", schema, rewrite=True, simulated=ALL),
-    Check("refusal", refusal, rewrite=False, simulated=NOBODY),
-    Check("placeholder", blank, rewrite=False, simulated=NOBODY),
-    Check("instruction", instruction, rewrite=False, simulated=NOBODY),
-    Check("length", length, rewrite=True, simulated=ALL),
-    Check("constraints", constraints, rewrite=True, simulated=ALL),
-    Check("evidence", evidence, rewrite=False, simulated=ALL),
-    Check("language", language, rewrite=True, simulated=ALL),
-    Check("deixis", deixis, rewrite=True, simulated=SENTENCES),
-    Check("answer-leak", leak, rewrite=False, simulated=ALL),
-    Check("no-answer", no_answer, rewrite=False, simulated=NOBODY),
-    Check("answer-tie", foreign_answer, rewrite=False, simulated=NOBODY),
-    Check("nothing-asked", nothing_asked, rewrite=False, simulated=NOBODY),
-    Check("no-cause", no_cause, rewrite=False, simulated=NOBODY),
-    Check("off-topic", off_topic, rewrite=False, simulated=NOBODY),
-    Check("no-subject", no_subject, rewrite=False, simulated=NOBODY),
-    Check("copied-run", copied, rewrite=True, simulated=ALL),
-    Check("overlap", overlapping, rewrite=True, simulated=ALL),
-    Check("unlikely", unlikely, rewrite=False, simulated=NOBODY),
+    Check("schema", schema, rewrite=True, simulated=True),
+    Check("refusal", refusal, rewrite=False, simulated=False),
+    Check("placeholder", blank, rewrite=False, simulated=False),
+    Check("instruction", instruction, rewrite=False, simulated=False),
+    Check("length", length, rewrite=True, simulated=True),
+    Check("constraints", constraints, rewrite=True, simulated=True),
+    Check("evidence", evidence, rewrite=False, simulated=True),
+    Check("language", language, rewrite=True, simulated=True),
+    Check("deixis", deixis, rewrite=True, simulated=False),
+    Check("answer-leak", leak, rewrite=False, simulated=True),
+    Check("no-answer", no_answer, rewrite=False, simulated=False),
+    Check("answer-tie", foreign_answer, rewrite=False, simulated=False),
+    Check("nothing-asked", nothing_asked, rewrite=False, simulated=False),
+    Check("no-cause", no_cause, rewrite=False, simulated=False),
+    Check("off-topic", off_topic, rewrite=False, simulated=False),
+    Check("no-subject", no_subject, rewrite=False, simulated=False),
+    Check("copied-run", copied, rewrite=True, simulated=True),
+    Check("overlap", overlapping, rewrite=True, simulated=True),
+    Check("unlikely", unlikely, rewrite=False, simulated=False),
 )
 
 
@@ -282,7 +275,7 @@ def check_candidate(candidate: Candidate, context: CheckContext, *, without: Con
         without: Names of rules that do not apply to it.
     """
     for check in CHECKS:
-        if check.name in without or (candidate.recipe is not None and candidate.recipe not in check.simulated):
+        if check.name in without or (candidate.is_simulated and not check.simulated):
             continue
         finding = check.find(candidate, context)
         if finding:

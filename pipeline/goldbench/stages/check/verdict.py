@@ -9,9 +9,9 @@ import regex
 
 from goldbench.ports import Brief
 from goldbench.records.corpus import Chunk
-from goldbench.records.query import Candidate, Constraints
+from goldbench.records.query import Constraints
 from goldbench.text.display import cut
-from goldbench.text.title_path import text_below, title_path, titled
+from goldbench.text.title_path import title_path, titled
 
 _HIDDEN = regex.compile(r"[\p{C}\p{Zl}\p{Zp}]")
 _LONGEST_WORDING = 60
@@ -57,25 +57,22 @@ class CheckContext:
     passage_language: str | None = None
 
     @classmethod
-    def of(cls, chunk: Chunk, candidate: Candidate, brief: Brief) -> CheckContext:
+    def of(cls, chunk: Chunk, brief: Brief) -> CheckContext:
         """Return the context of a candidate.
 
         Args:
             chunk: The chunk it was written from.
-            candidate: The candidate.
             brief: What was asked for.
         """
         language = brief.constraints.language or brief.language
-        held_out = {part.text for part in candidate.masked_titles}
-        title = title_path(chunk, held_out) if brief.titled else ""
-        indexed = titled(title, text_below(chunk, candidate.masked, held_out))
+        title = title_path(chunk)
         return cls(
             chunk=chunk,
             constraints=brief.constraints,
             language=language,
-            indexed_text=indexed,
+            indexed_text=titled(title if brief.titled else "", chunk.text),
             own_words=brief.own_words,
-            title=title_path(chunk, held_out),
+            title=title,
             passage_language=brief.language,
         )
 

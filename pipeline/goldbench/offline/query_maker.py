@@ -1,17 +1,16 @@
-"""The recipes: queries made of the words of a sentence, of a similar chunk, or of a sentence that is taken out."""
+"""Simulated queries: words of one sentence of a chunk, and of a similar chunk."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from goldbench.offline.analysis import LONGEST_TEXT, Analysis, Token
-from goldbench.offline.constraints_kept import allowed_terms, fitted_sentence, fitted_terms, obeys
+from goldbench.offline.constraints_kept import allowed_terms, fitted_terms, obeys
 from goldbench.offline.corpus_sample import Neighbourhood, Pool
 from goldbench.offline.stretches import heaviest_piece, pieces
-from goldbench.records.query import Constraints, Recipe
-from goldbench.text.deixis import deixis
+from goldbench.records.query import Constraints
 from goldbench.text.draws import Draws
 from goldbench.text.words import query_words
 
@@ -36,24 +35,16 @@ BORROWED_AGAIN = 0.7
 """Lowest share of such words, 0 to 1, in a second draw after a query shared too many words with its passage."""
 ASKING = 1
 """Function words that a query has beyond a text of its length, because people ask with a question word."""
-ANCHORED = 0.5
-"""Share of the words of a held-out query that come from a sentence that stays, 0 to 1."""
 SENTENCE_STEMS = 4
 """Fewest different content words of a sentence that a query is made from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A query, and the characters of the chunk it stands for.
-
-    ``masked`` are to be taken out of the indexed text, ``masked_titles`` out of the titles of the document's passages.
-    """
+    """A query, and the first and last character of the chunk that it stands for."""
 
     text: str
-    recipe: Recipe
     evidence: tuple[int, int]
-    masked: tuple[int, int] | None = None
-    masked_titles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +91,7 @@ class Passage:
         return found
 
 
-class Recipes:
+class QueryMaker:
     """Makes queries from passages and the words of a corpus.
 
     Three rules keep a query from favouring one kind of retriever. A word often takes any form that the corpus has, as
@@ -112,17 +103,16 @@ class Recipes:
     Args:
         analysis: Cuts texts into words.
         pool: The sampled chunks.
-        once: Returns whether the corpus holds a sentence once; None if nothing may be taken out of it.
         least_borrowed: Lowest share of words from similar chunks, 0 to 1.
     """
 
-    def __init__(
-        self, *, analysis: Analysis, pool: Pool, once: Callable[[str], bool] | None, least_borrowed: float
-    ) -> None:
-        self._analysis, self._pool, self._once, self._least_borrowed = analysis, pool, once, least_borrowed
+    def __init__(self, *, analysis: Analysis, pool: Pool, least_borrowed: float) -> None:
+        self._analysis = analysis
+        self._pool = pool
+        self._least_borrowed = least_borrowed
         self._density = pool.density(NEIGHBOURS + 1)
 
-    def terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
+    def make(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
         """Return words of one sentence, with words that the passage lacks from one of the most similar chunks.
 
         Args:
@@ -151,57 +141,7 @@ class Recipes:
         text = self._phrase(said, passage, draws, constraints)
         kept = {stem: self._pool.idf(stem) for stem in own}
         evidence = evidence or heaviest_piece(passage.text, passage.tokens, kept)
-        return Draft(text, Recipe.TERMS, evidence) if text else None
-
-    def held_out_sentence(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
-        """Return a sentence of the chunk, word for word, to be taken out of the indexed text.
-
-        Args:
-            passage: As in `terms`.
-            draws: As in `terms`.
-            constraints: As in `terms`.
-        """
-        language = self._analysis.own_language_of(passage.text)
-        fitting: dict[tuple[int, int], str] = {}
-        for start, end in self._removable(passage):
-            text = fitted_sentence(passage.text[start:end], constraints)
-            if text is not None and deixis(text, language) is None:
-                fitting[start, end] = text
-        place = _drawn("held out", passage, fitting, draws)
-        return None if place is None else Draft(fitting[place], Recipe.HELD_OUT, place, place)
-
-    def held_out_terms(self, passage: Passage, draws: Draws, constraints: Constraints) -> Draft | None:
-        """Return words of a sentence to be taken out of the indexed text, and of one that stays.
-
-        Args:
-            passage: As in `terms`.
-            draws: As in `terms`.
-            constraints: As in `terms`.
-        """
-        removable, sentences = self._removable(passage), passage.sentences()
-        place = _drawn("held out", passage, removable, draws)
-        if place is None:
-            return None
-        stays = _drawn("stays", passage, {span: part for span, part in sentences.items() if span != place}, draws)
-        size, anchored = _sizes(constraints, draws, ANCHORED)
-        source = removable[place]
-        own = draws.race("own", dict.fromkeys(source.counts(), 1.0), max(2, size - anchored))
-        said = {stem: source.first()[stem] for stem in own}
-        if stays is not None:
-            anchor = sentences[stays]
-            weights = {stem: 1.0 for stem in anchor.counts() if stem not in source.counts()}
-            said |= {stem: anchor.first()[stem] for stem in draws.race("anchor", weights, anchored)}
-        text = self._phrase(said, passage, draws, constraints)
-        return Draft(text, Recipe.HELD_OUT_TERMS, place, place) if text else None
-
-    def _removable(self, passage: Passage) -> dict[tuple[int, int], Passage]:
-        """Return the sentences that the corpus holds once and that have at most half of the passage's stems."""
-        whole, once = len(passage.counts()), self._once
-        return {
-            (start, end): part
-            for (start, end), part in passage.sentences().items()
-            if once is not None and 2 * len(part.counts()) <= whole and once(passage.text[start:end])
-        }
+        return Draft(text, evidence) if text else None
 
     def _neighbours(self, passage: Passage, near: Neighbourhood, draws: Draws) -> Iterator[Passage]:
         """Yield the most similar chunks in the language of a passage, in drawn order, each read when it is needed."""
