@@ -11,11 +11,15 @@ import json
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from goldbench.errors import InputError, Message, UsageError
 from goldbench.formats.jsonl import write_texts
@@ -30,8 +34,8 @@ from goldbench.records.manifest import KindCount, Manifest, StageReport
 from goldbench.records.query import DroppedQuery, Query, QueryKind
 from goldbench.records.relevance import Relevance
 from goldbench.records.testset import TestSet
-from goldbench.stages.allotment import Group, allot, exact_numbers, linked
 from goldbench.stages.check.set_checks import alike
+from goldbench.stages.generate import quotas
 from goldbench.stages.select.near_duplicates import Sketches, cluster, write_sketch
 from goldbench.text.display import queries as count_of
 from goldbench.text.display import shown
@@ -112,28 +116,36 @@ def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By
     """
     started = time.monotonic()
     whole = _Whole.read(GoldFolder(folder))
-    groups, part_of = _divided(whole, list(shares.values()), by=by, seed=seed)
+    groups, part_of = _divided(whole, shares, by=by, seed=seed)
     counts = Counter(part_of[query.query_id] for query in whole.queries)
     largest = max(group.size for group in groups)
-    empty = next((name for number, name in enumerate(shares) if not counts[number]), None)
+    empty = next((name for name in shares if not counts[name]), None)
     if empty is not None:
         groups_of = f"the {count_of(len(whole.queries))} form {len(groups)} groups that belong together"
         problem = f"part {empty} would have no query: {groups_of}, the largest of {largest}"
         raise InputError(folder, Message("{}; give other shares, or {by='query'}", problem))
     fingerprint = _digest([whole.manifest.files, list(map(str, shares.items())), by, seed])
-    wanted = exact_numbers(len(whole.queries), list(shares.values()))
+    wanted = quotas(shares, len(whole.queries))
     parts = []
     with new_folder(out) as place:
-        for number, name in enumerate(shares):
-            query_ids = {query_id for query_id, part in part_of.items() if part == number}
+        for name in shares:
+            query_ids = {query_id for query_id, part in part_of.items() if part == name}
             note = {"part": name, "by": by, "seed": seed, "shares": {key: str(share) for key, share in shares.items()}}
             manifest = _write_part(whole, query_ids, place / name, note, fingerprint, started)
             labels = sum(
                 len(_grades(whole.dataset, query.query_id)) for query in whole.queries if query.query_id in query_ids
             )
             unanswerable = sum(query.query_id in query_ids for query in whole.unanswerable)
-            parts.append(Part(name, out / name, wanted[number], manifest.queries, unanswerable, labels))
+            parts.append(Part(name, out / name, wanted[name], manifest.queries, unanswerable, labels))
     return Division(tuple(parts), len(groups), largest, _relevant_in_several(whole.dataset, part_of))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Queries that stay together, as positions; ``size`` counts those that the shares are about."""
+
+    members: Sequence[int]
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +173,7 @@ class _Whole:
         return [*self.queries, *self.unanswerable, *(item.query for item in self.dropped)]
 
 
-def _divided(whole: _Whole, shares: Sequence[Fraction], *, by: By, seed: int) -> tuple[list[Group], dict[str, int]]:
+def _divided(whole: _Whole, shares: Mapping[str, Fraction], *, by: By, seed: int) -> tuple[list[Group], dict[str, str]]:
     """Return the groups of queries, and the part of every query by its id."""
     every = whole.every()
     chunks = whole.home.chunks.read()
@@ -170,8 +182,8 @@ def _divided(whole: _Whole, shares: Sequence[Fraction], *, by: By, seed: int) ->
     for one, other in alike(query.alone for query in every):
         keys[other].add(("alike", one))
         keys[one].add(("alike", one))
-    groups = [Group(tuple(members), 0) for members in linked(keys)]
-    part_of: dict[int, int] = {}
+    groups = linked(keys)
+    part_of: dict[int, str] = {}
     first = 0
     counted: list[Group] = []
     for many in (len(whole.queries), len(whole.unanswerable), len(whole.dropped)):
@@ -179,16 +191,36 @@ def _divided(whole: _Whole, shares: Sequence[Fraction], *, by: By, seed: int) ->
         first += many
         placed = Counter(part_of[one] for one in within if one in part_of)
         rest = [
-            Group(group.members, size)
-            for group in groups
-            if group.members[0] not in part_of and (size := sum(one in within for one in group.members))
+            Group(members, size)
+            for members in groups
+            if members[0] not in part_of and (size := sum(place in within for place in members))
         ]
         rest.sort(key=lambda group: _order(group, every, seed))
-        numbers = [max(0, number - placed[part]) for part, number in enumerate(exact_numbers(many, shares))]
-        for group, part in zip(rest, allot(rest, numbers), strict=True):
+        room = {part: number - placed[part] for part, number in quotas(shares, many).items()}
+        for group in rest:
+            part = next((part for part in room if room[part] >= group.size), max(room, key=lambda name: room[name]))
+            room[part] -= group.size
             part_of |= dict.fromkeys(group.members, part)
         counted = counted or rest
     return counted, {query.query_id: part_of[place] for place, query in enumerate(every)}
+
+
+def linked(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
+    """Return the groups of items that share a key, directly or through others; every group in ascending order.
+
+    Args:
+        keys: The keys of each item.
+    """
+    columns: dict[Hashable, int] = {}
+    pairs = [(item, columns.setdefault(key, len(columns))) for item, named in enumerate(keys) for key in named]
+    rows, places = zip(*pairs, strict=True) if pairs else ((), ())
+    size = len(keys) + len(columns)
+    links = coo_array((np.ones(len(pairs)), (rows, np.array(places, dtype=int) + len(keys))), shape=(size, size))
+    _, labels = connected_components(links, directed=False)
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    for item, label in enumerate(labels[: len(keys)].tolist()):
+        groups[label].append(item)
+    return list(groups.values())
 
 
 def _order(group: Group, every: Sequence[Query], seed: int) -> tuple[int, str]:
@@ -231,9 +263,9 @@ def _add_passages(
         keys[place].add(("passage", int(labels[position])))
 
 
-def _relevant_in_several(dataset: TestSet, part_of: Mapping[str, int]) -> int:
+def _relevant_in_several(dataset: TestSet, part_of: Mapping[str, str]) -> int:
     """Return how many passages are relevant to queries of several parts."""
-    parts: defaultdict[str, set[int]] = defaultdict(set)
+    parts: defaultdict[str, set[str]] = defaultdict(set)
     for query_id, chunk_ids in dataset.relevant_docs.items():
         for chunk_id in chunk_ids:
             parts[chunk_id].add(part_of[query_id])

@@ -1,32 +1,31 @@
-"""Shares of kinds made into exact numbers, and the numbers handed out to passages."""
+"""Shares made into exact numbers, and the numbers of kinds handed out to passages."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import TypeVar
 
 from goldbench.text.draws import number_of
 
-S = TypeVar("S", bound=StrEnum)
+S = TypeVar("S", bound=str)
 
 
 def quotas(shares: Mapping[S, float], count: int) -> dict[S, int]:
-    """Return how many of ``count`` queries each kind gets: whole numbers that add up, nearest to the shares.
+    """Return how many of ``count`` queries each name gets: whole numbers that add up, nearest to the shares.
 
-    The method of largest remainders; of equal remainders the kind with the larger share comes first, then by name.
-    Kinds with a share of 0 are left out.
+    The method of largest remainders; of equal remainders the name with the larger share comes first, then the lesser
+    name. Names with a share of 0 are left out.
 
     Args:
-        shares: Share of each kind, 0 or more; they need not add up to 1.
+        shares: Share of each name, as a kind of question; 0 or more, they need not add up to 1.
         count: How many queries there are, 0 or more.
     """
     wanted = {kind: share for kind, share in shares.items() if share > 0}
     total = math.fsum(wanted.values())
     exact = {kind: count * share / total for kind, share in wanted.items()}
     numbers = {kind: math.floor(value + 1e-9) for kind, value in exact.items()}
-    by_rest = sorted(wanted, key=lambda kind: (numbers[kind] - exact[kind], -wanted[kind], kind.value))
+    by_rest = sorted(wanted, key=lambda kind: (numbers[kind] - exact[kind], -wanted[kind], str(kind)))
     for kind in by_rest[: count - sum(numbers.values())]:
         numbers[kind] += 1
     return numbers

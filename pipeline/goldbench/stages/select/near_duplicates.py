@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,22 +26,18 @@ BAND = 4
 """Rows in a band: a pair of similarity .80 shares none of the 16 bands once in 5,000 times, at .90 once in 10**7."""
 AGREEMENT = 38
 """Rows of two signatures that must agree before the texts are read: a pair of .80 has fewer once in 20,000 times."""
-NEIGHBOURS = 64
-"""Most candidates per chunk in one band: the chunks whose signatures agree with it longest."""
-UNLIKE = 8
-"""Candidates in one band, the likeliest first, that may prove unlike before a chunk is compared no more in that band.
+NEIGHBOURS = 8
+"""Chunks that a chunk is compared with in one band: those before it in the order of signatures.
 
-Together with ``NEIGHBOURS`` this bounds the work on boilerplate: each of 100,000 pages that share most of their words
-costs at most about 100 comparisons, not 100,000. Chunks that are alike cost one comparison each."""
+This bounds the work on boilerplate: each of 100,000 pages that share most of their words costs at most 128 comparisons,
+not 100,000. Chunks that are alike stand beside each other and cost one comparison each."""
 
-_KEPT = 1 << 23
-"""Most shingles kept in memory (64 MB) of the texts that were compared; beyond them, texts are read again."""
+_KEPT = 4096
+"""Texts whose shingles are kept in memory; beyond them, texts are read again."""
 
 Positions: TypeAlias = npt.NDArray[np.int32]
-Places: TypeAlias = npt.NDArray[np.int64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
-_BLOCK = 1 << 11
-_WORDS = 16
+_BLOCK = 1 << 14
+"""Pairs whose signatures are compared at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +127,47 @@ def cluster(
     is_first = np.concatenate(([True], digests[1:] != digests[:-1]))[: len(order)]
     distinct = order[is_first]  # in the order of their digests, so that nothing depends on the order of the chunks
     rows = np.cumsum(is_first, dtype=np.int32) - 1
-    search = _Search(sketches.signatures[distinct], _Likeness(distinct, text_at), tell)
-    labels[order] = distinct[search.components()][rows]
+    read = lru_cache(maxsize=_KEPT)(lambda row: shingles(text_at(int(distinct[row]))))
+    parent = list(range(len(distinct)))
+    signatures = sketches.signatures[distinct]
+    for band in range(0, PERMUTATIONS, BAND):
+        tell(f"near-duplicates: {band / PERMUTATIONS:.0%} compared")
+        for first, second in _candidates(signatures, band):
+            first_root = _root(parent, first)
+            second_root = _root(parent, second)
+            if first_root != second_root and have_alike_shingles(read(first), read(second)):
+                parent[max(first_root, second_root)] = min(first_root, second_root)
+    roots = np.array([_root(parent, row) for row in range(len(parent))], np.intp)
+    labels[order] = distinct[roots][rows]
     return labels
+
+
+def _candidates(signatures: npt.NDArray[np.uint8], band: int) -> Iterator[tuple[int, int]]:
+    """Yield pairs of rows that share a band and agree enough, those next to each other first.
+
+    Rows are put in the order of their signatures from the band on, around the end, so that rows which agree beyond the
+    band stand beside each other.
+    """
+    keys = signatures.view(np.uint32)[:, band // BAND]
+    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    order = np.flatnonzero(counts[places] > 1)
+    turned = np.roll(signatures[order], -band, axis=1).view(f"V{PERMUTATIONS}")[:, 0]
+    order = order[np.argsort(turned, kind="stable")]
+    for step in range(1, NEIGHBOURS + 1):
+        for start in range(0, len(order) - step, _BLOCK):
+            second = order[start + step : start + step + _BLOCK]
+            first = order[start : start + len(second)]
+            agreement = np.count_nonzero(signatures[first] == signatures[second], axis=1)
+            alike = (keys[first] == keys[second]) & (agreement >= AGREEMENT)
+            yield from zip(first[alike].tolist(), second[alike].tolist(), strict=True)
+
+
+def _root(parent: list[int], row: int) -> int:
+    """Return the row that stands for the component of a row, and shorten the way to it."""
+    while parent[row] != row:
+        parent[row] = parent[parent[row]]
+        row = parent[row]
+    return row
 
 
 class Clusters:
@@ -155,71 +189,6 @@ class Clusters:
         return tuple(self._positions[first:last].tolist()) or (position,)
 
 
-class _Likeness:
-    """The exact test of candidate pairs of rows, on shingles that are kept or read again.
-
-    Most pairs are ruled out by 1,024 bits per text: a bit that only one text sets stands for a shingle that the other
-    lacks. So no pair is ruled out whose similarity could be ``NEAR_DUPLICATE``.
-    """
-
-    def __init__(self, distinct: Positions, text_at: Callable[[int], str]) -> None:
-        self._distinct, self._text_at = distinct, text_at
-        self._place = np.full(len(distinct), -1, np.int32)
-        self._sizes = np.zeros(len(distinct), np.int32)
-        self._bits = np.zeros((0, _WORDS), np.uint64)
-        self._count = 0
-        self._kept: dict[int, Shingles] = {}
-        self._room = _KEPT
-        self._read_again = lru_cache(maxsize=256)(self._read)
-        self.similar = lru_cache(maxsize=1 << 15)(self._similar)
-
-    def possible(self, one: Positions, other: Positions) -> Flags:
-        """Return which pairs of rows may be similar."""
-        both = np.concatenate((one, other))
-        for row in np.unique(both[self._place[both] < 0]).tolist():
-            self._add(row)
-        first, second = self._bits[self._place[one]], self._bits[self._place[other]]
-        of_first, of_second = self._sizes[one], self._sizes[other]
-        shared = np.minimum(of_first - _ones(first & ~second), of_second - _ones(second & ~first))
-        shared -= (of_first == of_second) & (shared == of_first)  # the texts differ in a shingle
-        found: Flags = shared >= NEAR_DUPLICATE * (of_first + of_second - shared) - 1e-6
-        return found
-
-    def _similar(self, one: int, other: int) -> bool:
-        return have_alike_shingles(self._of(one), self._of(other))
-
-    def _of(self, row: int) -> Shingles:
-        found = self._kept.get(row)
-        return self._read_again(row) if found is None else found
-
-    def _read(self, row: int) -> Shingles:
-        return shingles(self._text_at(int(self._distinct[row])))
-
-    def _add(self, row: int) -> None:
-        """Read a text and keep its bits, and its shingles while there is room."""
-        found = self._read(row)
-        if self._count == len(self._bits):
-            self._bits = np.concatenate((self._bits, np.zeros((max(256, self._count), _WORDS), np.uint64)))
-        numbers = (found & np.uint64(64 * _WORDS - 1)).astype(np.intp)
-        flags = np.zeros(64 * _WORDS, np.bool_)
-        flags[numbers] = True
-        self._bits[self._count] = np.packbits(flags).view(np.uint64)
-        self._place[row], self._sizes[row] = self._count, len(found)
-        self._count += 1
-        if len(found) <= self._room:
-            self._kept[row] = found
-            self._room -= len(found)
-
-
-def _ones(bits: npt.NDArray[np.uint64]) -> Positions:
-    """Return the number of ones in each row."""
-    counts = np.bitwise_count(bits)
-    total: Positions = counts[:, 0].astype(np.int32)
-    for column in range(1, counts.shape[1]):  # a third of the time of a sum along rows
-        total += counts[:, column]
-    return total
-
-
 def _shared(one: Shingles, other: Shingles) -> int:
     """Return the number of items in two sorted sets."""
     if len(one) < len(other):
@@ -238,104 +207,3 @@ def have_alike_shingles(one: Shingles, other: Shingles) -> bool:
     if fewer < NEAR_DUPLICATE * more:  # even if all were shared
         return False
     return jaccard(_shared(one, other), len(one), len(other)) >= NEAR_DUPLICATE
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """The search for near-duplicates among distinct rows."""
-
-    signatures: npt.NDArray[np.uint8]
-    likeness: _Likeness
-    tell: Callable[[str], None]
-
-    def components(self) -> Positions:
-        """Return for each row the least row of its connected component over similar candidate pairs."""
-        parent = np.arange(len(self.signatures), dtype=np.int32)
-        for band in range(0, PERMUTATIONS, BAND):
-            self._join(parent, band)
-        return _compressed(parent)
-
-    def _join(self, parent: Positions, band: int) -> None:
-        """Join the components of rows that share this band and are similar."""
-        member, unlike = -1, 0
-        for one, other in self._candidates(band, _compressed(parent)):
-            member, unlike = (member, unlike) if other == member else (other, 0)
-            if unlike == UNLIKE:
-                continue
-            a, b = _root(parent, one), _root(parent, other)
-            if a == b:
-                continue
-            if self.likeness.similar(min(one, other), max(one, other)):
-                parent[max(a, b)] = min(a, b)
-            else:
-                unlike += 1
-
-    def _candidates(self, band: int, roots: Positions) -> Iterator[tuple[int, int]]:
-        """Yield pairs of rows that share this band, agree enough and are in two components.
-
-        Each row comes with neighbours before it in its group, the ones that agree with it most first.
-        """
-        order, start = self._groups(band)
-        for begin in range(0, len(order), _BLOCK):
-            share = (band + BAND * begin / len(order)) / PERMUTATIONS
-            self.tell(f"near-duplicates: {share:.0%} compared")
-            first, last = max(0, begin - NEIGHBOURS), min(begin + _BLOCK, len(order))
-            rows, reach = order[first:last], np.arange(begin, last) - start[begin:last]
-            one, other, agreement = self._agreeing(rows, np.minimum(reach, NEIGHBOURS), roots[rows])
-            possible = np.flatnonzero(self.likeness.possible(rows[one], rows[other]))
-            likeliest = possible[np.lexsort((one[possible], -agreement[possible], other[possible]))]
-            yield from zip(rows[one[likeliest]].tolist(), rows[other[likeliest]].tolist(), strict=True)
-
-    def _agreeing(self, rows: Positions, reach: Places, roots: Positions) -> tuple[npt.NDArray[np.integer[Any]], ...]:
-        """Return the pairs of places whose signatures agree enough, and in how many rows of the signature each agrees.
-
-        Args:
-            rows: The rows of a block, and before them those that they may be compared with.
-            reach: With how many places before it each place of the block is compared.
-            roots: The component of each row.
-        """
-        signatures = self.signatures[rows].view(f"V{PERMUTATIONS}")[:, 0]  # whole rows are taken faster than bytes
-        before = len(rows) - len(reach)
-        found: list[tuple[npt.NDArray[np.integer[Any]], ...]] = []
-        for step in range(1, int(reach.max()) + 1):
-            other = np.flatnonzero(reach >= step) + before
-            other = other[roots[other] != roots[other - step]]
-            same = signatures[other].view(np.uint8) == signatures[other - step].view(np.uint8)
-            agreement = _ones(same.view(np.uint64).reshape(-1, PERMUTATIONS // 8))
-            enough = agreement >= AGREEMENT
-            found.append((other[enough] - step, other[enough], agreement[enough]))
-        return tuple(map(np.concatenate, zip(*found, strict=True)))
-
-    def _groups(self, band: int) -> tuple[Positions, Places]:
-        """Return the rows that share a band with others, group by group, and for each where its group begins.
-
-        Within a group the rows are sorted by the signature from the band on, around its end, so that rows which agree
-        beyond the band stand near each other.
-        """
-        keys = self.signatures.view(np.uint32)[:, band // BAND]
-        order = np.argsort(keys, kind="stable").astype(np.int32)
-        ordered = keys[order]
-        as_before = np.concatenate(([False], ordered[1:] == ordered[:-1]))[: len(order)]
-        as_after = np.concatenate((as_before[1:], [False]))[: len(order)]
-        order = order[as_before | as_after]
-        turned = np.roll(self.signatures[order], -band, axis=1).view(f"V{PERMUTATIONS}")[:, 0]
-        order = order[np.argsort(turned, kind="stable")]
-        ordered = keys[order]
-        begins = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] ^ np.uint32(1)))
-        return order, np.repeat(begins, np.diff(begins, append=len(order)))
-
-
-def _compressed(parent: Positions) -> Positions:
-    roots = parent
-    while True:
-        above = roots[roots]
-        if np.array_equal(above, roots):
-            return roots
-        roots = above
-
-
-def _root(parent: Positions, row: int) -> int:
-    while (above := int(parent[row])) != row:
-        parent[row] = parent[above]
-        row = above
-    return row
