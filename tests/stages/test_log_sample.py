@@ -45,7 +45,7 @@ def test_the_sample_has_the_shares_that_were_asked_for() -> None:
 def test_what_a_band_lacks_comes_from_the_others_and_nothing_is_drawn_twice() -> None:
     found = draw_sample(THIRDS, 100)
     assert found.bands[Band.HEAD].drawn == 3
-    assert sum(count.drawn for count in found.bands.values()) == len({one.query for one in found.queries}) == 100
+    assert sum(count.drawn for count in found.bands.values()) == len({one.text for one in found.queries}) == 100
     assert len(draw_sample(THIRDS, 10_000).queries) == len(THIRDS)
     assert len(draw_sample(THIRDS, 320, shares={Band.TAIL: 1.0}).queries) == 320
     assert draw_sample({}, 5).queries == draw_sample(THIRDS, 0).queries == ()
@@ -71,5 +71,5 @@ def test_the_draw_hangs_on_the_seed_and_not_on_the_order_of_the_log() -> None:
 def test_a_log_that_grows_a_little_keeps_most_of_its_sample() -> None:
     before = zipf(2_000)
     after = {query: count + count // 50 for query, count in before.items()} | {f"new {n}": 1 for n in range(20)}
-    old, new = ({one.query for one in draw_sample(log, 100).queries} for log in (before, after))
+    old, new = ({one.text for one in draw_sample(log, 100).queries} for log in (before, after))
     assert len(old & new) >= 90

@@ -9,26 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 
 from goldbench.errors import InputError, UsageError
 from goldbench.formats.query_logs import Asked, Log
-from goldbench.stages.log_sample import Band, BandCount, draw_sample
+from goldbench.stages.log_sample import Band, BandCount, UsersQuery, draw_sample
 from goldbench.text.display import shown
 from goldbench.text.personal_data import Names, personal_data
 
 _SHARE = re.compile(r"(head|torso|tail)\s*=\s*(\d{1,9}(?:\.\d{1,9})?)")
-
-
-@dataclass(frozen=True, slots=True)
-class UsersQuery:
-    """A query as a user first wrote it, how often it was asked, its band, and the searches that it stands for."""
-
-    text: str
-    frequency: int
-    band: Band
-    traffic: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +67,7 @@ def draw_users_queries(
     if not kept:
         raise InputError(log.name, "every query holds personal data, so none is left")
     sample = draw_sample({key: asked.count for key, asked in kept.items()}, count, shares=shares, seed=seed)
-    drawn = (UsersQuery(kept[one.query].text, one.frequency, one.band, one.traffic) for one in sample.queries)
+    drawn = (replace(query, text=kept[query.text].text) for query in sample.queries)
     return UsersQueries(
         queries=tuple(drawn),
         searches=log.lines,

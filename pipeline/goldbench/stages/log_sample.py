@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
 
+from goldbench.stages.generate import quotas
 from goldbench.text.draws import Draws
 
 
@@ -34,14 +35,14 @@ SHARES: Mapping[Band, float] = {Band.HEAD: 0.3, Band.TORSO: 0.4, Band.TAIL: 0.3}
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class UsersQuery:
     """A query of the sample: how often it was asked, its band, and the searches of the log that it stands for.
 
     ``traffic`` shares the searches of its band among the queries drawn from it, by their frequency; over a whole sample
     it adds up to the searches of all bands that were drawn from.
     """
 
-    query: str
+    text: str
     frequency: int
     band: Band
     traffic: float
@@ -60,7 +61,7 @@ class BandCount:
 class LogSample:
     """The queries drawn, the most frequent first, and the count of every band."""
 
-    queries: tuple[Drawn, ...]
+    queries: tuple[UsersQuery, ...]
     bands: dict[Band, BandCount]
 
 
@@ -104,15 +105,15 @@ def draw_sample(
         bands[band].append(query)
     wanted = _counts({band: len(queries) for band, queries in bands.items()}, count, shares or SHARES)
     draws = Draws("log sample", seed)
-    drawn: list[Drawn] = []
+    drawn: list[UsersQuery] = []
     counted: dict[Band, BandCount] = {}
     for band, queries in bands.items():
         chosen = draws.race("query", dict.fromkeys(queries, 1.0), wanted[band])
         searches = sum(frequencies[query] for query in queries)
         held = sum(frequencies[query] for query in chosen)
-        drawn += [Drawn(query, frequencies[query], band, searches * frequencies[query] / held) for query in chosen]
+        drawn += [UsersQuery(query, frequencies[query], band, searches * frequencies[query] / held) for query in chosen]
         counted[band] = BandCount(len(queries), searches, len(chosen))
-    return LogSample(tuple(sorted(drawn, key=lambda one: (-one.frequency, one.query))), counted)
+    return LogSample(tuple(sorted(drawn, key=lambda query: (-query.frequency, query.text))), counted)
 
 
 def _counts(held: Mapping[Band, int], count: int, shares: Mapping[Band, float]) -> dict[Band, int]:
@@ -127,20 +128,8 @@ def _counts(held: Mapping[Band, int], count: int, shares: Mapping[Band, float]) 
         weights = {band: shares.get(band, 0.0) for band in open_bands}
         if fsum(weights.values()) <= 0:
             weights = dict.fromkeys(open_bands, 1.0)
-        parts = _parts(left, weights)
-        for band, part in parts.items():
+        for band, part in quotas(weights, left).items():
             taken = min(part, held[band] - given[band])
             given[band] += taken
             left -= taken
     return given
-
-
-def _parts(count: int, weights: Mapping[Band, float]) -> dict[Band, int]:
-    """Return whole numbers that add up to the count, by largest remainder; the first of equal remainders wins."""
-    total = fsum(weights.values())
-    exact = {band: count * weight / total for band, weight in weights.items()}
-    parts = {band: int(value) for band, value in exact.items()}
-    order = sorted(exact, key=lambda band: parts[band] - exact[band])
-    for band in order[: count - sum(parts.values())]:
-        parts[band] += 1
-    return parts
