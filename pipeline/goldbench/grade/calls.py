@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from goldbench.errors import CallFailed, LimitReached, ModelUnavailable, ModelUnfit, NotAsked
 from goldbench.generate.bounded_work import bounded
@@ -18,7 +19,6 @@ from goldbench.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
 from goldbench.grade.pool import Earlier, GradableSet, Pool
 from goldbench.llm.chat import NO_PROBABILITY
 from goldbench.measures.statistics.shares import clustered_share
-from goldbench.ports import Speed
 from goldbench.records.judgment import Canary, Flag, Judgment, Origin
 from goldbench.records.manifest import CanaryVerdict, Failure
 from goldbench.records.query import Query
@@ -507,10 +507,11 @@ _ROUND = 5
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The asking with the judge that was chosen, how long its calls took, and a line that says why it was chosen."""
+    """The asking with the judge that was chosen, its pace, and a line that says why it was chosen."""
 
     asking: Asking
     seconds_a_call: float | None = None
+    """Seconds from one answer of the judge checks to the next, None if all came from the store."""
     line: str = ""
 
 
@@ -532,7 +533,7 @@ async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = Fa
     checks = [slot for slot in slots if slot.planted]
     written = Findings()
     known = dict(asking.known)
-    begun = _speed(asking.panel)
+    begun = _Begin(time.monotonic(), _calls(asking.panel))
     if not must:
         checked = await _in_writing(asking, checks)
         known |= by_key(checked.canaries())
@@ -540,7 +541,7 @@ async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = Fa
         if written.verdict in {CanaryVerdict.PASSED, CanaryVerdict.NOT_ASKED} or checked.limit:
             return Choice(replace(asking, known=known), _seconds_a_call(asking.panel, begun))
     in_writing = Choice(replace(asking, known=known), _seconds_a_call(asking.panel, begun))
-    begun = _speed(asking.panel)
+    begun = _Begin(time.monotonic(), _calls(asking.panel))
     judge = replace(asking, panel=asking.panel.by_yes_no(Thresholds()), tries=False, stops=False)
     first, rest = checks[:1], [*checks[1:], *_first_sources(slots)]
     probed = await judge.ask(first, per_call=1)
@@ -563,16 +564,23 @@ async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = Fa
     return Choice(replace(asking, panel=panel), _seconds_a_call(asking.panel, begun), f"{line}.")
 
 
-def _speed(panel: Assessors) -> Speed:
+class _Begin(NamedTuple):
+    """When some calls began, in seconds of the monotonic clock, and how many were answered before."""
+
+    at_s: float
+    calls: int
+
+
+def _calls(panel: Assessors) -> int:
+    """Return how many calls were answered so far, those from the store left out."""
     speed = panel.traffic().speed() if panel.traffic else None
-    return speed or Speed(0, 0.0, 0)
+    return speed.calls if speed else 0
 
 
-def _seconds_a_call(panel: Assessors, begun: Speed) -> float | None:
-    """Return the mean seconds of the calls since a moment, None if all answers came from the store."""
-    now = _speed(panel)
-    calls = now.calls - begun.calls
-    return (now.seconds - begun.seconds) / calls if calls else None
+def _seconds_a_call(panel: Assessors, begun: _Begin) -> float | None:
+    """Return the seconds from answer to answer since a moment, None if all answers came from the store."""
+    calls = _calls(panel) - begun.calls
+    return (time.monotonic() - begun.at_s) / calls if calls else None
 
 
 async def _in_writing(asking: Asking, checks: Sequence[Slot]) -> Answers:

@@ -459,7 +459,7 @@ async def forecast(
         slots: The pairs to judge.
         work: What the grading works with.
         asking: How the panel will be asked.
-        seconds_a_call: How long a call of the judge checks took, None if none was made.
+        seconds_a_call: As in `Choice`.
     """
     config = work.panel.config
     per_call = config.grade.passages_per_call
@@ -492,6 +492,6 @@ async def forecast(
         f"about {tokens_in:,.0f} tokens in, {tokens_out:,.0f} out; {money}."
     )
     if seconds_a_call is not None and requests:
-        minutes = requests * (1 + more) * seconds_a_call / config.model.calls_at_once / 60
-        line += f" At {seconds_a_call:.1f} s a call this takes about {max(1, round(minutes)):,} min."
+        minutes = requests * (1 + more) * seconds_a_call / 60
+        line += f" At the pace of the judge checks, {seconds_a_call:.1f} s an answer, {max(1, round(minutes)):,} min."
     return line
