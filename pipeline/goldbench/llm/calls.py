@@ -35,8 +35,6 @@ B = TypeVar("B")
 Call: TypeAlias = Callable[[A], Coroutine[Any, Any, B]]
 """Takes a request and returns its answer: an exchange, or a layer above it."""
 
-_FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 0.25
-"""Seconds between two looks for an answer that another caller or process has asked for."""
 _SHOWN = 6000
 """The most characters of a reply that cannot be used which the model is shown again."""
 _COMPLAINT = (
@@ -109,35 +107,21 @@ class AnswerRecord:
             ModelUnavailable: This is a replay and the store lacks the answer.
         """
         key = request_key(request, model=self._gate.settings.name)
-        pause_s = _FIRST_LOOK_S
-        while True:
-            stored, is_claimed = await self._store.find(key, claim=self._ask is not None)
+        async with self._store.turn(key):
+            stored = await self._store.find(key)
             if stored is not None:
                 self._gate.accounts.book(request.stage, replayed=1)
                 return replayed(request, stored)
             if self._ask is None:
                 raise answer_missing(request.stage, key)
-            if is_claimed:
-                break
-            self._gate.budget.check_deadline()
-            await asyncio.sleep(pause_s)
-            pause_s = min(_LONGEST_LOOK_S, 2 * pause_s)
-        try:
-            return await self._ask_and_store(key, request, self._ask)
-        finally:
-            self._store.release(key)
-
-    async def _ask_and_store(
-        self, key: bytes, request: ChatRequest[T], ask: Call[ChatRequest[T], ChatAnswer[T]]
-    ) -> ChatAnswer[T]:
-        try:
-            answer = await ask(request)
-        except ReplyRejected as rejected:
-            if rejected.kind in KEPT_REJECTIONS:
-                await self._store.put(key, _stored(request, rejected.reply, rejected.kind, str(rejected)))
-            raise
-        await self._store.put(key, _stored(request, answer.reply, "answer", dumped(answer.likelihood)))
-        return answer
+            try:
+                answer: ChatAnswer[T] = await self._ask(request)
+            except ReplyRejected as rejected:
+                if rejected.kind in KEPT_REJECTIONS:
+                    await self._store.put(key, _stored(request, rejected.reply, rejected.kind, str(rejected)))
+                raise
+            await self._store.put(key, _stored(request, answer.reply, "answer", dumped(answer.likelihood)))
+            return answer
 
 
 def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:

@@ -24,8 +24,6 @@ from goldbench.llm.store import AnswerStore
 from goldbench.llm.token_counts import tokens_at_most
 from goldbench.records.manifest import StageUsage
 
-_LOOK_S = 0.05
-"""Seconds between two looks for vectors that another caller or process has asked for."""
 _MOST_BYTES = 200_000
 """The most bytes of the texts of one exchange; a longer text goes alone."""
 MOST_PASSAGES = 100
@@ -165,20 +163,14 @@ class VectorRecord:
         keys = [self._key(request, text) for text in request.parts]
         texts = dict(zip(keys, request.parts, strict=True))
         vectors: dict[bytes, bytes] = {}
-        while missing := [key for key in texts if key not in vectors]:
-            claimed = missing
-            if self._store is not None:
-                known, claimed = await self._store.find_vectors(missing, claim=self._ask is not None)
-                self._gate.accounts.book(request.stage, replayed=len(known))
-                vectors |= known
-            if self._ask is None:
-                if len(vectors) < len(texts):
-                    raise answer_missing(request.stage, next(key for key in texts if key not in vectors))
-            elif claimed:
-                vectors |= await self._ask_for(request, {key: texts[key] for key in claimed}, self._ask)
-            elif len(vectors) < len(texts):  # another process asks for them
-                self._gate.budget.check_deadline()
-                await asyncio.sleep(_LOOK_S)
+        if self._store is not None:
+            vectors = await self._store.find_vectors(list(texts))
+            self._gate.accounts.book(request.stage, replayed=len(vectors))
+        missing = {key: text for key, text in texts.items() if key not in vectors}
+        if missing and self._ask is None:
+            raise answer_missing(request.stage, next(iter(missing)))
+        if missing and self._ask is not None:
+            vectors |= await self._ask_for(request, missing, self._ask)
         return [np.frombuffer(vectors[key], dtype="<f4") for key in keys]
 
     async def _ask_for(self, request: Texts, texts: dict[bytes, str], ask: Call[Texts, Vectors]) -> dict[bytes, bytes]:
@@ -191,11 +183,7 @@ class VectorRecord:
                 await self._store.put_vectors(self._gate.settings.embedding or self._gate.settings.name, vectors)
             return vectors
 
-        try:
-            answers = await _all_results(ask_portion(portion) for portion in self._portions(texts))
-        finally:
-            if self._store is not None:
-                self._store.release(*texts)
+        answers = await _all_results(ask_portion(portion) for portion in self._portions(texts))
         return {key: vector for vectors in answers for key, vector in vectors.items()}
 
     def _portions(self, texts: dict[bytes, str]) -> Iterator[dict[bytes, str]]:
