@@ -52,7 +52,7 @@ async def test_a_server_that_keeps_failing_is_told_with_its_status(
         outcomes = await _ask(path, 4)
         usage = path.usage()["grade"]
     assert {type(outcome) for outcome in outcomes} == {ModelUnavailable}
-    assert f"answers HTTP {status} and has for 1 s" in str(outcomes[0])
+    assert f"answers HTTP {status} and has for " in str(outcomes[0])
     assert usage.estimated_requests == usage.requests
 
 

@@ -7,10 +7,10 @@ relevant grades from 2 on are ``mrr@10`` and ``r@10``, and another level is spel
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from goldbench.measures.names import Measure
+from goldbench.errors import UnknownMeasure
+from goldbench.measures.names import Measure, parse_measure
 
 V = TypeVar("V")
 
@@ -48,9 +48,6 @@ class ByMeasure(dict[str, V]):
             return default
 
     def _name(self, measure: object) -> str:
-        from goldbench.errors import UnknownMeasure
-        from goldbench.measures.names import Measure, parse_measure
-
         try:
             known = measure if isinstance(measure, Measure) else parse_measure(str(measure), rel=self._level)
         except UnknownMeasure as error:
@@ -72,8 +69,6 @@ def short_names(names: Iterable[str], level: int) -> dict[str, str]:
         names: Full names, as files and records of goldbench hold them.
         level: The smallest relevant grade of a name without one.
     """
-    from goldbench.measures.names import parse_measure
-
     return {name: parse_measure(name).name_at(level) for name in names}
 
 

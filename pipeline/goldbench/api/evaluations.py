@@ -8,20 +8,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from goldbench.api.by_measure import ByMeasure, ByQuery, relevance, short_names
+from goldbench.api.pandas_frames import frame_of, stacked
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation, Special
+from goldbench.records.set_verdict import SetVerdict
+from goldbench.report.notebook import html_lines, html_table
+from goldbench.report.score_text import by_query, remarks, table_rows
+from goldbench.report.special_text import tables, unanswerable_lines
+from goldbench.report.text_tables import Rows, aligned
+from goldbench.report.verdict_text import verdict_lines
+from goldbench.score.scorecards import means_of
+from goldbench.score.set_makers import Makers
+from goldbench.score.systems_verdict import verdict_on
+from goldbench.text.display import printable, queries
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from goldbench.measures.result import Counts, Result
-    from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation, Special
-    from goldbench.records.set_verdict import SetVerdict
-    from goldbench.report.text_tables import Rows
-
 
 def _of_unknown_makers(results: Mapping[str, Result]) -> SetVerdict:
-    from goldbench.score.set_makers import Makers
-    from goldbench.score.systems_verdict import verdict_on
-
     return verdict_on(results, Makers())
 
 
@@ -182,16 +187,12 @@ class Evaluation(Mapping[str, float]):
     @cached_property
     def by_query(self) -> dict[str, ByMeasure[float]]:
         """The value of every measure, by query."""
-        from goldbench.report.score_text import by_query
-
         rows = by_query(self.result)
         return ByQuery({query_id: ByMeasure(values, level=self.relevant_from) for query_id, values in rows})
 
     @cached_property
     def intervals(self) -> ByMeasure[tuple[float, float]]:
         """The 95 % bootstrap interval of each mean (10,000 resamples, seed 0); empty for fewer than 2 queries."""
-        from goldbench.score.scorecards import means_of
-
         scores = means_of(self.result, list(self))
         ends = {
             name: (one.low, one.high) for name, one in scores.items() if one.low is not None and one.high is not None
@@ -201,8 +202,6 @@ class Evaluation(Mapping[str, float]):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the scores must know: missing queries, ties, unjudged results, simulated queries."""
-        from goldbench.report.score_text import remarks
-
         notes = (f"{self.system}: {note}" for note in self.notes)
         return (*remarks(self.system, self.result), *notes, *self._warning())
 
@@ -215,8 +214,6 @@ class Evaluation(Mapping[str, float]):
         A row per measure: ``measure`` (string), ``mean``, ``low``, ``high`` (float64; NaN for fewer than 2 queries).
         With ``per_query`` a row per query: ``query_id`` (string) and a column for each measure (float64).
         """
-        from goldbench.api.pandas_frames import frame_of
-
         if per_query:
             values = {name: ("number", column) for name, column in self.result.values.items()}
             return frame_of({"query_id": ("text", self.query_ids), **values})  # type: ignore[dict-item]
@@ -229,21 +226,15 @@ class Evaluation(Mapping[str, float]):
         })  # fmt: skip
 
     def __repr__(self) -> str:
-        from goldbench.report.text_tables import aligned
-
         tables = (line for title, rows in self._tables() for line in (f"{title}:", *aligned(rows, words=2)))
         return "\n".join([*aligned(self._rows()), *tables, *self._lines()])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
-
         tables = [part for title, rows in self._tables() for part in (html_lines([title]), html_table(rows, words=2))]
         return "\n".join([html_table(self._rows()), *tables, html_lines(self._lines())])
 
     def _tables(self) -> list[tuple[str, Rows]]:
         """Return the tables of kinds and of noise, as ``goldbench score`` prints them."""
-        from goldbench.report.special_text import tables
-
         return tables({self.system: self._special}, list(self)) if self._special else []
 
     def _rows(self) -> list[list[str]]:
@@ -254,10 +245,6 @@ class Evaluation(Mapping[str, float]):
         return rows
 
     def _lines(self) -> list[str]:
-        from goldbench.report.special_text import unanswerable_lines
-        from goldbench.report.verdict_text import verdict_lines
-        from goldbench.text.display import printable, queries
-
         counted = f"{self.system}: {queries(self.counts.queries)}."
         told = unanswerable_lines({self.system: self._special}, self._without_answer) if self._special else ()
         remarks = (*told, *relevance(self.relevant_from), *self.remarks)
@@ -309,33 +296,21 @@ class Evaluations(Mapping[str, Evaluation]):
 
     def to_pandas(self, *, per_query: bool = False) -> pd.DataFrame:
         """Return the frames of all systems one below the other, with a first column ``system`` (string)."""
-        from goldbench.api.pandas_frames import stacked
-
         return stacked({name: one.to_pandas(per_query=per_query) for name, one in self.items()}, column="system")
 
     def __repr__(self) -> str:
-        from goldbench.report.text_tables import aligned
-
         return "\n".join([*aligned(self._rows()), *self._told()])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
-
         return f"{html_table(self._rows())}\n{html_lines(self._told())}"
 
     def _told(self) -> list[str]:
-        from goldbench.report.verdict_text import verdict_lines
-
         return [*verdict_lines(self.verdict), *self._remarks()]
 
     def _rows(self) -> list[list[str]]:
-        from goldbench.report.score_text import table_rows
-
         return table_rows({name: one.result for name, one in self.items()})
 
     def _remarks(self) -> list[str]:
-        from goldbench.text.display import printable
-
         said = (line for one in self.values() for line in (*relevance(one.relevant_from), *one.remarks))
         lines = dict.fromkeys(map(printable, said))
         return sorted(lines, key=lambda line: line.startswith("Warning: "))  # what holds for all of them, last

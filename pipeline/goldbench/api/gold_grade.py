@@ -13,6 +13,7 @@ from goldbench.api.cost_plan import CostPlan
 from goldbench.api.keywords import in_python, path_of
 from goldbench.api.loop_thread import progress_for, run_apart
 from goldbench.api.temporary_folder import temporary_folder
+from goldbench.config import Config
 from goldbench.errors import InputError, UsageError
 from goldbench.generate.writers import check_replay
 from goldbench.goldset.folder import GoldFolder
@@ -23,7 +24,6 @@ from goldbench.report.grading_text import graded_lines, grading_warnings, plan_n
 from goldbench.text.display import shown
 
 if TYPE_CHECKING:
-    from goldbench.config import Config
     from goldbench.grade.session import GradingResult
     from goldbench.review.kept_decisions import KeptDecisions
 

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from goldbench.api.keywords import keywords_named, path_of
+from goldbench.api.pandas_frames import frame_of
 from goldbench.errors import InputError
+from goldbench.goldset.gold_path import check_apart, metadata_of, state_of
+from goldbench.score.runs import Gold
 from goldbench.text.display import shown
 
 if TYPE_CHECKING:
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
 
     from goldbench.exports.exported_set import ExportedSet
     from goldbench.exports.records import LlamaIndexSet
-    from goldbench.score.runs import Gold
 
 
 class Frames(NamedTuple):
@@ -47,9 +49,6 @@ class GoldRecords:
 
     def _hold(self, gold: Gold) -> None:
         """Take the judgments, and note the files that hold the texts, which are read when they are needed."""
-        from goldbench.goldset.gold_path import state_of
-        from goldbench.score.runs import Gold
-
         self.path = gold.path.absolute()  # the current folder may be another one when the texts are read
         self._gold, self._state = Gold(self.path, gold.qrels, self._relevant_from or gold.level), state_of(self.path)
         for name in ("queries", "corpus", "qrels", "answers", "metadata", "_members"):
@@ -61,8 +60,6 @@ class GoldRecords:
         Raises:
             InputError: The set was deleted, moved or changed since it was loaded.
         """
-        from goldbench.goldset.gold_path import state_of
-
         if state_of(self.path) != self._state:
             if not self.path.exists():
                 raise InputError(shown(self.path), "is gone since the set was loaded; load a set that is there")
@@ -161,14 +158,10 @@ class GoldRecords:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """How the set was made: generator, level of evidence, seed; empty if it does not say."""
-        from goldbench.goldset.gold_path import metadata_of
-
         return metadata_of(self._unchanged().path)
 
     def to_pandas(self) -> Frames:
         """Return queries, passages and judgments as three frames; see `Frames` for their columns."""
-        from goldbench.api.pandas_frames import frame_of
-
         judged = [(query, doc, grade) for query, grades in self.qrels.items() for doc, grade in grades.items()]
         return Frames(
             frame_of({
@@ -201,7 +194,6 @@ class GoldRecords:
             OutputError: The place is taken, or cannot be written.
         """
         from goldbench.exports.placement import export_set
-        from goldbench.goldset.gold_path import check_apart
 
         place = path_of(out, "out")
         check_apart({"out": place}, [self._unchanged().path])

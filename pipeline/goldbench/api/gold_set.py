@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
+from goldbench.api.cost_plan import CostPlan
+from goldbench.api.evaluations import Evaluation, Evaluations
+from goldbench.api.given_systems import EvaluateOptions, Run
 from goldbench.api.gold_records import GoldRecords
 from goldbench.api.keywords import (
     ConfigGiven,
@@ -21,20 +26,31 @@ from goldbench.api.keywords import (
     path_of,
     whole_number,
 )
-from goldbench.errors import GoldbenchError, NothingKept, OutputError, UsageError
-from goldbench.text.display import printable, shown
+from goldbench.api.loop_thread import progress_for
+from goldbench.api.run_comparison import RunComparison
+from goldbench.api.scores import compare_all, evaluate_all, method_of, scoring
+from goldbench.api.temporary_folder import TemporaryFolder, temporary_folder
+from goldbench.config import Config
+from goldbench.errors import GoldbenchError, NothingKept, OutputError, UsageError, explained
+from goldbench.formats.benchmarks.collection import Chosen
+from goldbench.formats.own_queries import read_own_queries
+from goldbench.goldset.file_names import answers_beside
+from goldbench.goldset.importer import Options, import_benchmark
+from goldbench.goldset.publication import LOCK, STAGING
+from goldbench.measures.assessment import Missing
+from goldbench.measures.ranks.judged_ranks import Scores
+from goldbench.report.card_text import written_by
+from goldbench.report.import_text import remarks
+from goldbench.report.notebook import html_lines, html_table
+from goldbench.report.text_tables import aligned
+from goldbench.score.runs import Gold, Match, Weight, load_gold
+from goldbench.score.scorecards import reference
+from goldbench.text.asked_query import Conversation
+from goldbench.text.display import amount, printable, shown
+from goldbench.text.display import queries as amount_of_queries
 
 if TYPE_CHECKING:
-    from goldbench.api.cost_plan import CostPlan
-    from goldbench.api.evaluations import Evaluation, Evaluations
-    from goldbench.api.given_systems import EvaluateOptions, Run
     from goldbench.api.gold_card import GoldCard
-    from goldbench.api.run_comparison import RunComparison
-    from goldbench.api.temporary_folder import TemporaryFolder
-    from goldbench.measures.assessment import Missing
-    from goldbench.measures.ranks.judged_ranks import Scores
-    from goldbench.score.runs import Gold, Match, Weight
-    from goldbench.text.asked_query import Conversation
 
 Kind = Literal[
     "beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ragas", "deepeval", "langsmith",
@@ -142,8 +158,6 @@ class GoldSet(GoldRecords):
             UsageError: Parameters contradict one another.
             OutputError: ``out`` holds something else, or cannot be written.
         """
-        from goldbench.score.runs import load_gold
-
         place = path_of(path, "path")
         level = None if relevant_from is None else whole_number(relevant_from, "relevant_from", least=1)
         given = {
@@ -167,12 +181,6 @@ class GoldSet(GoldRecords):
             OutputError: The folder exists, or cannot be written.
             UsageError: This set is a file of judgments, without a folder to copy.
         """
-        import shutil
-        import tempfile
-
-        from goldbench.errors import explained
-        from goldbench.goldset.publication import LOCK, STAGING
-
         target = path_of(folder, "folder").absolute()
         source = self._unchanged().path
         if not source.is_dir():
@@ -196,8 +204,6 @@ class GoldSet(GoldRecords):
         return self._at(target)
 
     def _at(self, folder: Path) -> GoldSet:
-        from goldbench.score.runs import load_gold
-
         return GoldSet(
             load_gold(folder), remarks=self.remarks, complete=self.complete, relevant_from=self._relevant_from
         )
@@ -272,8 +278,6 @@ class GoldSet(GoldRecords):
             UnknownMeasure: A measure cannot be understood.
             UsageError: A parameter has a value that is not offered.
         """
-        from goldbench.api.scores import evaluate_all, scoring
-
         asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
             conversation=conversation, weight=weight, timeout=timeout, progress=progress,
@@ -323,9 +327,6 @@ class GoldSet(GoldRecords):
             UsageError: There are fewer than two systems, or a parameter has a value that is not offered.
             GoldbenchError: As `evaluate`.
         """
-        from goldbench.api.scores import compare_all, method_of, scoring
-        from goldbench.score.scorecards import reference
-
         asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
             conversation=conversation, timeout=timeout, progress=progress, compares=True,
@@ -399,7 +400,6 @@ class GoldSet(GoldRecords):
             ModelError: The model's server cannot be used; what was answered is in the store.
         """
         from goldbench.api.gold_grade import grade_set, how_to_grade, plan_grading, remarks_of
-        from goldbench.goldset.file_names import answers_beside
 
         if runs is not None and not isinstance(runs, Mapping):
             raise UsageError(f"not a mapping: {type(runs).__name__}; give {{name: run}}", parameter="runs")
@@ -469,7 +469,6 @@ class GoldSet(GoldRecords):
         """
         from goldbench.api.builds import plan_build, refresh_order, run_build
         from goldbench.generate.writers import check_replay
-        from goldbench.goldset.file_names import answers_beside
 
         check_replay(replay=replay, batch=batch, dry_run=dry_run)
         folder = self._unchanged().path
@@ -504,11 +503,7 @@ class GoldSet(GoldRecords):
             InputError: The file or a row is malformed, or names what is not in the set; nothing was changed.
             OutputError: The set was changed by hand, or cannot be written.
         """
-        from goldbench.api.loop_thread import progress_for
-        from goldbench.config import Config
-        from goldbench.formats.own_queries import read_own_queries
         from goldbench.grade.addition import add_queries
-        from goldbench.text.display import queries as amount_of_queries
 
         file = path_of(queries, "queries")
         asked, folder = read_own_queries(file), self._unchanged().path
@@ -519,8 +514,6 @@ class GoldSet(GoldRecords):
         return self
 
     def _read_again(self) -> None:
-        from goldbench.score.runs import load_gold
-
         self._hold(load_gold(self.path))
 
     @keywords_named()
@@ -547,14 +540,10 @@ class GoldSet(GoldRecords):
         return GoldCard(made, folder=self.path)
 
     def __repr__(self) -> str:
-        from goldbench.report.text_tables import aligned
-
         heading, rows, lines = self._described()
         return "\n".join([heading, *(aligned(rows, words=2) if rows else ()), *lines])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
-
         heading, rows, lines = self._described()
         table = html_table(rows, words=2) if rows else ""
         return "\n".join(filter(None, (html_lines([heading]), table, html_lines(lines))))
@@ -567,10 +556,7 @@ class GoldSet(GoldRecords):
             return f"GoldSet: {printable(in_python(error.message))}", [], []
 
     def _heading(self) -> str:
-        from goldbench.report.card_text import written_by
-        from goldbench.text.display import amount, queries
-
-        counts = f"{queries(len(self._gold.qrels))}, {amount(len(self.corpus), 'passage')}"
+        counts = f"{amount_of_queries(len(self._gold.qrels))}, {amount(len(self.corpus), 'passage')}"
         labels = amount(sum(map(len, self._gold.qrels.values())), "judgment")
         return f"GoldSet in {shown(self.path)}: {counts}, {labels}; {written_by(self.metadata.get('evidence_level'))}"
 
@@ -598,13 +584,6 @@ def _undeclared(gold: Gold) -> tuple[str, ...]:
 
 
 def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
-    from goldbench.api.keywords import in_python
-    from goldbench.api.temporary_folder import temporary_folder
-    from goldbench.formats.benchmarks.collection import Chosen
-    from goldbench.goldset.importer import Options, import_benchmark
-    from goldbench.report.import_text import remarks
-    from goldbench.score.runs import load_gold
-
     files = {
         name: None if given[name] is None else path_of(given[name], name) for name in ("corpus", "queries", "qrels")
     }

@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from goldbench.api.keywords import in_python
 from goldbench.ports import Progress, Step
+from goldbench.report.terminal import on_standard_error
 from goldbench.retrieval.deadline import raise_if_cancelled
 
 T = TypeVar("T")
@@ -86,8 +87,6 @@ def progress_for(*, shown: bool) -> Progress:
     """
     if not shown:
         return SILENCE
-    from goldbench.report.terminal import on_standard_error
-
     return on_standard_error()
 
 

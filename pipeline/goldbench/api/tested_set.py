@@ -13,11 +13,20 @@ import pytest
 from goldbench.api.evaluations import Evaluation, Evaluations
 from goldbench.api.gold_set import GoldSet
 from goldbench.errors import GoldbenchError, UsageError
+from goldbench.formats.runs.scorecard_files import write_record
 from goldbench.measures.names import parse_measure
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.regression import Check
+from goldbench.report.gate_text import fallen, line
+from goldbench.report.named_queries import command_for, lowest_of
 from goldbench.report.text_tables import with_interval
+from goldbench.score.common_queries import comparable
+from goldbench.score.demands import Demands, allowed_drops, checks_of
+from goldbench.score.earlier_scores import read_baseline
 from goldbench.score.runs import Gold
+from goldbench.score.scorecards import baseline_of, means_of
+from goldbench.score.set_makers import makers_of
+from goldbench.score.several_runs import DECIDING
 from goldbench.text.display import cut, printable, queries
 
 _FEW, _MANY = 3, 10
@@ -128,10 +137,6 @@ class EvaluationUnderTest(Evaluation):
             pytest.fail(failure)
 
     def _checks(self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool) -> list[Check]:
-        from goldbench.score.common_queries import comparable
-        from goldbench.score.demands import Demands, allowed_drops, checks_of
-        from goldbench.score.earlier_scores import read_baseline
-
         if not path.exists():
             raise UsageError(f"baseline {path} not found; write it with pytest --goldbench-write-baselines")
         gold = self.gold.judgments()
@@ -149,10 +154,6 @@ class EvaluationUnderTest(Evaluation):
         return checks_of(result, comparable(before, gold, common_queries=common_queries), demands)
 
     def _write(self, path: Path) -> None:
-        from goldbench.formats.runs.scorecard_files import write_record
-        from goldbench.score.scorecards import baseline_of
-        from goldbench.score.several_runs import DECIDING
-
         gold, result = self.gold.judgments(), self._in_full()
         usual = [parse_measure(name, rel=gold.level).name for name in DECIDING]
         kept = [name for name in usual if name in result.values] or list(result.values)
@@ -160,8 +161,6 @@ class EvaluationUnderTest(Evaluation):
         write_record(path, baseline_of(gold, self.system, result, kept))
 
     def _told(self, checks: Sequence[Check]) -> Iterator[str]:
-        from goldbench.report.gate_text import fallen, line
-
         texts = self.gold.queries
         for check in checks:
             yield line(check)
@@ -210,15 +209,11 @@ def explained(op: str, left: object, right: object, config: pytest.Config) -> li
 
 
 def _with_interval(figure: Figure) -> str:
-    from goldbench.score.scorecards import means_of
-
     score = means_of(figure.found.result, [figure.measure])[figure.measure]
     return f"{figure.measure} {with_interval(score.mean, score.low, score.high)}"
 
 
 def _worst(figure: Figure, most: int) -> Iterator[str]:
-    from goldbench.report.named_queries import lowest_of
-
     lowest = lowest_of(figure.found.result, figure.measure, most)
     yield "Lowest queries:" if lowest else "Every query has the same value."
     texts = figure.found.gold.queries if lowest else {}
@@ -230,9 +225,6 @@ def _worst(figure: Figure, most: int) -> Iterator[str]:
 
 
 def _opened(gold: Gold, query_id: str) -> Iterator[str]:
-    from goldbench.report.named_queries import command_for
-    from goldbench.score.set_makers import makers_of
-
     command = command_for(query_id, makers_of(gold).place)
     if command:
         yield f"Open a query: {command}"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import re
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
 import openai
 from openai import RequestOptions
 
-from goldbench.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
+from goldbench.errors import CallFailed, GoldbenchError, ModelUnavailable
 from goldbench.llm.connections import chain, proxy_for, tls_problem, trusted
 from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, is_refusal, retry_after_s
 from goldbench.llm.reply_body import context_exceeded, error_inside, error_of, parse_body
@@ -60,7 +59,7 @@ class Client:
         response = await self._send(self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response))
         reply = self._json(response)
         if inside := error_inside(reply):
-            raise self._with_url(self._failure(*inside, response.headers))
+            raise self.failure(*inside, response.headers)
         return reply, response.headers
 
     async def get(self, path: str) -> dict[str, Any]:
@@ -84,18 +83,20 @@ class Client:
         return await self._send(self._client.get(path, options=self._options, cast_to=httpx2.Response))
 
     async def _send(self, call: Awaitable[R]) -> R:
-        failure: Exception
+        failure: ExchangeFailed | CallFailed | ModelUnavailable
         try:
             return await call
         except openai.APIStatusError as error:
-            failure = self._failure(error.status_code, error_of(error.body), error.response.headers)
+            failure = self.failure(error.status_code, error_of(error.body), error.response.headers)
         except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:
             problem = tls_problem(error)
-            failure = ModelUnavailable(f"{problem}, then run again") if problem else _from_connection(error)
+            failure = _from_connection(error)
+            if problem:
+                failure = ModelUnavailable(f"{problem}, then run again").at(self.url)
         except (openai.OpenAIError, ValueError, TypeError) as error:
-            failure = CallFailed("client", f"the call cannot be made ({type(error).__name__})")
+            failure = CallFailed("client", f"the call cannot be made ({type(error).__name__})").at(self.url)
         # Raised outside the except blocks: the SDK's own errors carry bodies and must not be chained.
-        raise self._with_url(failure)
+        raise failure
 
     def _json(self, response: httpx2.Response) -> dict[str, Any]:
         reply = parse_body(without_key(response.content, self._settings.api_key))
@@ -103,10 +104,22 @@ class Client:
             raise ExchangeFailed(Cause.BROKEN, "not-json")
         return reply
 
-    def _with_url(self, failure: Exception) -> Exception:
-        return failure.at(self.url) if isinstance(failure, ModelError) else failure
+    def failure(
+        self, status: int, error: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> ExchangeFailed | CallFailed | ModelUnavailable:
+        """Return the error that an HTTP status stands for, as ``post`` raises it.
 
-    def _failure(self, status: int, error: Mapping[str, Any], headers: Mapping[str, str]) -> Exception:
+        Args:
+            status: The status, 300 or more.
+            error: The words of the server.
+            headers: The headers of the response.
+        """
+        failure = self._failure(status, error, headers)
+        return failure if isinstance(failure, ExchangeFailed) else failure.at(self.url)
+
+    def _failure(
+        self, status: int, error: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> ExchangeFailed | CallFailed | ModelUnavailable:
         hopeless = self._hopeless(status, error, headers.get("location", ""))
         if hopeless is not None:
             message = f"{hopeless}, then run again"
@@ -193,33 +206,20 @@ async def read_body(response: httpx2.Response) -> None:
     is_error = response.status_code >= 300
     most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_BYTES
     most = MOST_ERROR_BYTES if is_error else most
-    # Without the header httpx2 leaves the body alone; it would unpack it without a bound.
-    unpack = _unpacker(response.headers.pop("content-encoding", "identity").strip().lower())
+    if response.headers.pop("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+        raise httpx2.DecodingError("the body is compressed, which was not asked for and may be without bound")
     body = bytearray()
-    received = 0
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     try:
         async for piece in response.stream:
-            received += len(piece)  # counted, too: zlib keeps what follows the end of the packed body
-            body += unpack(piece, most + 1 - len(body))
-            if max(received, len(body)) > most:
+            body += piece
+            if len(body) > most:
                 if not is_error:
                     raise TooLong("the reply is too long")
                 break
-    except zlib.error:
-        raise httpx2.DecodingError("the body is not compressed as its header says") from None
     finally:
         await response.stream.aclose()
-    response.stream = httpx2.ByteStream(bytes(body))
-
-
-def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
-    """Return what unpacks a piece of a body to at most so many bytes; a packed piece may grow a thousandfold."""
-    if encoding in {"", "identity"}:
-        return lambda piece, _: piece
-    if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise httpx2.DecodingError("the body is compressed in a way that was not asked for")
-    return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress
+    response.stream = httpx2.ByteStream(bytes(body[:most]))
 
 
 @contextlib.asynccontextmanager

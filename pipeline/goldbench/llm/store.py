@@ -26,16 +26,16 @@ APPLICATION_ID = 0x676F6C64
 VERSION = 1
 
 _BUSY_S = 60.0
-_TABLES = (
-    """CREATE TABLE answers (
-  key BLOB PRIMARY KEY, stage TEXT NOT NULL, prompt TEXT NOT NULL, model TEXT NOT NULL, outcome TEXT NOT NULL,
-  reply BLOB NOT NULL, message TEXT NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
-  cached_tokens INTEGER NOT NULL, usd REAL, created REAL NOT NULL)""",
-    "CREATE TABLE vectors (key BLOB PRIMARY KEY, model TEXT NOT NULL, vector BLOB NOT NULL, created REAL NOT NULL)",
-    "CREATE TABLE dialects (base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model))",
-    "CREATE TABLE batches (token TEXT PRIMARY KEY, base_url TEXT NOT NULL, file_id TEXT, batch_id TEXT)",
-    "CREATE TABLE batch_lines (line BLOB PRIMARY KEY, answer BLOB NOT NULL, token TEXT NOT NULL)",
-)
+_TABLES = {
+    "answers": """key BLOB PRIMARY KEY, stage TEXT NOT NULL, prompt TEXT NOT NULL, model TEXT NOT NULL,
+  outcome TEXT NOT NULL, reply BLOB NOT NULL, message TEXT NOT NULL, input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, usd REAL, created REAL NOT NULL""",
+    "vectors": "key BLOB PRIMARY KEY, model TEXT NOT NULL, vector BLOB NOT NULL, created REAL NOT NULL",
+    "dialects": "base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model)",
+    "batches": "token TEXT PRIMARY KEY, base_url TEXT NOT NULL, batch_id TEXT",
+    "batch_lines": "line BLOB PRIMARY KEY, answer BLOB NOT NULL, token TEXT NOT NULL",
+}
+"""The columns of each table."""
 _MAKE_ROOM = "make room on the disk, or end what else uses the file"
 _PASSING = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN", "PERM", "NOMEM", "PROTOCOL", "AUTH"})
 """SQLite's errors about the disk, the rights or another process; the file itself is not damaged."""
@@ -128,7 +128,7 @@ def _check_version(connection: sqlite3.Connection, path: Path, *, may_be_new: bo
     """Refuse what is no store of this version; return whether the file is empty, an error unless it may be new."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if application != APPLICATION_ID and (application or tables or not may_be_new):
         raise InputError(path, _NOT_A_STORE)
     if version > VERSION:
@@ -139,8 +139,8 @@ def _check_version(connection: sqlite3.Connection, path: Path, *, may_be_new: bo
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
-    for statement in _TABLES:
-        connection.execute(statement)
+    for name, columns in _TABLES.items():
+        connection.execute(f"CREATE TABLE {name} ({columns})")
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
