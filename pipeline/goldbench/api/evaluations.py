@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,24 +10,21 @@ from typing import TYPE_CHECKING
 from goldbench.api.by_measure import ByMeasure, ByQuery, relevance, short_names
 from goldbench.api.pandas_frames import frame_of, stacked
 from goldbench.measures.result import Counts, Result
-from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation, Special
+from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.notebook import html_lines, html_table
 from goldbench.report.score_text import by_query, remarks, table_rows
 from goldbench.report.special_text import tables, unanswerable_lines
 from goldbench.report.text_tables import Rows, aligned
 from goldbench.report.verdict_text import verdict_lines
+from goldbench.score.runs import Gold
 from goldbench.score.scorecards import means_of
-from goldbench.score.set_makers import Makers
-from goldbench.score.systems_verdict import verdict_on
+from goldbench.score.special_queries import special_by
+from goldbench.score.systems_verdict import verdict_by_card
 from goldbench.text.display import printable, queries
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def _of_unknown_makers(results: Mapping[str, Result]) -> SetVerdict:
-    return verdict_on(results, Makers())
 
 
 class Evaluation(Mapping[str, float]):
@@ -61,40 +58,35 @@ class Evaluation(Mapping[str, float]):
 
     def __init__(
         self,
+        gold: Gold,
         result: Result,
+        run: Mapping[str, Mapping[str, float]],
         *,
         system: str,
-        run: Mapping[str, Mapping[str, float]],
-        level: int = 1,
-        notice: str | None = None,
         notes: tuple[str, ...] = (),
-        special: Callable[[Result], Special | None] | None = None,
-        without_answer: int = 0,
-        content_sha256: str | None = None,
-        verdict: Callable[[Mapping[str, Result]], SetVerdict] | None = None,
+        notice: str | None = None,
     ) -> None:
         """Take the scores.
 
         Args:
+            gold: The judgments.
             result: The values of every query, by the full name of the measure.
-            system: The name of the system.
             run: What was scored.
-            level: The smallest relevant grade of the judgments.
-            notice: The gold set's warning, or None.
+            system: The name of the system.
             notes: What to know about the answers of a retriever, a line each.
-            special: Returns the figures on queries of particular kinds, None if the set has none of them.
-            without_answer: The number of the set's queries that nothing in the corpus answers.
-            content_sha256: The digest of the set's content, None if it has none.
-            verdict: Returns what the set is good for; None if nothing is known of who made it.
+            notice: The gold set's warning, or None.
         """
-        names = short_names(result.values, level)
+        names = short_names(result.values, gold.level)
+        self.gold = gold
         self.result = replace(result, values={names[name]: column for name, column in result.values.items()})
-        self.system, self.run, self.relevant_from, self._notice = system, run, level, notice
-        self.notes, self._without_answer = notes, without_answer
-        self.content_sha256 = content_sha256
-        self._special = special(self.result) if special is not None else None
-        self.verdict_on = verdict or _of_unknown_makers
-        self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=level)
+        self.system = system
+        self.run = run
+        self.relevant_from = gold.level
+        self.notes = notes
+        self.content_sha256 = gold.content_sha256()
+        self._notice = notice
+        self._special = special_by(gold, run, self.result)
+        self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=gold.level)
 
     def __getitem__(self, measure: str) -> float:
         return self._means[measure]
@@ -119,7 +111,7 @@ class Evaluation(Mapping[str, float]):
 
         It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why a card was left out).
         """
-        return self.verdict_on({self.system: self.result})
+        return verdict_by_card({self.system: self.result}, self.gold)
 
     @property
     def counts(self) -> Counts:
@@ -246,7 +238,7 @@ class Evaluation(Mapping[str, float]):
 
     def _lines(self) -> list[str]:
         counted = f"{self.system}: {queries(self.counts.queries)}."
-        told = unanswerable_lines({self.system: self._special}, self._without_answer) if self._special else ()
+        told = unanswerable_lines({self.system: self._special}, len(self.gold.unanswerable())) if self._special else ()
         remarks = (*told, *relevance(self.relevant_from), *self.remarks)
         return [printable(line) for line in (counted, *verdict_lines(self.verdict), *remarks)]
 
@@ -277,7 +269,7 @@ class Evaluations(Mapping[str, Evaluation]):
         It has ``level``, ``sentence``, ``number``, ``improvements``, ``doubt`` (why a card was left out).
         """
         first = next(iter(self.values()))
-        return first.verdict_on({name: one.result for name, one in self.items()})
+        return verdict_by_card({name: one.result for name, one in self.items()}, first.gold)
 
     def __getitem__(self, system: str) -> Evaluation:
         if system not in self._found:

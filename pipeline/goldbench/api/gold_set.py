@@ -7,11 +7,14 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
+from goldbench.api.builds import plan_build, refresh_order, run_build
 from goldbench.api.cost_plan import CostPlan
 from goldbench.api.evaluations import Evaluation, Evaluations
 from goldbench.api.given_systems import EvaluateOptions, Run
+from goldbench.api.gold_card import GoldCard
+from goldbench.api.gold_grade import grade_set, how_to_grade, plan_grading, remarks_of
 from goldbench.api.gold_records import GoldRecords
 from goldbench.api.keywords import (
     ConfigGiven,
@@ -26,31 +29,31 @@ from goldbench.api.keywords import (
     path_of,
     whole_number,
 )
-from goldbench.api.loop_thread import progress_for
 from goldbench.api.run_comparison import RunComparison
 from goldbench.api.scores import compare_all, evaluate_all, method_of, scoring
 from goldbench.api.temporary_folder import TemporaryFolder, temporary_folder
+from goldbench.card import make_card
 from goldbench.config import Config
 from goldbench.errors import GoldbenchError, NothingKept, OutputError, UsageError, explained
 from goldbench.formats.benchmarks.collection import Chosen
 from goldbench.formats.own_queries import read_own_queries
+from goldbench.generate.writers import check_replay
 from goldbench.goldset.file_names import answers_beside
 from goldbench.goldset.importer import Options, import_benchmark
 from goldbench.goldset.publication import LOCK, STAGING
+from goldbench.grade.addition import add_queries
 from goldbench.measures.assessment import Missing
 from goldbench.measures.ranks.judged_ranks import Scores
 from goldbench.report.card_text import written_by
 from goldbench.report.import_text import remarks
 from goldbench.report.notebook import html_lines, html_table
+from goldbench.report.terminal import on_standard_error
 from goldbench.report.text_tables import aligned
 from goldbench.score.runs import Gold, Match, Weight, load_gold
 from goldbench.score.scorecards import reference
 from goldbench.text.asked_query import Conversation
 from goldbench.text.display import amount, printable, shown
 from goldbench.text.display import queries as amount_of_queries
-
-if TYPE_CHECKING:
-    from goldbench.api.gold_card import GoldCard
 
 Kind = Literal[
     "beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ragas", "deepeval", "langsmith",
@@ -399,8 +402,6 @@ class GoldSet(GoldRecords):
             NothingKept: No query would be left; the set stays as it was.
             ModelError: The model's server cannot be used; what was answered is in the store.
         """
-        from goldbench.api.gold_grade import grade_set, how_to_grade, plan_grading, remarks_of
-
         if runs is not None and not isinstance(runs, Mapping):
             raise UsageError(f"not a mapping: {type(runs).__name__}; give {{name: run}}", parameter="runs")
         if self._temporary is not None and answers is None:
@@ -467,9 +468,6 @@ class GoldSet(GoldRecords):
             UsageError: A parameter is wrong, or a path does not exist.
             ModelError: The model's server cannot be used; the answers so far are in the store.
         """
-        from goldbench.api.builds import plan_build, refresh_order, run_build
-        from goldbench.generate.writers import check_replay
-
         check_replay(replay=replay, batch=batch, dry_run=dry_run)
         folder = self._unchanged().path
         order = refresh_order(
@@ -503,11 +501,9 @@ class GoldSet(GoldRecords):
             InputError: The file or a row is malformed, or names what is not in the set; nothing was changed.
             OutputError: The set was changed by hand, or cannot be written.
         """
-        from goldbench.grade.addition import add_queries
-
         file = path_of(queries, "queries")
         asked, folder = read_own_queries(file), self._unchanged().path
-        found = add_queries(folder, asked, str(file), Config(), progress=progress_for(shown=progress))
+        found = add_queries(folder, asked, str(file), Config(), progress=on_standard_error(quiet=not progress))
         self._read_again()
         waiting = (f"{amount_of_queries(len(found.waiting))} waiting for judgments",) if found.waiting else ()
         self.remarks = (*self.remarks, *waiting)
@@ -533,9 +529,6 @@ class GoldSet(GoldRecords):
         Raises:
             InputError: The set does not lie in a folder, or has no texts.
         """
-        from goldbench.api.gold_card import GoldCard
-        from goldbench.card import make_card
-
         made = make_card(self._unchanged().path, seed=whole_number(seed, "seed", least=0))
         return GoldCard(made, folder=self.path)
 

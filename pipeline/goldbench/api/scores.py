@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any, Unpack
 from goldbench.api.evaluations import Evaluation, Evaluations
 from goldbench.api.given_systems import EvaluateOptions, Scoring, check_kinds, deepest, name_of, score, systems_in
 from goldbench.api.keywords import Measures, choice_of, keywords_named, path_of, unfit, whole_number
-from goldbench.api.loop_thread import progress_for
 from goldbench.api.run_comparison import RunComparison
 from goldbench.errors import InputError, UsageError
 from goldbench.measures.assessment import Missing
@@ -22,14 +20,11 @@ from goldbench.measures.evaluation import judgments_of, measures_of
 from goldbench.measures.names import default_measures
 from goldbench.measures.ranks.frame_kinds import library_of
 from goldbench.measures.ranks.judged_ranks import Scores
-from goldbench.measures.result import Result
 from goldbench.records.scorecard import GoldReference, Method
-from goldbench.records.set_verdict import SetVerdict
+from goldbench.report.terminal import on_standard_error
 from goldbench.score.runs import Gold, Match, Weight, load_gold, weighted
 from goldbench.score.scorecards import card_by, reference, to_compare, with_verdict
 from goldbench.score.several_runs import DECIDING
-from goldbench.score.special_queries import special_by
-from goldbench.score.systems_verdict import verdict_by_card
 from goldbench.text.asked_query import Conversation
 from goldbench.text.display import shown
 
@@ -151,7 +146,7 @@ def scoring(
         measures=parsed,
         k=deepest(parsed, given.get("k")),
         timeout=_seconds(given.get("timeout", 30.0)),
-        progress=progress_for(shown=given.get("progress", False)),
+        progress=on_standard_error(quiet=not given.get("progress", False)),
         **choices,  # type: ignore[arg-type]  # each is one of the names that are offered
     )
 
@@ -193,24 +188,10 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
     return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
 
 
-def _verdict(gold: Gold, results: Mapping[str, Result]) -> SetVerdict:
-    return verdict_by_card(results, gold)
-
-
 def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
     scored = score(gold, given, name, asked)
-    return Evaluation(
-        weighted(gold, scored.result, asked.weight),
-        system=name,
-        run=scored.run,
-        level=gold.level,
-        notice=notice,
-        notes=scored.notes,
-        special=lambda result: special_by(gold, scored.run, result),
-        without_answer=len(gold.unanswerable()),
-        content_sha256=gold.content_sha256(),
-        verdict=partial(_verdict, gold),
-    )
+    result = weighted(gold, scored.result, asked.weight)
+    return Evaluation(gold, result, scored.run, system=name, notes=scored.notes, notice=notice)
 
 
 def compare_all(

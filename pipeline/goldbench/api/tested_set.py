@@ -74,10 +74,6 @@ class GoldUnderTest(GoldSet):
             return Evaluations({name: EvaluationUnderTest(one, self) for name, one in found.items()})
         return EvaluationUnderTest(found, self)
 
-    def judgments(self) -> Gold:
-        """Return the judgments and where their texts lie."""
-        return self._gold
-
 
 class EvaluationUnderTest(Evaluation):
     """The scores of a system; each is a `Figure`."""
@@ -90,7 +86,7 @@ class EvaluationUnderTest(Evaluation):
             gold: The set that they were measured on.
         """
         self.__dict__.update(vars(found))
-        self.gold = gold
+        self.tested = gold
 
     def __getitem__(self, measure: str) -> float:
         value = super().__getitem__(measure)
@@ -123,9 +119,9 @@ class EvaluationUnderTest(Evaluation):
             common_queries: Compare the queries that are the same if the set has changed.
         """
         __tracebackhide__ = True
-        path = self.gold.root / baseline
+        path = self.tested.root / baseline
         try:
-            if self.gold.writes:
+            if self.tested.writes:
                 self._write(path)
                 return
             asked = [max_drop] if isinstance(max_drop, str) else list(max_drop)
@@ -139,7 +135,7 @@ class EvaluationUnderTest(Evaluation):
     def _checks(self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool) -> list[Check]:
         if not path.exists():
             raise UsageError(f"baseline {path} not found; write it with pytest --goldbench-write-baselines")
-        gold = self.gold.judgments()
+        gold = self.gold
         before = read_baseline(path)
         drops = allowed_drops(asked, before, [], gold.level)
         result = self._in_full()
@@ -154,20 +150,20 @@ class EvaluationUnderTest(Evaluation):
         return checks_of(result, comparable(before, gold, common_queries=common_queries), demands)
 
     def _write(self, path: Path) -> None:
-        gold, result = self.gold.judgments(), self._in_full()
+        gold, result = self.gold, self._in_full()
         usual = [parse_measure(name, rel=gold.level).name for name in DECIDING]
         kept = [name for name in usual if name in result.values] or list(result.values)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_record(path, baseline_of(gold, self.system, result, kept))
 
     def _told(self, checks: Sequence[Check]) -> Iterator[str]:
-        texts = self.gold.queries
+        texts = self.tested.queries
         for check in checks:
             yield line(check)
             if not check.passed:
                 yield from (f"  {one}" for one in fallen(check, texts))
         first = next(one.query_id for check in checks for one in check.fallen)
-        yield from _opened(self.gold.judgments(), first)
+        yield from _opened(self.gold, first)
 
 
 class Figure(float):
@@ -216,12 +212,12 @@ def _with_interval(figure: Figure) -> str:
 def _worst(figure: Figure, most: int) -> Iterator[str]:
     lowest = lowest_of(figure.found.result, figure.measure, most)
     yield "Lowest queries:" if lowest else "Every query has the same value."
-    texts = figure.found.gold.queries if lowest else {}
+    texts = figure.found.tested.queries if lowest else {}
     for query_id, value in lowest:
         text = printable(" ".join(texts.get(query_id, "")[: 20 * _TEXT].split()))
         yield f"  {printable(query_id)}  {value:.4f}  {cut(text, _TEXT)}".rstrip()
     if lowest:
-        yield from _opened(figure.found.gold.judgments(), lowest[0][0])
+        yield from _opened(figure.found.gold, lowest[0][0])
 
 
 def _opened(gold: Gold, query_id: str) -> Iterator[str]:
