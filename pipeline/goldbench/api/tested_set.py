@@ -40,22 +40,15 @@ def set_at(path: Path, config: pytest.Config) -> GoldUnderTest:
     """Return the gold set at a path, which is read once in a run of pytest; fail the test if there is none."""
     loaded = config.stash.setdefault(_LOADED, {})
     if path not in loaded:
-        found = _read(path)
-        if isinstance(found, str):
-            pytest.fail(found, pytrace=False)
-        found.root, found.writes = config.rootpath, bool(config.getoption("--goldbench-write-baselines"))
-        loaded[path] = found
+        try:
+            gold = GoldUnderTest.load(path)
+        except GoldbenchError as error:
+            pytest.fail(f"gold: {error}", pytrace=False)
+        assert isinstance(gold, GoldUnderTest)
+        gold.root = config.rootpath
+        gold.writes = bool(config.getoption("--goldbench-write-baselines"))
+        loaded[path] = gold
     return loaded[path]
-
-
-def _read(path: Path) -> GoldUnderTest | str:
-    """Return the set at a path, or why there is none."""
-    try:
-        found: Any = GoldUnderTest.load(path)
-    except GoldbenchError as error:
-        return f"gold: {error}"
-    assert isinstance(found, GoldUnderTest)
-    return found
 
 
 class GoldUnderTest(GoldSet):

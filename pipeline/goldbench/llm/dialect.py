@@ -264,8 +264,6 @@ class Lessons:
 
     def learn(self, sent: Dialect, error: Mapping[str, Any]) -> bool:
         """Record a refusal of a request of this dialect; return whether another attempt may work."""
-        if self._settings.file is not None:  # what one call teaches would change the replies to those after it
-            return False
         if sent != self.dialect:  # another call has learnt in the meantime
             return True
         return self._change(learn(sent, error, settled=self.settled))
@@ -279,7 +277,7 @@ class Lessons:
             sent: The dialect of the request.
             status: The HTTP status of the error.
         """
-        if self._settings.file is not None or status not in _DOUBTED:
+        if status not in _DOUBTED:
             return False
         if sent != self.dialect:  # another call has learnt in the meantime
             return True
@@ -294,14 +292,14 @@ class Lessons:
 
     def leave_room(self, sent: Dialect) -> bool:
         """Record that the model spent the whole limit on thoughts; return whether more room may help."""
-        if self._settings.file is not None or sent.thinks:
-            return sent != self.dialect
-        if sent == self.dialect:
-            self._change(replace(sent, room=True))
-        return True
+        if sent != self.dialect:  # another call has learnt in the meantime
+            return True
+        return not sent.thinks and self._change(replace(sent, room=True))
 
     def _change(self, better: Dialect | None) -> bool:
-        if better is not None:
-            self.dialect = better
-            self.settled = False
-        return better is not None
+        # Of a model on this machine all is known: what one call teaches would change the replies to those after it.
+        if better is None or self._settings.file is not None:
+            return False
+        self.dialect = better
+        self.settled = False
+        return True

@@ -109,15 +109,10 @@ def on_standard_error(*, quiet: bool = False) -> TerminalProgress:
     Args:
         quiet: Whether it shows nothing.
     """
-    in_notebook = "ipykernel" in sys.modules  # its stream says that it is a terminal, and shows each step of a bar
-    force = False if in_notebook or quiet else None
+    # a notebook's stream says that it is a terminal, and shows each step of a bar
+    force = False if quiet or "ipykernel" in sys.modules else None
     console = Console(
-        stderr=True,
-        soft_wrap=True,
-        markup=False,
-        highlight=False,
-        force_jupyter=False,
-        force_terminal=force,
-        quiet=quiet,
+        stderr=True, soft_wrap=True, markup=False, highlight=False, force_jupyter=False, force_terminal=force
     )
+    console.quiet = quiet
     return TerminalProgress(console)
