@@ -7,8 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from goldbench.api.by_measure import ByMeasure, ByQuery, relevance, short_names
-from goldbench.api.pandas_frames import frame_of, stacked
+from goldbench.api.frames import ByMeasure, ByQuery, frame_of, relevance, short_names, stacked
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation
 from goldbench.records.set_verdict import SetVerdict

@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from goldbench.api.frames import frame_of
 from goldbench.api.keywords import keywords_named, path_of
-from goldbench.api.pandas_frames import frame_of
 from goldbench.errors import InputError
 from goldbench.exports.exported_set import ExportedSet, read_set
 from goldbench.exports.folders import autorag_corpus, autorag_questions, ir_dataset, mteb_task, sentence_evaluator

@@ -46,7 +46,7 @@ _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _MOST_ROUNDS = 3
 """The most batches that one line is sent in."""
 _FIRST_POLL_S, _LONGEST_POLL_S, _POLL_GROWTH = 0.2, 60.0, 1.5
-_PAGES, _PAGE = 20, 100
+_PAGE = 100
 _UNASKED = frozenset({"batch_failed", "batch_expired", "batch_cancelled"})
 """Codes of lines that a batch did not come to; they cost nothing."""
 
@@ -259,21 +259,13 @@ class Batch:
         return await self._persist(attempt)
 
     async def _search(self, token: str) -> str | None:
-        """Return the id of a batch that may have been started, None where the server has no such batch."""
-        after = ""
-        for _ in range(_PAGES):
-            try:
-                page = await self.client.get(f"/batches?limit={_PAGE}{after}")
-            except PathUnknown:
-                return None
-            rows = [row for row in page.get("data") or [] if isinstance(row, dict)]
-            for row in rows:
-                if mapping_at(row, "metadata").get("goldbench") == token:
-                    return _id_of(row)
-            if not page.get("has_more") or not rows:
-                return None
-            after = f"&after={_id_of(rows[-1])}"
-        return None
+        """Return the id of a batch that may have been started, None where it is none of the account's last batches."""
+        try:
+            page = await self.client.get(f"/batches?limit={_PAGE}")
+        except PathUnknown:
+            return None
+        rows = [row for row in page.get("data") or [] if mapping_at(row, "metadata").get("goldbench") == token]
+        return _id_of(rows[0]) if rows else None
 
     async def _pick_up(self, token: str, batch_id: str | None, items: list[_Item]) -> None:
         """Wait for a batch of an earlier process; send its lines if it was never started."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, TypeVar
 
@@ -120,7 +119,7 @@ class Client:
     def _failure(
         self, status: int, error: Mapping[str, Any], headers: Mapping[str, str]
     ) -> ExchangeFailed | CallFailed | ModelUnavailable:
-        hopeless = self._hopeless(status, error, headers.get("location", ""))
+        hopeless = self._hopeless(status, error)
         if hopeless is not None:
             message = f"{hopeless}, then run again"
             return PathUnknown(message, error) if status == 404 else ModelUnavailable(message)
@@ -146,14 +145,13 @@ class Client:
             f"{self._settings.header_of_key} is wrong"
         )
 
-    def _hopeless(self, status: int, error: Mapping[str, Any], location: str) -> str | None:
+    def _hopeless(self, status: int, error: Mapping[str, Any]) -> str | None:
         """Return why no other call can work and what to do about it, None where one may work."""
         settings = self._settings
         code = str(error.get("code") or error.get("type") or "")
         message = str(error.get("message") or "").lower()
         if 300 <= status < 400:
-            target = redirect_target(location, key=settings.api_key)
-            return f"the server redirects {target} (HTTP {status}): set base_url to where the API is"
+            return f"the server redirects (HTTP {status}): set base_url to where the API is"
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
             return "the account has no credit left: top it up"
         is_flagged = "moderation" in message or "flagged" in message
@@ -170,21 +168,6 @@ def _key_headers(settings: ModelSettings) -> dict[str, str | openai.Omit]:
     """Return the header with the key. Both are always set: the SDK would otherwise look for a key elsewhere."""
     sent = headers_of_key(settings.api_key, settings.header_of_key) if settings.api_key else {}
     return {"Authorization": openai.Omit(), **sent}
-
-
-def redirect_target(location: str, *, key: str | None = None) -> str:
-    """Return where a redirect leads: scheme and host alone, because a key may stand in the rest.
-
-    Args:
-        location: The header of the redirect.
-        key: The key; a host that holds it is not shown.
-    """
-    if re.match("/(?!/)", location):
-        return "to another path"
-    server = re.match(r"https?://([\w.-]{1,200}|\[[\da-f:.]{1,50}\])(:\d{1,5})?(?=[/?#]|$)", location)
-    if server is None or (key and key.lower() in server[0].lower()):
-        return "elsewhere"
-    return f"to {server[0]}"
 
 
 def _from_connection(error: Exception) -> ExchangeFailed:
