@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import goldbench
-from goldbench.api.loop_thread import SILENCE, run_apart
+from goldbench.api.loop_thread import run_apart
 from goldbench.ports import Progress
+from goldbench.report.terminal import on_standard_error
 from tests.conftest import IMPORT_PATH, posix
 from tests.generate.test_build import corpus
 from tests.model_server.fixture import ServerHandle
@@ -88,4 +89,4 @@ def test_an_error_in_the_thread_is_raised_where_it_was_called() -> None:
         raise goldbench.InputError("there", "is wrong")
 
     with pytest.raises(goldbench.InputError, match="there: is wrong"):
-        run_apart(fails, SILENCE)
+        run_apart(fails, on_standard_error(quiet=True))

@@ -140,7 +140,7 @@ async def test_a_batch_whose_id_was_never_written_down_is_found_by_its_token(
         await said.get()
         asking.cancel()
     with contextlib.closing(sqlite3.connect(tmp_path / "answers.sqlite")) as connection, connection:
-        connection.execute("UPDATE batches SET batch_id = NULL, file_id = NULL")
+        connection.execute("UPDATE batches SET batch_id = NULL")
     async with batches(model_server, tmp_path) as path:
         assert not [one for one in await ask(path, 1, 2) if isinstance(one, Exception)]
     assert model_server.stats()["by_kind"]["batch-line"] == 2

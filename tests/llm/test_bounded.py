@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import sys
-import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -23,19 +21,17 @@ MB = 2**20
 
 
 @asynccontextmanager
-async def _open_path(
-    *pieces: bytes, status: int = 200, encoding: str = "identity", pause_s: float = 0.0, **settings: Any
-) -> AsyncIterator[tuple[ModelPath, list[int]]]:
+async def _open_path(*pieces: bytes, status: int = 200, **settings: Any) -> AsyncIterator[tuple[ModelPath, list[int]]]:
     """Open a path to a server that sends these pieces, and a list of the bytes that it sent."""
     sent = [0]
 
     async def reply(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(status=status, headers={"Content-Encoding": encoding})
+        response = web.StreamResponse(status=status)
         await response.prepare(request)
         for piece in pieces:
             await response.write(piece)
             sent[0] += len(piece)
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(0)
         return response
 
     app = web.Application()
@@ -54,29 +50,14 @@ def _completion(content: str) -> bytes:
     return json.dumps({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}).encode()
 
 
-def _pack() -> bytes:
-    """Return 400 MB of spaces in one packed body."""
-    packer = zlib.compressobj(1, wbits=zlib.MAX_WBITS + 16)
-    return b"".join([*(packer.compress(b" " * MB) for _ in range(400)), packer.flush()])
-
-
 def _peak_memory() -> int:
     """Return the most bytes of memory that this process has held since it began."""
     resource = pytest.importorskip("resource")
     return int(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * (1 if sys.platform == "darwin" else 1024)
 
 
-ENDLESS = {
-    "plain": ("identity", [b" " * MB] * 200),
-    "gzip": ("gzip", [_pack()]),
-    "after the packed body": ("gzip", [gzip.compress(b"{}"), *[b" " * MB] * 200]),
-}
-
-
-@pytest.mark.parametrize("name", ENDLESS)
-async def test_a_reply_without_end_is_dropped_and_the_call_fails(name: str):
-    encoding, pieces = ENDLESS[name]
-    async with _open_path(*pieces, encoding=encoding) as (path, sent):
+async def test_a_reply_without_end_is_dropped_and_the_call_fails():
+    async with _open_path(*[b" " * MB] * 200) as (path, sent):
         before = _peak_memory()
         with pytest.raises(CallFailed) as caught:
             await path.complete(verdict_request())

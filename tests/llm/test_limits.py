@@ -59,7 +59,7 @@ async def test_a_deadline_stops_calls_before_they_are_sent(
 
 
 async def test_no_more_calls_are_in_flight_than_allowed(open_path: Opener, model_server: ServerHandle):
-    model_server.script(latency_ms=300)
+    model_server.script(latency_ms=600)
     async with open_path(concurrency=7) as path:
         await _ask(path, 30)
     assert model_server.stats()["in_flight_max"] == 7
@@ -70,19 +70,19 @@ async def test_no_more_calls_are_in_flight_than_allowed(open_path: Opener, model
     [(1.0, 64, 64, 64), (120.0, 64, 64, 64), (1.0, 1, 16, 63), (50.0, 1, 1, 3), (50.0, 4, 4, 12)],
 )
 def test_the_width_follows_the_seconds_that_answers_take(seconds: float, slots: int, fewest: int, most: int):
-    sought = Width(64, comfortable_s=30.0)
+    sought = Width(64)
     assert sought.now == 1
     for _ in range(1000):
-        sought.record(overloaded=False, seconds=seconds * max(1.0, sought.now / slots))
+        sought.record(seconds=seconds * max(1.0, sought.now / slots))
     assert fewest <= sought.now <= most
 
 
 def test_a_round_with_a_timeout_halves_the_width():
-    sought = Width(64, comfortable_s=30.0)
+    sought = Width(64)
     while sought.now < 16:
-        sought.record(overloaded=False, seconds=1.0)
+        sought.record(seconds=1.0)
     for call in range(16):
-        sought.record(overloaded=call == 3, timed_out=call == 3, seconds=None if call == 3 else 1.0)
+        sought.record(is_overloaded=call == 3, has_timed_out=call == 3, seconds=None if call == 3 else 1.0)
     assert sought.now == 8
 
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, Field
 
-from goldbench.llm.reply_schema import LIMITS, answer_schema, schema_text, sent_schema
+from goldbench.llm.reply_schema import answer_schema, schema_text, sent_schema
 from goldbench.records import replies
 from goldbench.records.replies import GeneratedQueries
 from tests.model_server.dialect import _loose
@@ -41,10 +41,10 @@ def test_a_schema_is_strict(answer: type[BaseModel]):
 
 
 def test_grades_are_sent_as_lists_of_values_and_the_reason_for_skipping_stands_last():
-    grade = sent_schema(replies.Grade, LIMITS)["properties"]
+    grade = sent_schema(replies.Grade, limited=True)["properties"]
     assert grade["grade"]["enum"] == grade["topic"]["enum"] == [0, 1, 2, 3]
     assert grade["evidence"]["maxLength"] == 800
-    queries = sent_schema(GeneratedQueries, LIMITS, 2)
+    queries = sent_schema(GeneratedQueries, limited=True, items=2)
     assert list(queries["properties"]) == queries["required"] == ["candidates", "skip_reason"]
     assert queries["properties"]["candidates"]["maxItems"] == 2
     assert queries["properties"]["skip_reason"]["anyOf"][0] == {"type": "string", "maxLength": 200}

@@ -10,13 +10,14 @@ from goldbench.api.cost_plan import CostPlan
 from goldbench.api.given_documents import documents_of, paths_in
 from goldbench.api.gold_grade import decisions_of, remarks_of
 from goldbench.api.keywords import ConfigGiven, config_from, in_python
-from goldbench.api.loop_thread import progress_for, run_apart
+from goldbench.api.loop_thread import run_apart
 from goldbench.config import read_toml
 from goldbench.generate.renewal import check_renewable
 from goldbench.goldset.folder import GoldFolder
 from goldbench.grade.build_order import BuildOrder, BuildResult, carry_out, plan, renewable_paths, renewed_settings
 from goldbench.report.build_text import plan_notes, shortfall, unreached
 from goldbench.report.renewal_text import planned_lines, renewal_lines, renewal_warnings
+from goldbench.report.terminal import on_standard_error
 
 
 def run_build(order: BuildOrder, *, progress: bool) -> tuple[tuple[str, ...], bool]:
@@ -26,7 +27,7 @@ def run_build(order: BuildOrder, *, progress: bool) -> tuple[tuple[str, ...], bo
         order: What is built.
         progress: Whether the progress is shown.
     """
-    terminal = progress_for(shown=progress)
+    terminal = on_standard_error(quiet=not progress)
     built = run_apart(lambda watched: carry_out(order, progress=watched, say=watched.note), terminal)
     remarks = tuple(map(in_python, _remarks(built, order.out)))
     for line in remarks:
@@ -55,7 +56,7 @@ def plan_build(order: BuildOrder, *, progress: bool) -> CostPlan:
         order: What would be built.
         progress: Whether the progress is shown.
     """
-    planned = run_apart(lambda watched: plan(order, progress=watched), progress_for(shown=progress))
+    planned = run_apart(lambda watched: plan(order, progress=watched), on_standard_error(quiet=not progress))
     notes: list[str] = [] if planned.grading is None else [planned.grading]
     if planned.renewal is not None and planned.drawn is not None:
         notes += planned_lines(planned.renewal.record(planned.renewal.new(planned.drawn)), planned.renewal.retired)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from goldbench.api.pandas_frames import frame_of
+from goldbench.api.frames import frame_of
 from goldbench.llm.rehearsal import PlannedStage
 from goldbench.report.build_text import plan_rows
 from goldbench.report.notebook import html_lines, html_table

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from goldbench.api.by_measure import ByMeasure, ByQuery, relevance, short_names
+from goldbench.api.frames import ByMeasure, ByQuery, frame_of, relevance, short_names, stacked
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation
+from goldbench.records.set_verdict import SetVerdict
+from goldbench.report.notebook import html_lines, html_table
+from goldbench.report.score_text import by_query, remarks, table_rows
+from goldbench.report.special_text import tables, unanswerable_lines
+from goldbench.report.text_tables import Rows, aligned
+from goldbench.report.verdict_text import verdict_lines
+from goldbench.score.runs import Gold
+from goldbench.score.scorecards import means_of
+from goldbench.score.set_makers import makers_of
+from goldbench.score.special_queries import special_by
+from goldbench.score.systems_verdict import verdict_on
+from goldbench.text.display import printable, queries
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from goldbench.measures.result import Counts, Result
-    from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation, Special
-    from goldbench.records.set_verdict import SetVerdict
-    from goldbench.report.text_tables import Rows
-
-
-def _of_unknown_makers(results: Mapping[str, Result]) -> SetVerdict:
-    from goldbench.score.set_makers import Makers
-    from goldbench.score.systems_verdict import verdict_on
-
-    return verdict_on(results, Makers())
 
 
 class Evaluation(Mapping[str, float]):
@@ -56,40 +58,35 @@ class Evaluation(Mapping[str, float]):
 
     def __init__(
         self,
+        gold: Gold,
         result: Result,
+        run: Mapping[str, Mapping[str, float]],
         *,
         system: str,
-        run: Mapping[str, Mapping[str, float]],
-        level: int = 1,
-        notice: str | None = None,
         notes: tuple[str, ...] = (),
-        special: Callable[[Result], Special | None] | None = None,
-        without_answer: int = 0,
-        content_sha256: str | None = None,
-        verdict: Callable[[Mapping[str, Result]], SetVerdict] | None = None,
+        notice: str | None = None,
     ) -> None:
         """Take the scores.
 
         Args:
+            gold: The judgments.
             result: The values of every query, by the full name of the measure.
-            system: The name of the system.
             run: What was scored.
-            level: The smallest relevant grade of the judgments.
-            notice: The gold set's warning, or None.
+            system: The name of the system.
             notes: What to know about the answers of a retriever, a line each.
-            special: Returns the figures on queries of particular kinds, None if the set has none of them.
-            without_answer: The number of the set's queries that nothing in the corpus answers.
-            content_sha256: The digest of the set's content, None if it has none.
-            verdict: Returns what the set is good for; None if nothing is known of who made it.
+            notice: The gold set's warning, or None.
         """
-        names = short_names(result.values, level)
+        names = short_names(result.values, gold.level)
+        self.gold = gold
         self.result = replace(result, values={names[name]: column for name, column in result.values.items()})
-        self.system, self.run, self.relevant_from, self._notice = system, run, level, notice
-        self.notes, self._without_answer = notes, without_answer
-        self.content_sha256 = content_sha256
-        self._special = special(self.result) if special is not None else None
-        self.verdict_on = verdict or _of_unknown_makers
-        self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=level)
+        self.system = system
+        self.run = run
+        self.relevant_from = gold.level
+        self.notes = notes
+        self.content_sha256 = gold.content_sha256()
+        self._notice = notice
+        self._special = special_by(gold, run, self.result)
+        self._means = ByMeasure({name: self.result.mean(name) for name in self.result.values}, level=gold.level)
 
     def __getitem__(self, measure: str) -> float:
         return self._means[measure]
@@ -114,7 +111,7 @@ class Evaluation(Mapping[str, float]):
 
         It has ``level``, ``sentence``, ``number``, ``improvements``.
         """
-        return self.verdict_on({self.system: self.result})
+        return verdict_on({self.system: self.result}, makers_of(self.gold))
 
     @property
     def counts(self) -> Counts:
@@ -182,16 +179,12 @@ class Evaluation(Mapping[str, float]):
     @cached_property
     def by_query(self) -> dict[str, ByMeasure[float]]:
         """The value of every measure, by query."""
-        from goldbench.report.score_text import by_query
-
         rows = by_query(self.result)
         return ByQuery({query_id: ByMeasure(values, level=self.relevant_from) for query_id, values in rows})
 
     @cached_property
     def intervals(self) -> ByMeasure[tuple[float, float]]:
         """The 95 % bootstrap interval of each mean (10,000 resamples, seed 0); empty for fewer than 2 queries."""
-        from goldbench.score.scorecards import means_of
-
         scores = means_of(self.result, list(self))
         ends = {
             name: (one.low, one.high) for name, one in scores.items() if one.low is not None and one.high is not None
@@ -201,8 +194,6 @@ class Evaluation(Mapping[str, float]):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the scores must know: missing queries, ties, unjudged results, simulated queries."""
-        from goldbench.report.score_text import remarks
-
         notes = (f"{self.system}: {note}" for note in self.notes)
         return (*remarks(self.system, self.result), *notes, *self._warning())
 
@@ -215,8 +206,6 @@ class Evaluation(Mapping[str, float]):
         A row per measure: ``measure`` (string), ``mean``, ``low``, ``high`` (float64; NaN for fewer than 2 queries).
         With ``per_query`` a row per query: ``query_id`` (string) and a column for each measure (float64).
         """
-        from goldbench.api.pandas_frames import frame_of
-
         if per_query:
             values = {name: ("number", column) for name, column in self.result.values.items()}
             return frame_of({"query_id": ("text", self.query_ids), **values})  # type: ignore[dict-item]
@@ -229,21 +218,15 @@ class Evaluation(Mapping[str, float]):
         })  # fmt: skip
 
     def __repr__(self) -> str:
-        from goldbench.report.text_tables import aligned
-
         tables = (line for title, rows in self._tables() for line in (f"{title}:", *aligned(rows, words=2)))
         return "\n".join([*aligned(self._rows()), *tables, *self._lines()])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
-
         tables = [part for title, rows in self._tables() for part in (html_lines([title]), html_table(rows, words=2))]
         return "\n".join([html_table(self._rows()), *tables, html_lines(self._lines())])
 
     def _tables(self) -> list[tuple[str, Rows]]:
         """Return the tables of kinds and of noise, as ``goldbench score`` prints them."""
-        from goldbench.report.special_text import tables
-
         return tables({self.system: self._special}, list(self)) if self._special else []
 
     def _rows(self) -> list[list[str]]:
@@ -254,12 +237,8 @@ class Evaluation(Mapping[str, float]):
         return rows
 
     def _lines(self) -> list[str]:
-        from goldbench.report.special_text import unanswerable_lines
-        from goldbench.report.verdict_text import verdict_lines
-        from goldbench.text.display import printable, queries
-
         counted = f"{self.system}: {queries(self.counts.queries)}."
-        told = unanswerable_lines({self.system: self._special}, self._without_answer) if self._special else ()
+        told = unanswerable_lines({self.system: self._special}, len(self.gold.unanswerable())) if self._special else ()
         remarks = (*told, *relevance(self.relevant_from), *self.remarks)
         return [printable(line) for line in (counted, *verdict_lines(self.verdict), *remarks)]
 
@@ -290,7 +269,7 @@ class Evaluations(Mapping[str, Evaluation]):
         It has ``level``, ``sentence``, ``number``, ``improvements``.
         """
         first = next(iter(self.values()))
-        return first.verdict_on({name: one.result for name, one in self.items()})
+        return verdict_on({name: one.result for name, one in self.items()}, makers_of(first.gold))
 
     def __getitem__(self, system: str) -> Evaluation:
         if system not in self._found:
@@ -309,33 +288,21 @@ class Evaluations(Mapping[str, Evaluation]):
 
     def to_pandas(self, *, per_query: bool = False) -> pd.DataFrame:
         """Return the frames of all systems one below the other, with a first column ``system`` (string)."""
-        from goldbench.api.pandas_frames import stacked
-
         return stacked({name: one.to_pandas(per_query=per_query) for name, one in self.items()}, column="system")
 
     def __repr__(self) -> str:
-        from goldbench.report.text_tables import aligned
-
         return "\n".join([*aligned(self._rows()), *self._told()])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
-
         return f"{html_table(self._rows())}\n{html_lines(self._told())}"
 
     def _told(self) -> list[str]:
-        from goldbench.report.verdict_text import verdict_lines
-
         return [*verdict_lines(self.verdict), *self._remarks()]
 
     def _rows(self) -> list[list[str]]:
-        from goldbench.report.score_text import table_rows
-
         return table_rows({name: one.result for name, one in self.items()})
 
     def _remarks(self) -> list[str]:
-        from goldbench.text.display import printable
-
         said = (line for one in self.values() for line in (*relevance(one.relevant_from), *one.remarks))
         lines = dict.fromkeys(map(printable, said))
         return sorted(lines, key=lambda line: line.startswith("Warning: "))  # what holds for all of them, last

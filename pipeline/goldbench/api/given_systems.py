@@ -5,25 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, ValuesView
 from contextlib import contextmanager
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
 
 from goldbench.api.evaluations import Evaluation, Evaluations
 from goldbench.api.keywords import unfit, whole_number
 from goldbench.errors import InputError, UsageError
+from goldbench.formats.runs.run_tables import name_of_run
+from goldbench.measures.assessment import Missing
+from goldbench.measures.evaluation import evaluate, results_of
+from goldbench.measures.names import Measure
+from goldbench.measures.needed_passages import with_all_needed
+from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.judged_ranks import Scores, place_mapping
+from goldbench.measures.ranks.text_match import TextMatch
+from goldbench.measures.result import Result
+from goldbench.ports import Progress
+from goldbench.retrieval.foreign_results import Returns
+from goldbench.retrieval.guard import Guarded
+from goldbench.retrieval.own import UserRetriever
+from goldbench.score.runs import (
+    Gold,
+    Match,
+    Weight,
+    load_run,
+    read_results,
+    run_by_text,
+    score_results,
+    texts_in_order,
+    without_unanswerable,
+)
+from goldbench.score.runs import Run as RunFile
+from goldbench.score.searched_queries import conversations, texts_to_search, told_of_conversations
+from goldbench.systems.adapters import adapt
+from goldbench.text.asked_query import Conversation
 from goldbench.text.display import amount
 from goldbench.text.display import queries as queries_of
-
-if TYPE_CHECKING:
-    from goldbench.measures.assessment import Missing
-    from goldbench.measures.names import Measure
-    from goldbench.measures.ranks.judged_ranks import Scores
-    from goldbench.measures.result import Result
-    from goldbench.ports import Progress
-    from goldbench.retrieval.foreign_results import Returns
-    from goldbench.retrieval.guard import Guarded
-    from goldbench.score.runs import Gold, Match, Weight
-    from goldbench.score.runs import Run as RunFile
-    from goldbench.text.asked_query import Conversation
 
 Run = Mapping[str, Mapping[str, float]]
 
@@ -122,8 +139,6 @@ def check_kinds(systems: Mapping[str, object]) -> None:
         InputError: The file of a run does not exist or cannot be read.
         UsageError: A system is neither a run nor a retriever.
     """
-    from goldbench.systems.adapters import adapt
-
     for name, given in systems.items():
         if isinstance(given, str | PathLike):
             _file(given)
@@ -134,10 +149,6 @@ def check_kinds(systems: Mapping[str, object]) -> None:
 def name_of(given: object) -> str:
     """Return the name of one run or retriever: that of its file or function, or its kind."""
     if isinstance(given, str | PathLike):
-        from pathlib import Path
-
-        from goldbench.formats.runs.run_tables import name_of_run
-
         return name_of_run(Path(given)) or "run"
     if isinstance(given, Mapping) or _is_frame(given):
         return "run"
@@ -178,8 +189,6 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: A
     if isinstance(given, Evaluation):
         run, notes = given.run, given.notes  # by ids, whatever it was matched by
     elif isinstance(given, str | PathLike):
-        from goldbench.score.runs import read_results, run_by_text, score_results, texts_in_order
-
         file = _file(given)
         if how.match == "id":
             run = read_results(file)
@@ -193,32 +202,21 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: A
 
 
 def _is_frame(given: object) -> bool:
-    from goldbench.measures.ranks.frame_kinds import library_of
-
     return library_of(given) is not None
 
 
 def _file(given: str | PathLike[str]) -> RunFile:
-    from goldbench.score.runs import load_run
-
     if not str(given):
         raise unfit(given, "systems", "the path of a run, a run or a retriever")
     return load_run(str(given))
 
 
 def _held(given: object, name: str) -> Run:
-    from goldbench.measures.evaluation import results_of
-
     with _called(name):
         return results_of(given)
 
 
 def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
-    from goldbench.measures.evaluation import evaluate
-    from goldbench.measures.needed_passages import with_all_needed
-    from goldbench.measures.ranks.judged_ranks import place_mapping
-    from goldbench.score.runs import without_unanswerable
-
     with _called(name):
         result = with_all_needed(
             gold.needed_groups,
@@ -246,8 +244,6 @@ def _called(name: str) -> Iterator[None]:
 
 
 def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
-    from goldbench.score.runs import run_by_text
-
     listed = isinstance(run, Mapping) and all(
         isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts) for texts in run.values()
     )
@@ -258,11 +254,6 @@ def _matched(gold: Gold, run: Any, name: str) -> Run:  # noqa: ANN401
 
 def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple[str, ...]]:  # noqa: ANN401
     """Return what a retriever finds for every judged query, if only nothing, and what to know about it."""
-    from goldbench.measures.ranks.text_match import TextMatch
-    from goldbench.retrieval.own import UserRetriever
-    from goldbench.score.searched_queries import conversations, texts_to_search, told_of_conversations
-    from goldbench.systems.adapters import adapt
-
     returns: Returns = "texts" if how.match == "text" else "ids"
     advice = "" if how.match == "text" else "; if it returns texts, give match='text'"
     texts, corpus = texts_to_search(gold, how.conversation)

@@ -6,18 +6,23 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, Unpack, overload
 
+from goldbench.api.builds import plan_build, run_build
+from goldbench.api.cost_plan import CostPlan
+from goldbench.api.given_documents import documents_of, id_field_of, paths_in
+from goldbench.api.gold_grade import decisions_of
 from goldbench.api.gold_set import GoldSet
 from goldbench.api.keywords import BuildKeywords, BuildOptions, ConfigGiven, config_from, keywords_named, path_of
 from goldbench.api.temporary_folder import temporary_folder
+from goldbench.config import Config
 from goldbench.errors import UsageError
+from goldbench.formats.documents.sources import Found
+from goldbench.generate.writers import check_replay
+from goldbench.goldset.file_names import answers_beside
+from goldbench.grade.build_order import BuildOrder
+from goldbench.score.runs import load_gold
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from goldbench.api.cost_plan import CostPlan
-    from goldbench.config import Config
-    from goldbench.formats.documents.sources import Found
-    from goldbench.grade.build_order import BuildOrder
 
 _TABLES = ("documents", "chunk", "generate", "critics", "model", "machines")
 _PAID = (
@@ -97,11 +102,6 @@ def build(
         OutputError: ``out`` holds something else, or cannot be written.
         ModelError: The model's server cannot be used; the answers so far are in the store.
     """
-    from goldbench.api.builds import plan_build, run_build
-    from goldbench.api.given_documents import documents_of, id_field_of
-    from goldbench.generate.writers import check_replay
-    from goldbench.score.runs import load_gold
-
     check_replay(replay=replay, batch=batch, dry_run=dry_run)
     settings = config_from(config, options, *_TABLES)
     id_field = id_field_of(texts, settings)
@@ -122,11 +122,6 @@ def build(
 def _order(
     config: Config, rows: Found, documents: object, folder: Path, answers: str | PathLike[str] | None, **flags: bool
 ) -> BuildOrder:
-    from goldbench.api.given_documents import paths_in
-    from goldbench.api.gold_grade import decisions_of
-    from goldbench.goldset.file_names import answers_beside
-    from goldbench.grade.build_order import BuildOrder
-
     decisions = None if flags["replace"] else decisions_of(folder)
     return BuildOrder(
         config=config,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from goldbench.api.frames import Kind, frame_of
 from goldbench.api.keywords import keywords_named
-from goldbench.api.pandas_frames import Kind, frame_of
 from goldbench.card import write_card
 from goldbench.records.set_card import Card, Figure, title
 from goldbench.records.set_verdict import SetVerdict

@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.api.cost_plan import CostPlan
 from goldbench.api.keywords import in_python, path_of
-from goldbench.api.loop_thread import progress_for, run_apart
+from goldbench.api.loop_thread import run_apart
 from goldbench.api.temporary_folder import temporary_folder
+from goldbench.config import Config
 from goldbench.errors import InputError, UsageError
 from goldbench.generate.writers import check_replay
 from goldbench.goldset.folder import GoldFolder
 from goldbench.grade.graded_folder import How, grade_as, plan_as
-from goldbench.measures.evaluation import evaluate
+from goldbench.grade.session import GradingResult
+from goldbench.measures.evaluation import evaluate, results_of
 from goldbench.measures.ranks.frame_kinds import library_of
 from goldbench.report.grading_text import graded_lines, grading_warnings, plan_notes
+from goldbench.report.terminal import on_standard_error
 from goldbench.text.display import shown
 
 if TYPE_CHECKING:
-    from goldbench.config import Config
-    from goldbench.grade.session import GradingResult
     from goldbench.review.kept_decisions import KeptDecisions
 
     Judgments = Mapping[str, Mapping[str, int]]
@@ -78,7 +79,7 @@ def grade_set(how: How, folder: Path, config: Config, store: Path, *, progress: 
     check_replay(replay=how.replay, batch=how.batch, dry_run=False)
     graded = run_apart(
         lambda watched: grade_as(how, folder, config, store, progress=watched, say=watched.note),
-        progress_for(shown=progress),
+        on_standard_error(quiet=not progress),
     )
     if (problem := graded.problem(folder)) is not None:
         raise problem
@@ -89,7 +90,7 @@ def plan_grading(how: How, folder: Path, config: Config, store: Path, *, progres
     """Return what a grading would send; see `grade_set` for the parameters."""
     check_replay(replay=how.replay, batch=how.batch, dry_run=True)
     plan = run_apart(
-        lambda watched: plan_as(how, folder, config, store, progress=watched), progress_for(shown=progress)
+        lambda watched: plan_as(how, folder, config, store, progress=watched), on_standard_error(quiet=not progress)
     )
     return CostPlan(
         plan.stages, list(plan_notes(plan.stages, queries=plan.queries, model=plan.model, doubtful=plan.doubtful))
@@ -139,23 +140,15 @@ def _file_of(run: Any, name: str, qrels: Judgments, place: Path) -> Path:  # noq
             parameter="runs",
         )
     try:
-        evaluate(qrels, run, "hit")
+        results = results_of(run)
+        evaluate(qrels, results, "hit")
     except InputError as error:
         raise InputError(name, error.problem) from None
-    if library_of(run) is not None:
-        path = place.with_suffix(".csv")
-        run.to_csv(path, index=False) if library_of(run) == "pandas" else run.write_csv(path)
-        return path
-    wrong = next((doc_id for found in run.values() for doc_id in found if not isinstance(doc_id, str)), None)
+    wrong = next((doc_id for scores in results.values() for doc_id in scores if not isinstance(doc_id, str)), None)
     if wrong is not None:
         raise InputError(
             name, f"a document id is of type {type(wrong).__name__}; ids are strings, convert them with str()"
         )
     path = place.with_suffix(".json")
-    path.write_text(json.dumps(dict(run), default=_plain), encoding="utf-8")
+    path.write_text(json.dumps(results, default=float), encoding="utf-8")
     return path
-
-
-def _plain(value: Any) -> object:  # noqa: ANN401  what JSON does not know
-    """Return another mapping as a dict, and another number as a float."""
-    return dict(value) if isinstance(value, Mapping) else float(value)

@@ -7,16 +7,27 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from goldbench.api.frames import frame_of
 from goldbench.api.keywords import keywords_named, path_of
 from goldbench.errors import InputError
+from goldbench.exports.exported_set import ExportedSet, read_set
+from goldbench.exports.folders import autorag_corpus, autorag_questions, ir_dataset, mteb_task, sentence_evaluator
+from goldbench.exports.placement import export_set
+from goldbench.exports.records import (
+    LlamaIndexSet,
+    deepeval_dataset,
+    langsmith_examples,
+    llama_index_set,
+    phoenix_examples,
+    promptfoo_cases,
+    ragas_dataset,
+)
+from goldbench.goldset.gold_path import check_apart, metadata_of, state_of
+from goldbench.score.runs import Gold
 from goldbench.text.display import shown
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from goldbench.exports.exported_set import ExportedSet
-    from goldbench.exports.records import LlamaIndexSet
-    from goldbench.score.runs import Gold
 
 
 class Frames(NamedTuple):
@@ -47,9 +58,6 @@ class GoldRecords:
 
     def _hold(self, gold: Gold) -> None:
         """Take the judgments, and note the files that hold the texts, which are read when they are needed."""
-        from goldbench.goldset.gold_path import state_of
-        from goldbench.score.runs import Gold
-
         self.path = gold.path.absolute()  # the current folder may be another one when the texts are read
         self._gold, self._state = Gold(self.path, gold.qrels, self._relevant_from or gold.level), state_of(self.path)
         for name in ("queries", "corpus", "qrels", "answers", "metadata", "_members"):
@@ -61,8 +69,6 @@ class GoldRecords:
         Raises:
             InputError: The set was deleted, moved or changed since it was loaded.
         """
-        from goldbench.goldset.gold_path import state_of
-
         if state_of(self.path) != self._state:
             if not self.path.exists():
                 raise InputError(shown(self.path), "is gone since the set was loaded; load a set that is there")
@@ -161,14 +167,10 @@ class GoldRecords:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """How the set was made: generator, level of evidence, seed; empty if it does not say."""
-        from goldbench.goldset.gold_path import metadata_of
-
         return metadata_of(self._unchanged().path)
 
     def to_pandas(self) -> Frames:
         """Return queries, passages and judgments as three frames; see `Frames` for their columns."""
-        from goldbench.api.pandas_frames import frame_of
-
         judged = [(query, doc, grade) for query, grades in self.qrels.items() for doc, grade in grades.items()]
         return Frames(
             frame_of({
@@ -200,9 +202,6 @@ class GoldRecords:
             UsageError: The tool is not known, or does not read files with that ending.
             OutputError: The place is taken, or cannot be written.
         """
-        from goldbench.exports.placement import export_set
-        from goldbench.goldset.gold_path import check_apart
-
         place = path_of(out, "out")
         check_apart({"out": place}, [self._unchanged().path])
         return export_set(self._exported(), to, place, force=force).place
@@ -213,8 +212,6 @@ class GoldRecords:
         Raises:
             MissingPackage: ragas is not installed, or cannot be imported.
         """
-        from goldbench.exports.records import ragas_dataset
-
         return ragas_dataset(self._exported().with_contexts())
 
     def to_deepeval(self) -> Any:  # noqa: ANN401  a class of deepeval
@@ -226,8 +223,6 @@ class GoldRecords:
         Raises:
             MissingPackage: deepeval is not installed, or cannot be imported.
         """
-        from goldbench.exports.records import deepeval_dataset
-
         return deepeval_dataset(self._exported())
 
     def to_llama_index(self) -> LlamaIndexSet:
@@ -236,8 +231,6 @@ class GoldRecords:
         Raises:
             MissingPackage: llama-index-core is not installed, or cannot be imported.
         """
-        from goldbench.exports.records import llama_index_set
-
         return llama_index_set(self._exported().with_contexts())
 
     def to_langsmith(self) -> list[Any]:
@@ -246,20 +239,14 @@ class GoldRecords:
         Raises:
             MissingPackage: langsmith is not installed, or cannot be imported.
         """
-        from goldbench.exports.records import langsmith_examples
-
         return langsmith_examples(self._exported())
 
     def to_phoenix(self) -> list[dict[str, Any]]:
         """Return what Phoenix's ``Client().datasets.create_dataset(examples=...)`` takes, a dict for each query."""
-        from goldbench.exports.records import phoenix_examples
-
         return phoenix_examples(self._exported())
 
     def to_promptfoo(self) -> list[dict[str, Any]]:
         """Return promptfoo's test cases: a dict for each query, with an object in the variable ``gold``."""
-        from goldbench.exports.records import promptfoo_cases
-
         return promptfoo_cases(self._exported())
 
     @keywords_named()
@@ -273,8 +260,6 @@ class GoldRecords:
         Raises:
             MissingPackage: mteb is not installed, or cannot be imported.
         """
-        from goldbench.exports.folders import mteb_task
-
         return mteb_task(self.export("mteb", out, force=force))
 
     @keywords_named()
@@ -287,8 +272,6 @@ class GoldRecords:
         Raises:
             MissingPackage: sentence-transformers is not installed, or cannot be imported.
         """
-        from goldbench.exports.folders import sentence_evaluator
-
         return sentence_evaluator(self._exported().with_contexts(), **options)
 
     @keywords_named()
@@ -302,21 +285,15 @@ class GoldRecords:
         Raises:
             MissingPackage: ir_datasets is not installed, or cannot be imported.
         """
-        from goldbench.exports.folders import ir_dataset
-
         return ir_dataset(self.export("ir_datasets", out, force=force))
 
     def to_autorag(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return AutoRAG's tables of questions and of passages, which its ``QA`` and ``Corpus`` take."""
         import pandas as pd
 
-        from goldbench.exports.folders import autorag_corpus, autorag_questions
-
         exported = self._exported().with_contexts()
         return pd.DataFrame(list(autorag_questions(exported))), pd.DataFrame(list(autorag_corpus(exported)))
 
     def _exported(self) -> ExportedSet:
-        from goldbench.exports.exported_set import read_set
-
         gold = self._unchanged()
         return read_set(gold.path, gold.qrels, gold.level)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
+from goldbench.api.builds import plan_build, refresh_order, run_build
+from goldbench.api.cost_plan import CostPlan
+from goldbench.api.evaluations import Evaluation, Evaluations
+from goldbench.api.given_systems import EvaluateOptions, Run
+from goldbench.api.gold_card import GoldCard
+from goldbench.api.gold_grade import grade_set, how_to_grade, plan_grading, remarks_of
 from goldbench.api.gold_records import GoldRecords
 from goldbench.api.keywords import (
     ConfigGiven,
@@ -21,20 +29,31 @@ from goldbench.api.keywords import (
     path_of,
     whole_number,
 )
-from goldbench.errors import GoldbenchError, NothingKept, OutputError, UsageError
-from goldbench.text.display import printable, shown
-
-if TYPE_CHECKING:
-    from goldbench.api.cost_plan import CostPlan
-    from goldbench.api.evaluations import Evaluation, Evaluations
-    from goldbench.api.given_systems import EvaluateOptions, Run
-    from goldbench.api.gold_card import GoldCard
-    from goldbench.api.run_comparison import RunComparison
-    from goldbench.api.temporary_folder import TemporaryFolder
-    from goldbench.measures.assessment import Missing
-    from goldbench.measures.ranks.judged_ranks import Scores
-    from goldbench.score.runs import Gold, Match, Weight
-    from goldbench.text.asked_query import Conversation
+from goldbench.api.run_comparison import RunComparison
+from goldbench.api.scores import compare_all, evaluate_all, method_of, scoring
+from goldbench.api.temporary_folder import TemporaryFolder, temporary_folder
+from goldbench.card import make_card
+from goldbench.config import Config
+from goldbench.errors import GoldbenchError, NothingKept, OutputError, UsageError, explained
+from goldbench.formats.benchmarks.collection import Chosen
+from goldbench.formats.own_queries import read_own_queries
+from goldbench.generate.writers import check_replay
+from goldbench.goldset.file_names import answers_beside
+from goldbench.goldset.importer import Options, import_benchmark
+from goldbench.goldset.publication import LOCK, STAGING
+from goldbench.grade.addition import add_queries
+from goldbench.measures.assessment import Missing
+from goldbench.measures.ranks.judged_ranks import Scores
+from goldbench.report.card_text import written_by
+from goldbench.report.import_text import remarks
+from goldbench.report.notebook import html_lines, html_table
+from goldbench.report.terminal import on_standard_error
+from goldbench.report.text_tables import aligned
+from goldbench.score.runs import Gold, Match, Weight, load_gold
+from goldbench.score.scorecards import reference
+from goldbench.text.asked_query import Conversation
+from goldbench.text.display import amount, printable, shown
+from goldbench.text.display import queries as amount_of_queries
 
 Kind = Literal[
     "beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ragas", "deepeval", "langsmith",
@@ -142,8 +161,6 @@ class GoldSet(GoldRecords):
             UsageError: Parameters contradict one another.
             OutputError: ``out`` holds something else, or cannot be written.
         """
-        from goldbench.score.runs import load_gold
-
         place = path_of(path, "path")
         level = None if relevant_from is None else whole_number(relevant_from, "relevant_from", least=1)
         given = {
@@ -167,12 +184,6 @@ class GoldSet(GoldRecords):
             OutputError: The folder exists, or cannot be written.
             UsageError: This set is a file of judgments, without a folder to copy.
         """
-        import shutil
-        import tempfile
-
-        from goldbench.errors import explained
-        from goldbench.goldset.publication import LOCK, STAGING
-
         target = path_of(folder, "folder").absolute()
         source = self._unchanged().path
         if not source.is_dir():
@@ -196,8 +207,6 @@ class GoldSet(GoldRecords):
         return self._at(target)
 
     def _at(self, folder: Path) -> GoldSet:
-        from goldbench.score.runs import load_gold
-
         return GoldSet(
             load_gold(folder), remarks=self.remarks, complete=self.complete, relevant_from=self._relevant_from
         )
@@ -272,8 +281,6 @@ class GoldSet(GoldRecords):
             UnknownMeasure: A measure cannot be understood.
             UsageError: A parameter has a value that is not offered.
         """
-        from goldbench.api.scores import evaluate_all, scoring
-
         asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
             conversation=conversation, weight=weight, timeout=timeout, progress=progress,
@@ -323,9 +330,6 @@ class GoldSet(GoldRecords):
             UsageError: There are fewer than two systems, or a parameter has a value that is not offered.
             GoldbenchError: As `evaluate`.
         """
-        from goldbench.api.scores import compare_all, method_of, scoring
-        from goldbench.score.scorecards import reference
-
         asked = scoring(
             measures, rel=self._gold.level, k=k, cutoffs=cutoffs, missing=missing, scores=scores, match=match,
             conversation=conversation, timeout=timeout, progress=progress, compares=True,
@@ -398,9 +402,6 @@ class GoldSet(GoldRecords):
             NothingKept: No query would be left; the set stays as it was.
             ModelError: The model's server cannot be used; what was answered is in the store.
         """
-        from goldbench.api.gold_grade import grade_set, how_to_grade, plan_grading, remarks_of
-        from goldbench.goldset.file_names import answers_beside
-
         if runs is not None and not isinstance(runs, Mapping):
             raise UsageError(f"not a mapping: {type(runs).__name__}; give {{name: run}}", parameter="runs")
         if self._temporary is not None and answers is None:
@@ -467,10 +468,6 @@ class GoldSet(GoldRecords):
             UsageError: A parameter is wrong, or a path does not exist.
             ModelError: The model's server cannot be used; the answers so far are in the store.
         """
-        from goldbench.api.builds import plan_build, refresh_order, run_build
-        from goldbench.generate.writers import check_replay
-        from goldbench.goldset.file_names import answers_beside
-
         check_replay(replay=replay, batch=batch, dry_run=dry_run)
         folder = self._unchanged().path
         order = refresh_order(
@@ -504,23 +501,15 @@ class GoldSet(GoldRecords):
             InputError: The file or a row is malformed, or names what is not in the set; nothing was changed.
             OutputError: The set was changed by hand, or cannot be written.
         """
-        from goldbench.api.loop_thread import progress_for
-        from goldbench.config import Config
-        from goldbench.formats.own_queries import read_own_queries
-        from goldbench.grade.addition import add_queries
-        from goldbench.text.display import queries as amount_of_queries
-
         file = path_of(queries, "queries")
         asked, folder = read_own_queries(file), self._unchanged().path
-        found = add_queries(folder, asked, str(file), Config(), progress=progress_for(shown=progress))
+        found = add_queries(folder, asked, str(file), Config(), progress=on_standard_error(quiet=not progress))
         self._read_again()
         waiting = (f"{amount_of_queries(len(found.waiting))} waiting for judgments",) if found.waiting else ()
         self.remarks = (*self.remarks, *waiting)
         return self
 
     def _read_again(self) -> None:
-        from goldbench.score.runs import load_gold
-
         self._hold(load_gold(self.path))
 
     @keywords_named()
@@ -540,21 +529,14 @@ class GoldSet(GoldRecords):
         Raises:
             InputError: The set does not lie in a folder, or has no texts.
         """
-        from goldbench.api.gold_card import GoldCard
-        from goldbench.card import make_card
-
         made = make_card(self._unchanged().path, seed=whole_number(seed, "seed", least=0))
         return GoldCard(made, folder=self.path)
 
     def __repr__(self) -> str:
-        from goldbench.report.text_tables import aligned
-
         heading, rows, lines = self._described()
         return "\n".join([heading, *(aligned(rows, words=2) if rows else ()), *lines])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
-
         heading, rows, lines = self._described()
         table = html_table(rows, words=2) if rows else ""
         return "\n".join(filter(None, (html_lines([heading]), table, html_lines(lines))))
@@ -567,10 +549,7 @@ class GoldSet(GoldRecords):
             return f"GoldSet: {printable(in_python(error.message))}", [], []
 
     def _heading(self) -> str:
-        from goldbench.report.card_text import written_by
-        from goldbench.text.display import amount, queries
-
-        counts = f"{queries(len(self._gold.qrels))}, {amount(len(self.corpus), 'passage')}"
+        counts = f"{amount_of_queries(len(self._gold.qrels))}, {amount(len(self.corpus), 'passage')}"
         labels = amount(sum(map(len, self._gold.qrels.values())), "judgment")
         return f"GoldSet in {shown(self.path)}: {counts}, {labels}; {written_by(self.metadata.get('evidence_level'))}"
 
@@ -598,13 +577,6 @@ def _undeclared(gold: Gold) -> tuple[str, ...]:
 
 
 def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
-    from goldbench.api.keywords import in_python
-    from goldbench.api.temporary_folder import temporary_folder
-    from goldbench.formats.benchmarks.collection import Chosen
-    from goldbench.goldset.importer import Options, import_benchmark
-    from goldbench.report.import_text import remarks
-    from goldbench.score.runs import load_gold
-
     files = {
         name: None if given[name] is None else path_of(given[name], name) for name in ("corpus", "queries", "qrels")
     }

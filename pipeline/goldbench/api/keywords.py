@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypedDict, TypeVar, cast, get_args
+from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, TypeVar, cast, get_args
 
+from goldbench.config import Config, config_of, given_by, load_config, settings_in
 from goldbench.errors import ConfigError, GoldbenchError, InputError, Message, Parameter, UsageError
+from goldbench.measures.names import Measure
 from goldbench.text.display import one_line, shown
-
-if TYPE_CHECKING:
-    from goldbench.config import Config
-    from goldbench.measures.names import Measure
+from goldbench.text.suggestion import did_you_mean
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -274,8 +273,6 @@ def config_from(config: ConfigGiven | None, options: Mapping[str, Any], *tables:
         ConfigError: With every problem found.
         UsageError: An option does not exist, or ``config`` is of another type.
     """
-    from goldbench.config import config_of, given_by, load_config, settings_in
-
     settings = settings_in(*tables)
     unknown = [name for name in options if name not in settings]
     if unknown:
@@ -319,6 +316,4 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  any value
 
 
 def _nearest(name: str, known: Mapping[str, object]) -> str:
-    from goldbench.text.suggestion import did_you_mean
-
     return did_you_mean(name, known) or f"; known are {', '.join(known)}"

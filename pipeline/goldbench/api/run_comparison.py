@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from goldbench.api.by_measure import ByMeasure, relevance, short_names
-from goldbench.api.pandas_frames import Kind, frame_of
+from goldbench.api.frames import ByMeasure, Kind, frame_of, relevance, short_names
 from goldbench.records.scorecard import Comparison, Score, Scorecard
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.notebook import html_lines, html_table

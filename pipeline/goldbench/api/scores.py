@@ -5,25 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from numbers import Real
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Unpack
+from pathlib import Path
+from typing import Any, Unpack
 
 from goldbench.api.evaluations import Evaluation, Evaluations
 from goldbench.api.given_systems import EvaluateOptions, Scoring, check_kinds, deepest, name_of, score, systems_in
 from goldbench.api.keywords import Measures, choice_of, keywords_named, path_of, unfit, whole_number
+from goldbench.api.run_comparison import RunComparison
 from goldbench.errors import InputError, UsageError
+from goldbench.measures.assessment import Missing
+from goldbench.measures.evaluation import judgments_of, measures_of
+from goldbench.measures.names import default_measures
+from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.judged_ranks import Scores
+from goldbench.records.scorecard import GoldReference, Method
+from goldbench.report.terminal import on_standard_error
+from goldbench.score.runs import Gold, Match, Weight, load_gold, weighted
+from goldbench.score.scorecards import card_by, reference, to_compare, with_verdict
+from goldbench.score.several_runs import DECIDING
+from goldbench.text.asked_query import Conversation
 from goldbench.text.display import shown
-
-if TYPE_CHECKING:
-    from goldbench.api.run_comparison import RunComparison
-    from goldbench.measures.assessment import Missing
-    from goldbench.measures.ranks.judged_ranks import Scores
-    from goldbench.measures.result import Result
-    from goldbench.records.scorecard import GoldReference, Method
-    from goldbench.records.set_verdict import SetVerdict
-    from goldbench.score.runs import Gold
 
 _MOST_DRAWS = 10_000_000
 """Limits permutations and resamples, which take minutes then; a larger number is refused as a mistake."""
@@ -106,9 +109,6 @@ def compare(
         InputError: The judgments or a run cannot be used.
         UnknownMeasure: A measure cannot be understood.
     """
-    from goldbench.records.scorecard import GoldReference
-    from goldbench.score.scorecards import reference
-
     gold = _gold_of(qrels, rel)
     asked = scoring(measures, rel=gold.level, missing=missing, scores=scores, compares=True)
     method = method_of(asked, permutations=permutations, resamples=resamples, seed=seed, alpha=alpha)
@@ -133,15 +133,6 @@ def scoring(
         UnknownMeasure: A measure cannot be understood.
         UsageError: A parameter has a value that is not offered.
     """
-    from goldbench.api.loop_thread import progress_for
-    from goldbench.measures.assessment import Missing
-    from goldbench.measures.evaluation import measures_of
-    from goldbench.measures.names import default_measures
-    from goldbench.measures.ranks.judged_ranks import Scores
-    from goldbench.score.runs import Match, Weight
-    from goldbench.score.several_runs import DECIDING
-    from goldbench.text.asked_query import Conversation
-
     given: dict[str, Any] = {name: value for name, value in options.items() if name != "weight" or value is not None}
     offered = {"missing": Missing, "scores": Scores, "match": Match, "conversation": Conversation, "weight": Weight}
     choices = {name: choice_of(given[name], name, offered[name]) for name in offered.keys() & given.keys()}
@@ -155,7 +146,7 @@ def scoring(
         measures=parsed,
         k=deepest(parsed, given.get("k")),
         timeout=_seconds(given.get("timeout", 30.0)),
-        progress=progress_for(shown=given.get("progress", False)),
+        progress=on_standard_error(quiet=not given.get("progress", False)),
         **choices,  # type: ignore[arg-type]  # each is one of the names that are offered
     )
 
@@ -197,30 +188,10 @@ def evaluate_all(gold: Gold, systems: object, asked: Scoring, *, notice: str | N
     return Evaluations({name: _evaluated(gold, given, name, asked, notice) for name, given in several.items()})
 
 
-def _verdict(gold: Gold, results: Mapping[str, Result]) -> SetVerdict:
-    from goldbench.score.set_makers import makers_of
-    from goldbench.score.systems_verdict import verdict_on
-
-    return verdict_on(results, makers_of(gold))
-
-
 def _evaluated(gold: Gold, given: object, name: str, asked: Scoring, notice: str | None = None) -> Evaluation:
-    from goldbench.score.runs import weighted
-    from goldbench.score.special_queries import special_by
-
     scored = score(gold, given, name, asked)
-    return Evaluation(
-        weighted(gold, scored.result, asked.weight),
-        system=name,
-        run=scored.run,
-        level=gold.level,
-        notice=notice,
-        notes=scored.notes,
-        special=lambda result: special_by(gold, scored.run, result),
-        without_answer=len(gold.unanswerable()),
-        content_sha256=gold.content_sha256(),
-        verdict=partial(_verdict, gold),
-    )
+    result = weighted(gold, scored.result, asked.weight)
+    return Evaluation(gold, result, scored.run, system=name, notes=scored.notes, notice=notice)
 
 
 def compare_all(
@@ -239,9 +210,6 @@ def compare_all(
     Raises:
         UsageError: There are fewer than two systems.
     """
-    from goldbench.api.run_comparison import RunComparison
-    from goldbench.score.scorecards import card_by, to_compare, with_verdict
-
     several = systems_in(systems)
     if several is None or len(several) < 2:
         raise UsageError("compare: give at least two systems by name, as {'a': run_a, 'b': run_b}")
@@ -265,8 +233,6 @@ def method_of(asked: Scoring, **given: float) -> Method:
     """
     from pydantic import ValidationError
 
-    from goldbench.records.scorecard import Method
-
     for name, value in given.items():
         if isinstance(value, bool):
             raise unfit(value, name, "a number")
@@ -282,11 +248,6 @@ def method_of(asked: Scoring, **given: float) -> Method:
 
 
 def _gold_of(qrels: object, rel: int | None) -> Gold:
-    from pathlib import Path
-
-    from goldbench.measures.evaluation import judgments_of
-    from goldbench.score.runs import Gold, load_gold
-
     if type(qrels).__name__ == "GoldSet":  # whose module imports this one
         raise UsageError("is a GoldSet; call its own evaluate() or compare()", parameter="qrels")
     if isinstance(qrels, str | PathLike):
@@ -304,8 +265,6 @@ def _checked_run(run: object, name: str) -> object:
     Raises:
         InputError: It is of another type.
     """
-    from goldbench.measures.ranks.frame_kinds import library_of
-
     if isinstance(run, str | PathLike | Mapping) or library_of(run) is not None:
         return run
     kind = type(run).__name__

@@ -13,11 +13,20 @@ import pytest
 from goldbench.api.evaluations import Evaluation, Evaluations
 from goldbench.api.gold_set import GoldSet
 from goldbench.errors import GoldbenchError, UsageError
+from goldbench.formats.runs.scorecard_files import write_record
 from goldbench.measures.names import parse_measure
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.regression import Check
+from goldbench.report.gate_text import fallen, line
+from goldbench.report.named_queries import command_for, lowest_of
 from goldbench.report.text_tables import with_interval
+from goldbench.score.common_queries import comparable
+from goldbench.score.demands import Demands, allowed_drops, checks_of
+from goldbench.score.earlier_scores import read_baseline
 from goldbench.score.runs import Gold
+from goldbench.score.scorecards import baseline_of, means_of
+from goldbench.score.set_makers import makers_of
+from goldbench.score.several_runs import DECIDING
 from goldbench.text.display import cut, printable, queries
 
 _FEW, _MANY = 3, 10
@@ -31,22 +40,15 @@ def set_at(path: Path, config: pytest.Config) -> GoldUnderTest:
     """Return the gold set at a path, which is read once in a run of pytest; fail the test if there is none."""
     loaded = config.stash.setdefault(_LOADED, {})
     if path not in loaded:
-        found = _read(path)
-        if isinstance(found, str):
-            pytest.fail(found, pytrace=False)
-        found.root, found.writes = config.rootpath, bool(config.getoption("--goldbench-write-baselines"))
-        loaded[path] = found
+        try:
+            gold = GoldUnderTest.load(path)
+        except GoldbenchError as error:
+            pytest.fail(f"gold: {error}", pytrace=False)
+        assert isinstance(gold, GoldUnderTest)
+        gold.root = config.rootpath
+        gold.writes = bool(config.getoption("--goldbench-write-baselines"))
+        loaded[path] = gold
     return loaded[path]
-
-
-def _read(path: Path) -> GoldUnderTest | str:
-    """Return the set at a path, or why there is none."""
-    try:
-        found: Any = GoldUnderTest.load(path)
-    except GoldbenchError as error:
-        return f"gold: {error}"
-    assert isinstance(found, GoldUnderTest)
-    return found
 
 
 class GoldUnderTest(GoldSet):
@@ -65,10 +67,6 @@ class GoldUnderTest(GoldSet):
             return Evaluations({name: EvaluationUnderTest(one, self) for name, one in found.items()})
         return EvaluationUnderTest(found, self)
 
-    def judgments(self) -> Gold:
-        """Return the judgments and where their texts lie."""
-        return self._gold
-
 
 class EvaluationUnderTest(Evaluation):
     """The scores of a system; each is a `Figure`."""
@@ -81,7 +79,7 @@ class EvaluationUnderTest(Evaluation):
             gold: The set that they were measured on.
         """
         self.__dict__.update(vars(found))
-        self.gold = gold
+        self.tested = gold
 
     def __getitem__(self, measure: str) -> float:
         value = super().__getitem__(measure)
@@ -114,9 +112,9 @@ class EvaluationUnderTest(Evaluation):
             common_queries: Compare the queries that are the same if the set has changed.
         """
         __tracebackhide__ = True
-        path = self.gold.root / baseline
+        path = self.tested.root / baseline
         try:
-            if self.gold.writes:
+            if self.tested.writes:
                 self._write(path)
                 return
             asked = [max_drop] if isinstance(max_drop, str) else list(max_drop)
@@ -128,13 +126,9 @@ class EvaluationUnderTest(Evaluation):
             pytest.fail(failure)
 
     def _checks(self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool) -> list[Check]:
-        from goldbench.score.common_queries import comparable
-        from goldbench.score.demands import Demands, allowed_drops, checks_of
-        from goldbench.score.earlier_scores import read_baseline
-
         if not path.exists():
             raise UsageError(f"baseline {path} not found; write it with pytest --goldbench-write-baselines")
-        gold = self.gold.judgments()
+        gold = self.gold
         before = read_baseline(path)
         drops = allowed_drops(asked, before, [], gold.level)
         result = self._in_full()
@@ -149,26 +143,20 @@ class EvaluationUnderTest(Evaluation):
         return checks_of(result, comparable(before, gold, common_queries=common_queries), demands)
 
     def _write(self, path: Path) -> None:
-        from goldbench.formats.runs.scorecard_files import write_record
-        from goldbench.score.scorecards import baseline_of
-        from goldbench.score.several_runs import DECIDING
-
-        gold, result = self.gold.judgments(), self._in_full()
+        gold, result = self.gold, self._in_full()
         usual = [parse_measure(name, rel=gold.level).name for name in DECIDING]
         kept = [name for name in usual if name in result.values] or list(result.values)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_record(path, baseline_of(gold, self.system, result, kept))
 
     def _told(self, checks: Sequence[Check]) -> Iterator[str]:
-        from goldbench.report.gate_text import fallen, line
-
-        texts = self.gold.queries
+        texts = self.tested.queries
         for check in checks:
             yield line(check)
             if not check.passed:
                 yield from (f"  {one}" for one in fallen(check, texts))
         first = next(one.query_id for check in checks for one in check.fallen)
-        yield from _opened(self.gold.judgments(), first)
+        yield from _opened(self.gold, first)
 
 
 class Figure(float):
@@ -210,29 +198,22 @@ def explained(op: str, left: object, right: object, config: pytest.Config) -> li
 
 
 def _with_interval(figure: Figure) -> str:
-    from goldbench.score.scorecards import means_of
-
     score = means_of(figure.found.result, [figure.measure])[figure.measure]
     return f"{figure.measure} {with_interval(score.mean, score.low, score.high)}"
 
 
 def _worst(figure: Figure, most: int) -> Iterator[str]:
-    from goldbench.report.named_queries import lowest_of
-
     lowest = lowest_of(figure.found.result, figure.measure, most)
     yield "Lowest queries:" if lowest else "Every query has the same value."
-    texts = figure.found.gold.queries if lowest else {}
+    texts = figure.found.tested.queries if lowest else {}
     for query_id, value in lowest:
         text = printable(" ".join(texts.get(query_id, "")[: 20 * _TEXT].split()))
         yield f"  {printable(query_id)}  {value:.4f}  {cut(text, _TEXT)}".rstrip()
     if lowest:
-        yield from _opened(figure.found.gold.judgments(), lowest[0][0])
+        yield from _opened(figure.found.gold, lowest[0][0])
 
 
 def _opened(gold: Gold, query_id: str) -> Iterator[str]:
-    from goldbench.report.named_queries import command_for
-    from goldbench.score.set_makers import makers_of
-
     command = command_for(query_id, makers_of(gold).place)
     if command:
         yield f"Open a query: {command}"

@@ -16,24 +16,26 @@ import sqlite3
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from goldbench.errors import AnswerRejected, CallFailed, LimitReached, Message, ModelError, ModelUnavailable
+from goldbench.errors import CallFailed, LimitReached, Message, ModelUnavailable
 from goldbench.llm.budget import Reservation
 from goldbench.llm.calls import persist, request_key
-from goldbench.llm.chat import CONTENT_FILTER, ChatAnswer, is_filtered, most_tokens_of, read_completion, usage_of, words
-from goldbench.llm.client import RETRIED, Client
+from goldbench.llm.chat import ChatAnswer, most_tokens_of, read_completion, usage_of, with_lessons, words
 from goldbench.llm.dialect import Dialect, Lessons, Repeat, request_body
-from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, costs_nothing, is_refusal
+from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, costs_nothing
 from goldbench.llm.limits import Gate
 from goldbench.llm.prices import BATCH_SHARE, PriceList
-from goldbench.llm.reply_body import mapping_at
+from goldbench.llm.reply_body import error_of, mapping_at
 from goldbench.llm.store import AnswerStore, forget_answered
 from goldbench.ports import ChatRequest, Usage
 from goldbench.text.display import amount
+
+if TYPE_CHECKING:
+    from goldbench.llm.client import Client  # imports openai
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
@@ -44,9 +46,9 @@ _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _MOST_ROUNDS = 3
 """The most batches that one line is sent in."""
 _FIRST_POLL_S, _LONGEST_POLL_S, _POLL_GROWTH = 0.2, 60.0, 1.5
-_PAGES, _PAGE = 20, 100
+_PAGE = 100
 _UNASKED = frozenset({"batch_failed", "batch_expired", "batch_cancelled"})
-"""Codes of lines that a batch did not come to."""
+"""Codes of lines that a batch did not come to; they cost nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +58,6 @@ class BatchLimits:
     lines: int = MOST_LINES
     bytes: int = MOST_BYTES
     quiet_s: float = 0.3
-
-
-class _SentBatch(NamedTuple):
-    """A batch; ``file_id`` and ``batch_id`` are None if the process ended before the server's ids were stored."""
-
-    token: str
-    file_id: str | None = None
-    batch_id: str | None = None
-
-
-class _Line(NamedTuple):
-    """The result of one line. ``status`` is its HTTP status, 0 where the batch ended before the line was asked."""
-
-    status: int
-    body: dict[str, Any]
-
-    @property
-    def error(self) -> dict[str, Any]:
-        return mapping_at(self.body, "error") or self.body
-
-    @property
-    def is_free(self) -> bool:
-        """Whether a line without an answer certainly costs nothing: it was refused, or its batch ended before it."""
-        if not self.status:
-            return self.error.get("code") in _UNASKED
-        return is_refusal(self.status) and not is_filtered(self.error)
 
 
 @dataclass(slots=True, eq=False)
@@ -106,46 +82,37 @@ class _Item:
             self.reply.set_exception(problem)
 
 
+@dataclass(slots=True, eq=False)
 class Batch:
-    """Gathers questions into batches, in place of single exchanges. An async context manager."""
+    """Gathers questions into batches, in place of single exchanges. An async context manager.
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        store: AnswerStore,
-        gate: Gate,
-        lessons: Lessons,
-        announce: Callable[[str], None],
-        limits: BatchLimits | None = None,
-    ) -> None:
-        """Take the server and the limits.
+    Attributes:
+        client: The client of the server.
+        store: Remembers the batches that were sent.
+        gate: The settings, the budget and the accounts; batches do not pass the gate itself.
+        lessons: The dialect of the model.
+        announce: Takes a line about every batch that is sent or ends.
+        limits: The size of a batch.
+    """
 
-        Args:
-            client: The client of the server.
-            store: Remembers the batches that were sent.
-            gate: The settings, the budget and the accounts; batches do not pass the gate itself.
-            lessons: The dialect of the model.
-            announce: Takes a line about every batch that is sent or ends.
-            limits: The size of a batch.
-        """
-        self._client = client
-        self._store = store
-        self._lessons = lessons
-        self._announce = announce
-        self._gate = gate
-        self._budget = gate.budget
-        self._settings = gate.settings
-        self._prices = PriceList(gate.settings, share=BATCH_SHARE)
-        self._limits = limits or BatchLimits()
-        self._waiting: list[_Item] = []
-        self._timer: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._budget.call_when_freed(self._send_waiting)
+    client: Client
+    store: AnswerStore
+    gate: Gate
+    lessons: Lessons
+    announce: Callable[[str], None]
+    limits: BatchLimits
+    _prices: PriceList = field(init=False)
+    _waiting: list[_Item] = field(default_factory=list)
+    _timer: asyncio.TimerHandle | None = None
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._prices = PriceList(self.gate.settings, share=BATCH_SHARE)
+        self.gate.budget.call_when_freed(self._send_waiting)
 
     async def __aenter__(self) -> Batch:
         """Forget the lines of earlier processes that are answered."""
-        await self._store.transact(forget_answered)
+        await self.store.transact(forget_answered)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -155,18 +122,18 @@ class Batch:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._store.transact(forget_answered)
+        await self.store.transact(forget_answered)
 
     async def complete(self, request: ChatRequest[T]) -> ChatAnswer[T]:
         """Return the model's answer once its batch has ended; raises as the layers do that this replaces."""
-        answer = request_key(request, model=self._settings.name)
+        answer = request_key(request, model=self.gate.settings.name)
         turns = repr(request.earlier).encode("utf-8", "surrogatepass") if isinstance(request, Repeat) else b""
         line = hashlib.sha256(b"line/1" + answer + turns).digest()
         item = _Item(request, line, answer, reply=asyncio.get_running_loop().create_future())
         self._enqueue([item])
         try:
             body = await item.reply
-            return read_completion(request, body, model=self._settings.name, prices=self._prices)
+            return read_completion(request, body, model=self.gate.settings.name, prices=self._prices)
         except CallFailed as failed:
             failed.at(request.stage)
             raise
@@ -177,7 +144,7 @@ class Batch:
         self._waiting += items
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self._limits.quiet_s, self._start)
+        self._timer = asyncio.get_running_loop().call_later(self.limits.quiet_s, self._start)
 
     def _send_waiting(self) -> None:
         if self._waiting and self._timer is None:
@@ -203,20 +170,17 @@ class Batch:
 
     async def _share_out(self, items: list[_Item]) -> None:
         """Wait for the batches that hold these lines already; send the rest."""
-        select = (
-            "SELECT token, file_id, batch_id FROM batches JOIN batch_lines USING (token) "
-            "WHERE line = ? AND base_url = ?"
-        )
+        select = "SELECT token, batch_id FROM batches JOIN batch_lines USING (token) WHERE line = ? AND base_url = ?"
 
         def look(connection: sqlite3.Connection) -> list[Any]:
-            return [connection.execute(select, (item.line, self._client.url)).fetchone() for item in items]
+            return [connection.execute(select, (item.line, self.client.url)).fetchone() for item in items]
 
-        running: defaultdict[_SentBatch, list[_Item]] = defaultdict(list)
+        running: defaultdict[tuple[str, str | None], list[_Item]] = defaultdict(list)
         unsent: list[_Item] = []
-        for item, row in zip(items, await self._store.transact(look), strict=True):
-            (running[_SentBatch(*row)] if row else unsent).append(item)
-        for sent, members in running.items():
-            self._spawn(self._pick_up(sent, members), members)
+        for item, row in zip(items, await self.store.transact(look), strict=True):
+            (running[row] if row else unsent).append(item)
+        for (token, batch_id), members in running.items():
+            self._spawn(self._pick_up(token, batch_id, members), members)
         for lines, members in self._packed(unsent):
             self._spawn(self._send(lines, members), members)
 
@@ -225,21 +189,21 @@ class Batch:
         batches: list[tuple[list[bytes], list[_Item]]] = []
         size = 0
         for position, item in enumerate(items):
-            item.dialect = self._lessons.dialect
-            body = request_body(item.request, dialect=item.dialect, settings=self._settings)
+            item.dialect = self.lessons.dialect
+            body = request_body(item.request, dialect=item.dialect, settings=self.gate.settings)
             most = self._prices.at_most(*most_tokens_of(body))
             try:
-                if not self._budget.check(most):  # batches under way may turn out to cost less than was set aside
+                if not self.gate.budget.check(most):  # batches under way may turn out to cost less than was set aside
                     self._waiting += items[position:]
                     break
             except LimitReached as error:
                 item.fail(error)
                 continue
-            item.reservation = self._budget.reserve(most)
+            item.reservation = self.gate.budget.reserve(most)
             item.is_sent = False
             row = {"custom_id": item.line.hex(), "method": "POST", "url": "/v1/chat/completions", "body": body}
             line = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-            if not batches or len(batches[-1][0]) >= self._limits.lines or size + len(line) > self._limits.bytes:
+            if not batches or len(batches[-1][0]) >= self.limits.lines or size + len(line) > self.limits.bytes:
                 batches.append(([], []))
                 size = 0
             batches[-1][0].append(line)
@@ -252,83 +216,69 @@ class Batch:
         rows = [(item.line, item.answer, token) for item in items]
 
         def note(connection: sqlite3.Connection) -> None:
-            connection.execute("INSERT INTO batches VALUES (?, ?, NULL, NULL)", (token, self._client.url))
+            connection.execute("INSERT INTO batches (token, base_url) VALUES (?, ?)", (token, self.client.url))
             connection.executemany("INSERT OR REPLACE INTO batch_lines VALUES (?, ?, ?)", rows)
 
-        await self._store.transact(note)
-        file_id = await self._persist(lambda: self._upload(lines, token))
-        await self._note("UPDATE batches SET file_id = ? WHERE token = ?", file_id, token)
-        batch_id = await self._create(_SentBatch(token, file_id), items)
-        await self._note("UPDATE batches SET batch_id = ? WHERE token = ?", batch_id, token)
+        async def upload() -> str:
+            return _id_of(await self.client.upload(f"{token}.jsonl", b"".join(lines)))
+
+        await self.store.transact(note)
+        try:
+            file_id = await self._persist(upload)
+        except PathUnknown:
+            raise self._unavailable(Message("the server takes no batches: run without {batch=True}")) from None
+        batch_id = await self._create(file_id, token, items)
+        await self._note_id(batch_id, token)
         for item in items:
-            self._gate.accounts.book(item.request.stage, requests=1)
-        self._announce(f"{batch_id}: {amount(len(items), 'request')} sent as a batch")
+            self.gate.accounts.book(item.request.stage, requests=1)
+        self.announce(f"{batch_id}: {amount(len(items), 'request')} sent as a batch")
         await self._follow(batch_id, items)
 
-    async def _upload(self, lines: Sequence[bytes], token: str) -> str:
-        try:
-            return _id_of(await self._client.upload(f"{token}.jsonl", b"".join(lines)))
-        except (PathUnknown, ParameterRefused):
-            raise self._unavailable(Message("the server takes no batches: run without {batch=True}")) from None
-
-    async def _create(self, sent: _SentBatch, items: list[_Item]) -> str:
+    async def _create(self, file_id: str, token: str, items: list[_Item]) -> str:
         """Start a batch once and return its id: after an attempt of unknown outcome the server is asked first."""
         body = {
-            "input_file_id": sent.file_id,
+            "input_file_id": file_id,
             "endpoint": "/v1/chat/completions",
             "completion_window": "24h",
-            "metadata": {"goldbench": sent.token},
+            "metadata": {"goldbench": token},
         }
         is_tried = False
 
         async def attempt() -> str:
             nonlocal is_tried
-            known = await self._search(sent) if is_tried else None
+            known = await self._search(token) if is_tried else None
             is_tried = True
             was_sent = items[0].is_sent
             _mark(items, is_sent=True)
             try:
-                return known or _id_of((await self._client.post("/batches", body))[0])
+                return known or _id_of((await self.client.post("/batches", body))[0])
             except (ExchangeFailed, CallFailed, ModelUnavailable) as failed:
                 _mark(items, is_sent=was_sent or not costs_nothing(failed))
-                if not isinstance(failed, CallFailed) or failed.kind == "client":
-                    raise
-                remedy = Message("run without {batch=True}, or with another model")
-                problem = Message("the server refuses the batch ({}): {}", failed.kind, remedy)
-            raise self._unavailable(problem)
+                raise
 
         return await self._persist(attempt)
 
-    async def _search(self, sent: _SentBatch) -> str | None:
-        """Return the id of a batch that may have been started, None where the server has no such batch."""
-        after = ""
-        for _ in range(_PAGES):
-            try:
-                page = await self._client.get(f"/batches?limit={_PAGE}{after}")
-            except PathUnknown:
-                return None
-            rows = [row for row in page.get("data") or [] if isinstance(row, dict)]
-            for row in rows:
-                has_token = mapping_at(row, "metadata").get("goldbench") == sent.token
-                if has_token or (sent.file_id is not None and row.get("input_file_id") == sent.file_id):
-                    return _id_of(row)
-            if not page.get("has_more") or not rows:
-                return None
-            after = f"&after={_id_of(rows[-1])}"
-        return None
+    async def _search(self, token: str) -> str | None:
+        """Return the id of a batch that may have been started, None where it is none of the account's last batches."""
+        try:
+            page = await self.client.get(f"/batches?limit={_PAGE}")
+        except PathUnknown:
+            return None
+        rows = [row for row in page.get("data") or [] if mapping_at(row, "metadata").get("goldbench") == token]
+        return _id_of(rows[0]) if rows else None
 
-    async def _pick_up(self, sent: _SentBatch, items: list[_Item]) -> None:
+    async def _pick_up(self, token: str, batch_id: str | None, items: list[_Item]) -> None:
         """Wait for a batch of an earlier process; send its lines if it was never started."""
         for item in items:
-            body = request_body(item.request, dialect=self._lessons.dialect, settings=self._settings)
-            item.reservation = self._budget.reserve(self._prices.at_most(*most_tokens_of(body)), requests=0)
-        batch_id = sent.batch_id or await self._persist(lambda: self._search(sent))
+            body = request_body(item.request, dialect=self.lessons.dialect, settings=self.gate.settings)
+            item.reservation = self.gate.budget.reserve(self._prices.at_most(*most_tokens_of(body)), requests=0)
+        batch_id = batch_id or await self._persist(lambda: self._search(token))
         if batch_id is None:
             await self._send_again(items)
             return
-        await self._note("UPDATE batches SET batch_id = ? WHERE token = ?", batch_id, sent.token)
+        await self._note_id(batch_id, token)
         _mark(items, is_sent=True)
-        self._announce(f"{batch_id}: waiting for {amount(len(items), 'request')} of an earlier run")
+        self.announce(f"{batch_id}: waiting for {amount(len(items), 'request')} of an earlier run")
         await self._follow(batch_id, items)
 
     async def _follow(self, batch_id: str, items: list[_Item]) -> None:
@@ -341,23 +291,20 @@ class Batch:
                 self._charge(item, Usage())
             await self._send_again(items)
             return
-        status = batch.get("status")
-        counts = mapping_at(batch, "request_counts")
-        done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
-        total = int(counts.get("total") or 0)
-        self._announce(f"{batch_id}: {status}, {done:,} of {amount(total, 'request')} done")
+        code = f"batch_{batch.get('status')}"
+        self.announce(f"{batch_id}: {batch.get('status')}")
         again: list[_Item] = []
         for item in items:
-            line = lines.get(item.line, _Line(0, {"code": f"batch_{status}"}))
-            if line.status == 200:
-                await self._settle(item, line.body)
+            status, reply = lines.get(item.line, (0, {"code": code}))
+            if status == 200:
+                await self._settle(item, reply)
                 continue
-            self._charge(item, None if line.is_free else Usage())
-            if problem := self._problem(item, line):
-                await self._forget([item])
-                item.fail(problem)
-            else:
+            failure = self._failure(item, status, error_of(reply))
+            if isinstance(failure, ExchangeFailed):
                 again.append(item)
+            else:
+                await self._forget([item])
+                item.fail(failure)
         if again:
             await self._send_again(again)
 
@@ -365,58 +312,60 @@ class Batch:
         """Return the server's description of a batch once it has ended."""
         pause_s = _FIRST_POLL_S
         while True:
-            self._budget.check_deadline()
-            batch = await self._persist(lambda: self._client.get(f"/batches/{batch_id}"))
+            self.gate.budget.check_deadline()
+            batch = await self._persist(lambda: self.client.get(f"/batches/{batch_id}"))
             if batch.get("status") in _ENDED:
                 return batch
-            left = self._budget.remaining_s()
+            left = self.gate.budget.remaining_s()
             await asyncio.sleep(pause_s if left is None else min(pause_s, max(0.0, left)))
             pause_s = min(_LONGEST_POLL_S, pause_s * _POLL_GROWTH)
 
-    async def _results(self, batch: dict[str, Any]) -> dict[bytes, _Line]:
-        """Return the result of every line in the files of a batch; a line that cannot be read is asked again."""
-        lines: dict[bytes, _Line] = {}
+    async def _results(self, batch: dict[str, Any]) -> dict[bytes, tuple[int, dict[str, Any]]]:
+        """Return the HTTP status and the body of every line in the files of a batch.
+
+        The status is 0 where the batch ended before the line was asked; a line that cannot be read is asked again.
+        """
+        lines: dict[bytes, tuple[int, dict[str, Any]]] = {}
         for file_id in filter(None, (batch.get("output_file_id"), batch.get("error_file_id"))):
-            for raw in io.BytesIO(await self._client.read(f"/files/{file_id}/content")):
+            for raw in io.BytesIO(await self.client.read(f"/files/{file_id}/content")):
                 try:
                     row = json.loads(raw)
-                    key = bytes.fromhex(row["custom_id"])
                     response = row.get("response") or {"status_code": 0, "body": row.get("error")}
-                    lines[key] = _Line(int(response.get("status_code") or 0), mapping_at(response, "body"))
+                    status = int(response.get("status_code") or 0)
+                    lines[bytes.fromhex(row["custom_id"])] = status, mapping_at(response, "body")
                 except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                     continue
         return lines
 
     async def _settle(self, item: _Item, body: dict[str, Any]) -> None:
         reported = usage_of(body)
-        self._lessons.compare(reported, words(item.request))
+        self.lessons.compare(reported, words(item.request))
         self._charge(item, reported)
-        await self._lessons.settle(item.dialect)
+        await self.lessons.settle(item.dialect)
         if not item.reply.done():
             item.reply.set_result(body)
 
-    def _problem(self, item: _Item, line: _Line) -> ModelError | None:
-        """Return why a line is not asked again, None where it is."""
-        status = line.status
-        if status in {401, 403, 404}:
-            return self._unavailable(f"the server refuses the model {self._settings.name!r} (HTTP {status})")
-        if status in {400, 422}:
-            return self._refusal(item, line)
-        if 400 <= status < 500 and status not in RETRIED:
-            return CallFailed(f"http-{status}", f"the server refuses the call (HTTP {status})")
+    def _failure(
+        self, item: _Item, status: int, error: dict[str, Any]
+    ) -> ExchangeFailed | CallFailed | ModelUnavailable:
+        """Return why a line has no answer: an ``ExchangeFailed`` where it is asked again."""
+        code = error.get("code")
+        failure: ExchangeFailed | CallFailed | ModelUnavailable
+        failure = ExchangeFailed(Cause.BROKEN, "unasked", is_free=code in _UNASKED)
+        if status:
+            failure = self.client.failure(status, error, {})
+        if isinstance(failure, ParameterRefused):
+            failure = with_lessons(failure, self.lessons, item.dialect or self.lessons.dialect)
+        self._charge(item, None if costs_nothing(failure) else Usage())
+        if not isinstance(failure, ExchangeFailed) or failure.cause is Cause.LEARNED:
+            return failure
         item.rounds += 1
         if item.rounds < _MOST_ROUNDS:
-            return None
-        if line.error.get("code") == "batch_failed":
+            return failure
+        if code == "batch_failed":
             return self._unavailable(Message("{} batches have failed: run without {batch=True}", item.rounds))
         reason = f"the server answers HTTP {status}" if status else "no batch reached it"
         return CallFailed("batch", f"{reason} ({item.rounds} batches)", attempts=item.rounds)
-
-    def _refusal(self, item: _Item, line: _Line) -> CallFailed | None:
-        if is_filtered(line.error):
-            return AnswerRejected("content-filter", CONTENT_FILTER)
-        is_learnt = self._lessons.learn(item.dialect or self._lessons.dialect, line.error)
-        return None if is_learnt else ParameterRefused(line.status, line.error)
 
     async def _send_again(self, items: list[_Item]) -> None:
         await self._forget(items)
@@ -428,10 +377,11 @@ class Batch:
         """Forget lines whose batch gives no answer, so that they can be sent again."""
         rows = [(item.line,) for item in items]
         delete = "DELETE FROM batch_lines WHERE line = ?"
-        await self._store.transact(lambda connection: connection.executemany(delete, rows))
+        await self.store.transact(lambda connection: connection.executemany(delete, rows))
 
-    async def _note(self, statement: str, *values: str) -> None:
-        await self._store.transact(lambda connection: connection.execute(statement, values))
+    async def _note_id(self, batch_id: str, token: str) -> None:
+        update = "UPDATE batches SET batch_id = ? WHERE token = ?"
+        await self.store.transact(lambda connection: connection.execute(update, (batch_id, token)))
 
     def _charge(self, item: _Item, reported: Usage | None) -> None:
         """Replace what is set aside for a question by what it cost; later calls change nothing.
@@ -446,23 +396,25 @@ class Batch:
         item.reservation = None
         if reported is not None:
             cost = self._prices.charge(reported, reservation.most)
-            self._gate.accounts.book(item.request.stage, usage=cost)
-            self._budget.settle(reservation, cost)
+            self.gate.accounts.book(item.request.stage, usage=cost)
+            self.gate.budget.settle(reservation, cost)
         elif item.is_sent:
-            self._budget.settle(reservation, Usage())
+            self.gate.budget.settle(reservation, Usage())
         else:
-            self._budget.release(reservation)
+            self.gate.budget.release(reservation)
 
     async def _persist(self, exchange: Callable[[], Coroutine[Any, Any, R]]) -> R:
         try:
-            return await persist(exchange, label="batch", gate=self._gate)
+            return await persist(exchange, label="batch", gate=self.gate)
         except CallFailed as error:
             kind = error.kind
-        problem = f"the batches cannot be reached ({kind}); they go on there, the same command picks them up"
-        raise self._unavailable(problem)
+        problem = (
+            "the server takes no batches now ({}): run again, which picks up what was sent, or without {batch=True}"
+        )
+        raise self._unavailable(Message(problem, kind))
 
     def _unavailable(self, problem: str) -> ModelUnavailable:
-        return ModelUnavailable(Message("{}: {}", self._settings.shown_url(), problem))
+        return ModelUnavailable(problem).at(self.client.url)
 
 
 def _id_of(reply: dict[str, Any]) -> str:

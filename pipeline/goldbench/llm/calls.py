@@ -8,7 +8,7 @@ import json
 import logging
 import random
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel
@@ -35,8 +35,6 @@ B = TypeVar("B")
 Call: TypeAlias = Callable[[A], Coroutine[Any, Any, B]]
 """Takes a request and returns its answer: an exchange, or a layer above it."""
 
-_FIRST_LOOK_S, _LONGEST_LOOK_S = 0.02, 0.25
-"""Seconds between two looks for an answer that another caller or process has asked for."""
 _SHOWN = 6000
 """The most characters of a reply that cannot be used which the model is shown again."""
 _COMPLAINT = (
@@ -44,6 +42,8 @@ _COMPLAINT = (
     "Send the whole answer again, corrected: one JSON object that fits the schema and nothing else."
 )
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.5, 30.0
+_RECONNECT_S = 2.0
+"""The longest pause before the next attempt to connect."""
 _LESSONS = 12
 """Give a call up after it has taught as many things about the server's parameters."""
 _MOST_TIMEOUTS = 4
@@ -51,7 +51,7 @@ _MOST_TIMEOUTS = 4
 _MEANING = {
     "connect": "no connection was made",
     "connection": "the connection broke",
-    "rate-limit": "the server asked for fewer calls (HTTP 429, see model.requests_per_minute)",
+    "rate-limit": "the server asked for fewer calls (HTTP 429, see model.concurrency)",
     "too-long": "the response is longer than any answer",
     "not-json": "the response is not JSON",
     "parameters": "the server keeps refusing parameters",
@@ -109,35 +109,21 @@ class AnswerRecord:
             ModelUnavailable: This is a replay and the store lacks the answer.
         """
         key = request_key(request, model=self._gate.settings.name)
-        pause_s = _FIRST_LOOK_S
-        while True:
-            stored, is_claimed = await self._store.find(key, claim=self._ask is not None)
+        async with self._store.turn(key):
+            stored = await self._store.find(key)
             if stored is not None:
                 self._gate.accounts.book(request.stage, replayed=1)
                 return replayed(request, stored)
             if self._ask is None:
                 raise answer_missing(request.stage, key)
-            if is_claimed:
-                break
-            self._gate.budget.check_deadline()
-            await asyncio.sleep(pause_s)
-            pause_s = min(_LONGEST_LOOK_S, 2 * pause_s)
-        try:
-            return await self._ask_and_store(key, request, self._ask)
-        finally:
-            self._store.release(key)
-
-    async def _ask_and_store(
-        self, key: bytes, request: ChatRequest[T], ask: Call[ChatRequest[T], ChatAnswer[T]]
-    ) -> ChatAnswer[T]:
-        try:
-            answer = await ask(request)
-        except ReplyRejected as rejected:
-            if rejected.kind in KEPT_REJECTIONS:
-                await self._store.put(key, _stored(request, rejected.reply, rejected.kind, str(rejected)))
-            raise
-        await self._store.put(key, _stored(request, answer.reply, "answer", dumped(answer.likelihood)))
-        return answer
+            try:
+                answer: ChatAnswer[T] = await self._ask(request)
+            except ReplyRejected as rejected:
+                if rejected.kind in KEPT_REJECTIONS:
+                    await self._store.put(key, _stored(request, rejected.reply, rejected.kind, str(rejected)))
+                raise
+            await self._store.put(key, _stored(request, answer.reply, "answer", dumped(answer.likelihood)))
+            return answer
 
 
 def replayed(request: ChatRequest[T], stored: StoredReply) -> Completion[T]:
@@ -204,38 +190,32 @@ def _sum(first: Usage, second: Usage) -> Usage:
     )
 
 
+@dataclass(frozen=True, slots=True)
 class LimitedCalls(Generic[Q, R]):
-    """Holds a slot of the gate for as long as one exchange takes, within the caps and the time that a call may take."""
+    """Holds a slot of the gate for as long as one exchange takes, within the caps and the time that a call may take.
 
-    def __init__(
-        self, exchange: Call[Q, R], *, gate: Gate, prices: PriceList, most_tokens: Callable[[Q], tuple[int, int]]
-    ) -> None:
-        """Take the exchange and its limits.
+    ``gate`` is that of the server, which chat and embeddings share. ``most_tokens`` returns how many tokens a request
+    may read and write at most.
+    """
 
-        Args:
-            exchange: Makes one attempt.
-            gate: The gate of the server, which chat and embeddings share.
-            prices: The prices of the model.
-            most_tokens: Returns how many tokens a request may read and write at most.
-        """
-        self._exchange = exchange
-        self._gate = gate
-        self._prices = prices
-        self._most_tokens = most_tokens
+    exchange: Call[Q, R]
+    gate: Gate
+    prices: PriceList
+    most_tokens: Callable[[Q], tuple[int, int]]
 
     async def complete(self, request: Q) -> R:
         """Return the result; raises as the exchange and ``persist`` do, and ``LimitReached``."""
         label = call_label(request)
-        return await persist(lambda: self._attempt(request, label), label=label, gate=self._gate)
+        return await persist(lambda: self._attempt(request, label), label=label, gate=self.gate)
 
     async def _attempt(self, request: Q, label: str) -> R:
-        ticket = await self._gate.enter(label, lambda: self._prices.at_most(*self._most_tokens(request)))
+        ticket = await self.gate.enter(label, lambda: self.prices.at_most(*self.most_tokens(request)))
         most = ticket.reservation.most
-        cost: Usage | None = self._prices.charge(Usage(), most)  # of a call that is cancelled
+        cost: Usage | None = self.prices.charge(Usage(), most)  # of a call that is cancelled
         try:
             result = await self._in_time(request)
-            cost = self._prices.charge(result.reply.usage, most)
-            self._gate.report_answer(ticket, 0 if cost.estimated else cost.output_tokens)
+            cost = self.prices.charge(result.reply.usage, most)
+            self.gate.report_answer(ticket, 0 if cost.estimated else cost.output_tokens)
         except Exception as error:
             cost = self._cost_of_failure(error, most)
             self._report(ticket, error)
@@ -245,19 +225,19 @@ class LimitedCalls(Generic[Q, R]):
         else:
             return result
         finally:
-            self._gate.accounts.book(request.stage, requests=cost is not None, usage=cost)
-            self._gate.leave(ticket, cost)
+            self.gate.accounts.book(request.stage, requests=cost is not None, usage=cost)
+            self.gate.leave(ticket, cost)
 
     async def _in_time(self, request: Q) -> R:
-        seconds = self._gate.timeout_s
-        left = self._gate.budget.remaining_s()
+        seconds = self.gate.timeout_s
+        left = self.gate.budget.remaining_s()
         if left is not None:  # past the deadline the gate refuses the next attempt
             seconds = min(seconds, max(0.0, left))
         try:
             async with asyncio.timeout(seconds):
-                return await self._exchange(request)
+                return await self.exchange(request)
         except TimeoutError:
-            self._gate.lengthen_timeout(seconds)
+            self.gate.lengthen_timeout(seconds)
         raise ExchangeFailed(Cause.OVERLOADED, "timeout", after_s=seconds)
 
     def _cost_of_failure(self, error: Exception, most: Usage) -> Usage | None:
@@ -272,20 +252,20 @@ class LimitedCalls(Generic[Q, R]):
             return Usage()
         reply = getattr(error, "reply", None)
         reported = reply.usage if reply else getattr(error, "usage", None)
-        return self._prices.charge(reported or Usage(), most)
+        return self.prices.charge(reported or Usage(), most)
 
     def _report(self, ticket: Ticket, error: Exception) -> None:
         """Let the gate know how a call failed."""
-        gate = self._gate
+        gate = self.gate
         if isinstance(error, AnswerRejected):  # the server works
             gate.report_answer(ticket, 0)
             return
         if isinstance(error, ExchangeFailed):
-            gate.report_failure(ticket, error.cause, error.kind)
+            gate.report_failure(ticket.label, error.cause, error.kind)
             if error.kind == "not-json":
                 gate.report_refusal(ticket.label, f"{gate.settings.shown_url()}: {NOT_JSON}")
             return
-        gate.report_failure(ticket, Cause.REFUSED, "")
+        gate.report_failure(ticket.label, Cause.REFUSED, "")
         if isinstance(error, ModelUnavailable):
             gate.close(error.message)
         elif isinstance(error, CallFailed):
@@ -303,31 +283,28 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, B]], *, label: str,
     Raises:
         CallFailed: The attempts or the seconds are used up.
     """
-    patience = _Patience(gate)
-
-    def goes_on(error: BaseException) -> bool:
-        if not isinstance(error, ExchangeFailed) or not patience.allows_another(error):
-            return False
-        _log.debug("%s: %s, again in %.1f s", label, error.kind, patience.pause_s)
-        return True
+    patience = _Patience(gate, label)
 
     async def attempt() -> B:  # tenacity awaits what is a coroutine function, not what returns a coroutine
         return await exchange()
 
     # One predicate decides and sets the pause: tenacity promises no order between its other parts.
-    retrying = AsyncRetrying(retry=retry_if_exception(goes_on), wait=lambda _: patience.pause_s, sleep=asyncio.sleep)
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(patience.allows_another), wait=lambda _: patience.pause_s, sleep=asyncio.sleep
+    )
     try:
         return await retrying(attempt)
     except ExchangeFailed as error:
         failed = error
-    raise patience.final_error(label, failed)
+    raise patience.final_error(failed)
 
 
 class _Patience:
     """How often one call was tried and how long it waited."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, label: str) -> None:
         self._gate = gate
+        self._label = label
         self._settings = gate.settings
         self._answered_before = gate.answered
         self._attempts = 0
@@ -337,17 +314,23 @@ class _Patience:
         self.pause_s = 0.0
         """The seconds before the next attempt."""
 
-    def allows_another(self, failed: ExchangeFailed) -> bool:
+    def allows_another(self, failed: BaseException) -> bool:
         """Record the failure of an attempt; return whether another one follows."""
+        if not isinstance(failed, ExchangeFailed):
+            return False
         self.pause_s = 0.0
         if failed.cause is Cause.LEARNED:
             self._lessons += 1
-        elif not self._gate.health.is_down:  # else the gate waits, and gives up for every call when it must
+        elif failed.cause is Cause.UNREACHABLE:  # no attempt was made; the gate gives up for every call when it must
+            self.pause_s = random.uniform(0.5, 1.0) * _RECONNECT_S  # noqa: S311 - as below
+            self._waited_s += self.pause_s
+        else:
             self._attempts += 1
             if failed.kind == "timeout":
                 self._timeouts += 1
             else:
                 self._set_pause(failed.retry_after_s)
+        _log.debug("%s: %s, attempt %d, pause %.1f s", self._label, failed.kind, self._attempts, self.pause_s)
         return not (
             self._lessons >= _LESSONS
             or self._attempts >= self._settings.max_attempts
@@ -368,7 +351,7 @@ class _Patience:
         if left is not None:  # past the deadline the gate refuses the next attempt
             self.pause_s = min(self.pause_s, max(0.0, left))
 
-    def final_error(self, label: str, failed: ExchangeFailed) -> CallFailed:
+    def final_error(self, failed: ExchangeFailed) -> CallFailed:
         """Return the error of the call; close the gate if the server has answered nothing since it began."""
         url = self._settings.shown_url()
         is_silent = self._gate.answered == self._answered_before
@@ -385,10 +368,10 @@ class _Patience:
         elif failed.kind == "rate-limit" and failed.retry_after_s and self._waited_s > self._settings.retry_s:
             meaning = f"the server asks to wait {failed.retry_after_s:,.0f} s (HTTP 429)"
             if is_silent:
-                remedy = "run again then, or lower model.requests_per_minute; every answer so far is kept"
+                remedy = "run again then; every answer so far is kept"
                 self._gate.close(f"{url}: {meaning}: {remedy}")
         attempts = max(1, self._attempts)
-        return CallFailed(failed.kind, f"{label}: {meaning} ({amount(attempts, 'attempt')})", attempts=attempts)
+        return CallFailed(failed.kind, f"{self._label}: {meaning} ({amount(attempts, 'attempt')})", attempts=attempts)
 
 
 def call_label(request: Request) -> str:

@@ -67,17 +67,17 @@ class ChatAnswer(Completion[T]):
     reply: Reply = field(kw_only=True, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
 class ChatExchange:
     """Chat completions of one model on one server.
 
     A refusal of a parameter changes the dialect of every later call and asks for another attempt at once.
     """
 
-    def __init__(self, post: Post, *, settings: ModelSettings, prices: PriceList, lessons: Lessons) -> None:
-        self._post = post
-        self._settings = settings
-        self._prices = prices
-        self._lessons = lessons
+    post: Post
+    settings: ModelSettings
+    prices: PriceList
+    lessons: Lessons
 
     async def complete(self, request: ChatRequest[T]) -> ChatAnswer[T]:
         """Return the model's answer to one exchange; raises as ``Client.post`` does.
@@ -85,12 +85,12 @@ class ChatExchange:
         Raises:
             AnswerRejected: The provider's content filter refuses the request, or the reply cannot be used.
         """
-        sent = self._lessons.dialect
-        body = request_body(request, dialect=sent, settings=self._settings)
+        sent = self.lessons.dialect
+        body = request_body(request, dialect=sent, settings=self.settings)
         try:
-            completion, _ = await self._post("/chat/completions", body)
+            completion, _ = await self.post("/chat/completions", body)
         except (ExchangeFailed, CallFailed, PathUnknown) as failed:
-            failure = self._after_failure(sent, failed)
+            failure = with_lessons(failed, self.lessons, sent)
         else:
             return await self._read(request, sent, completion)
         raise failure
@@ -99,38 +99,47 @@ class ChatExchange:
         """Return the answer in a reply; one that was cut off while the model thought teaches to leave it more room."""
         outcome: ChatAnswer[T] | ReplyRejected
         try:
-            outcome = read_completion(request, completion, model=self._settings.name, prices=self._prices)
+            outcome = read_completion(request, completion, model=self.settings.name, prices=self.prices)
         except ReplyRejected as rejected:
             outcome = rejected
-        self._lessons.compare(outcome.reply.usage, words(request))
+        self.lessons.compare(outcome.reply.usage, words(request))
         kind = outcome.kind if isinstance(outcome, ReplyRejected) else ""
-        if kind == "cut-off" and has_thought(completion) and self._lessons.leave_room(sent):
+        if kind == "cut-off" and has_thought(completion) and self.lessons.leave_room(sent):
             raise _learnt(usage=outcome.reply.usage)
-        await self._lessons.settle(sent, completion)
+        await self.lessons.settle(sent, completion)
         if isinstance(outcome, ReplyRejected):
             raise outcome
         return outcome
 
     def most_tokens(self, request: ChatRequest[T]) -> tuple[int, int]:
         """Return how many tokens a request may read and write at most, as it would be sent now."""
-        return most_tokens_of(request_body(request, dialect=self._lessons.dialect, settings=self._settings))
+        return most_tokens_of(request_body(request, dialect=self.lessons.dialect, settings=self.settings))
 
-    def _after_failure(self, sent: Dialect, failed: ExchangeFailed | CallFailed | PathUnknown) -> Exception:
-        """Return the error to raise: one that asks for another attempt where the failure taught something."""
-        if isinstance(failed, ParameterRefused):
-            if is_filtered(failed.error):
-                return AnswerRejected("content-filter", CONTENT_FILTER)
-            if self._lessons.learn(sent, failed.error):
-                return _learnt(is_free=True)
-            return _too_long(failed) if context_exceeded(failed.error) else failed
-        if isinstance(failed, PathUnknown):
-            is_model = any(word in str(failed.error).lower() for word in _MODEL_WORDS)
-            is_learnt = not is_model and self._lessons.doubt(sent, 404)
-            return _learnt(is_free=True) if is_learnt else ModelUnavailable(failed.message)
-        status = failed.kind.removeprefix("http-")
-        if status.isdecimal() and self._lessons.doubt(sent, int(status)):
-            return _learnt(is_free=costs_nothing(failed))
-        return failed
+
+def with_lessons(
+    failed: ExchangeFailed | CallFailed | ModelUnavailable, lessons: Lessons, sent: Dialect
+) -> ExchangeFailed | CallFailed | ModelUnavailable:
+    """Return the error to raise: one that asks for another attempt where the failure taught something.
+
+    Args:
+        failed: How an exchange ended.
+        lessons: What is known of the model's dialect; the failure is recorded there.
+        sent: The dialect of the request.
+    """
+    if isinstance(failed, ParameterRefused):
+        if is_filtered(failed.error):
+            return AnswerRejected("content-filter", CONTENT_FILTER)
+        if lessons.learn(sent, failed.error):
+            return _learnt(is_free=True)
+        return _too_long(failed) if context_exceeded(failed.error) else failed
+    if isinstance(failed, PathUnknown):
+        is_model = any(word in str(failed.error).lower() for word in _MODEL_WORDS)
+        is_learnt = not is_model and lessons.doubt(sent, 404)
+        return _learnt(is_free=True) if is_learnt else ModelUnavailable(failed.message)
+    status = "" if isinstance(failed, ModelUnavailable) else failed.kind.removeprefix("http-")
+    if status.isdecimal() and lessons.doubt(sent, int(status)):
+        return _learnt(is_free=costs_nothing(failed))
+    return failed
 
 
 def _learnt(*, usage: Usage | None = None, is_free: bool = False) -> ExchangeFailed:

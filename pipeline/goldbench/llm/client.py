@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import re
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, TypeVar
 
 import httpx2
 import openai
 from openai import RequestOptions
 
-from goldbench.errors import CallFailed, GoldbenchError, ModelError, ModelUnavailable
+from goldbench.errors import CallFailed, GoldbenchError, ModelUnavailable
 from goldbench.llm.connections import chain, proxy_for, tls_problem, trusted
 from goldbench.llm.exchange import Cause, ExchangeFailed, ParameterRefused, PathUnknown, is_refusal, retry_after_s
 from goldbench.llm.reply_body import context_exceeded, error_inside, error_of, parse_body
@@ -60,7 +58,7 @@ class Client:
         response = await self._send(self._client.post(path, body=body, options=self._options, cast_to=httpx2.Response))
         reply = self._json(response)
         if inside := error_inside(reply):
-            raise self._with_url(self._failure(*inside, response.headers))
+            raise self.failure(*inside, response.headers)
         return reply, response.headers
 
     async def get(self, path: str) -> dict[str, Any]:
@@ -84,18 +82,20 @@ class Client:
         return await self._send(self._client.get(path, options=self._options, cast_to=httpx2.Response))
 
     async def _send(self, call: Awaitable[R]) -> R:
-        failure: Exception
+        failure: ExchangeFailed | CallFailed | ModelUnavailable
         try:
             return await call
         except openai.APIStatusError as error:
-            failure = self._failure(error.status_code, error_of(error.body), error.response.headers)
+            failure = self.failure(error.status_code, error_of(error.body), error.response.headers)
         except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:
             problem = tls_problem(error)
-            failure = ModelUnavailable(f"{problem}, then run again") if problem else _from_connection(error)
+            failure = _from_connection(error)
+            if problem:
+                failure = ModelUnavailable(f"{problem}, then run again").at(self.url)
         except (openai.OpenAIError, ValueError, TypeError) as error:
-            failure = CallFailed("client", f"the call cannot be made ({type(error).__name__})")
+            failure = CallFailed("client", f"the call cannot be made ({type(error).__name__})").at(self.url)
         # Raised outside the except blocks: the SDK's own errors carry bodies and must not be chained.
-        raise self._with_url(failure)
+        raise failure
 
     def _json(self, response: httpx2.Response) -> dict[str, Any]:
         reply = parse_body(without_key(response.content, self._settings.api_key))
@@ -103,11 +103,23 @@ class Client:
             raise ExchangeFailed(Cause.BROKEN, "not-json")
         return reply
 
-    def _with_url(self, failure: Exception) -> Exception:
-        return failure.at(self.url) if isinstance(failure, ModelError) else failure
+    def failure(
+        self, status: int, error: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> ExchangeFailed | CallFailed | ModelUnavailable:
+        """Return the error that an HTTP status stands for, as ``post`` raises it.
 
-    def _failure(self, status: int, error: Mapping[str, Any], headers: Mapping[str, str]) -> Exception:
-        hopeless = self._hopeless(status, error, headers.get("location", ""))
+        Args:
+            status: The status, 300 or more.
+            error: The words of the server.
+            headers: The headers of the response.
+        """
+        failure = self._failure(status, error, headers)
+        return failure if isinstance(failure, ExchangeFailed) else failure.at(self.url)
+
+    def _failure(
+        self, status: int, error: Mapping[str, Any], headers: Mapping[str, str]
+    ) -> ExchangeFailed | CallFailed | ModelUnavailable:
+        hopeless = self._hopeless(status, error)
         if hopeless is not None:
             message = f"{hopeless}, then run again"
             return PathUnknown(message, error) if status == 404 else ModelUnavailable(message)
@@ -133,14 +145,13 @@ class Client:
             f"{self._settings.header_of_key} is wrong"
         )
 
-    def _hopeless(self, status: int, error: Mapping[str, Any], location: str) -> str | None:
+    def _hopeless(self, status: int, error: Mapping[str, Any]) -> str | None:
         """Return why no other call can work and what to do about it, None where one may work."""
         settings = self._settings
         code = str(error.get("code") or error.get("type") or "")
         message = str(error.get("message") or "").lower()
         if 300 <= status < 400:
-            target = redirect_target(location, key=settings.api_key)
-            return f"the server redirects {target} (HTTP {status}): set base_url to where the API is"
+            return f"the server redirects (HTTP {status}): set base_url to where the API is"
         if code in _QUOTA or status == 402 or (status == 429 and "exceeded your current quota" in message):
             return "the account has no credit left: top it up"
         is_flagged = "moderation" in message or "flagged" in message
@@ -157,21 +168,6 @@ def _key_headers(settings: ModelSettings) -> dict[str, str | openai.Omit]:
     """Return the header with the key. Both are always set: the SDK would otherwise look for a key elsewhere."""
     sent = headers_of_key(settings.api_key, settings.header_of_key) if settings.api_key else {}
     return {"Authorization": openai.Omit(), **sent}
-
-
-def redirect_target(location: str, *, key: str | None = None) -> str:
-    """Return where a redirect leads: scheme and host alone, because a key may stand in the rest.
-
-    Args:
-        location: The header of the redirect.
-        key: The key; a host that holds it is not shown.
-    """
-    if re.match("/(?!/)", location):
-        return "to another path"
-    server = re.match(r"https?://([\w.-]{1,200}|\[[\da-f:.]{1,50}\])(:\d{1,5})?(?=[/?#]|$)", location)
-    if server is None or (key and key.lower() in server[0].lower()):
-        return "elsewhere"
-    return f"to {server[0]}"
 
 
 def _from_connection(error: Exception) -> ExchangeFailed:
@@ -193,33 +189,20 @@ async def read_body(response: httpx2.Response) -> None:
     is_error = response.status_code >= 300
     most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_BYTES
     most = MOST_ERROR_BYTES if is_error else most
-    # Without the header httpx2 leaves the body alone; it would unpack it without a bound.
-    unpack = _unpacker(response.headers.pop("content-encoding", "identity").strip().lower())
+    if response.headers.pop("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+        raise httpx2.DecodingError("the body is compressed, which was not asked for and may be without bound")
     body = bytearray()
-    received = 0
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     try:
         async for piece in response.stream:
-            received += len(piece)  # counted, too: zlib keeps what follows the end of the packed body
-            body += unpack(piece, most + 1 - len(body))
-            if max(received, len(body)) > most:
+            body += piece
+            if len(body) > most:
                 if not is_error:
                     raise TooLong("the reply is too long")
                 break
-    except zlib.error:
-        raise httpx2.DecodingError("the body is not compressed as its header says") from None
     finally:
         await response.stream.aclose()
-    response.stream = httpx2.ByteStream(bytes(body))
-
-
-def _unpacker(encoding: str) -> Callable[[bytes, int], bytes]:
-    """Return what unpacks a piece of a body to at most so many bytes; a packed piece may grow a thousandfold."""
-    if encoding in {"", "identity"}:
-        return lambda piece, _: piece
-    if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise httpx2.DecodingError("the body is compressed in a way that was not asked for")
-    return zlib.decompressobj(zlib.MAX_WBITS | 32).decompress
+    response.stream = httpx2.ByteStream(bytes(body[:most]))
 
 
 @contextlib.asynccontextmanager

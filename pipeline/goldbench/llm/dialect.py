@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from goldbench.llm.reply_schema import LIMITS, sent_schema, sent_text
+from goldbench.llm.reply_schema import sent_schema, sent_text
 from goldbench.llm.server_settings import ModelSettings
 from goldbench.llm.store import AnswerStore
 from goldbench.ports import ChatRequest, Usage
@@ -38,10 +38,7 @@ _FORMAT_WORDS = (
     "response_format", "response format", "json_schema", "json_object", "json schema", "structured output",
     "structured_output", "guided", "grammar", "json mode",
 )  # fmt: skip
-_LIMIT_WORDS = {
-    "maxLength": ("maxlength", "minlength"), "maxItems": ("maxitems", "minitems"), "enum": ("enum",),
-    "pattern": ("pattern",),
-}  # fmt: skip
+_LIMIT_WORDS = ("maxlength", "minlength", "maxitems", "minitems", "enum", "pattern")
 _OTHER_FORMATS = ("json_object", "response_format.type", "'text'", "json mode")
 _SYSTEM_WORDS = (
     "system role", "role 'system'", 'role "system"', "developer instruction", "system message", "system prompt",
@@ -54,7 +51,7 @@ _OTHER_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How to put a question to one model of one server; ``limits`` are those it takes in a schema.
+    """How to put a question to one model of one server; ``limits`` says whether it takes them in a schema.
 
     ``stream`` asks for a stream of events; ``room`` is room for thoughts.
     """
@@ -66,7 +63,7 @@ class Dialect:
     stream: bool = False
     room: bool = False
     likelihoods: bool = True
-    limits: tuple[str, ...] = LIMITS
+    limits: bool = True
 
     @property
     def thinks(self) -> bool:
@@ -77,10 +74,10 @@ class Dialect:
         """Return the dialect as JSON, to be remembered."""
         return json.dumps(asdict(self), sort_keys=True)
 
-    def simpler(self, *, limits: tuple[str, ...] = ()) -> Dialect | None:
-        """Return the dialect with only these of its limits, else with the next format; None where there is none."""
+    def simpler(self) -> Dialect | None:
+        """Return the dialect without limits, else with the next format; None where there is none."""
         if self.format == "json_schema" and self.limits:
-            return replace(self, limits=limits)
+            return replace(self, limits=False)
         if self.format == "text":
             return None
         return replace(self, format=FORMATS[FORMATS.index(self.format) + 1])
@@ -90,7 +87,7 @@ class Dialect:
         """Return the dialect that ``dumps`` wrote; one of another version gives the default."""
         try:
             known = cls(**json.loads(text))
-            return replace(known, limits=tuple(name for name in LIMITS if name in known.limits))
+            return replace(known, limits=bool(known.limits))
         except (TypeError, ValueError):
             return cls()
 
@@ -102,7 +99,7 @@ def first_dialect(remembered: str | None, *, cautious: bool = False) -> Dialect:
         remembered: The dialect of an earlier run, None if there is none.
         cautious: Whether a refusal is dear, so that a server that is not known is sent no limits.
     """
-    return Dialect.loads(remembered) if remembered else Dialect(limits=() if cautious else LIMITS)
+    return Dialect.loads(remembered) if remembered else Dialect(limits=not cautious)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +144,7 @@ def request_body(request: ChatRequest[T], *, dialect: Dialect, settings: ModelSe
 
 def _answer_format(request: ChatRequest[T], dialect: Dialect) -> dict[str, Any]:
     if dialect.format == "json_schema":
-        schema = sent_schema(request.answer, dialect.limits, request.items)
+        schema = sent_schema(request.answer, limited=dialect.limits, items=request.items)
         named = {"name": request.answer.__name__, "strict": True, "schema": schema}
         return {"response_format": {"type": "json_schema", "json_schema": named}}
     return {"response_format": {"type": "json_object"}} if dialect.format == "json_object" else {}
@@ -161,7 +158,7 @@ def sendable(text: str) -> str:
 def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool) -> Dialect | None:
     """Return the dialect to try next after a refusal, None where the refusal is about something else.
 
-    The limits in a schema are given up before the format: those that the refusal names, or all.
+    The limits in a schema are given up before the format.
 
     Args:
         dialect: The dialect that was sent.
@@ -174,14 +171,13 @@ def learn(dialect: Dialect, error: Mapping[str, Any], *, settled: bool) -> Diale
     simpler = _simpler_parameters(dialect, param, message, settled=settled)
     if simpler or dialect.format == "text":
         return simpler
-    refused = [name for name in dialect.limits if any(word in message for word in _LIMIT_WORDS[name])]
-    about_format = bool(refused) or any(word in param or word in message for word in _FORMAT_WORDS)
+    words = (*_FORMAT_WORDS, *_LIMIT_WORDS) if dialect.limits else _FORMAT_WORDS
+    about_format = any(word in param or word in message for word in words)
     if not about_format and (settled or any(word in message for word in _OTHER_WORDS)):
         return None
     if any(word in message for word in _OTHER_FORMATS):
-        dialect = replace(dialect, limits=())
-    limits = tuple(name for name in dialect.limits if refused and name not in refused)
-    return dialect.simpler(limits=limits)
+        dialect = replace(dialect, limits=False)
+    return dialect.simpler()
 
 
 def _simpler_parameters(dialect: Dialect, param: str, message: str, *, settled: bool) -> Dialect | None:
@@ -268,8 +264,6 @@ class Lessons:
 
     def learn(self, sent: Dialect, error: Mapping[str, Any]) -> bool:
         """Record a refusal of a request of this dialect; return whether another attempt may work."""
-        if self._settings.file is not None:  # what one call teaches would change the replies to those after it
-            return False
         if sent != self.dialect:  # another call has learnt in the meantime
             return True
         return self._change(learn(sent, error, settled=self.settled))
@@ -283,7 +277,7 @@ class Lessons:
             sent: The dialect of the request.
             status: The HTTP status of the error.
         """
-        if self._settings.file is not None or status not in _DOUBTED:
+        if status not in _DOUBTED:
             return False
         if sent != self.dialect:  # another call has learnt in the meantime
             return True
@@ -298,14 +292,14 @@ class Lessons:
 
     def leave_room(self, sent: Dialect) -> bool:
         """Record that the model spent the whole limit on thoughts; return whether more room may help."""
-        if self._settings.file is not None or sent.thinks:
-            return sent != self.dialect
-        if sent == self.dialect:
-            self._change(replace(sent, room=True))
-        return True
+        if sent != self.dialect:  # another call has learnt in the meantime
+            return True
+        return not sent.thinks and self._change(replace(sent, room=True))
 
     def _change(self, better: Dialect | None) -> bool:
-        if better is not None:
-            self.dialect = better
-            self.settled = False
-        return better is not None
+        # Of a model on this machine all is known: what one call teaches would change the replies to those after it.
+        if better is None or self._settings.file is not None:
+            return False
+        self.dialect = better
+        self.settled = False
+        return True

@@ -6,8 +6,6 @@ import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import Any
 
@@ -99,33 +97,11 @@ def costs_nothing(error: Exception) -> bool:
     return isinstance(error, ModelUnavailable)
 
 
-def retry_after_s(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Return how many seconds the server asks to wait, None where it does not say.
-
-    ``retry-after-ms`` overrides ``retry-after``, which is a number of seconds or an HTTP date. A date is counted from
-    the response's own ``date`` header where there is one, so that a wrong clock here does no harm.
-    """
-    milliseconds = _seconds(headers.get("retry-after-ms", ""))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after", "")
-    until = _date(value)
-    if until is None:
-        return _seconds(value)
-    start = _date(headers.get("date", "")) or now or datetime.now(UTC)
-    return max(0.0, (until - start).total_seconds())
-
-
-def _seconds(text: str) -> float | None:
-    with contextlib.suppress(ValueError):
-        value = float(text)
-        return value if math.isfinite(value) and value >= 0 else None
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds the server asks to wait, None where it does not say; a date is not read."""
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with contextlib.suppress(ValueError):
+            seconds = float(headers.get(name, "")) * unit_s
+            if 0 <= seconds < math.inf:
+                return seconds
     return None
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return date if date.tzinfo else date.replace(tzinfo=UTC)

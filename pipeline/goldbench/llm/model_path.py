@@ -15,10 +15,8 @@ from goldbench.llm.batch import Batch, BatchLimits
 from goldbench.llm.budget import Budget
 from goldbench.llm.calls import AnswerRecord, Call, LimitedCalls, repaired
 from goldbench.llm.chat import ChatAnswer, ChatExchange, Post
-from goldbench.llm.client import open_client
 from goldbench.llm.dialect import Lessons
 from goldbench.llm.limits import Gate, Snapshot
-from goldbench.llm.local.local_wire import LocalWire
 from goldbench.llm.prices import PriceList, check_price
 from goldbench.llm.server_settings import ModelSettings
 from goldbench.llm.store import AnswerStore
@@ -91,6 +89,9 @@ async def open_model(
         raise UsageError("a model on this machine takes no batches; leave it out", parameter="batch")
     if answers is None and (replay or batch is not None):
         raise UsageError("a replay or a batch needs an answer store")
+    from goldbench.llm.client import open_client  # imports openai
+    from goldbench.llm.local.local_wire import LocalWire
+
     gate = Gate(settings, budget=budget or Budget(settings))
     lessons: Lessons | None = None
     ask: Call[ChatRequest[Any], ChatAnswer[Any]] | None = None
@@ -107,13 +108,11 @@ async def open_model(
                 client = await opened.enter_async_context(open_client(settings))
                 post = client.post
             lessons = await Lessons.recall(settings, answers, cautious=batch is not None, anew=anew)
-            if lessons.settled:
-                gate.mark_ready()
             if batch is None:
                 ask = _single_calls(post, gate, lessons)
             else:
                 assert answers is not None
-                batches = Batch(client, store=answers, gate=gate, lessons=lessons, announce=batch, limits=batch_limits)
+                batches = Batch(client, answers, gate, lessons, batch, batch_limits or BatchLimits())
                 await opened.enter_async_context(batches)
                 ask = batches.complete
             ask = functools.partial(repaired, ask=ask)  # shows a misfit to the model once
@@ -126,7 +125,7 @@ async def open_model(
 
 def _single_calls(post: Post, gate: Gate, lessons: Lessons) -> Call[ChatRequest[Any], ChatAnswer[Any]]:
     prices = PriceList(gate.settings)
-    exchange = ChatExchange(post, settings=gate.settings, prices=prices, lessons=lessons)
+    exchange = ChatExchange(post, gate.settings, prices, lessons)
     calls: LimitedCalls[ChatRequest[Any], ChatAnswer[Any]] = LimitedCalls(
         exchange.complete, gate=gate, prices=prices, most_tokens=exchange.most_tokens
     )
@@ -142,7 +141,7 @@ def _embedder(post: Post | None, gate: Gate, answers: AnswerStore | None) -> Emb
         exchange = VectorExchange(post, path="/embeddings", body=body, prices=prices)
     key = functools.partial(embedding_key, settings)
     calls = _limited(exchange, gate, prices)
-    return VectorRecord(calls, store=answers, gate=gate, key=key, portion=settings.embedding_batch)
+    return VectorRecord(ask=calls, store=answers, gate=gate, key=key, portion=settings.embedding_batch)
 
 
 @contextlib.asynccontextmanager
@@ -162,6 +161,8 @@ async def open_reranker(
     """
     if replay and answers is None:
         raise UsageError("a replay needs an answer store")
+    from goldbench.llm.client import open_client  # imports openai
+
     server = settings.server()
     gate = Gate(server, budget=budget or Budget(server))
     prices = PriceList(server, embedding=True)
@@ -173,7 +174,7 @@ async def open_reranker(
             client = await opened.enter_async_context(open_client(server))
             exchange = VectorExchange(client.post, path=settings.path(), body=settings.body, prices=prices)
         calls = _limited(exchange, gate, prices)
-        yield VectorRecord(calls, store=answers, gate=gate, key=settings.key, portion=MOST_PASSAGES)
+        yield VectorRecord(ask=calls, store=answers, gate=gate, key=settings.key, portion=MOST_PASSAGES)
 
 
 def _limited(exchange: VectorExchange | None, gate: Gate, prices: PriceList) -> Call[Texts, Vectors] | None:

@@ -15,7 +15,6 @@ from goldbench.llm.limits import COMING_UP
 from goldbench.llm.local.machine import layout_now
 from goldbench.llm.model_path import ModelPath, open_model
 from goldbench.llm.reply_body import has_thought, text_of, thoughts_of
-from goldbench.llm.reply_schema import LIMITS
 from goldbench.llm.server_settings import ModelSettings
 from goldbench.llm.store import AnswerStore
 from goldbench.ports import ChatRequest
@@ -149,8 +148,7 @@ def _traits(lessons: Lessons, fault: CallFailed | None) -> list[Trait]:
     if not lessons.settled or (fault is not None and not (text_of(reply) or thoughts_of(reply))):
         return traits
     has_schema = dialect.format == "json_schema"
-    missing = ", ".join(name for name in LIMITS if name not in dialect.limits)
-    limits = "" if not has_schema else f", without {missing}" if missing else ", with its limits"
+    limits = f", {'with' if dialect.limits else 'without'} its limits" if has_schema else ""
     traits.append(Trait("response format", _FORMATS[dialect.format] + limits, good=has_schema or None))
     takes = [dialect.length, *(["temperature"] if dialect.temperature else [])]
     refuses = [*([] if dialect.temperature else ["temperature"]), *([] if dialect.system else ["system role"])]

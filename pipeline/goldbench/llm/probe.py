@@ -10,7 +10,6 @@ from typing import Any
 from pydantic import ValidationError
 
 from goldbench.errors import GoldbenchError, ModelError
-from goldbench.llm.client import open_client
 from goldbench.llm.exchange import ExchangeFailed
 from goldbench.llm.reply_body import mapping_at
 from goldbench.llm.server_settings import ModelSettings, shown_address
@@ -44,6 +43,8 @@ async def probe(base_url: str, api_key: str | None, *, key_header: str | None = 
         key_header: The header that carries the key; None for the one that the address is known for.
         seconds: The longest time to wait.
     """
+    from goldbench.llm.client import open_client  # imports openai
+
     address = shown_address(base_url, api_key)
     problem = "does not list models as an OpenAI-compatible server does"
     rows: Any = None

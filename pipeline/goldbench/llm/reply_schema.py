@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from functools import lru_cache
 from typing import Any
 
@@ -26,8 +25,6 @@ SENT = "sent"
 """The key of ``json_schema_extra`` for limits that a server is told and a reply is not refused for."""
 _DROPPED = {"title", "default", "examples", "uniqueItems", "deprecated", "$defs", SENT}
 
-LIMITS = ("maxLength", "maxItems", "enum", "pattern")
-"""The limits that not every server takes in a schema: on texts, lists and integers, and the form of a text."""
 _MOST_VALUES = 16
 """Integers with at most this many possible values are sent as a list of them."""
 
@@ -53,20 +50,20 @@ def answer_schema(answer: type[BaseModel]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=512)
-def sent_schema(answer: type[BaseModel], limits: Collection[str] = (), items: int | None = None) -> dict[str, Any]:
-    """Return the strict schema of an answer with the limits that a server takes, in the order in which it is written.
+def sent_schema(answer: type[BaseModel], *, limited: bool = False, items: int | None = None) -> dict[str, Any]:
+    """Return the strict schema of an answer as it is sent to a server, in the order in which it is written.
 
     The limits of ``json_schema_extra`` (key ``sent``) count as those of the field. A field with ``last`` there stands
     at the end, whatever its place in the model.
 
     Args:
         answer: The model of the answer.
-        limits: The limits that the server takes, some of `LIMITS`.
+        limited: Whether the server takes limits on the lengths of texts and lists, on integers, and the form of a text.
         items: The most items of a list at the top of the answer, None for any number.
     """
     full = answer.model_json_schema()
-    schema = _strict(full, full.get("$defs", {}), (), frozenset(limits))
-    if items is not None and "maxItems" in limits:
+    schema = _strict(full, full.get("$defs", {}), (), limited=limited)
+    if items is not None and limited:
         for part in schema["properties"].values():
             if part.get("type") == "array":
                 part.setdefault("maxItems", items)
@@ -80,7 +77,7 @@ def sent_text(answer: type[BaseModel]) -> str:
 
 
 def _strict(
-    node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...], sent: frozenset[str] | None = None
+    node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...], *, limited: bool | None = None
 ) -> dict[str, Any]:
     if len(node.get("allOf", ())) == 1:
         node = {**node["allOf"][0], **_without(node, "allOf")}
@@ -88,7 +85,7 @@ def _strict(
         name = node["$ref"].rsplit("/", 1)[-1]
         if name in above:
             raise TypeError(f"{name} contains itself: an answer must be flat")
-        return _strict({**definitions[name], **_without(node, "$ref")}, definitions, (*above, name), sent)
+        return _strict({**definitions[name], **_without(node, "$ref")}, definitions, (*above, name), limited=limited)
     strict = {key: value for key, value in node.items() if key not in _DROPPED and key not in _LIMITS}
     limits = [text.format(node[key]) for key, text in _LIMITS.items() if key in node]
     if limits:
@@ -96,40 +93,42 @@ def _strict(
     for key in ("anyOf", "oneOf"):
         if key in node:
             parts = [{**part, SENT: node.get(SENT, {})} for part in node[key]]
-            strict = _without(strict, key) | {"anyOf": [_strict(part, definitions, above, sent) for part in parts]}
+            strict = _without(strict, key) | {
+                "anyOf": [_strict(part, definitions, above, limited=limited) for part in parts]
+            }
     if "const" in node:
         strict = _without(strict, "const") | {"enum": [node["const"]]}
     if "items" in node:
-        strict["items"] = _strict(node["items"], definitions, above, sent)
-    if sent is not None:
-        strict |= _kept_limits({**node, **node.get(SENT, {})}, sent)
-    return strict | _closed(node, definitions, above, sent) if node.get("type") == "object" else strict
+        strict["items"] = _strict(node["items"], definitions, above, limited=limited)
+    if limited:
+        strict |= _kept_limits({**node, **node.get(SENT, {})})
+    return strict | _closed(node, definitions, above, limited=limited) if node.get("type") == "object" else strict
 
 
-def _kept_limits(node: dict[str, Any], sent: frozenset[str]) -> dict[str, Any]:
+def _kept_limits(node: dict[str, Any]) -> dict[str, Any]:
     """Return the limits of a node that are sent as such; a form stands alone, as some servers forget one of the two."""
     kind, form = node.get("type"), str(node.get("pattern", ""))
     if kind == "string" and "enum" not in node and "const" not in node:
-        if "pattern" in sent and form.startswith("^") and form.endswith("$"):
+        if form.startswith("^") and form.endswith("$"):
             return {"pattern": form}
-        return {key: node[key] for key in ("minLength", "maxLength") if key in node and "maxLength" in sent}
+        return {key: node[key] for key in ("minLength", "maxLength") if key in node}
     if kind == "array":
-        return {key: node[key] for key in ("minItems", "maxItems") if key in node and "maxItems" in sent}
-    if kind == "integer" and "enum" in sent and "minimum" in node and "maximum" in node:
+        return {key: node[key] for key in ("minItems", "maxItems") if key in node}
+    if kind == "integer" and "minimum" in node and "maximum" in node:
         values = range(node["minimum"], node["maximum"] + 1)
         return {"enum": list(values)} if len(values) <= _MOST_VALUES else {}
     return {}
 
 
 def _closed(
-    node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...], sent: frozenset[str] | None
+    node: dict[str, Any], definitions: dict[str, Any], above: tuple[str, ...], *, limited: bool | None
 ) -> dict[str, Any]:
     if "properties" not in node:
         raise TypeError("a mapping with free keys has no strict schema: list the fields")
     parts = node["properties"].items()
-    if sent is not None:
+    if limited is not None:  # what is sent; the schema that names an answer keeps its order
         parts = sorted(parts, key=lambda named: named[1].get(SENT, {}).get("last", False))
-    fields = {name: _strict(part, definitions, above, sent) for name, part in parts}
+    fields = {name: _strict(part, definitions, above, limited=limited) for name, part in parts}
     return {"properties": fields, "required": list(fields), "additionalProperties": False}
 
 

@@ -84,8 +84,7 @@ Url = Annotated[str, AfterValidator(_server)]
 class Model(Record):
     """An OpenAI-compatible server. The key itself is only ever read from the environment.
 
-    Caps hold for the life of one opened path to the server. ``requests_per_minute`` and ``tokens_per_minute`` are the
-    account's limits as the user knows them.
+    Caps hold for the life of one opened path to the server.
     """
 
     name: Annotated[str | None, Setting(
@@ -133,12 +132,6 @@ class Model(Record):
     deadline_minutes: Annotated[float | None, Field(gt=0), Setting(
         "Stop calling the model after N minutes",
         "deadline", "Limits", "MIN", unit="minutes", unset="no limit", example=60,
-    )] = None  # fmt: skip
-    requests_per_minute: Annotated[int | None, Field(ge=1), Setting(
-        "Request rate of your account", unit="requests per minute", unset="no limit", example=500,
-    )] = None  # fmt: skip
-    tokens_per_minute: Annotated[int | None, Field(ge=1), Setting(
-        "Token rate of your account", unit="tokens per minute", unset="no limit", example=200_000,
     )] = None  # fmt: skip
     max_requests: Annotated[int | None, Field(ge=0), Setting(
         "Send at most N requests", "max_requests", "Limits", "N", unit="requests", unset="no limit", example=1000,

@@ -24,8 +24,6 @@ from goldbench.llm.store import AnswerStore
 from goldbench.llm.token_counts import tokens_at_most
 from goldbench.records.manifest import StageUsage
 
-_LOOK_S = 0.05
-"""Seconds between two looks for vectors that another caller or process has asked for."""
 _MOST_BYTES = 200_000
 """The most bytes of the texts of one exchange; a longer text goes alone."""
 MOST_PASSAGES = 100
@@ -77,19 +75,19 @@ def embedding_body(settings: ModelSettings, request: Texts) -> dict[str, Any]:
     return body if settings.dimensions is None else {**body, "dimensions": settings.dimensions}
 
 
+@dataclass(frozen=True, slots=True)
 class VectorExchange:
     """Vectors of one model on one server: one portion of texts is one HTTP exchange."""
 
-    def __init__(self, post: Post, *, path: str, body: Callable[[Texts], dict[str, Any]], prices: PriceList) -> None:
-        self._post = post
-        self._path = path
-        self._body = body
-        self._prices = prices
+    post: Post
+    path: str
+    body: Callable[[Texts], dict[str, Any]]
+    prices: PriceList
 
     async def complete(self, request: Texts) -> Vectors:
         """Return one vector per text; raises as ``Client.post`` does, and ``ReplyRejected``."""
-        response, _ = await self._post(self._path, self._body(request))
-        reply = Reply("", str(response.get("model") or ""), priced(usage_of(response), self._prices))
+        response, _ = await self.post(self.path, self.body(request))
+        reply = Reply("", str(response.get("model") or ""), priced(usage_of(response), self.prices))
         rows = _rows(response, len(request.parts))
         if rows is None:
             raise ReplyRejected("misfit", "the response is not finite numbers for each text", reply=reply)
@@ -110,35 +108,25 @@ def _rows(response: dict[str, Any], count: int) -> np.ndarray | None:
     return rows if rows.size and np.isfinite(rows).all() else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VectorRecord:
     """An ``Embedder``, or an open path to a reranker.
 
     Takes vectors from the store where it has them; asks for the rest and stores each before it is used.
+
+    Attributes:
+        ask: The layer below, None for a replay, which answers from the store alone.
+        store: The store, open; None asks for everything and stores nothing.
+        gate: The gate of the server, with the settings, the accounts and the deadline.
+        key: Returns the key of one text of a request.
+        portion: The most texts of one exchange.
     """
 
-    def __init__(
-        self,
-        ask: Call[Texts, Vectors] | None,
-        *,
-        store: AnswerStore | None,
-        gate: Gate,
-        key: Callable[[Texts, str], bytes],
-        portion: int,
-    ) -> None:
-        """Take the layer below and the store.
-
-        Args:
-            ask: The layer below, None for a replay, which answers from the store alone.
-            store: The store, open; None asks for everything and stores nothing.
-            gate: The gate of the server, with the settings, the accounts and the deadline.
-            key: Returns the key of one text of a request.
-            portion: The most texts of one exchange.
-        """
-        self._ask = ask
-        self._store = store
-        self._gate = gate
-        self._key = key
-        self._portion = portion
+    ask: Call[Texts, Vectors] | None
+    store: AnswerStore | None
+    gate: Gate
+    key: Callable[[Texts, str], bytes]
+    portion: int
 
     async def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Return one float32 row per text, in order."""
@@ -158,27 +146,21 @@ class VectorRecord:
 
     def usage(self) -> dict[str, StageUsage]:
         """Return what was spent so far, by stage."""
-        return self._gate.accounts.report()
+        return self.gate.accounts.report()
 
     async def _vectors(self, request: Texts) -> list[np.ndarray]:
         """Return one float32 vector per text, in order; raises ``ModelUnavailable`` where a replay lacks one."""
-        keys = [self._key(request, text) for text in request.parts]
+        keys = [self.key(request, text) for text in request.parts]
         texts = dict(zip(keys, request.parts, strict=True))
         vectors: dict[bytes, bytes] = {}
-        while missing := [key for key in texts if key not in vectors]:
-            claimed = missing
-            if self._store is not None:
-                known, claimed = await self._store.find_vectors(missing, claim=self._ask is not None)
-                self._gate.accounts.book(request.stage, replayed=len(known))
-                vectors |= known
-            if self._ask is None:
-                if len(vectors) < len(texts):
-                    raise answer_missing(request.stage, next(key for key in texts if key not in vectors))
-            elif claimed:
-                vectors |= await self._ask_for(request, {key: texts[key] for key in claimed}, self._ask)
-            elif len(vectors) < len(texts):  # another process asks for them
-                self._gate.budget.check_deadline()
-                await asyncio.sleep(_LOOK_S)
+        if self.store is not None:
+            vectors = await self.store.find_vectors(list(texts))
+            self.gate.accounts.book(request.stage, replayed=len(vectors))
+        missing = {key: text for key, text in texts.items() if key not in vectors}
+        if missing and self.ask is None:
+            raise answer_missing(request.stage, next(iter(missing)))
+        if missing and self.ask is not None:
+            vectors |= await self._ask_for(request, missing, self.ask)
         return [np.frombuffer(vectors[key], dtype="<f4") for key in keys]
 
     async def _ask_for(self, request: Texts, texts: dict[bytes, str], ask: Call[Texts, Vectors]) -> dict[bytes, bytes]:
@@ -187,15 +169,11 @@ class VectorRecord:
         async def ask_portion(portion: dict[bytes, str]) -> dict[bytes, bytes]:
             answer = await ask(replace(request, parts=tuple(portion.values())))
             vectors = {key: row.astype("<f4").tobytes() for key, row in zip(portion, answer.rows, strict=True)}
-            if self._store is not None:
-                await self._store.put_vectors(self._gate.settings.embedding or self._gate.settings.name, vectors)
+            if self.store is not None:
+                await self.store.put_vectors(self.gate.settings.embedding or self.gate.settings.name, vectors)
             return vectors
 
-        try:
-            answers = await _all_results(ask_portion(portion) for portion in self._portions(texts))
-        finally:
-            if self._store is not None:
-                self._store.release(*texts)
+        answers = await _all_results(ask_portion(portion) for portion in self._portions(texts))
         return {key: vector for vectors in answers for key, vector in vectors.items()}
 
     def _portions(self, texts: dict[bytes, str]) -> Iterator[dict[bytes, str]]:
@@ -203,7 +181,7 @@ class VectorRecord:
         size = 0
         for key, text in texts.items():
             length = len(text.encode("utf-8", "replace"))
-            if portion and (len(portion) >= self._portion or size + length > _MOST_BYTES):
+            if portion and (len(portion) >= self.portion or size + length > _MOST_BYTES):
                 yield portion
                 portion = {}
                 size = 0

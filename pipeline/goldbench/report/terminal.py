@@ -103,11 +103,16 @@ class TerminalProgress:
         self._console.print(Text(printable(line)), style="yellow")
 
 
-def on_standard_error() -> TerminalProgress:
-    """Return a progress on standard error, where nothing is taken for markup, in notebooks, too."""
-    in_notebook = "ipykernel" in sys.modules  # its stream says that it is a terminal, and shows each step of a bar
-    force = False if in_notebook else None
+def on_standard_error(*, quiet: bool = False) -> TerminalProgress:
+    """Return a progress on standard error, where nothing is taken for markup, in notebooks, too.
+
+    Args:
+        quiet: Whether it shows nothing.
+    """
+    # a notebook's stream says that it is a terminal, and shows each step of a bar
+    force = False if quiet or "ipykernel" in sys.modules else None
     console = Console(
         stderr=True, soft_wrap=True, markup=False, highlight=False, force_jupyter=False, force_terminal=force
     )
+    console.quiet = quiet
     return TerminalProgress(console)

@@ -1,16 +1,21 @@
-"""Values by measure, which are read by every spelling of its name.
+"""What callers get of figures: values by measure, which are read by every spelling of its name, and frames of pandas.
 
 A measure without ``rel`` counts the grades that the judgments themselves call relevant. So the names of a set with
 relevant grades from 2 on are ``mrr@10`` and ``r@10``, and another level is spelled out: ``r@10(rel=1)``.
+
+In frames, ids and texts are of pandas' ``string`` type, so that ``"007"`` stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from goldbench.errors import UnknownMeasure
+from goldbench.measures.names import Measure, parse_measure
 
 if TYPE_CHECKING:
-    from goldbench.measures.names import Measure
+    import pandas as pd
 
 V = TypeVar("V")
 
@@ -48,9 +53,6 @@ class ByMeasure(dict[str, V]):
             return default
 
     def _name(self, measure: object) -> str:
-        from goldbench.errors import UnknownMeasure
-        from goldbench.measures.names import Measure, parse_measure
-
         try:
             known = measure if isinstance(measure, Measure) else parse_measure(str(measure), rel=self._level)
         except UnknownMeasure as error:
@@ -72,11 +74,44 @@ def short_names(names: Iterable[str], level: int) -> dict[str, str]:
         names: Full names, as files and records of goldbench hold them.
         level: The smallest relevant grade of a name without one.
     """
-    from goldbench.measures.names import parse_measure
-
     return {name: parse_measure(name).name_at(level) for name in names}
 
 
 def relevance(level: int) -> tuple[str, ...]:
     """Return the line that says which grades are relevant, where it is not every grade from 1."""
     return () if level == 1 else (f"Relevant: grade {level} or more.",)
+
+
+Kind = Literal["text", "whole", "number", "any"]
+
+_DTYPES = {"text": "string[python]", "whole": "int64", "number": "float64", "any": "object"}
+"""The storage of Python holds any text, half a surrogate pair too."""
+
+
+def frame_of(columns: Mapping[str, tuple[Kind, Sequence[Any]]]) -> pd.DataFrame:
+    """Return columns as a frame; None is a missing value in columns of texts and numbers.
+
+    Args:
+        columns: The kind and the values of each column, by its name.
+    """
+    import pandas as pd
+
+    return pd.DataFrame(
+        {name: pd.Series(list(values), dtype=_DTYPES[kind]) for name, (kind, values) in columns.items()}
+    )
+
+
+def stacked(frames: Mapping[str, pd.DataFrame], *, column: str) -> pd.DataFrame:
+    """Return frames one below the other, the name of each in a first column.
+
+    Args:
+        frames: The frames by name, at least one.
+        column: The name of the first column.
+    """
+    import pandas as pd
+
+    named = []
+    for name, frame in frames.items():
+        frame.insert(0, column, pd.Series([name] * len(frame), dtype=_DTYPES["text"]))
+        named.append(frame)
+    return pd.concat(named, ignore_index=True)
