@@ -6,7 +6,7 @@ from collections.abc import Collection as Group
 from collections.abc import Iterator
 from pathlib import Path
 
-from goldbench.errors import InputError, Message
+from goldbench.errors import InputError
 from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, joined
 from goldbench.formats.benchmarks.left_out import Books, Names, is_unicode
 from goldbench.formats.documents.titles import short_title
@@ -85,11 +85,7 @@ class Reading:
         return Path(self.collection.names[which]).name or self.collection.names[which]
 
     def located(self, qrel: Qrel | Malformed, problem: str) -> InputError:
-        """Return the error for a judgment or a row, with its line if it can be found."""
-        doc_id = qrel.doc_id if isinstance(qrel, Qrel) else None
-        line = self.collection.line_of(qrel.query_id, doc_id) if self.collection.line_of else None
-        if line is not None:
-            return InputError(self.collection.names[2], Message("{}: {}", qrel.place, problem), line=line)
+        """Return the error for a judgment or a row, with its place."""
         return self._at(2, qrel.place, problem)
 
     def _at(self, which: int, place: Place, problem: str) -> InputError:
