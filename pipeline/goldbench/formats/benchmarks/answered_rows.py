@@ -22,7 +22,7 @@ from goldbench.formats.benchmarks.collection import (
 )
 from goldbench.formats.documents.identity import document_id
 from goldbench.formats.exported_about import About, about_of
-from goldbench.formats.faults import Fault, Place, in_file
+from goldbench.formats.faults import Fault, Place, in_file, place_in_words
 from goldbench.formats.packed_files import Source
 from goldbench.records.query import QueryKind
 from goldbench.records.relevance import RELEVANT, Relevance
@@ -128,7 +128,7 @@ def _samples(rows: Rows, read: Callable[[Mapping[str, Any]], Fields]) -> Iterato
         try:
             yield _checked(read(_object(row)), f"q{number}", place)
         except Fault as fault:
-            yield Malformed(f"line {place}" if isinstance(place, int) else place, place, fault.problem)
+            yield Malformed(place_in_words(place), place, fault.problem)
 
 
 def _object(row: object) -> Mapping[str, Any]:

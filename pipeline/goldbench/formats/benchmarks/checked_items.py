@@ -10,7 +10,7 @@ from goldbench.errors import InputError
 from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, joined
 from goldbench.formats.benchmarks.left_out import Books, Names, is_unicode
 from goldbench.formats.documents.titles import short_title
-from goldbench.formats.faults import Fault, Place
+from goldbench.formats.faults import Fault, Place, place_in_words
 from goldbench.records.corpus import Document
 from goldbench.text.display import shown
 
@@ -37,7 +37,8 @@ class Reading:
                 continue
             pair = (qrel.query_id, qrel.doc_id)
             if pair in first:
-                problem = f"query {shown(pair[0])!r} has document {shown(pair[1])!r} already at {_words(first[pair])}"
+                before = place_in_words(first[pair])
+                problem = f"query {shown(qrel.query_id)!r} has document {shown(qrel.doc_id)!r} already at {before}"
                 self.books.broken("judgments", "duplicate", f"{pair[0]} {pair[1]}", self._at(2, qrel.place, problem))
                 continue
             first[pair] = qrel.place
@@ -102,8 +103,4 @@ def _fault(text: str, title: str = "") -> str | None:
 
 
 def _taken(identity: str, names: Names) -> str:
-    return f"the id {shown(identity)!r} is that of {_words(names.places[identity])} too"
-
-
-def _words(place: Place) -> str:
-    return f"line {place}" if isinstance(place, int) else place
+    return f"the id {shown(identity)!r} is that of {place_in_words(names.places[identity])} too"

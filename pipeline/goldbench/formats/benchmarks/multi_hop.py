@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, distinct, listed_rows
 from goldbench.formats.documents.identity import document_id
-from goldbench.formats.faults import Fault, Place, in_file
+from goldbench.formats.faults import Fault, Place, in_file, place_in_words
 from goldbench.formats.packed_files import Source
 from goldbench.records.query import QueryKind
 from goldbench.records.relevance import Relevance
@@ -105,18 +105,14 @@ def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]]
 
 def _read(place: Place, row: object, read: Callable[[Place, Mapping[str, Any]], Asked]) -> Asked | Malformed:
     if not isinstance(row, Mapping):
-        return Malformed(_named(place), place, "is not a JSON object")
+        return Malformed(place_in_words(place), place, "is not a JSON object")
     try:
         one = read(place, row)
     except Fault as fault:
         query_id = row.get("_id", row.get("id"))
-        return Malformed(query_id if isinstance(query_id, str) else _named(place), place, fault.problem)
+        return Malformed(query_id if isinstance(query_id, str) else place_in_words(place), place, fault.problem)
     unsupported = one.answerable and not one.needed()
     return Malformed(one.query_id, place, "names no supporting paragraph") if unsupported else one
-
-
-def _named(place: Place) -> str:
-    return f"line {place}" if isinstance(place, int) else place
 
 
 def _judged(one: Asked | Malformed) -> Iterator[Qrel | Malformed]:

@@ -175,8 +175,9 @@ def _leave_out_unseen(answer: dict[str, Any], keys: tuple[str, ...]) -> None:
     from goldbench.text.unseen import without_unseen
 
     for key in keys:
-        answer[key], count = without_unseen(answer[key] or "")
-        answer["unseen"] += count
+        if answer[key] is not None:
+            answer[key], count = without_unseen(answer[key])
+            answer["unseen"] += count
 
 
 def _path(item: Item) -> Path:
