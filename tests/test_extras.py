@@ -110,23 +110,20 @@ print("done")
         "exports standalone ir_dataset ir_datasets",  # these are read by the tools, from an exported folder
         "exports standalone mteb_task mteb",
         "exports standalone sentence_evaluator sentence_transformers",
-        "formats documents deep_elements lxml",  # these are imported by the worker that reads files
-        "formats documents html_text markdownify",
-        "formats documents main_content lxml",
-        "formats documents page_furniture lxml",
-        "formats documents page_tree lxml",
+        "formats documents html_text bs4",  # these are imported by the worker that reads files
+        "formats documents main_content bs4",
+        "formats documents page_furniture bs4",
         "formats documents rst_markup docutils",
         "formats documents rst_text docutils",
-        "formats documents office markdownify",
-        "formats documents pdf markdownify",
+        "formats documents office bs4",
+        "formats documents pdf bs4",
     }
 
 
 def test_a_missing_reader_costs_its_files_and_the_rest_is_built(bare: Goldbench, tmp_path: Path) -> None:
     corpus(tmp_path / "docs")
     (tmp_path / "docs" / "rows.csv").write_text("text\nThe lock opens its gates at seven in the morning.\n")
-    readers = {".parquet": "pyarrow", **dict.fromkeys((".html", ".htm", ".xhtml"), "lxml")}
-    readers |= dict.fromkeys((".rst", ".rest"), "docutils")
+    readers = {".parquet": "pyarrow", ".rst": "docutils", ".rest": "docutils"}
     needing = [f"x{suffix}" for suffix, kind in sorted(KINDS.items()) if kind in {"html", "rst", "office"}] + [
         "y.parquet"
     ]
@@ -136,7 +133,7 @@ def test_a_missing_reader_costs_its_files_and_the_rest_is_built(bare: Goldbench,
     assert done.returncode == 3, done.stderr
     skipped = [line for line in done.stderr.splitlines() if line.startswith("skipped")]
     assert skipped == [
-        f"skipped {Path('docs', name)}: {readers.get(Path(name).suffix, 'markitdown')} {HINT.format('documents')}"
+        f"skipped {Path('docs', name)}: {readers.get(Path(name).suffix, 'bs4')} {HINT.format('documents')}"
         for name in sorted(needing)
     ]
     strict = bare("build", "docs", "--out", "strict", "--queries", 8, "--strict")

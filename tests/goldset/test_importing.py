@@ -273,7 +273,7 @@ def test_the_answers_of_squad_become_evidence_at_their_place(tmp_path: Path) -> 
 
 def test_an_answer_of_squad_that_is_not_where_it_is_said_to_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps(squad("It is Paris.", 3), indent=1))
-    with pytest.raises(InputError, match=r"s.json, line 11: question 's1': its answer does not stand at character 3"):
+    with pytest.raises(InputError, match=r"s.json: question 's1': its answer does not stand at character 3"):
         bring("squad", tmp_path / "s.json", tmp_path / "out")
 
 

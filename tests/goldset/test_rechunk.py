@@ -12,8 +12,7 @@ import pytest
 
 from goldbench import build
 from goldbench.errors import GoldbenchError
-from goldbench.formats.documents.task_exchange import Task
-from goldbench.formats.documents.worker_pool import Workers
+from goldbench.formats.documents.worker_pool import Item, Workers
 from goldbench.formats.jsonl import RecordFile
 from goldbench.goldset import projection
 from goldbench.goldset.integrity import validate
@@ -143,9 +142,9 @@ def test_what_is_asked_wrongly_is_one_line_and_writes_nothing(run: Path, tmp_pat
 class LateOverTheFirst(Workers):
     """Workers that take too long over the first document."""
 
-    def answers(self, tasks: Iterable[Task]) -> Generator[Iterator[dict[str, Any]]]:
+    def answers(self, items: Iterable[Item]) -> Generator[Iterator[dict[str, Any]]]:
         late = {"problem": "took more than 60 s: raise documents.seconds, or leave the file out"}
-        for number, answer in enumerate(super().answers(tasks)):
+        for number, answer in enumerate(super().answers(items)):
             yield answer if number else iter([late])
 
 

@@ -215,4 +215,4 @@ def test_the_command_says_what_waits_and_what_to_do_next(known: KnownSet, goldbe
     file.write_text("frage\nWer?\n", encoding="utf-8")
     wrong = goldbench_inside("add", str(known.folder), str(file))
     assert wrong.returncode == 2
-    assert "own.csv, line 1: has no column query; it has frage" in wrong.stderr
+    assert "own.csv, line 2: holds no query; name its column query" in wrong.stderr

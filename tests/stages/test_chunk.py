@@ -4,7 +4,6 @@ import hashlib
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,8 @@ def document(text: str, **fields: object) -> Document:
     return Document(**{"doc_id": "d", "title": "T", "text": text, "source": "d.txt", **fields})
 
 
-def cut(text: str, size: int = 1000, overlap: int = 100, length: Callable[[str], int] = len) -> list[Chunk]:
-    return list(chunk_documents([document(text)], size=size, overlap=overlap, length=length))
+def cut(text: str, size: int = 1000, overlap: int = 100) -> list[Chunk]:
+    return list(chunk_documents([document(text)], size=size, overlap=overlap))
 
 
 def langchain(text: str, size: int, overlap: int) -> list[str]:

@@ -41,6 +41,11 @@ class Fault(GoldbenchError):
         return InputError(shown(file), self.problem, line=self.line)
 
 
+def place_in_words(place: Place) -> str:
+    """Return ``line 3`` for the number of a line; words stay as they are."""
+    return f"line {place}" if isinstance(place, int) else place
+
+
 @contextmanager
 def in_file(file: Path | str) -> Iterator[None]:
     """Name the file in every fault and every ``OSError`` that is raised inside.

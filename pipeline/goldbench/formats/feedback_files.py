@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from goldbench.errors import InputError, Message
 from goldbench.formats.behaviour_insights import event_of, is_event, is_search, records, search_id, vote_of
 from goldbench.formats.faults import Fault, in_file, read_rows
-from goldbench.formats.lines import all_lines, csv_records, json_objects
+from goldbench.formats.lines import all_lines, csv_records, json_objects, named_cells
 from goldbench.formats.packed_files import Source
 from goldbench.formats.query_logs import folded
 from goldbench.records.judgment import Feedback
@@ -129,12 +129,8 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for line, row in json_objects(source):
             yield from ((line, record) for record in records(row))
         return
-    header: list[str] = []
     with in_file(source.name):
-        for line, cells in csv_records(all_lines(source), delimiter="\t" if source.suffix == ".tsv" else ","):
-            if header:
-                yield line, dict(zip(header, cells, strict=False))
-            header = header or [cell.strip() for cell in cells]
+        yield from named_cells(source)
 
 
 def gather(votes: Iterator[Vote], queries: Mapping[str, str], chunk_ids: Mapping[str, object]) -> Gathered:

@@ -90,3 +90,18 @@ def csv_records(
             begins = reader.line_num + 1
     except csv.Error as error:
         raise Fault(f"is malformed in the record beginning here: {error}", line=begins) from None
+
+
+def named_cells(source: Source) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the line and the cells by column of each record of CSV or TSV below the header.
+
+    Raises:
+        InputError: As ``all_lines``.
+        Fault: As ``csv_records``; or a record has more cells than the header.
+    """
+    records = csv_records(all_lines(source), delimiter="\t" if source.suffix == ".tsv" else ",")
+    names = [cell.strip() for cell in next(records, (1, []))[1]]
+    for line, cells in records:
+        if len(cells) > len(names):
+            raise Fault(f"has {len(cells)} cells, and the header {len(names)}; put quotes around commas", line=line)
+        yield line, dict(zip(names, cells, strict=False))

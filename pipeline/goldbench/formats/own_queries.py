@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.formats.faults import Fault, in_file, read_rows
-from goldbench.formats.lines import all_lines, csv_records, json_objects, text_lines
+from goldbench.formats.lines import json_objects, named_cells, text_lines
 from goldbench.formats.packed_files import Source
 from goldbench.formats.query_logs import LONGEST
-from goldbench.text.display import one_line, shown
+from goldbench.text.display import one_line
 
 QUERY = ("query", "question", "user_query", "text", "q")
 PASSAGES = ("passages", "passage_ids", "passage_id", "chunk_ids", "chunk_id", "doc_ids", "doc_id", "relevant")
@@ -58,7 +58,7 @@ def read_own_queries(path: Path | str) -> list[OwnQuery]:
         elif source.suffix == ".txt":
             rows = ((line, {QUERY[0]: text}) for line, text in text_lines(source))
         elif source.suffix in {".csv", ".tsv"}:
-            rows = _table(source, "\t" if source.suffix == ".tsv" else ",")
+            rows = named_cells(source)
         else:
             source.size()  # a path without a file is told as such
             raise Fault("not a file of queries; give a .csv, .tsv, .jsonl or .txt file")
@@ -112,16 +112,3 @@ def _ids(row: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(ids, list) or not all(isinstance(one, str) and one for one in ids):
         raise Fault(f"{name}: not ids of passages; separate them by blanks, or give a list in JSON")
     return tuple(dict.fromkeys(ids))
-
-
-def _table(source: Source, delimiter: str) -> Iterator[tuple[int, dict[str, str]]]:
-    header: list[str] = []
-    for line, cells in csv_records(all_lines(source), delimiter=delimiter):
-        if not header:
-            header = [cell.strip() for cell in cells]
-            if not {cell.lower() for cell in header} & set(QUERY):
-                raise Fault(f"has no column {QUERY[0]}; it has {shown(', '.join(header))[:80]}", line=line)
-        elif len(cells) > len(header):
-            raise Fault(f"has {len(cells)} cells, and the header {len(header)}; put quotes around commas", line=line)
-        else:
-            yield line, dict(zip(header, cells, strict=False))

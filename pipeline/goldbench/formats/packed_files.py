@@ -8,14 +8,13 @@ import os
 import select
 import stat
 import sys
-import threading
 import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from goldbench.errors import is_substitution
 from goldbench.formats.faults import Fault, in_file, unreadable
@@ -40,15 +39,22 @@ class Source:
     def __init__(self, path: Path | str) -> None:
         self.name = "standard input" if str(path) == STDIN else shown(path)
         self.path = Path(path)
-        self._copy: IO[bytes] | None = None
-        self._turn = threading.Lock()
+        self._stored = self.path
+        """The file that is read: a copy of standard input or of a pipe, removed with this object."""
         if str(path) == STDIN:
-            self._copy = _kept(sys.stdin.buffer)
+            self._store(sys.stdin.buffer)
         elif _is_pipe(self.path):
             with in_file(self.name), _opened_pipe(self.path) as pipe:
-                self._copy = _kept(pipe)
-        if self._copy is not None:
-            weakref.finalize(self, self._copy.close)
+                self._store(pipe)
+
+    def _store(self, stream: BinaryIO) -> None:
+        import shutil
+        import tempfile
+
+        with tempfile.NamedTemporaryFile(prefix="goldbench-", delete=False) as copy:
+            self._stored = Path(copy.name)
+            weakref.finalize(self, self._stored.unlink, missing_ok=True)
+            shutil.copyfileobj(stream, copy)
 
     @property
     def suffix(self) -> str:
@@ -88,52 +94,14 @@ class Source:
 
     @contextmanager
     def _raw(self) -> Iterator[BinaryIO]:
-        if self._copy is not None:
-            yield cast("BinaryIO", _Reading(self._copy, self._turn))
-            return
         try:
-            if self.path.is_char_device():
+            if self._stored.is_char_device():
                 raise Fault("is a device; give a file")
-            file = self.path.open("rb", buffering=0)
+            file = self._stored.open("rb", buffering=0)
         except (OSError, ValueError) as error:
             raise unreadable(error) from None
         with file:
             yield cast("BinaryIO", file)
-
-
-class _Reading(io.RawIOBase):
-    """Reads a file that others read at the same time: a duplicate of its descriptor would share one position with them.
-
-    Closing it leaves the file open.
-    """
-
-    def __init__(self, file: IO[bytes], turn: threading.Lock) -> None:
-        super().__init__()
-        self._file, self._turn, self._at = file, turn, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move the position, and return it."""
-        starts = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: os.fstat(self._file.fileno()).st_size}
-        self._at = starts[whence] + offset
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """Fill the beginning of a buffer and return how many bytes that are; 0 at the end of the file."""
-        with self._turn:
-            os.lseek(self._file.fileno(), self._at, os.SEEK_SET)
-            found = os.read(self._file.fileno(), len(buffer))
-        buffer[: len(found)] = found
-        self._at += len(found)
-        return len(found)
 
 
 def without_mark(block: bytes) -> bytes:
@@ -181,16 +149,6 @@ def _opened_pipe(path: Path) -> BinaryIO:
         raise Fault(f"is a pipe into which nothing was written for {PATIENCE_S:.0f} s; give a file")
     os.set_blocking(handle, True)
     return os.fdopen(handle, "rb", buffering=0)
-
-
-def _kept(stream: BinaryIO) -> IO[bytes]:
-    import shutil
-    import tempfile
-
-    copy = tempfile.TemporaryFile()  # noqa: SIM115  closed with the source
-    shutil.copyfileobj(stream, copy)
-    copy.flush()
-    return copy
 
 
 @contextmanager

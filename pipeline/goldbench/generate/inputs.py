@@ -13,8 +13,7 @@ from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.site_lines import LeftOut
 from goldbench.formats.documents.sources import Found, SourceFile, find_files
-from goldbench.formats.documents.task_exchange import Budget
-from goldbench.formats.documents.worker_pool import Workers
+from goldbench.formats.documents.worker_pool import Budget, Workers
 from goldbench.formats.tables import Table
 from goldbench.goldset.folder import GoldFolder
 from goldbench.ports import Brief
@@ -53,18 +52,18 @@ def reading(config: Config) -> ReadOptions:
     )
 
 
-def workers_for(config: Config, *, cuts_later: bool = False) -> Workers:
+def workers_for(config: Config) -> Workers:
     """Return the processes that read documents or cut them, with their limits; see `Workers`."""
     settings = config.documents
     budget = Budget(
         seconds=settings.seconds, memory_megabytes=settings.memory_megabytes, megabytes=settings.max_megabytes
     )
     if config.machines.engine is Engine.LOCAL:
-        return Workers(budget, settings.jobs, cuts_later=cuts_later)
-    from goldbench.formats.documents.distant_process import node_workers
+        return Workers(budget, settings.jobs)
+    from goldbench.formats.documents.node_workers import node_workers
 
     nodes = node_workers()
-    return Workers(budget, settings.jobs or nodes.jobs, cuts_later=cuts_later, start=nodes.start)
+    return Workers(budget, settings.jobs or nodes.jobs, start=nodes.start)
 
 
 def cut(

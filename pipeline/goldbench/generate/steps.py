@@ -136,7 +136,7 @@ async def load(run: Run) -> Counts:
     skips, shared, read = _Skips(run, "load"), list[LeftOut](), list[Encodings]()
     for problem in run.found.failures:
         skips(problem)
-    with run.progress.stage("load", None) as step, workers_for(run.config, cuts_later=True) as workers:
+    with run.progress.stage("load", None) as step, workers_for(run.config) as workers:
         if note := memory_note():
             run.progress.note(note)
         texts = read_documents(

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from goldbench.errors import InputError, Message, UnreadableDocument, UsageError
 from goldbench.formats.documents.chunker import cut_documents
-from goldbench.formats.documents.task_exchange import Budget
-from goldbench.formats.documents.worker_pool import Workers
+from goldbench.formats.documents.worker_pool import Budget, Workers
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.goldset.folder import GoldFolder, ReplacePolicy, stamp

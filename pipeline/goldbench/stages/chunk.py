@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from goldbench.errors import UsageError
 from goldbench.records.corpus import Chunk, Document, Span
@@ -21,9 +21,7 @@ DIGITS = 12
 """Hexadecimal digits of a chunk's text in its id; chunks of a document that share them are numbered."""
 
 
-def chunk_documents(
-    documents: Iterable[Document], *, size: int = 1000, overlap: int = 100, length: Callable[[str], int] = len
-) -> Iterator[Chunk]:
+def chunk_documents(documents: Iterable[Document], *, size: int = 1000, overlap: int = 100) -> Iterator[Chunk]:
     """Yield the chunks of each document, in order; a document marked ``ready`` is one chunk.
 
     For a text without marks of other scripts the chunks are those of ``RecursiveCharacterTextSplitter(chunk_size=size,
@@ -32,9 +30,8 @@ def chunk_documents(
 
     Args:
         documents: The documents; one at a time is held in memory.
-        size: Longest chunk, in units of ``length``, at least 1.
-        overlap: Longest text that two neighbours may share, in units of ``length``, from 0 to ``size - 1``.
-        length: Measures a text; by default in characters.
+        size: Characters of the longest chunk, at least 1.
+        overlap: Most characters that two neighbours may share, from 0 to ``size - 1``.
 
     Raises:
         UsageError: ``size`` or ``overlap`` is out of range.
@@ -44,7 +41,7 @@ def chunk_documents(
     for document in documents:
         try:
             text = "" if document.ready else document.text
-            found = passages(text, size=size, overlap=overlap, length=length)
+            found = passages(text, size=size, overlap=overlap)
         except RuntimeError as error:
             raise RuntimeError(f"document {document.doc_id}: {error}") from error
         yield from chunks_of(document, found)

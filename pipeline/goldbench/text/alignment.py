@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 MAX_STEPS = 2_000_000
 """Places tried before the search fails; usually one per piece is enough."""
 
 
-def locate(text: str, pieces: list[str], *, shares: Callable[[str, int], bool], most: int | None = None) -> list[int]:
+def locate(text: str, pieces: list[str], *, overlap: int) -> list[int]:
     """Return the start of every piece, so that each begins within or right after the one before it.
 
     The first piece starts the text and the last one ends it. Repetitive text ("aaaa …") offers a piece several places:
-    the first that ``shares`` allows is tried first, and a choice that leads nowhere is undone. A place found wrong for
-    a piece is not tried again, so the work is bounded by pieces times places.
+    the one that shares most with the piece before is tried first, and a choice that leads nowhere is undone. A place
+    found wrong for a piece is not tried again, so the work is bounded by pieces times places.
 
     Args:
         text: The text that the pieces were cut from.
         pieces: The pieces in order, none empty.
-        shares: Returns whether the cutter would let a piece share its first N characters with the piece before it.
-        most: Most characters that two neighbours may share, None if not known.
+        overlap: Most characters that two neighbours may share.
 
     Raises:
         RuntimeError: No sequence of places was found.
@@ -32,8 +31,8 @@ def locate(text: str, pieces: list[str], *, shares: Callable[[str, int], bool], 
         end = starts[-1] + len(pieces[index - 1])
         if index == len(pieces) and end == len(text):
             return starts
-        first = starts[-1] + 1 if most is None else max(starts[-1] + 1, end - most)
-        untried.append(_places(text, pieces[index], first, end, shares) if index < len(pieces) else iter(()))
+        first = max(starts[-1] + 1, end - overlap)
+        untried.append(_places(text, pieces[index], first, end) if index < len(pieces) else iter(()))
         while (place := _next_place(untried[-1], len(starts), wrong)) is None:
             untried.pop()
             wrong.add((len(starts) - 1, starts.pop()))
@@ -47,15 +46,10 @@ def _next_place(places: Iterator[int], index: int, wrong: set[tuple[int, int]]) 
     return next((place for place in places if (index, place) not in wrong), None)
 
 
-def _places(text: str, piece: str, first: int, end: int, shares: Callable[[str, int], bool]) -> Iterator[int]:
-    """Yield the places of the piece from ``first`` to ``end``, the ones that the cutter would choose first."""
-    unlikely = []
+def _places(text: str, piece: str, first: int, end: int) -> Iterator[int]:
+    """Yield the places of the piece from ``first`` to ``end``."""
     stop = end + len(piece)
     place = text.find(piece, first, stop)
     while place >= 0:
-        if shares(piece, end - place):
-            yield place
-        else:
-            unlikely.append(place)
+        yield place
         place = text.find(piece, place + 1, stop)
-    yield from unlikely

@@ -12,9 +12,8 @@ from typing import Any
 from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.sources import SourceFile, find_files
-from goldbench.formats.documents.task_exchange import Budget
 from goldbench.formats.documents.worker import answers
-from goldbench.formats.documents.worker_pool import Workers
+from goldbench.formats.documents.worker_pool import Budget, Workers
 from goldbench.records.corpus import Document
 
 
@@ -63,8 +62,7 @@ def read(*paths: Path | str, budget: Budget | None = None, jobs: int | None = No
 def answer_of(path: Path, *, megabytes: int = 64) -> dict[str, Any]:
     """Return what a worker says about a file, found in this process: starting one takes a while."""
     file = SourceFile(path, path.name)
-    item = {"path": os.fsencode(path).hex(), "kind": file.kind, "suffix": path.suffix, "source": path.name}
-    request = {"kind": "read", "settings": {}, "memory_megabytes": 2048, "megabytes": megabytes}
-    (answer,) = answers(item, request)
+    item = {"path": os.fsencode(path).hex(), "kind": file.kind, "suffix": path.suffix, "encoding": None}
+    (answer,) = answers({**item, "memory_megabytes": 2048, "megabytes": megabytes})
     found: dict[str, Any] = json.loads(answer)
     return found

@@ -20,8 +20,8 @@ from goldbench.formats.documents.html_text import html_to_text
 from goldbench.formats.documents.identity import document_id, row_id, slug
 from goldbench.formats.documents.site_lines import LeftOut
 from goldbench.formats.documents.sources import find_files
-from goldbench.formats.documents.task_exchange import Budget
 from goldbench.formats.documents.titles import markdown_title
+from goldbench.formats.documents.worker_pool import Budget
 from goldbench.records.record import Id
 from tests.conftest import posix
 from tests.formats.documents.reading import documents_of, read

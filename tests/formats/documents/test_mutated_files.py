@@ -19,9 +19,8 @@ from goldbench.formats.documents.chunker import cut_documents
 from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.sources import find_files
-from goldbench.formats.documents.task_exchange import Budget
 from goldbench.formats.documents.worker import limits_memory
-from goldbench.formats.documents.worker_pool import Workers
+from goldbench.formats.documents.worker_pool import Budget, Workers
 from tests.conftest import ROOT
 from tests.formats.documents.mutants import mutants, originals
 from tests.formats.documents.test_worker_pool import is_reader

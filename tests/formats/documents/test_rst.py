@@ -55,7 +55,6 @@ def test_headings_lists_tables_and_code_are_markdown_like() -> None:
         (".. automodule:: pump.core\n   :members:\n\nEnd.", "End."),
         (".. only:: latex\n\n   paper\n\n.. only:: html\n\n   screen", "screen"),
         (":orphan:\n\nText.", "Text."),
-        (".. audit-event:: open path,mode open", "Raises an auditing event `open` with arguments `path`, `mode`."),
     ],
 )  # fmt: skip
 def test_directives_give_what_a_reader_reads(source: str, text: str) -> None:

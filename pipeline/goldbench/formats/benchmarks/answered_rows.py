@@ -10,10 +10,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, listed_rows, topic_of_row
+from goldbench.formats.benchmarks.collection import (
+    Collection,
+    Entry,
+    Malformed,
+    Qrel,
+    Topic,
+    distinct,
+    listed_rows,
+    topic_of_row,
+)
 from goldbench.formats.documents.identity import document_id
 from goldbench.formats.exported_about import About, about_of
-from goldbench.formats.faults import Fault, Place, in_file
+from goldbench.formats.faults import Fault, Place, in_file, place_in_words
 from goldbench.formats.packed_files import Source
 from goldbench.records.query import QueryKind
 from goldbench.records.relevance import RELEVANT, Relevance
@@ -102,7 +111,9 @@ def _collection(kind: str, path: Path, samples: list[Sample | Malformed]) -> Col
     about = about_of(whole[0].known) if whole else About()
     return Collection(
         kind=kind,
-        documents=lambda: _documents(whole),
+        documents=lambda: distinct(
+            Entry(doc_id, "", text, one.place) for one in whole for doc_id, text in one.passages.items()
+        ),
         queries=lambda: map(_topic, whole),
         judgments=lambda: (qrel for one in samples for qrel in _judged(one)),
         names=(name, name, name),
@@ -117,7 +128,7 @@ def _samples(rows: Rows, read: Callable[[Mapping[str, Any]], Fields]) -> Iterato
         try:
             yield _checked(read(_object(row)), f"q{number}", place)
         except Fault as fault:
-            yield Malformed(f"line {place}" if isinstance(place, int) else place, place, fault.problem)
+            yield Malformed(place_in_words(place), place, fault.problem)
 
 
 def _object(row: object) -> Mapping[str, Any]:
@@ -157,15 +168,6 @@ def _passages(fields: Fields) -> dict[str, str]:
     return passages
 
 
-def _documents(samples: Iterable[Sample]) -> Iterator[Entry]:
-    seen: set[tuple[str, str]] = set()
-    for one in samples:
-        for passage in one.passages.items():
-            if passage not in seen:
-                seen.add(passage)
-                yield Entry(passage[0], "", passage[1], one.place)
-
-
 def _judged(one: Sample | Malformed) -> Iterator[Qrel | Malformed]:
     if isinstance(one, Malformed):
         yield one
@@ -188,30 +190,40 @@ def _grades(one: Sample) -> dict[str, int]:
 
 
 def _topic(one: Sample) -> Topic:
-    asked, needs, source = (one.known.get(name) for name in ("asked", "needs", "source"))
-    listed = list(one.passages)  # whatever a row holds can be compared, and not everything can be hashed
-    needed = tuple(needs) if isinstance(needs, list) and all(doc_id in listed for doc_id in needs) else ()
-    apart = isinstance(asked, str)
-    metadata = {
-        "answer": {"text": one.answer},
-        "history": one.known.get("history"),
-        "standalone": one.question if apart else None,
-    }
-    row = {"id": one.query_id, "text": asked if apart else one.question, "metadata": metadata}
-    topic = topic_of_row(one.place, row)
+    topic = noted_topic(one.place, {"id": one.query_id, "text": one.question}, one.answer, one.known, one.passages)
     if not one.passages:
-        near = source if isinstance(source, str) else None
-        return topic._replace(kind=QueryKind.UNANSWERABLE, near=near)
+        source = one.known.get("source")
+        return topic._replace(kind=QueryKind.UNANSWERABLE, near=source if isinstance(source, str) else None)
+    return topic if one.passages.keys() >= set(topic.needs) else topic._replace(needs=())
+
+
+def noted_topic(
+    place: Place, row: Mapping[str, Any], answer: object, known: Mapping[str, Any], passages: Mapping[str, str]
+) -> Topic:
+    """Return a query with what an export of goldbench noted of it.
+
+    Args:
+        place: The place of its row.
+        row: Its id and text.
+        answer: Its reference answer, if any.
+        known: The notes: ``asked``, ``history``, ``kind``, ``needs``, and ``evidence`` as `quoted` takes it.
+        passages: The texts by id that the evidence quotes.
+
+    Raises:
+        Fault: It has no id or no text.
+    """
+    asked, needs = known.get("asked"), known.get("needs")
+    metadata: dict[str, Any] = {"answer": {"text": answer}, "history": known.get("history")}
+    if isinstance(asked, str):
+        metadata["standalone"] = row.get("text")
+        row = {**row, "text": asked}
+    topic = topic_of_row(place, {**row, "metadata": metadata})
+    needed = tuple(doc_id for doc_id in needs if isinstance(doc_id, str)) if isinstance(needs, list) else ()
     return topic._replace(
-        answers=tuple(quoted(one.known.get("evidence"), one.passages)) if one.answer else (),
-        kind=noted_kind(one.known),
+        answers=tuple(quoted(known.get("evidence"), passages)) if topic.answer else (),
+        kind=next((kind for kind in _KINDS if kind == known.get("kind")), None),
         needs=needed if len(needed) > 1 else (),
     )
-
-
-def noted_kind(known: Mapping[str, Any]) -> QueryKind | None:
-    """Return the kind that an export noted of a query that has an answer; None for any other word."""
-    return next((kind for kind in _KINDS if kind == known.get("kind")), None)
 
 
 def cited_ids(cited: object) -> Iterator[str]:

@@ -11,22 +11,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from goldbench.errors import InputError
-from goldbench.formats.benchmarks.answered_rows import cited_ids, noted_kind, quoted
-from goldbench.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, topic_of_row
+from goldbench.formats.benchmarks.answered_rows import cited_ids, noted_topic
+from goldbench.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, table_rows
 from goldbench.formats.benchmarks.folders import choose, no_folder
 from goldbench.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.formats.interchange_names import AUTORAG_CORPUS, AUTORAG_QA
 from goldbench.formats.json_maps import parse_json
 from goldbench.formats.runs.trec import is_grade
-from goldbench.formats.tables import open_table
 from goldbench.measures.ranks.judged_ranks import GRADES
 from goldbench.records.relevance import Relevance
 from goldbench.text.display import shown
 
 T = TypeVar("T")
 
-MEGABYTES = 2048
-"""The largest table in JSON, in units of 2**20 bytes."""
 _OWN = "goldbench"
 """The column in which an export of goldbench keeps what AutoRAG has no column for."""
 
@@ -57,9 +54,7 @@ def read_autorag(path: Path, chosen: Chosen) -> Collection:
 
 def _rows(path: Path, read: Callable[[Place, Mapping[str, Any]], T]) -> Iterator[T]:
     with in_file(path):
-        yield from read_rows(
-            ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows()), read
-        )
+        yield from read_rows(table_rows(path), read)
 
 
 def _text(row: Mapping[str, Any], column: str) -> str:
@@ -109,19 +104,10 @@ def _with_quotes(asked: Path, corpus: Path) -> Iterator[Topic]:
 
 
 def _topic(place: Place, row: Mapping[str, Any], passages: Mapping[str, str]) -> Topic:
-    query, known = _text(row, "query"), _known(row)
-    asked = known.get("asked")
     answers = row.get("generation_gt")
     answer = answers if isinstance(answers, str) else next(iter(answers if isinstance(answers, Sequence) else ()), None)
-    metadata = {
-        "answer": {"text": answer},
-        "history": known.get("history"),
-        "standalone": query if isinstance(asked, str) else None,
-    }
-    text = asked if isinstance(asked, str) else query
-    found = topic_of_row(place, {"id": _text(row, "qid"), "text": text, "metadata": metadata})
-    quotes = quoted(known.get("evidence"), passages) if found.answer else ()
-    return found._replace(kind=noted_kind(known), needs=_needed(_groups(row)), answers=tuple(quotes))
+    asked = {"id": _text(row, "qid"), "text": _text(row, "query")}
+    return noted_topic(place, asked, answer, _known(row), passages)._replace(needs=_needed(_groups(row)))
 
 
 def _judged(place: Place, row: Mapping[str, Any]) -> list[Qrel]:

@@ -6,11 +6,11 @@ from collections.abc import Collection as Group
 from collections.abc import Iterator
 from pathlib import Path
 
-from goldbench.errors import InputError, Message
+from goldbench.errors import InputError
 from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, joined
 from goldbench.formats.benchmarks.left_out import Books, Names, is_unicode
 from goldbench.formats.documents.titles import short_title
-from goldbench.formats.faults import Fault, Place
+from goldbench.formats.faults import Fault, Place, place_in_words
 from goldbench.records.corpus import Document
 from goldbench.text.display import shown
 
@@ -37,7 +37,8 @@ class Reading:
                 continue
             pair = (qrel.query_id, qrel.doc_id)
             if pair in first:
-                problem = f"query {shown(pair[0])!r} has document {shown(pair[1])!r} already at {_words(first[pair])}"
+                before = place_in_words(first[pair])
+                problem = f"query {shown(qrel.query_id)!r} has document {shown(qrel.doc_id)!r} already at {before}"
                 self.books.broken("judgments", "duplicate", f"{pair[0]} {pair[1]}", self._at(2, qrel.place, problem))
                 continue
             first[pair] = qrel.place
@@ -85,11 +86,7 @@ class Reading:
         return Path(self.collection.names[which]).name or self.collection.names[which]
 
     def located(self, qrel: Qrel | Malformed, problem: str) -> InputError:
-        """Return the error for a judgment or a row, with its line if it can be found."""
-        doc_id = qrel.doc_id if isinstance(qrel, Qrel) else None
-        line = self.collection.line_of(qrel.query_id, doc_id) if self.collection.line_of else None
-        if line is not None:
-            return InputError(self.collection.names[2], Message("{}: {}", qrel.place, problem), line=line)
+        """Return the error for a judgment or a row, with its place."""
         return self._at(2, qrel.place, problem)
 
     def _at(self, which: int, place: Place, problem: str) -> InputError:
@@ -106,8 +103,4 @@ def _fault(text: str, title: str = "") -> str | None:
 
 
 def _taken(identity: str, names: Names) -> str:
-    return f"the id {shown(identity)!r} is that of {_words(names.places[identity])} too"
-
-
-def _words(place: Place) -> str:
-    return f"line {place}" if isinstance(place, int) else place
+    return f"the id {shown(identity)!r} is that of {place_in_words(names.places[identity])} too"

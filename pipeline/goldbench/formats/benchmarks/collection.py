@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -20,11 +20,14 @@ from goldbench.formats.json_maps import read_json
 from goldbench.formats.lines import json_objects, json_values, text_lines
 from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.trec import QRELS_COLUMNS, grade_of
+from goldbench.formats.tables import open_table
 from goldbench.records.query import QueryKind, Turn
 from goldbench.text.display import amount
 
 T = TypeVar("T")
 
+MEGABYTES = 2048
+"""The largest JSON file of a benchmark, in units of 2**20 bytes; JSON cannot be read in pieces."""
 _KEYS = {
     "id": ("_id", "id", "docid", "doc_id", "pid", "query_id", "qid"),
     "text": ("text", "contents", "content", "body", "passage", "query", "question"),
@@ -94,9 +97,7 @@ class Collection:
     ``judgments`` also yields the malformed rows, which no other part yields.
 
     ``joins_titles`` means that a passage is indexed as title and text, as BEIR does. ``notes`` becomes metadata of the
-    gold set. ``level`` tells who judged: people (``human``) or a model (``model``). ``line_of`` finds the line of a
-    judgment in a file that is not read by lines, by the ids of its query and its document, or of a query alone; it
-    returns None if it cannot be found.
+    gold set. ``level`` tells who judged: people (``human``) or a model (``model``).
     """
 
     kind: str
@@ -108,7 +109,6 @@ class Collection:
     level: str = "human"
     joins_titles: bool = False
     notes: Mapping[str, Any] = field(default_factory=dict)
-    line_of: Callable[[str, str | None], int | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +193,25 @@ def listed_rows(source: Source) -> Iterator[tuple[Place, Any]]:
         yield from ((f"question {number}", row) for number, row in enumerate(found, 1))
     else:
         yield from json_values(source)
+
+
+def table_rows(path: Path) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    """Yield the rows of a table, each with its place.
+
+    Raises:
+        Fault: The table or a row of it is malformed.
+    """
+    yield from ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows())
+
+
+def distinct(passages: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield passages that many queries share once; two with one id and different texts are both given."""
+    seen: set[tuple[str, int]] = set()
+    for passage in passages:
+        key = passage.doc_id, hash(passage.text)
+        if key not in seen:
+            seen.add(key)
+            yield passage
 
 
 def entry_of_row(place: Place, row: Mapping[str, Any]) -> Entry:

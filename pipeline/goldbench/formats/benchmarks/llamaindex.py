@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,6 @@ def read_llamaindex(path: Path) -> Collection:
         files=(path,),
         level=level if isinstance(level, str) else "model",
         notes={"notice": said["notice"]} if isinstance(said.get("notice"), str) else {},
-        line_of=lambda query_id, doc_id: _line_of(path, query_id, doc_id),
     )
 
 
@@ -87,16 +85,3 @@ def _pairs(judged: object) -> list[tuple[str, int]]:
     if not all(isinstance(grade, int) and not isinstance(grade, bool) for grade in judged.values()):
         raise Fault("a grade is not a whole number")
     return list(judged.items())
-
-
-def _line_of(path: Path, query_id: str, doc_id: str | None) -> int | None:
-    """Return the line of the judgment, as far as a search for its ids can find it."""
-    text = Source(path).read().decode("utf-8", "replace")
-    position = max(text.rfind('"relevant_docs"'), 0)
-    for wanted in filter(None, (query_id, doc_id)):
-        forms = (json.dumps(wanted, ensure_ascii=False), json.dumps(wanted))
-        places = [place for form in forms if (place := text.find(form, position)) >= 0]
-        if not places:
-            return None
-        position = min(places)
-    return text.count("\n", 0, position) + 1

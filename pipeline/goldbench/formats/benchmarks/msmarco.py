@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic
+from goldbench.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, distinct, table_rows
 from goldbench.formats.benchmarks.folders import choose, folder_collection
-from goldbench.formats.benchmarks.squad import MEGABYTES
 from goldbench.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.formats.json_maps import read_json
 from goldbench.formats.lines import json_objects
 from goldbench.formats.packed_files import Source
-from goldbench.formats.tables import open_table
 from goldbench.text.display import shown
 
 Rows = Iterator[tuple[Place, Mapping[str, Any]]]
@@ -60,7 +58,9 @@ def rows_collection(kind: str, rows: Callable[[], Rows], name: str, files: tuple
 
     return Collection(
         kind=kind,
-        documents=lambda: _documents(read()),
+        documents=lambda: distinct(
+            Entry(_passage_id(text), "", text, row.place) for row in read() for text in row.passages
+        ),
         queries=lambda: (Topic(row.query_id, row.query, row.place) for row in read()),
         judgments=lambda: _judgments(read()),
         names=(name, name, name),
@@ -107,7 +107,7 @@ def _rows(path: Path) -> Rows:
     elif source.suffix == ".json":
         yield from _json(source)
     else:
-        yield from ((f"row {row.number}", row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows())
+        yield from table_rows(path)
 
 
 def _json(source: Source) -> Rows:
@@ -127,16 +127,6 @@ def _json(source: Source) -> Rows:
 
 def _passage_id(text: str) -> str:
     return "p" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _documents(rows: Iterator[Shown]) -> Iterator[Entry]:
-    seen: set[str] = set()
-    for row in rows:
-        for text in row.passages:
-            doc_id = _passage_id(text)
-            if doc_id not in seen:
-                seen.add(doc_id)
-                yield Entry(doc_id, "", text, row.place)
 
 
 def _judgments(rows: Iterator[Shown]) -> Iterator[Qrel]:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, listed_rows
+from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, distinct, listed_rows
 from goldbench.formats.documents.identity import document_id
-from goldbench.formats.faults import Fault, Place, in_file
+from goldbench.formats.faults import Fault, Place, in_file, place_in_words
 from goldbench.formats.packed_files import Source
 from goldbench.records.query import QueryKind
 from goldbench.records.relevance import Relevance
@@ -90,7 +90,11 @@ def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]]
 
     return Collection(
         kind=kind,
-        documents=lambda: _documents(asked()),
+        documents=lambda: distinct(
+            Entry(paragraph.doc_id, paragraph.title, paragraph.text, one.place)
+            for one in asked()
+            for paragraph in one.paragraphs
+        ),
         queries=topics,
         judgments=lambda: (qrel for one in rows() for qrel in _judged(one)),
         names=(name, name, name),
@@ -101,18 +105,14 @@ def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]]
 
 def _read(place: Place, row: object, read: Callable[[Place, Mapping[str, Any]], Asked]) -> Asked | Malformed:
     if not isinstance(row, Mapping):
-        return Malformed(_named(place), place, "is not a JSON object")
+        return Malformed(place_in_words(place), place, "is not a JSON object")
     try:
         one = read(place, row)
     except Fault as fault:
         query_id = row.get("_id", row.get("id"))
-        return Malformed(query_id if isinstance(query_id, str) else _named(place), place, fault.problem)
+        return Malformed(query_id if isinstance(query_id, str) else place_in_words(place), place, fault.problem)
     unsupported = one.answerable and not one.needed()
     return Malformed(one.query_id, place, "names no supporting paragraph") if unsupported else one
-
-
-def _named(place: Place) -> str:
-    return f"line {place}" if isinstance(place, int) else place
 
 
 def _judged(one: Asked | Malformed) -> Iterator[Qrel | Malformed]:
@@ -120,15 +120,6 @@ def _judged(one: Asked | Malformed) -> Iterator[Qrel | Malformed]:
         yield one
     else:
         yield from (Qrel(one.query_id, doc_id, int(Relevance.HELPS), one.place) for doc_id in one.needed())
-
-
-def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
-    seen: set[str] = set()
-    for one in asked:
-        for paragraph in one.paragraphs:
-            if paragraph.doc_id not in seen:
-                seen.add(paragraph.doc_id)
-                yield Entry(paragraph.doc_id, paragraph.title, paragraph.text, one.place)
 
 
 def _topic(one: Asked) -> Topic:

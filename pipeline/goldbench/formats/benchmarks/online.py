@@ -12,17 +12,28 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from goldbench.errors import InputError, MissingExtra, UsageError
-from goldbench.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, entry_of_row, topic_of_row
-from goldbench.formats.benchmarks.exported_notes import ExportedNotes, unanswered
+from goldbench.formats.benchmarks.answered_rows import cited_ids, noted_topic
+from goldbench.formats.benchmarks.collection import (
+    Chosen,
+    Collection,
+    Entry,
+    Qrel,
+    Topic,
+    entry_of_row,
+    joined,
+    topic_of_row,
+)
 from goldbench.formats.benchmarks.folders import read_beir
 from goldbench.formats.benchmarks.msmarco import rows_collection
 from goldbench.formats.benchmarks.squad import squad_collection
 from goldbench.formats.exported_about import About, about_export
 from goldbench.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.formats.interchange_names import BEIR_CORPUS, EXPORT_ABOUT
+from goldbench.records.query import QueryKind
 from goldbench.text.display import shown, without_credentials
 
 T = TypeVar("T")
+Rows = Iterable[Mapping[str, Any]]
 
 EXTRA = "benchmarks"
 _QUERY_FIELDS = ("text", "query", "title", "question")
@@ -157,19 +168,59 @@ def _retrieval_set(
         part: _only_split(datasets, name, part, where) if own and part in configurations else ()
         for part in ("answers", "notes", "unanswerable")
     }
-    known = ExportedNotes.of(parts["answers"], parts["notes"], corpus) if own else None
+    read_topic = _reader_of_noted_topics(parts["answers"], parts["notes"], corpus) if own else topic_of_row
     return Collection(
         kind="hf",
         documents=lambda: _read(_numbered("corpus", corpus), entry_of_row, where),
         queries=lambda: itertools.chain(
-            _read(_numbered("query", queries), known.topic if known else topic_of_row, where),
-            _read(_numbered("unanswerable query", parts["unanswerable"]), unanswered, where),
+            _read(_numbered("query", queries), read_topic, where),
+            _read(_numbered("unanswerable query", parts["unanswerable"]), _unanswered, where),
         ),
         judgments=lambda: _read(_numbered("judgment", judged), _qrel, where),
         names=(f"{where} corpus", f"{where} queries", f"{where} qrels"),
         files=_local(name),
         joins_titles=True,
     )
+
+
+def _reader_of_noted_topics(answers: Rows, notes: Rows, corpus: Rows) -> Callable[[Place, Mapping[str, Any]], Topic]:
+    """Return the reader of the queries of an export, which knows their answers, quotes and notes.
+
+    Args:
+        answers: Rows with ``query-id``, ``answer`` and ``evidence``.
+        notes: Rows with ``query-id``.
+        corpus: The passages, read only if an answer has a quote.
+    """
+    answer_of, notes_of = _by_query(answers), _by_query(notes)
+    quotes = {query_id: _quotes(row) for query_id, row in answer_of.items()}
+    cited = {doc_id for cited in quotes.values() for doc_id in cited_ids(cited)}
+    rows = (row for row in corpus if row.get("_id") in cited) if cited else ()
+    passages = {row["_id"]: joined(row.get("title") or "", row.get("text") or "") for row in rows}
+
+    def read(place: Place, row: Mapping[str, Any]) -> Topic:
+        query_id = row.get("_id", "")
+        known = {**notes_of.get(query_id, {}), "evidence": quotes.get(query_id)}
+        return noted_topic(place, row, answer_of.get(query_id, {}).get("answer"), known, passages)
+
+    return read
+
+
+def _by_query(rows: Rows) -> dict[str, Mapping[str, Any]]:
+    return {row["query-id"]: row for row in rows if isinstance(row.get("query-id"), str)}
+
+
+def _quotes(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the quotes of an answer, as ``dataset.json`` has them."""
+    quotes = row.get("evidence")
+    listed = quotes if isinstance(quotes, list) else ()
+    return [{"quote": one.get("quote"), "chunk_id": one.get("corpus-id")} for one in listed if isinstance(one, Mapping)]
+
+
+def _unanswered(place: Place, row: Mapping[str, Any]) -> Topic:
+    """Return a query that no passage answers; one without its source is left out of a set, and counted."""
+    source = row.get("source")
+    near = source if isinstance(source, str) else None
+    return topic_of_row(place, row)._replace(kind=QueryKind.UNANSWERABLE, near=near)
 
 
 def _numbered(what: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, Mapping[str, Any]]]:

@@ -7,29 +7,21 @@ and ``answers``. An answer that does not stand at its place, as those of CMRC 20
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic
+from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, distinct, table_rows
 from goldbench.formats.documents.identity import document_id
 from goldbench.formats.faults import Fault, Place, in_file, read_rows
 from goldbench.formats.json_maps import read_json
 from goldbench.formats.packed_files import Source
-from goldbench.formats.tables import open_table
 from goldbench.records.relevance import Relevance
 from goldbench.text.display import shown
-
-MEGABYTES = 2048
-"""The largest JSON file of a benchmark, in units of 2**20 bytes; JSON cannot be read in pieces."""
 
 MISPLACED = "misplaced-answers"
 """The reason why an answer is left out of a question that has others."""
 
-_ID = re.compile(r'"(?:query_)?id"\s*:\s*("(?:[^"\\]|\\.)*+")')
 _ANSWERS = int(Relevance.ANSWERS)
 
 Rows = Iterator[tuple[Place, Mapping[str, Any]]]
@@ -72,23 +64,16 @@ def read_squad(path: Path) -> Collection:
     """
     source = Source(path)
     if source.suffix != ".json":
-        return squad_collection("squad", lambda: _table(path), shown(path), (path,))
+        return squad_collection("squad", lambda: table_rows(path), shown(path), (path,))
     found = read_json(source)
     official = isinstance(found, Mapping)
     if not official and not _is_of_cmrc(found):
-        return squad_collection("squad", lambda: _table(path), shown(path), (path,))
+        return squad_collection("squad", lambda: table_rows(path), shown(path), (path,))
     rows = (lambda: _official(found)) if official else (lambda: _of_cmrc(found))
-    lines = cache(lambda: _lines_of_ids(source))
-    return squad_collection("squad", rows, shown(path), (path,), lambda query_id, _: lines().get(query_id))
+    return squad_collection("squad", rows, shown(path), (path,))
 
 
-def squad_collection(
-    kind: str,
-    rows: Callable[[], Rows],
-    name: str,
-    files: tuple[Path, ...],
-    line_of: Callable[[str, str | None], int | None] | None = None,
-) -> Collection:
+def squad_collection(kind: str, rows: Callable[[], Rows], name: str, files: tuple[Path, ...]) -> Collection:
     """Return questions with their paragraphs as a collection.
 
     Args:
@@ -96,7 +81,6 @@ def squad_collection(
         rows: Reads the rows.
         name: The name of the benchmark in messages.
         files: The files read.
-        line_of: As in `Collection`.
     """
 
     def read() -> Iterator[Asked]:
@@ -105,12 +89,11 @@ def squad_collection(
 
     return Collection(
         kind=kind,
-        documents=lambda: _documents(read()),
+        documents=lambda: distinct(Entry(one.doc_id, one.title, one.context, one.place) for one in read()),
         queries=lambda: (_topic(one) for one in read() if one.placed or not one.answers),
         judgments=lambda: (judged for one in read() for judged in _judged(one)),
         names=(name, name, name),
         files=files,
-        line_of=line_of,
     )
 
 
@@ -130,10 +113,6 @@ def _asked_of_row(place: Place, row: Mapping[str, Any]) -> Asked:
         raise Fault("has answers without answer_start and text") from None
     title = title if isinstance(title, str) else ""
     return Asked(title, str(context), str(query_id), str(question), found, place)
-
-
-def _table(path: Path) -> Rows:
-    yield from ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows())
 
 
 def _official(found: Mapping[str, Any]) -> Rows:
@@ -172,14 +151,6 @@ def _of_cmrc(paragraphs: list[Any]) -> Rows:
             raise Fault(problem).at(f"paragraph {number}") from None
 
 
-def _documents(asked: Iterator[Asked]) -> Iterator[Entry]:
-    seen: set[str] = set()
-    for one in asked:
-        if one.doc_id not in seen:
-            seen.add(one.doc_id)
-            yield Entry(one.doc_id, one.title, one.context, one.place)
-
-
 def _judged(one: Asked) -> Iterator[Qrel | Malformed]:
     """Yield the judgment of a question that has an answer in its paragraph, and its broken answers."""
     if one.answers and not one.placed:
@@ -202,15 +173,3 @@ def _misplaced(start: int) -> str:
 def _topic(one: Asked) -> Topic:
     spans = tuple((one.doc_id, start, start + len(words), words) for start, words in one.placed)
     return Topic(one.query_id, one.question, one.place, spans)
-
-
-def _lines_of_ids(source: Source) -> dict[str, int]:
-    """Return the line of a JSON file on which each id stands."""
-    text = source.read().decode("utf-8", "replace")
-    lines: dict[str, int] = {}
-    line, counted = 1, 0
-    for found in _ID.finditer(text):
-        line += text.count("\n", counted, found.start())
-        counted = found.start()
-        lines[json.loads(found[1], strict=False)] = line
-    return lines

@@ -8,14 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from goldbench.errors import GoldbenchError, UnreadableDocument
-from goldbench.formats.documents.task_exchange import Task
 from goldbench.formats.documents.worker_pool import Workers
 from goldbench.records.corpus import Chunk, Document
 from goldbench.stages.chunk import check_sizes, chunks_of
 from goldbench.text.display import shown
-
-_BATCH, _BATCH_CHARACTERS = 1024, 256 * 2**10
-"""Most documents that are sent to a process at once, and their characters, unless one alone has more."""
 
 
 def cut_documents(
@@ -41,36 +37,21 @@ def cut_documents(
     """
     check_sizes(size, overlap)
     sent: deque[Document] = deque()
-    tasks = _tasks(documents, sent, {"size": size, "overlap": overlap})
-    with contextlib.closing(workers.answers(tasks)) as answers:
+    with contextlib.closing(workers.answers(_items(documents, sent, size, overlap))) as answers:
         for answer in answers:
             document = sent.popleft()
-            (found,) = answer
-            if missing := found.get("missing"):
+            (outcome,) = answer
+            if missing := outcome.get("missing"):
                 raise GoldbenchError(f"{missing} is not installed: install goldbench again")
-            if problem := found.get("problem"):
+            if problem := outcome.get("problem"):
                 on_failure(UnreadableDocument(shown(document.source), problem))
             else:
-                yield from chunks_of(document, found["passages"])
+                yield from chunks_of(document, outcome["passages"])
 
 
-def _tasks(documents: Iterable[Document], sent: deque[Document], settings: dict[str, Any]) -> Iterator[Task]:
-    for batch, size in _batches(documents):
-        sent.extend(batch)
-        items = [{"text": "" if document.ready else document.text} for document in batch]
-        yield Task("chunk", items, settings, size, size / _BATCH_CHARACTERS)
-
-
-def _batches(documents: Iterable[Document]) -> Iterator[tuple[list[Document], int]]:
-    """Yield documents together as long as they fit into one task, and the characters to cut."""
-    batch: list[Document] = []
-    total = 0
+def _items(documents: Iterable[Document], sent: deque[Document], size: int, overlap: int) -> Iterator[dict[str, Any]]:
+    """Yield what the processes are asked; a document that is a chunk already is not cut."""
     for document in documents:
-        size = 0 if document.ready else len(document.text)
-        if batch and (len(batch) >= _BATCH or total + size > _BATCH_CHARACTERS):
-            yield batch, total
-            batch, total = [], 0
-        batch.append(document)
-        total += size
-    if batch:
-        yield batch, total
+        sent.append(document)
+        text = "" if document.ready else document.text
+        yield {"kind": "chunk", "text": text, "size": size, "overlap": overlap, "bytes": len(text)}

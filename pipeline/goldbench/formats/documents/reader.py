@@ -18,26 +18,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from goldbench.errors import MissingExtra, UnreadableDocument, require
+from goldbench.errors import MissingExtra, UnreadableDocument
 from goldbench.formats.documents.encodings import Encodings, encoding_for, unmatched
 from goldbench.formats.documents.fields import ReadOptions
 from goldbench.formats.documents.identity import Register, digest, document_id
 from goldbench.formats.documents.rows import row_documents, table_rows
 from goldbench.formats.documents.site_lines import Converted, LeftOut, SitePages
 from goldbench.formats.documents.sources import SourceFile
-from goldbench.formats.documents.task_exchange import Task
 from goldbench.formats.documents.titles import short_title, stem
 from goldbench.formats.documents.worker_pool import Workers
 from goldbench.formats.faults import Fault
 from goldbench.records.corpus import Document
 from goldbench.text.display import shown
-
-_PAGE = ("lxml", "markdownify")
-_PACKAGES = {"html": _PAGE, "rst": ("docutils", *_PAGE), "office": ("markitdown", "pypdfium2")}
-"""The packages that read a kind of file, those that a message names first."""
-_SHARES = {"plain": 1 / 64, "markdown": 1 / 64, "html": 1 / 16, "rst": 1 / 16}
-"""Share of a batch, which a process is sent at once, that one file of a kind fills; files of other kinds go alone."""
-_BATCH_BYTES = 256 * 2**10
 
 Answers = Iterable[dict[str, Any]]
 
@@ -98,47 +90,25 @@ def _documents(
 
 def _answers(files: Sequence[SourceFile], options: ReadOptions, workers: Workers) -> Generator[Answers]:
     """Yield for each file the answers of the process that read it."""
-    missing = {kind: _missing(packages) for kind, packages in _PACKAGES.items()}
-    tasks = _tasks((file for file in files if file.table is None and not missing.get(file.kind)), options)
-    with contextlib.closing(workers.answers(tasks)) as read:
+    with contextlib.closing(workers.answers(_items(files, options))) as answers:
         for file in files:
-            if file.table is not None:
-                yield table_rows(file.table, file.source, options)
-            elif package := missing.get(file.kind):
-                yield [{"missing": package}]
-            else:
-                yield next(read)
+            yield next(answers) if file.table is None else table_rows(file.table, file.source, options)
 
 
-def _missing(packages: Sequence[str]) -> str | None:
-    """Return the first package that is not installed, None if all are."""
-    try:
-        require("documents", *packages)
-    except MissingExtra as error:
-        return error.package
-    return None
-
-
-def _tasks(files: Iterable[SourceFile], options: ReadOptions) -> Iterator[Task]:
-    """Yield what the processes are asked: small files of a kind many at a time."""
+def _items(files: Iterable[SourceFile], options: ReadOptions) -> Iterator[dict[str, Any]]:
+    """Yield what the processes are asked."""
     settings = dataclasses.asdict(options)
-    items: list[dict[str, Any]] = []
-    size, filled = 0, 0.0
     for file in files:
-        kind, own = file.kind, _size(file)
-        share = max(_SHARES.get(kind, 1.0), own / _BATCH_BYTES)
-        if items and filled + share > 1:
-            yield Task("read", items, settings, size, filled)
-            items, size, filled = [], 0, 0.0
-        path = os.fsencode(file.path.absolute()).hex()
-        items.append({
-            "path": path, "kind": kind, "suffix": file.path.suffix.lower(), "source": file.source,
-            "encoding": encoding_for(file, options),
-        })  # fmt: skip
-        size += own
-        filled += share
-    if items:
-        yield Task("read", items, settings, size, filled)
+        if file.table is None:
+            yield {
+                "kind": file.kind,
+                "path": os.fsencode(file.path.absolute()).hex(),
+                "suffix": file.path.suffix.lower(),
+                "source": file.source,
+                "encoding": encoding_for(file, options),
+                "bytes": _size(file),
+                "options": settings if file.kind == "table" else {},
+            }
 
 
 def _size(file: SourceFile) -> int:

@@ -8,21 +8,21 @@ gives its text. Nothing is looked up outside the text: no file is read and no re
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import Directive, directives, roles, states
+from docutils.parsers.rst import Directive, directives, roles
 from docutils.parsers.rst.languages import en
 
 _DIRECTIVES = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]{1,80}\| )?([\w.+:-]{1,40})::(?=\s|$)", re.MULTILINE)
 _ROLES = re.compile(r":([\w.+:-]{1,40}):`|`:([\w.+:-]{1,40}):")
 _OPTION = re.compile(r"[ \t]*:[\w-]{1,40}:(?:\s|\Z)")
 _SILENT = frozenset({
-    "acks", "codeauthor", "cssclass", "currentmodule", "default-domain", "default-role", "graphviz", "highlight",
-    "highlightlang", "include", "index", "inheritance-diagram", "literalinclude", "meta", "moduleauthor", "module",
-    "nosearch", "program", "py:currentmodule", "py:module", "raw", "sectionauthor", "tabularcolumns", "testcleanup",
-    "testsetup", "toctree",
+    "acks", "audit-event", "codeauthor", "cssclass", "currentmodule", "default-domain", "default-role", "graphviz",
+    "highlight", "highlightlang", "include", "index", "inheritance-diagram", "literalinclude", "meta", "module",
+    "moduleauthor", "nosearch", "program", "py:currentmodule", "py:module", "raw", "sectionauthor", "tabularcolumns",
+    "testcleanup", "testsetup", "toctree",
 })  # fmt: skip
 """Directives that show nothing, or what stands in other files."""
 _CODE = frozenset({
@@ -63,42 +63,6 @@ _CALLED = frozenset({"func", "meth", "function", "method"})
 _LEADS = {"issue": "bpo-", "gh": "gh-", "pep": "PEP ", "rfc": "RFC ", "cve": "CVE-", "cwe": "CWE-"}
 
 
-def quick_inliner() -> states.Inliner:
-    """Return a parser of paragraphs that looks for a missing end mark once, not again for each start mark."""
-    made = states.Inliner()
-    missing: set[re.Pattern[str]] = set()
-
-    def ended(match: re.Match[str], mark: str, ends: re.Pattern[str], parse: Callable[[], Any]) -> Any:  # noqa: ANN401
-        if ends not in missing and not ends.search(match.string, match.end(mark)):
-            missing.add(ends)
-        if ends not in missing:
-            return parse()
-        text, start, end = match.string, match.start(mark), match.end(mark)
-        return text[:start], [nodes.Text(text[start:end].replace("\0", ""))], text[end:], []
-
-    def marked(match: re.Match[str], line: int, ends: re.Pattern[str], *more: Any, **options: Any) -> Any:  # noqa: ANN401
-        found = ended(
-            match, "start", ends, lambda: states.Inliner.inline_obj(made, match, line, ends, *more, **options)
-        )
-        return found if len(found) == 5 else (*found, "")
-
-    def quoted(inliner: states.Inliner, match: re.Match[str], line: int) -> Any:  # noqa: ANN401
-        ends = inliner.patterns.interpreted_or_phrase_ref
-        return ended(match, "backquote", ends, lambda: states.Inliner.interpreted_or_phrase_ref(inliner, match, line))
-
-    def parse(*arguments: Any) -> Any:  # noqa: ANN401
-        missing.clear()
-        return states.Inliner.parse(made, *arguments)
-
-    def plain(text: str, _: int) -> list[nodes.Text]:
-        return [nodes.Text(text)] if text else []  # an address that stands alone reads the same without its link
-
-    # A subclass is not possible: docutils takes the patterns from the attributes of the very class.
-    made.inline_obj, made.parse, made.dispatch = marked, parse, {**states.Inliner.dispatch, "`": quoted}
-    made.implicit_inline = plain
-    return made
-
-
 def register_names(text: str) -> None:
     """Register with docutils every directive and role that the text uses and docutils lacks, or shows otherwise."""
     known = {str(name) for name in en.directives}
@@ -128,7 +92,7 @@ def _directive(name: str) -> type[Directive] | None:
         return _Box
     if last in _OBJECTS and name != "role":
         return _Object
-    return {"only": _Only, "availability": _Availability, "audit-event": _AuditEvent, "impl-detail": _Detail}.get(name)
+    return _Only if name == "only" else None
 
 
 class _Silent(Directive):  # type: ignore[misc]
@@ -280,45 +244,6 @@ class _Box(_Silent):
         title = _BOXES[self.name.lower()]
         box = nodes.admonition("", nodes.title(title, title), classes=["admonition"])
         return [self.parsed(box)]
-
-
-class _Detail(_Silent):
-    """What holds for one implementation of a language."""
-
-    optional_arguments = 0
-
-    def run(self) -> list[nodes.Node]:
-        block = self.parsed(nodes.container())
-        if not block.children or not isinstance(block.children[0], nodes.paragraph):
-            block.insert(0, nodes.paragraph())
-        block.children[0].insert(0, [nodes.strong("", "CPython implementation detail:"), nodes.Text(" ")])
-        return list(block.children)
-
-
-class _Availability(_Silent):
-    """On which systems something is found."""
-
-    def run(self) -> list[nodes.Node]:
-        shown = nodes.paragraph("", "Availability: ")
-        shown += self.inline(self.argument().rstrip(".") + ".")
-        return [shown, *self.parsed(nodes.container()).children]
-
-
-class _AuditEvent(_Silent):
-    """The event of an audit hook, with the names of its arguments."""
-
-    def run(self) -> list[nodes.Node]:
-        name, arguments = [*self.argument().split(), "", ""][:2]
-        listed = [part for part in arguments.split(",") if part.strip('"')]
-        shown = nodes.paragraph(
-            "", "Raises an ", nodes.inline("", "auditing event"), nodes.Text(" "), nodes.literal("", name)
-        )
-        if listed:
-            shown += nodes.Text(" with argument " if len(listed) == 1 else " with arguments ")
-            for index, part in enumerate(listed):
-                shown += [nodes.Text(", " if index else ""), nodes.literal("", part)]
-        shown += nodes.Text(".")
-        return [shown]
 
 
 def _title_before(text: str) -> str | None:

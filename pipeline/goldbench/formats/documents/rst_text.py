@@ -7,11 +7,10 @@ from typing import Any
 
 from docutils import nodes
 from docutils.core import publish_doctree, publish_from_doctree
-from docutils.parsers.rst import Parser
 from docutils.writers import html5_polyglot
 
 from goldbench.formats.documents.html_text import html_to_text
-from goldbench.formats.documents.rst_markup import quick_inliner, register_names
+from goldbench.formats.documents.rst_markup import register_names
 from goldbench.formats.faults import Fault
 
 _SETTINGS: dict[str, Any] = {
@@ -66,7 +65,7 @@ def rst_to_text(source: str) -> tuple[str | None, str]:
         Exception: What docutils raises on a text that it cannot parse.
     """
     register_names(source)
-    document = publish_doctree(source, parser=Parser(inliner=quick_inliner()), settings_overrides=_SETTINGS)
+    document = publish_doctree(source, settings_overrides=_SETTINGS)
     _mend(document)
     _drop_fields(document)
     _name_references(document)

@@ -7,9 +7,7 @@ import pickle
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,14 +16,12 @@ from goldbench.cluster.installed_versions import deciding_versions
 from goldbench.cluster.losses import Lost
 from goldbench.cluster.remote_object import Holder
 from goldbench.errors import GoldbenchError, UnreadableDocument
-from goldbench.formats.documents import distant_process, node_worker
-from goldbench.formats.documents.distant_process import NodeWorkers
+from goldbench.formats.documents import node_workers
 from goldbench.formats.documents.fields import ReadOptions
+from goldbench.formats.documents.node_workers import NodeWorkers
 from goldbench.formats.documents.reader import read_documents
 from goldbench.formats.documents.sources import find_files
-from goldbench.formats.documents.task_exchange import Budget
-from goldbench.formats.documents.worker_pool import Workers
-from goldbench.formats.documents.worker_process import WorkerProcess
+from goldbench.formats.documents.worker_pool import Budget, WorkerProcess, Workers
 from goldbench.records.corpus import Document
 from tests.formats.documents.reading import read
 from tests.formats.documents.test_worker_pool import put_notes
@@ -58,15 +54,9 @@ class Held:
             raise Lost("the node is gone")
         return copy.deepcopy(getattr(self.held, method)(*pickle.loads(pickle.dumps(arguments))))
 
-    def begin(self, method: str, *arguments: object) -> None:
-        if not self.alive:
-            raise Lost("the node is gone")
-        getattr(self.held, method)(*arguments)
-
     def kill(self) -> None:
         self.alive = False
-        self.held.stop()
-        self.held.clear()
+        self.held.close()
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +89,7 @@ def mixed(folder: Path) -> None:
 
 def test_a_node_reads_what_this_machine_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mixed(tmp_path)
-    monkeypatch.setattr(distant_process, "_PART_BYTES", 10_000)  # files travel in parts
+    monkeypatch.setattr(node_workers, "_PART_BYTES", 10_000)  # files travel in parts
     outcome = read(tmp_path)
     assert far(tmp_path) == (outcome.documents, outcome.failures)
 
@@ -125,45 +115,14 @@ def test_files_that_this_machine_cannot_send_fail_as_they_do_here(tmp_path: Path
     assert far(tmp_path, budget=Budget(megabytes=1)) == (outcome.documents, outcome.failures)
 
 
-def test_a_process_of_this_machine_that_starts_while_its_reading_is_ended_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    process = NodeWorkers(Node(set())).start()  # type: ignore[arg-type]
-    start = WorkerProcess.start
-
-    def started() -> WorkerProcess:
-        process.kill()
-        return start()
-
-    monkeypatch.setattr(distant_process.WorkerProcess, "start", started)
-    missing = {"path": bytes(tmp_path / "missing.md").hex(), "kind": "text"}
-    process.send({"kind": "read", "items": [missing], "megabytes": 1})
-    assert process.reply(20) is None
-    assert not process.late
-    process.stop()
-
-
 def test_no_file_stays_on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = tmp_path / "node"
-    place.mkdir()
-    own = SimpleNamespace(mkdtemp=partial(tempfile.mkdtemp, dir=place), gettempdir=lambda: str(place))
-    monkeypatch.setattr(node_worker, "tempfile", own)
+    node = tmp_path / "node"
+    node.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(node))
     (tmp_path / "documents").mkdir()
     mixed(tmp_path / "documents")
-    most = 0
-    ask = node_worker.NodeWorker.ask
-
-    def counted(self: node_worker.NodeWorker, *arguments: Any) -> node_worker.Reply:
-        nonlocal most
-        answer = ask(self, *arguments)
-        folders = [len(list(folder.iterdir())) for folder in place.iterdir()]
-        most = max(most, *folders)
-        return answer
-
-    monkeypatch.setattr(node_worker.NodeWorker, "ask", counted)
     far(tmp_path / "documents")
-    assert 0 < most < 60
-    assert list(place.iterdir()) == []
+    assert list(node.iterdir()) == []
 
 
 def test_a_node_with_other_versions_is_refused() -> None:
