@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.bench.bench_file import Bench, load_bench
+from goldbench.bench.bench_file import Bench, Cut, load_bench, points_of
 from goldbench.bench.experiment_files import file_name
-from goldbench.bench.sweeps import Cut, points_of
 from goldbench.errors import ConfigError
 
 WRONG = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldbench.bench.query_costs import usd_per_1000
+from goldbench.bench.search import usd_per_1000
 from goldbench.records.manifest import StageUsage
 
 

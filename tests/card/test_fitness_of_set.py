@@ -13,9 +13,9 @@ import pytest
 import goldbench
 from goldbench.card import make_card
 from goldbench.card.baselines import run_baselines
+from goldbench.card.contents import verdict_of
 from goldbench.card.described_set import read_described
 from goldbench.card.figures import figure
-from goldbench.card.fitness_of_set import verdict_of
 from goldbench.records.set_card import SOURCES, Card, State
 from goldbench.report.card_text import markdown, plain
 from tests.card.sets import topical, write_dataset

@@ -14,9 +14,9 @@ from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import EventKind
 from goldbench.records.set_card import SOURCES, Card, Figure, State
 from goldbench.review.apply import apply_review
-from goldbench.score.card_beside import read_card
 from goldbench.score.page_data import trust_in
 from goldbench.score.runs import Gold, load_gold
+from goldbench.score.set_makers import read_card
 from tests.cli.sample_set import write_sample
 from tests.conftest import Goldbench
 from tests.review.made_set import event, ledger_of, make_set

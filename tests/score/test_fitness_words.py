@@ -14,7 +14,7 @@ from goldbench.goldset.file_names import QUERIES, TEMPORARY
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.fitness import Basis, Ranking
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.report.verdict_text import verdict_lines, verdict_markdown
+from goldbench.report.scorecard_text import verdict_lines, verdict_markdown
 from goldbench.score.runs import Gold, load_gold
 from goldbench.score.set_makers import Makers, makers_of
 from goldbench.score.systems_verdict import verdict_on

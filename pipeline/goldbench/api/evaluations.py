@@ -235,16 +235,16 @@ class Evaluation(Mapping[str, float]):
         return "\n".join([*aligned(self._rows()), *tables, *self._lines()])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
+        from goldbench.report.text_tables import html_lines, html_table
 
         tables = [part for title, rows in self._tables() for part in (html_lines([title]), html_table(rows, words=2))]
         return "\n".join([html_table(self._rows()), *tables, html_lines(self._lines())])
 
     def _tables(self) -> list[tuple[str, Rows]]:
         """Return the tables of kinds and of noise, as ``goldbench score`` prints them."""
-        from goldbench.report.special_text import tables
+        from goldbench.report.score_text import special_tables
 
-        return tables({self.system: self._special}, list(self)) if self._special else []
+        return special_tables({self.system: self._special}, list(self)) if self._special else []
 
     def _rows(self) -> list[list[str]]:
         rows = [["measure", "mean", *(["95 % interval"] if self.intervals else [])]]
@@ -254,8 +254,8 @@ class Evaluation(Mapping[str, float]):
         return rows
 
     def _lines(self) -> list[str]:
-        from goldbench.report.special_text import unanswerable_lines
-        from goldbench.report.verdict_text import verdict_lines
+        from goldbench.report.score_text import unanswerable_lines
+        from goldbench.report.scorecard_text import verdict_lines
         from goldbench.text.display import printable, queries
 
         counted = f"{self.system}: {queries(self.counts.queries)}."
@@ -319,12 +319,12 @@ class Evaluations(Mapping[str, Evaluation]):
         return "\n".join([*aligned(self._rows()), *self._told()])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
+        from goldbench.report.text_tables import html_lines, html_table
 
         return f"{html_table(self._rows())}\n{html_lines(self._told())}"
 
     def _told(self) -> list[str]:
-        from goldbench.report.verdict_text import verdict_lines
+        from goldbench.report.scorecard_text import verdict_lines
 
         return [*verdict_lines(self.verdict), *self._remarks()]
 

@@ -193,7 +193,7 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: A
 
 
 def _is_frame(given: object) -> bool:
-    from goldbench.measures.ranks.frame_kinds import library_of
+    from goldbench.measures.ranks.columns import library_of
 
     return library_of(given) is not None
 

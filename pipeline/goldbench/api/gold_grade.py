@@ -18,7 +18,7 @@ from goldbench.generate.writers import check_replay
 from goldbench.goldset.folder import GoldFolder
 from goldbench.grade.graded_folder import How, grade_as, plan_as
 from goldbench.measures.evaluation import evaluate
-from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.columns import library_of
 from goldbench.report.grading_text import graded_lines, grading_warnings, plan_notes
 from goldbench.text.display import shown
 

@@ -553,7 +553,7 @@ class GoldSet(GoldRecords):
         return "\n".join([heading, *(aligned(rows, words=2) if rows else ()), *lines])
 
     def _repr_html_(self) -> str:
-        from goldbench.report.notebook import html_lines, html_table
+        from goldbench.report.text_tables import html_lines, html_table
 
         heading, rows, lines = self._described()
         table = html_table(rows, words=2) if rows else ""
@@ -602,7 +602,7 @@ def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
     from goldbench.api.temporary_folder import temporary_folder
     from goldbench.formats.benchmarks.collection import Chosen
     from goldbench.goldset.importer import Options, import_benchmark
-    from goldbench.report.import_text import remarks
+    from goldbench.report.build_text import import_remarks
     from goldbench.score.runs import load_gold
 
     files = {
@@ -618,5 +618,5 @@ def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
     )
     with temporary_folder(given["out"]) as place:
         imported = import_benchmark(kind, path, place.folder, options)
-        told = [in_python(line) for line in remarks(imported)]
+        told = [in_python(line) for line in import_remarks(imported)]
         return GoldSet(load_gold(place.folder), remarks=told, temporary=place.temporary)

@@ -9,10 +9,8 @@ from goldbench.api.by_measure import ByMeasure, relevance, short_names
 from goldbench.api.pandas_frames import Kind, frame_of
 from goldbench.records.scorecard import Comparison, Score, Scorecard
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.report.notebook import html_lines, html_table
-from goldbench.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, method_line, pair_row, words
-from goldbench.report.text_tables import aligned
-from goldbench.report.verdict_text import verdict_lines
+from goldbench.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, method_line, pair_row, verdict_lines, words
+from goldbench.report.text_tables import aligned, html_lines, html_table
 from goldbench.text.display import printable
 
 if TYPE_CHECKING:

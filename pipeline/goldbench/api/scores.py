@@ -138,8 +138,7 @@ def scoring(
     from goldbench.measures.evaluation import measures_of
     from goldbench.measures.names import default_measures
     from goldbench.measures.ranks.judged_ranks import Scores
-    from goldbench.score.runs import Match, Weight
-    from goldbench.score.several_runs import DECIDING
+    from goldbench.score.runs import DECIDING, Match, Weight
     from goldbench.text.asked_query import Conversation
 
     given: dict[str, Any] = {name: value for name, value in options.items() if name != "weight" or value is not None}
@@ -303,7 +302,7 @@ def _checked_run(run: object, name: str) -> object:
     Raises:
         InputError: It is of another type.
     """
-    from goldbench.measures.ranks.frame_kinds import library_of
+    from goldbench.measures.ranks.columns import library_of
 
     if isinstance(run, str | PathLike | Mapping) or library_of(run) is not None:
         return run

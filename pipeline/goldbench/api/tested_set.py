@@ -128,9 +128,8 @@ class EvaluationUnderTest(Evaluation):
             pytest.fail(failure)
 
     def _checks(self, path: Path, asked: Sequence[str], *, significant_only: bool, common_queries: bool) -> list[Check]:
-        from goldbench.score.common_queries import comparable
+        from goldbench.score.common_queries import comparable, read_baseline
         from goldbench.score.demands import Demands, allowed_drops, checks_of
-        from goldbench.score.earlier_scores import read_baseline
 
         if not path.exists():
             raise UsageError(f"baseline {path} not found; write it with pytest --goldbench-write-baselines")
@@ -150,8 +149,8 @@ class EvaluationUnderTest(Evaluation):
 
     def _write(self, path: Path) -> None:
         from goldbench.formats.runs.scorecard_files import write_record
+        from goldbench.score.runs import DECIDING
         from goldbench.score.scorecards import baseline_of
-        from goldbench.score.several_runs import DECIDING
 
         gold, result = self.gold.judgments(), self._in_full()
         usual = [parse_measure(name, rel=gold.level).name for name in DECIDING]

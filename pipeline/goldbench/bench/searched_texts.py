@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from goldbench.bench.bench_file import Bench
+from goldbench.bench.bench_file import Bench, Cut
 from goldbench.bench.fingerprints import digest
-from goldbench.bench.sweeps import Cut
 from goldbench.errors import InputError, UsageError
 from goldbench.formats.json_maps import read_json
 from goldbench.formats.lines import json_objects

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from goldbench.measures.result import Result
+from goldbench.measures.statistics.regression import Change, Check
+from goldbench.records.scorecard import Score
 from goldbench.report.named_queries import command_for, lowest_of
 from goldbench.report.text_tables import p_value, with_interval
 from goldbench.text.display import amount, cut, queries, shown
 from goldbench.text.markdown import escaped
-
-if TYPE_CHECKING:
-    from goldbench.measures.result import Result
-    from goldbench.measures.statistics.regression import Change, Check
-    from goldbench.records.scorecard import Score
 
 MOST = 60_000
 """Characters (UTF-16) of the text: GitHub takes 65,536 in a comment. Tables that do not fit are left out, and named."""

@@ -1,4 +1,4 @@
-"""The result of a gate: lines for people, JUnit XML, annotations for GitHub."""
+"""The result of a gate as lines, JUnit XML and annotations for GitHub, and a run beside earlier ones of a history."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from goldbench.measures.statistics.regression import Check
+from goldbench.records.scorecard import GoldReference, HistoryEntry, Score
 from goldbench.report.text_tables import p_value
-from goldbench.text.display import amount, cut, printable
+from goldbench.text.display import amount, cut, printable, queries
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHOWN = 100
@@ -87,3 +88,41 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def change_rows(now: HistoryEntry, last: HistoryEntry | None, baseline: Mapping[str, float]) -> list[tuple[str, ...]]:
+    """Return the headings, then a row for each measure: its mean now with the interval, and its changes.
+
+    Args:
+        now: The entry to show.
+        last: The system's previous entry, or None for the first one.
+        baseline: The means to compare with, by measure.
+    """
+    rows: list[tuple[str, ...]] = [(now.system, "now", "interval", "since last", "from baseline")]
+    for measure, score in now.means.items():
+        before = last.means.get(measure) if last else None
+        interval = "" if score.low is None else f"[{score.low:.4f}, {score.high:.4f}]"
+        changes = _change(score, before.mean if before else None), _change(score, baseline.get(measure))
+        rows.append((measure, f"{score.mean:.4f}", interval, *changes))
+    return rows
+
+
+def history_notes(now: HistoryEntry, earlier: Sequence[HistoryEntry]) -> Iterator[str]:
+    """Yield a line for each reason, other than the system itself, why a score may have changed."""
+    last = earlier[-1].gold if earlier else now.gold
+    if last.content_sha256 != now.gold.content_sha256:
+        yield f"the set differs from that of the last entry: {_content(now.gold)} instead of {_content(last)}"
+    if earlier and earlier[-1].gold.sha256 != now.gold.sha256:
+        yield "the judgments differ from those of the last entry; they may be the reason for a change"
+    elif earlier and earlier[0].gold.sha256 != now.gold.sha256:
+        yield "the judgments differ from those of the first entry; they may be the reason for a change since then"
+    if now.counts.missing:
+        yield f"{queries(now.counts.missing)} judged but missing from the run"
+
+
+def _content(gold: GoldReference) -> str:
+    return f"content digest {gold.content_sha256[:12]}" if gold.content_sha256 else "judgments that belong to no set"
+
+
+def _change(score: Score, before: float | None) -> str:
+    return "-" if before is None else f"{score.mean - before:+.4f}"

@@ -22,11 +22,10 @@ from goldbench.records.agreement_report import Agreement
 from goldbench.records.scorecard import Method, Scorecard
 from goldbench.report.charts import Points
 from goldbench.report.pages import Details, Trust, scorecard_page
-from goldbench.report.special_text import tables, unanswerable_lines
-from goldbench.score.card_beside import read_card
-from goldbench.score.runs import Gold, Match, Run
+from goldbench.report.score_text import special_tables, unanswerable_lines
+from goldbench.score.runs import Gold, Match, Run, score_all
 from goldbench.score.scorecards import card_of, notice_of
-from goldbench.score.several_runs import score_all
+from goldbench.score.set_makers import read_card
 from goldbench.score.special_queries import special_of
 from goldbench.text.display import shell_command, shown
 
@@ -92,7 +91,7 @@ def scored_page(
         ),
         notice=notice_of(gold),
         trust=trust_in(gold),
-        special=tables(special, card.measures),
+        special=special_tables(special, card.measures),
         unanswerable=list(unanswerable_lines(special, len(gold.unanswerable()))),
         command=None if folder is None else shell_command("open", shlex.quote(shown(folder)), run="NAME=FILE"),
     )

@@ -535,3 +535,28 @@ def _queries(
     for query_id, documents in mapping.items():
         if query_id in gold.qrels and (wanted is None or query_id in wanted):
             yield query_id, documents
+
+
+DECIDING = ("ndcg@10", "mrr@10", "r@10")
+"""The measures of a comparison that names none: few, so that the correction for many comparisons costs little."""
+
+
+def score_all(
+    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, missing: Missing, scores: Scores, match: Match
+) -> dict[str, Result]:
+    """Return the result of every run.
+
+    Args:
+        gold: The judgments.
+        runs: The runs by name.
+        measures: The measures to compute.
+        missing: As in `score_run`.
+        scores: As in `score_run`.
+        match: As in `score_run`.
+
+    Raises:
+        InputError: A run or the judgments cannot be used.
+    """
+    return {
+        name: score_run(gold, run, measures, missing=missing, scores=scores, match=match) for name, run in runs.items()
+    }

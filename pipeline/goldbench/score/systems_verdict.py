@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING
 
+from goldbench.measures.result import Result
 from goldbench.measures.statistics.fitness import Fitness, Level, Ranking, Reason, fitness
-from goldbench.score.card_beside import read_card
+from goldbench.records.set_verdict import SetVerdict
 from goldbench.score.fitness_words import Case, verdict_in_words
-from goldbench.score.set_makers import makers_of
-
-if TYPE_CHECKING:
-    from goldbench.measures.result import Result
-    from goldbench.records.set_verdict import SetVerdict
-    from goldbench.score.runs import Gold
-    from goldbench.score.set_makers import Makers
+from goldbench.score.runs import Gold
+from goldbench.score.set_makers import Makers, makers_of, read_card
 
 _ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
 """Levels whose sentence tells something about the order of systems."""

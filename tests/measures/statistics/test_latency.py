@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldbench.measures.statistics.latency import parts_of
+from goldbench.bench.search import parts_of
 
 
 def test_what_a_model_took_stands_apart_from_searching() -> None:

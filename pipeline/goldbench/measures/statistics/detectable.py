@@ -15,8 +15,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.student import upper_quantile
+from goldbench.measures.statistics.floats import Floats, upper_quantile
 
 _NORMAL = NormalDist()
 _MOST_SCORES = 64

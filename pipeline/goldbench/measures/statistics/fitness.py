@@ -12,12 +12,11 @@ from statistics import median
 import numpy as np
 
 from goldbench.measures.statistics.detectable import detectable_difference, errors_apart, queries_needed
-from goldbench.measures.statistics.floats import Floats, of_finite_numbers
+from goldbench.measures.statistics.floats import Floats, of_finite_numbers, two_sided_p, upper_quantile
 from goldbench.measures.statistics.joint_calibration import Joint
 from goldbench.measures.statistics.rank_correlation import REFUSED
 from goldbench.measures.statistics.resamples import NormalDraws
 from goldbench.measures.statistics.significance import holm
-from goldbench.measures.statistics.student import two_sided_p, upper_quantile
 
 LEAST_TAU = 0.8
 """Kendall's tau with the true order from which an order counts as right: at most 1 of 10 pairs the wrong way round."""

@@ -11,9 +11,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.measures.statistics.floats import Floats, effective_size
+from goldbench.measures.statistics.floats import Floats, effective_size, upper_quantile
 from goldbench.measures.statistics.resamples import on_grid, parts, resample_sums
-from goldbench.measures.statistics.student import upper_quantile
 from goldbench.records.scorecard import Score
 
 FEW_FOR_PERCENTILES = 15

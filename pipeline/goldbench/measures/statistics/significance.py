@@ -12,10 +12,9 @@ import numpy as np
 
 from goldbench.measures.result import ROUNDING
 from goldbench.measures.statistics.detectable import detectable_difference, detectable_hits
-from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.floats import Floats, two_sided_p
 from goldbench.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.measures.statistics.resamples import on_grid, parts, sign_sums
-from goldbench.measures.statistics.student import two_sided_p
 from goldbench.records.scorecard import Comparison, Method, Verdict
 
 
