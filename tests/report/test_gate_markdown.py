@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.regression import Change, Check, Fall
 from goldbench.records.scorecard import Score
-from goldbench.report.gate_markdown import GateOutcome, checked_link, gate_markdown
+from goldbench.report.gate_text import GateOutcome, checked_link, gate_markdown
 
 COMMENT = 65_536
 """Characters that GitHub takes in a comment."""

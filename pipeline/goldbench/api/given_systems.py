@@ -174,22 +174,25 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: A
         RetrieverFailed: The retriever failed, or its answer is not a ranking.
         UsageError: It is neither a run nor a retriever.
     """
+    from goldbench.score.runs import score_results
+
     notes: tuple[str, ...] = ()
     if isinstance(given, Evaluation):
         run, notes = given.run, given.notes  # by ids, whatever it was matched by
     elif isinstance(given, str | PathLike):
-        from goldbench.score.runs import read_results, run_by_text, score_results, texts_in_order
+        from goldbench.score.runs import read_results, run_by_text, texts_in_order
 
         file = _file(given)
         if how.match == "id":
-            run = read_results(file)
-            return Scored(score_results(gold, file, run, how.measures, missing=how.missing, scores=how.scores), run)
-        run, name = run_by_text(gold, texts_in_order(file)), file.source.name
+            run, name = read_results(file), file.source.name
+        else:
+            run, name = run_by_text(gold, texts_in_order(file)), file.source.name
     elif isinstance(given, Mapping) or _is_frame(given):
         run = _matched(gold, given, name) if how.match == "text" else _held(given, name)
     else:
         run, notes = _search(gold, given, name, how)
-    return Scored(_score_held(gold, run, name, how), run, notes)
+    result = score_results(gold, run, how.measures, name=name, missing=how.missing, scores=how.scores)
+    return Scored(result, run, notes)
 
 
 def _is_frame(given: object) -> bool:
@@ -211,23 +214,6 @@ def _held(given: object, name: str) -> Run:
 
     with _called(name):
         return results_of(given)
-
-
-def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
-    from goldbench.measures.evaluation import evaluate
-    from goldbench.measures.needed_passages import with_all_needed
-    from goldbench.measures.ranks.judged_ranks import place_mapping
-    from goldbench.score.runs import without_unanswerable
-
-    with _called(name):
-        result = with_all_needed(
-            gold.needed_groups,
-            gold.path,
-            how.measures,
-            lambda asked: evaluate(gold.qrels, run, asked, missing=how.missing, scores=how.scores),
-            lambda qrels: place_mapping(qrels, run, scores=how.scores),
-        )
-        return without_unanswerable(gold, result, run.keys)
 
 
 @contextmanager

@@ -238,7 +238,7 @@ def compare_all(
         UsageError: There are fewer than two systems.
     """
     from goldbench.api.run_comparison import RunComparison
-    from goldbench.score.scorecards import card_by, to_compare, with_verdict
+    from goldbench.score.scorecards import card_of, to_compare
 
     several = systems_in(systems)
     if several is None or len(several) < 2:
@@ -248,9 +248,7 @@ def compare_all(
     both = asked._replace(measures=[*compared, judged])
     scored = {name: score(gold, given, name, both) for name, given in several.items()}
     results = {name: one.result for name, one in scored.items()}
-    where = about.name if about.name == "qrels" else str(gold.path)
-    card = card_by(about, results, compared, judged=judged, method=method, where=where)
-    card = with_verdict(card, gold, results)
+    card = card_of(gold, results, compared, judged=judged, method=method, about=about)
     notes = [f"{name}: {note}" for name, one in scored.items() for note in one.notes]
     return RunComparison(card, level=gold.level, notice=notice, notes=notes)
 

@@ -62,20 +62,17 @@ class BenchFile(Record):
 class Bench:
     """An experiment that can be run.
 
-    ``points`` are its systems, ``described`` the settings they are built from, by name. ``measures`` are measured,
-    ``compared`` tested; the first compared measure ranks the systems. Relative paths begin in ``folder``.
+    ``file`` is its description, ``points`` are its systems, ``described`` the settings they are built from, by name.
+    ``measures`` are measured, ``compared`` tested; the first compared measure ranks the systems. Relative paths begin
+    in ``folder``.
     """
 
+    file: BenchFile
     points: tuple[Point, ...]
     described: Mapping[str, Any]
     measures: tuple[Measure, ...]
     compared: tuple[Measure, ...]
-    baseline: str | None
     depth: int
-    warm_up: int
-    seed: int
-    match: Literal["id", "text"]
-    conversation: Conversation
     corpus: Path | None
     config: Config
     published: tuple[PublishedRow, ...]
@@ -147,16 +144,12 @@ def load_bench(
     if problems:
         raise ConfigError(path, list(dict.fromkeys(problems)))
     return Bench(
+        file=file,
         points=tuple(points),
         described=described,
         measures=tuple(asked),
         compared=tuple(compared),
-        baseline=file.baseline,
         depth=file.depth or max([DEPTH, *(one.k or 0 for one in asked)]),
-        warm_up=file.warm_up,
-        seed=file.seed,
-        match=file.match,
-        conversation=file.conversation,
         corpus=file.corpus and folder / file.corpus,
         config=config,
         published=tuple(rows),

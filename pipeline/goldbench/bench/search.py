@@ -7,7 +7,7 @@ system that fails does not stop the others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +61,7 @@ def run_all(
     queries = digest(texts.queries)
     for cut in dict.fromkeys(point.cut for point in bench.points):  # cut by cut, so that each corpus is held once
         corpus = texts.corpus(cut)
-        outcome.corpora[cut] = corpus.without_texts() if cut else corpus
+        outcome.corpora[cut] = replace(corpus, passages={}) if cut else corpus
         for point in bench.points:
             if point.cut != cut:
                 continue
@@ -107,7 +107,7 @@ def measure(
     retriever.index(corpus.passages)
     indexing = timer()
     step.tell("warming up")
-    warm = list(queries.items())[: bench.warm_up]
+    warm = list(queries.items())[: bench.file.warm_up]
     for query_id, text in warm:
         retriever.search({query_id: text}, k=bench.depth)
     run: dict[str, dict[str, float]] = {}

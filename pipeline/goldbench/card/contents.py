@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from goldbench import __version__
-from goldbench.card.baselines import Baselines, ndcg, run_baselines
-from goldbench.card.described_set import DEPTH, DescribedSet, read_described
+from goldbench.card.baselines import Baselines, by_rank, run_baselines
+from goldbench.card.described_set import DescribedSet, read_described
 from goldbench.card.figures import writable
 from goldbench.card.label_figures import JUDGE, judge_figures, label_figures
 from goldbench.card.query_figures import query_figures
@@ -19,12 +19,12 @@ from goldbench.formats.jsonl import write_texts
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import notice_of
 from goldbench.measures.names import parse_measure
-from goldbench.measures.statistics.fitness import Ranking
+from goldbench.records.calibrated import CorrectedRanking
 from goldbench.records.set_card import Card, Figure, State, refusal_of
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.card_text import markdown
 from goldbench.score.fitness_words import Case
-from goldbench.score.runs import Gold, load_run
+from goldbench.score.runs import Gold, load_run, score_results
 from goldbench.score.set_makers import Makers, makers_of
 from goldbench.score.systems_verdict import decided
 from goldbench.text.display import queries as query_count
@@ -123,63 +123,34 @@ def verdict_of(
     """
     gold = Gold(folder, material.qrels, material.level)
     makers = makers_of(gold, agreement=refusal_of(figures))
-    runs = _scored(material)
+    runs = {name: ranked for name, ranked in material.runs.items() if not material.qrels.keys().isdisjoint(ranked)}
     if not runs and not baselines.names:
         return None
-    if runs:
-        columns, names = list(runs.values()), _YOURS
-    else:
-        columns, names = baselines.scores.T.tolist(), _OURS
+    scored = gold if runs else replace(gold, qrels={query_id: gold.qrels[query_id] for query_id in baselines.query_ids})
+    results = {
+        name: score_results(scored, by_rank(ranked), [parse_measure(MEASURE)], name=name)
+        for name, ranked in (runs or baselines.ranked).items()
+    }
     ranking, unread = _ranking(gold, makers, list(runs))
-    ranked = {name: material.runs[name] for name in runs} or baselines.ranked
-    unjudged, top = _holes(material, ranked, sorted(material.qrels) if runs else baselines.query_ids)
-    strange = [name for name in runs if not _is_known(material, name)]
     case = Case(
         MEASURE,
         makers,
-        systems=names,
-        unjudged=unjudged,
-        top=top,
+        systems=_YOURS if runs else _OURS,
+        unjudged={name: result.unjudged for name, result in results.items()},
+        top={name: result.top for name, result in results.items()},
         ranking=ranking,
-        strange=strange,
+        strange=[name for name, result in results.items() if result.strange],
         has_runs=bool(runs),
         unread=unread,
         counted=len(runs) > 1,
     )
+    columns = [result.values[MEASURE] for result in results.values()]
     verdict = decided(columns, case)
     improvements = tuple(map(writable, verdict.improvements))
     return replace(verdict, sentence=writable(verdict.sentence), improvements=improvements)
 
 
-def _scored(material: DescribedSet) -> dict[str, list[float]]:
-    """Return the scores of the runs that hold a query of the set, over all judged queries, as `score` counts them."""
-    held = {name: found for name, found in material.runs.items() if not material.qrels.keys().isdisjoint(found)}
-    return {name: ndcg(material.qrels, found).tolist() for name, found in held.items()}
-
-
-def _is_known(material: DescribedSet, name: str) -> bool:
-    """Return whether any result of a run is judged or in the corpus: if not, it uses other ids."""
-    found = material.runs[name].items()
-    return any(
-        doc_id in material.corpus or doc_id in material.qrels.get(query_id, {})
-        for query_id, doc_ids in found
-        for doc_id in doc_ids
-    )
-
-
-def _holes(
-    material: DescribedSet, ranked: Mapping[str, Mapping[str, list[str]]], query_ids: Sequence[str]
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the number of unjudged top results of each system, and of all its top results."""
-    unjudged, top = {}, {}
-    for name, found in ranked.items():
-        first = [(query_id, found.get(query_id, [])[:DEPTH]) for query_id in query_ids]
-        top[name] = sum(len(documents) for _, documents in first)
-        unjudged[name] = sum(one not in material.qrels[query_id] for query_id, documents in first for one in documents)
-    return unjudged, top
-
-
-def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[Ranking | None, str]:
+def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[CorrectedRanking | None, str]:
     """Return what people's complete judgments tell of the order of the runs, if a model judged; None if nothing.
 
     Beside it stands why these judgments could not be read, nothing if they could.
@@ -194,5 +165,4 @@ def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[Ranking 
         found = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=Reading())
     except GoldbenchError as error:
         return None, str(error)
-    ranking = found.ranking.get(MEASURE)
-    return None if ranking is None else Ranking(**ranking.model_dump()), ""
+    return found.ranking.get(MEASURE), ""

@@ -129,7 +129,7 @@ class _Outcome:
 
 def _check_printed(markdown: str | None, link: str | None, *, github: bool) -> None:
     """Refuse options about what is printed that contradict one another."""
-    from goldbench.report.gate_markdown import checked_link
+    from goldbench.report.gate_text import checked_link
 
     if link is not None:
         problem = "needs --markdown FILE" if markdown is None else checked_link(link)
@@ -207,7 +207,7 @@ def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: s
 
 def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str], link: str | None) -> str:
     from goldbench.measures.statistics.regression import changes_of
-    from goldbench.report.gate_markdown import GateOutcome, gate_markdown
+    from goldbench.report.gate_text import GateOutcome, gate_markdown
     from goldbench.score.scorecards import means_of
     from goldbench.score.set_makers import makers_of
 

@@ -131,14 +131,13 @@ def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, htm
 
 
 def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
-    from goldbench.measures.statistics.fitness import Ranking
     from goldbench.score.systems_verdict import deciding, verdict_by_card
 
     measure = deciding(list(next(iter(results.values())).values))
     ranking = None if corrected is None else corrected.ranking.get(measure)
     if ranking is None:
         return verdict_by_card(results, gold, measure=measure, counted=corrected is not None)
-    return verdict_by_card(results, gold, measure=measure, ranking=Ranking(**ranking.model_dump()))
+    return verdict_by_card(results, gold, measure=measure, ranking=ranking)
 
 
 def _show_scores(

@@ -237,33 +237,21 @@ def weighted_member(result: Result, means: Mapping[str, Score]) -> dict[str, Any
     }
 
 
-BY_KIND, BY_LEVEL = "By kind of query", "By difficulty of the query"
-BY_NOISE = "Noisy queries minus their originals, by pairs"
-
-
 def special_tables(special: Mapping[str, Special], measures: Sequence[str]) -> list[tuple[str, Rows]]:
-    """Return the special_tables that are not empty, each with its title.
+    """Return the tables on kinds, difficulty and noise of queries that are not empty, each with its title.
 
     Args:
         special: The figures by run.
         measures: The measures to show.
     """
+    kinds = {name: one.kinds for name, one in special.items()}
+    levels = {name: one.levels for name, one in special.items()}
     found = (
-        (BY_KIND, kind_rows(special, measures)),
-        (BY_LEVEL, level_rows(special, measures)),
-        (BY_NOISE, noise_rows(special, measures)),
+        ("By kind of query", _part_rows("kind", kinds, measures)),
+        ("By difficulty of the query", _part_rows("difficulty", levels, measures)),
+        ("Noisy queries minus their originals, by pairs", _noise_rows(special, measures)),
     )
     return [(title, rows) for title, rows in found if rows]
-
-
-def kind_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
-    """Return the headings, then a row for each run and kind; empty if no query has a kind."""
-    return _part_rows("kind", {name: one.kinds for name, one in special.items()}, measures)
-
-
-def level_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
-    """Return the headings, then a row for each run and level of difficulty; empty if no query has a level."""
-    return _part_rows("difficulty", {name: one.levels for name, one in special.items()}, measures)
 
 
 def _part_rows(trait: str, parts: Mapping[str, Mapping[str, Kind]], measures: Sequence[str]) -> Rows:
@@ -275,7 +263,7 @@ def _part_rows(trait: str, parts: Mapping[str, Mapping[str, Kind]], measures: Se
     return [["run", trait, "queries", *measures], *rows] if rows else []
 
 
-def noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
+def _noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
     """Return the headings, then a row for each run and noise; empty if no query is a noisy form of another."""
     rows = [
         [
@@ -323,7 +311,7 @@ def special_members(one: Special) -> dict[str, Any]:
     noise = {
         name: {
             "pairs": loss.pairs,
-            "differences": {m: _dumped(score) for m, score in loss.differences.items()},
+            "differences": {m: score.model_dump(mode="json") for m, score in loss.differences.items()},
             **({"over": dict(loss.over)} if loss.over else {}),
         }
         for name, loss in one.noise.items()
@@ -336,10 +324,6 @@ def special_members(one: Special) -> dict[str, Any]:
 
 def _parts(parts: Mapping[str, Kind]) -> dict[str, Any]:
     return {name: {"queries": each.queries, "means": dict(each.means)} for name, each in parts.items()}
-
-
-def _dumped(score: Score) -> dict[str, Any]:
-    return score.model_dump(mode="json")
 
 
 def _signed(score: Score, pairs: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,8 +72,6 @@ def _is_temporary(folder: Path) -> bool:
     above = folder.resolve().parent
     if not above.name.startswith(TEMPORARY):
         return False
-    import tempfile
-
     return above.parent == Path(tempfile.gettempdir()).resolve()
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from goldbench.measures.result import ROUNDING
 from goldbench.measures.statistics.floats import Floats, of_finite_numbers
-from goldbench.measures.statistics.intervals import rank_below, widened_tail
+from goldbench.measures.statistics.intervals import percentile_ends
 from goldbench.measures.statistics.resamples import on_grid, resample_sums
 
 FEW_SYSTEMS = 8
@@ -128,8 +128,6 @@ Rows = Callable[[Floats, Floats], Floats]
 
 _TAIL = 0.04
 """Share of the resamples beyond each end. With its mirror image the interval covers 95 %: see `order_interval`."""
-_DEFINED = 0.95
-"""An interval is given if the correlation is defined in at least this share of the resamples."""
 _OTHER = 1 << 32
 """Added to a seed for draws that are independent of those with the seed."""
 
@@ -163,11 +161,10 @@ def order_interval(
         return None
     value = float(rows(reference.mean(axis=0)[None], judge.mean(axis=0)[None])[0])
     drawn = rows(*_resampled(reference, judge, paired=paired, draws=resamples, seed=seed))
-    defined = np.sort(drawn[~np.isnan(drawn)])
-    if np.isnan(value) or len(defined) < _DEFINED * resamples:
+    ends = percentile_ends(drawn, queries, _TAIL)
+    if np.isnan(value) or ends is None:
         return None
-    below = rank_below(len(defined), widened_tail(_TAIL, queries))
-    low, high = float(defined[below]), float(defined[len(defined) - 1 - below])
+    low, high = ends
     return max(-1.0, min(low, 2 * value - high)), min(1.0, max(high, 2 * value - low))
 
 
@@ -243,9 +240,7 @@ class RankingAgreement:
     highest: float
 
 
-def ranking_agreement(
-    first: Floats, draws: Sequence[Floats], *, seed: int, paired: bool = False, confidence: float = 0.95
-) -> RankingAgreement | None:
+def ranking_agreement(first: Floats, draws: Sequence[Floats], *, seed: int) -> RankingAgreement | None:
     """Return how alike a source and the draws of another, taken together, rank systems; None if tau is undefined.
 
     The interval is for the tau that two sets of these sizes have on average, not for that of endless sets, which is
@@ -257,13 +252,9 @@ def ranking_agreement(
         first: Scores of at least 2 queries, shape (queries, systems), finite.
         draws: Scores of the second source by seed, each of the shape (queries, systems), with 2 queries in all.
         seed: Seed of the resamples, not negative.
-        paired: Whether both sources have the same queries in the same order, as labels of two judges do; they are then
-            resampled together.
-        confidence: Between 0 and 1.
 
     Raises:
-        ValueError: The sources have different systems, a source has fewer than 2 queries, there is no draw, or paired
-            sources differ in their number of queries.
+        ValueError: The sources have different systems, a source has fewer than 2 queries, or there is no draw.
 
     Source: Kendall, The treatment of ties in ranking problems (Biometrika, 1945), for tau-b; Efron and Tibshirani, An
         introduction to the bootstrap (1993), chapter 12, for intervals of a transformed figure.
@@ -273,23 +264,21 @@ def ranking_agreement(
     second = np.concatenate(draws)
     if min(len(first), len(second)) < 2:
         raise ValueError("a source needs at least 2 queries")
-    if paired and len(first) != len(second):
-        raise ValueError("paired sources must have the same queries")
     tau = kendall_tau_b(first.mean(axis=0), second.mean(axis=0))
     one = resampled_means(first, draws=RESAMPLES, seed=2 * seed)
-    other = resampled_means(second, draws=RESAMPLES, seed=2 * seed + (not paired))
+    other = resampled_means(second, draws=RESAMPLES, seed=2 * seed + 1)
     resampled = tau_b_rows(one, other)
     resampled = resampled[np.isfinite(resampled)]
     if not np.isfinite(tau) or len(resampled) < RESAMPLES / 2:
         return None
     singles = [kendall_tau_b(first.mean(axis=0), draw.mean(axis=0)) for draw in draws if len(draw)]
     known = [value for value in singles if np.isfinite(value)] or [tau]
-    low, high = _interval(tau, resampled, min(len(first), len(second)), first.shape[1], confidence)
+    low, high = _interval(tau, resampled, min(len(first), len(second)), first.shape[1])
     return RankingAgreement(tau, low, high, min(known), max(known))
 
 
-def _interval(tau: float, resampled: Floats, queries: int, systems: int, confidence: float) -> tuple[float, float]:
-    tail = (1 - confidence) / 2
+def _interval(tau: float, resampled: Floats, queries: int, systems: int) -> tuple[float, float]:
+    tail = 0.025
     if systems < FEW_SYSTEMS:
         low, high = np.quantile(resampled, [tail, 1 - tail])
         return float(min(low, tau)), float(max(high, tau))
