@@ -83,7 +83,7 @@ def test_the_sign_test_of_scipy_finds_it_in_four_of_five_samples(queries: int, p
     shown = detectable_hits(deviation, queries, pairs=pairs, permutations=MANY)
     won, lost = hit_shares(deviation, shown)
     assert won - lost == pytest.approx(shown)
-    draws = np.random.default_rng(queries).multinomial(queries, [won, lost, 1 - won - lost], 4_000)
+    draws = np.random.default_rng(queries).multinomial(queries, [won, lost, max(0.0, 1 - won - lost)], 4_000)
     found = [
         count * (stats.binomtest(int(wins), int(wins + losses)).pvalue <= 0.05 / pairs)
         for (wins, losses, _), count in zip(*np.unique(draws, axis=0, return_counts=True), strict=True)

@@ -38,7 +38,7 @@ def test_holm_by_hand() -> None:
 
 def test_the_figures_of_a_comparison_are_those_of_scipy_and_of_hand() -> None:
     scores = made(40, systems=2)
-    found = compare(scores, ["a", "b"], ["ndcg@10"], QUICK).comparisons[0]
+    found = compare(scores, ["a", "b"], ["ndcg@10"], QUICK)[0][0]
     first, second = scores[:, 0, 0], scores[:, 1, 0]
     differences = first - second
     assert found.p_t == pytest.approx(stats.ttest_rel(first, second).pvalue, rel=1e-9)
@@ -52,7 +52,7 @@ def test_the_figures_of_a_comparison_are_those_of_scipy_and_of_hand() -> None:
 
 def test_holm_runs_over_all_pairs_and_measures_shown() -> None:
     scores = made(50, systems=3, measures=2)
-    found = compare(scores, ["a", "b", "c"], ["x", "y"], QUICK).comparisons
+    found = compare(scores, ["a", "b", "c"], ["x", "y"], QUICK)[0]
     assert len(found) == 6
     assert [c.p_holm for c in found] == pytest.approx(holm([c.p for c in found]))
 
@@ -63,7 +63,7 @@ def test_verdicts() -> None:
     scores[:, 2] = scores[:, 0]
     said = {
         (c.first, c.second): c.verdict
-        for c in compare(scores, ["a", "better", "same", "other"], ["m"], QUICK).comparisons
+        for c in compare(scores, ["a", "better", "same", "other"], ["m"], QUICK)[0]
     }
     assert said["a", "better"] is Verdict.SECOND
     assert said["better", "same"] is Verdict.FIRST
@@ -74,7 +74,7 @@ def test_verdicts() -> None:
 def test_the_uplift_is_the_difference_in_shares_of_the_second_mean_and_agrees_with_it_on_0() -> None:
     for seed in range(6):
         scores = np.clip(np.random.default_rng(seed).normal([[0.5], [0.46]], 0.2, (60, 2, 1)), 0, 1)
-        found = compare(scores, ["a", "b"], ["m"], QUICK).comparisons[0]
+        found = compare(scores, ["a", "b"], ["m"], QUICK)[0][0]
         assert found.uplift == pytest.approx(scores[:, 0].mean() / scores[:, 1].mean() - 1)
         assert found.uplift_low is not None
         assert found.uplift_high is not None
@@ -84,7 +84,7 @@ def test_the_uplift_is_the_difference_in_shares_of_the_second_mean_and_agrees_wi
 
 def test_the_interval_of_the_uplift_is_near_fiellers() -> None:
     scores = np.clip(np.random.default_rng(1).normal([[0.5], [0.4]], 0.2, (200, 2, 1)), 0, 1)
-    found = compare(scores, ["a", "b"], ["m"], QUICK).comparisons[0]
+    found = compare(scores, ["a", "b"], ["m"], QUICK)[0][0]
     a, b = scores[:, 0, 0], scores[:, 1, 0]
     ratios = np.linspace(1, 1.6, 6001)
     held = [r - 1 for r in ratios if abs(stats.ttest_1samp(a - r * b, 0).statistic) <= stats.t.isf(0.025, 199)]
@@ -95,12 +95,12 @@ def test_a_baseline_whose_interval_reaches_0_has_no_uplift() -> None:
     scores = np.zeros((30, 2, 1))
     scores[:, 0] = 0.5
     scores[0, 1] = 0.2
-    found = compare(scores, ["a", "b"], ["m"], QUICK).comparisons[0]
+    found = compare(scores, ["a", "b"], ["m"], QUICK)[0][0]
     assert (found.uplift, found.uplift_low, found.uplift_high) == (None, None, None)
 
 
 def test_the_detectable_difference_after_holm_is_that_of_all_comparisons() -> None:
-    found = compare(made(50, systems=3, measures=2), ["a", "b", "c"], ["x", "y"], QUICK).comparisons[0]
+    found = compare(made(50, systems=3, measures=2), ["a", "b", "c"], ["x", "y"], QUICK)[0][0]
     assert found.effect_size is not None
     deviation = found.difference / found.effect_size
     assert found.detectable == pytest.approx(detectable_difference(deviation, 50, permutations=999))
