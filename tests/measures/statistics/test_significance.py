@@ -61,10 +61,7 @@ def test_verdicts() -> None:
     scores = made(200, systems=4)
     scores[:, 1] = scores[:, 0] + 0.2
     scores[:, 2] = scores[:, 0]
-    said = {
-        (c.first, c.second): c.verdict
-        for c in compare(scores, ["a", "better", "same", "other"], ["m"], QUICK)[0]
-    }
+    said = {(c.first, c.second): c.verdict for c in compare(scores, ["a", "better", "same", "other"], ["m"], QUICK)[0]}
     assert said["a", "better"] is Verdict.SECOND
     assert said["better", "same"] is Verdict.FIRST
     assert said["a", "same"] is Verdict.SAME
