@@ -55,10 +55,6 @@ class Baselines:
         """The baselines that could be run."""
         return list(self.ranked)
 
-    def column(self, name: str) -> Floats:
-        """Return the nDCG@10 of one baseline by query."""
-        return np.asarray(self.scores[:, self.names.index(name)])
-
 
 def described(language: str | None) -> Tables:
     """Return the settings of the baselines: three of BM25, two of LSI, one fusion, two of n-grams.
