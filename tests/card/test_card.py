@@ -66,7 +66,7 @@ def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tm
         run = {q: {doc: 100.0 - rank for rank, doc in enumerate(ids)} for q, ids in ranked.items()}
         write_run(tmp_path / "r.trec", run, tag="t")
         result = score_run(load_gold(graded_folder), load_run(tmp_path / "r.trec"), [parse_measure("ndcg@10")])
-        assert found.column(name).tolist() == list(result.values["ndcg@10"])
+        assert found.scores[:, found.names.index(name)].tolist() == list(result.values["ndcg@10"])
 
 
 def test_a_set_of_three_queries_says_nothing_of_systems(tiny: Card) -> None:

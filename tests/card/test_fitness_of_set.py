@@ -13,8 +13,8 @@ import pytest
 import goldbench
 from goldbench.card import make_card
 from goldbench.card.baselines import run_baselines
+from goldbench.card.contents import verdict_of
 from goldbench.card.described_set import read_described
-from goldbench.card.fitness_of_set import verdict_of
 from goldbench.records.set_card import Card
 from goldbench.report.card_text import markdown, plain
 from tests.card.sets import topical, write_dataset

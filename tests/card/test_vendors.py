@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from goldbench.card.vendors import overlapping, vendor_of
+from goldbench.card.label_figures import overlapping, vendor_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.measures.statistics.pareto_front import pareto_front
+from goldbench.report.charts import pareto_front
 
 FEW = st.integers(0, 5).map(float)
 

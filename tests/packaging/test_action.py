@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.report.gate_markdown import MOST
+from goldbench.report.gate_text import MOST
 from tests.conftest import ROOT, posix
 from tests.packaging.action_job import FOLDER, STEPS, Job
 from tests.packaging.github_api import GitHub, github

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import pyromark
+import pytest
+from bs4 import BeautifulSoup
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.measures.statistics.regression import Check, Fall
-from goldbench.report.gate_text import github, junit
+from goldbench.measures.result import Counts, Result
+from goldbench.measures.statistics.regression import Change, Check, Fall
+from goldbench.records.scorecard import Score
+from goldbench.report.gate_text import GateOutcome, checked_link, gate_markdown, github, junit
 
 FAILED = Check(
     kind="drop",
@@ -47,3 +54,136 @@ def test_an_annotation_is_one_line_and_nothing_in_it_is_a_command(text: str) -> 
     (annotation,) = github([FAILED], {"q1": text})
     assert len(annotation.splitlines()) == 1
     assert annotation.startswith("::error title=goldbench gate%3A ndcg@10::FAILED")
+
+
+COMMENT = 65_536
+"""Characters that GitHub takes in a comment."""
+HOSTILE = (
+    "a | b \\| c \\",
+    "<script>alert(1)</script><!-- goldbench gate -->",
+    "@somebody and @org/team, see #12, GH-12, org/repo#3, https://evil.example/x www.evil.example",
+    "`code` ``` ~~~ </code> ![x](https://evil.example/x.png) [y](javascript:x)",
+    "one\ntwo\r\n\r\n# three\n- four\x00\x1b[31m\u202e\u2028",
+    "word " * 1_000_000,
+)
+
+
+def gated(texts: Sequence[str] = ("what leaks?",), *, ids: Sequence[str] = (), link: str | None = None) -> GateOutcome:
+    """A failed drop whose fallen queries have these texts, and a lowest mean that is met."""
+    names = list(ids) or [f"q{number}" for number in range(len(texts))]
+    falls = [Fall(name, 1.0, 0.25) for name in names]
+    drop = Check(
+        kind="drop", measure="ndcg@10", value=0.7, bound=0.76, passed=False, reference=0.8, p=0.0001, fallen=falls
+    )
+    least = Check(kind="min", measure="r@10", value=0.9, bound=0.8, passed=True)
+    change = Change(measure="ndcg@10", before=0.8, now=0.7, low=-0.15, high=-0.06, fallen=falls)
+    counts = Counts(queries=len(names), missing=0, extra=0, no_relevant=0, tied=0, holes=0)
+    values = {"ndcg@10": [0.25] * len(names), "r@10": [0.9] * len(names)}
+    return GateOutcome(
+        system="bm25",
+        result=Result(names, values, counts),
+        checks=[least, drop],
+        changes={"ndcg@10": change},
+        means={"r@10": Score(mean=0.9, low=0.85, high=0.95)},
+        texts=dict(zip(names, texts, strict=False)),
+        place="sets/manual",
+        link=link,
+    )
+
+
+def rendered(text: str) -> BeautifulSoup:
+    return BeautifulSoup(pyromark.html(text, options=pyromark.Options.ENABLE_TABLES), "html.parser")
+
+
+def tables(page: BeautifulSoup) -> list[list[list[str]]]:
+    return [
+        [[cell.get_text() for cell in row.find_all(["td", "th"])] for row in table.find_all("tr")]
+        for table in page.find_all("table")
+    ]
+
+
+def test_checks_come_with_before_after_change_and_result_and_failed_ones_first() -> None:
+    checks, _ = tables(rendered(gate_markdown(gated())))
+    assert checks == [
+        ["measure", "result", "before", "after", "change", "required"],
+        ["ndcg@10", "❌ failed", "0.8000", "0.7000", "-0.1000 [-0.1500, -0.0600], p (Holm) 0.0001", "≥ 0.7600"],
+        ["r@10", "✅ passed", "–", "0.9000 [0.8500, 0.9500]", "–", "≥ 0.8000"],
+    ]
+
+
+def test_the_queries_that_fell_most_have_text_values_and_the_command_that_opens_them() -> None:
+    page = rendered(gate_markdown(gated()))
+    assert tables(page)[1] == [
+        ["query", "text", "before", "after", "change"],
+        ["q0", "what leaks?", "1.0000", "0.2500", "-0.7500"],
+    ]
+    assert page.select_one("pre").get_text() == "goldbench open sets/manual --query q0\n"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("link", "address"),
+    [
+        ("https://host.example/page.html", "https://host.example/page.html#query=q%20%7C%281%29"),
+        ("https://host.example/q/{query}/x", "https://host.example/q/q%20%7C%281%29/x"),
+    ],
+)
+def test_a_link_leads_to_the_query_in_place_of_the_command(link: str, address: str) -> None:
+    page = rendered(gate_markdown(gated(ids=["q |(1)"], link=link)))
+    (anchor,) = page.find_all("a")
+    assert (anchor["href"], anchor.get_text()) == (address, "q |(1)")
+    assert page.select("pre") == []
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_texts_stay_in_their_cell_and_in_code(text: str) -> None:
+    page = rendered(gate_markdown(gated([text])))
+    (row,) = tables(page)[1][1:]
+    assert len(row) == 5
+    assert row[1].strip()[:3] == " ".join(text.split())[:3]
+    assert len(row[1]) <= 160
+    assert {tag.name for tag in page.find_all(True)} <= {
+        "h3", "h4", "p", "table", "thead", "tbody", "tr", "th", "td", "code", "details", "summary", "pre",
+    }  # fmt: skip
+    for code in page.find_all("code"):
+        code.extract()
+    assert not re.search(r"@(?!10\b)|#\d|evil|<!--", page.get_text())
+
+
+@given(st.text(), st.text(), st.text(min_size=1))
+def test_each_query_is_one_row_of_five_cells(first: str, second: str, query_id: str) -> None:
+    found = replace(gated([first, second], ids=[query_id, f"{query_id}2"]), system=first)
+    page = rendered(gate_markdown(found))
+    assert [len(row) for row in tables(page)[1]] == [5, 5, 5]
+
+
+@pytest.mark.parametrize("letter", ["&", "\U0001f600"])
+def test_the_text_fits_into_a_comment_and_says_what_it_leaves_out(letter: str) -> None:
+    measures = [f"ndcg@{k}" for k in range(1, 2000)]
+    base = gated([letter * 100_000] * 10, ids=[f"{number}{letter * 5000}" for number in range(10)])
+    (drop,) = (check for check in base.checks if check.kind == "drop")
+    found = replace(
+        base,
+        checks=[replace(drop, measure=name) for name in measures],
+        changes={name: replace(base.changes["ndcg@10"], measure=name) for name in measures},
+    )
+    text = gate_markdown(found)
+    assert len(text.encode("utf-16-le")) // 2 < COMMENT
+    assert "1,899 more checks not shown." in text
+
+
+def test_without_a_baseline_the_lowest_queries_are_shown() -> None:
+    base = gated(["low", "high"])
+    counts = Counts(queries=2, missing=0, extra=0, no_relevant=0, tied=0, holes=0)
+    least = [check for check in base.checks if check.kind == "min"]
+    found = replace(base, checks=least, changes={}, result=Result(["q0", "q1"], {"r@10": [0.0, 1.0]}, counts))
+    text = gate_markdown(found)
+    assert tables(rendered(text))[1] == [["query", "text", "r@10"], ["q0", "low", "0.0000"]]
+    assert "✅ passed" in text
+
+
+@pytest.mark.parametrize(
+    "link", ["javascript:alert(1)", "//host", "https://h/a b", "https://h/)x", "https://h/<x>", "https://me:key@h/x"]
+)
+def test_an_address_that_breaks_out_of_a_link_or_holds_a_password_is_refused(link: str) -> None:
+    assert checked_link(link)
+    assert checked_link("https://host.example/a/b.html?x=1&y=%20#z") is None

@@ -13,9 +13,9 @@ from goldbench.card import make_card, write_card
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import EventKind
 from goldbench.review.apply import apply_review
-from goldbench.score.card_beside import read_card
 from goldbench.score.page_data import trust_in
 from goldbench.score.runs import load_gold
+from goldbench.score.set_makers import read_card
 from tests.cli.sample_set import write_sample
 from tests.conftest import Goldbench
 from tests.review.made_set import event, ledger_of, make_set

@@ -12,9 +12,10 @@ import pytest
 
 from goldbench.goldset.file_names import QUERIES, TEMPORARY
 from goldbench.measures.result import Counts, Result
-from goldbench.measures.statistics.fitness import Basis, Ranking
+from goldbench.measures.statistics.fitness import Basis
+from goldbench.records.calibrated import CorrectedRanking
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.report.verdict_text import verdict_lines, verdict_markdown
+from goldbench.report.scorecard_text import verdict_lines, verdict_markdown
 from goldbench.score.runs import Gold, load_gold
 from goldbench.score.set_makers import Makers, makers_of
 from goldbench.score.systems_verdict import verdict_on
@@ -33,7 +34,7 @@ def result(values: Sequence[float], *, unjudged: int = 0, strange: bool = False,
 GOOD, FAIR = [0.5, 0.7, 0.9, 0.6] * 15, [0.3, 0.6, 0.4, 0.5] * 15
 
 
-def told(makers: Makers = PEOPLE, ranking: Ranking | None = None, **values: Sequence[float]) -> SetVerdict:
+def told(makers: Makers = PEOPLE, ranking: CorrectedRanking | None = None, **values: Sequence[float]) -> SetVerdict:
     return verdict_on({name: result(column) for name, column in values.items()}, makers, ranking=ranking)
 
 

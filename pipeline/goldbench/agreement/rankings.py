@@ -153,16 +153,15 @@ def _ceilings(scores: Floats, sizes: tuple[int, int], seed: int) -> tuple[Estima
     return _middle(tau_b_rows(one, other)), _middle(tau_ap_rows(one, other))
 
 
-def halves(scores: Floats, *, seed: int, size: int | None = None) -> tuple[Estimate, Estimate, int]:
+def halves(scores: Floats, *, seed: int) -> tuple[Estimate, Estimate, int]:
     """Return tau and tau_AP between disjoint draws of the queries (mean, middle 95 % of the splits), and their size.
 
     Args:
         scores: Shape (queries, systems); no query if only means are known.
         seed: As in `rank_runs`.
-        size: Number of queries in each draw; None for half of them.
     """
     queries, systems = scores.shape
-    half = queries // 2 if size is None else size
+    half = queries // 2
     reason = _too_few(queries if half > 1 else 1, systems)
     if reason is not None:
         return Estimate(reason=reason), Estimate(reason=reason), half

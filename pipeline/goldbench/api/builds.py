@@ -15,8 +15,7 @@ from goldbench.config import read_toml
 from goldbench.generate.renewal import check_renewable
 from goldbench.goldset.folder import GoldFolder
 from goldbench.grade.build_order import BuildOrder, BuildResult, carry_out, plan, renewable_paths, renewed_settings
-from goldbench.report.build_text import plan_notes, shortfall, unreached
-from goldbench.report.renewal_text import planned_lines, renewal_lines, renewal_warnings
+from goldbench.report.build_text import plan_notes, planned_lines, renewal_lines, renewal_warnings, shortfall, unreached
 from goldbench.report.terminal import on_standard_error
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from goldbench.api.frames import frame_of
 from goldbench.llm.rehearsal import PlannedStage
 from goldbench.report.build_text import plan_rows
-from goldbench.report.notebook import html_lines, html_table
-from goldbench.report.text_tables import aligned
+from goldbench.report.text_tables import aligned, html_lines, html_table
 from goldbench.text.display import printable
 from goldbench.text.stage_names import stage_name
 

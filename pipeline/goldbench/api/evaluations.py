@@ -11,11 +11,9 @@ from goldbench.api.frames import ByMeasure, ByQuery, frame_of, relevance, short_
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.special_figures import Kind, NoiseLoss, Separation
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.report.notebook import html_lines, html_table
-from goldbench.report.score_text import by_query, remarks, table_rows
-from goldbench.report.special_text import tables, unanswerable_lines
-from goldbench.report.text_tables import Rows, aligned
-from goldbench.report.verdict_text import verdict_lines
+from goldbench.report.score_text import by_query, remarks, special_tables, table_rows, unanswerable_lines
+from goldbench.report.scorecard_text import verdict_lines
+from goldbench.report.text_tables import Rows, aligned, html_lines, html_table
 from goldbench.score.runs import Gold
 from goldbench.score.scorecards import means_of
 from goldbench.score.set_makers import makers_of
@@ -227,7 +225,7 @@ class Evaluation(Mapping[str, float]):
 
     def _tables(self) -> list[tuple[str, Rows]]:
         """Return the tables of kinds and of noise, as ``goldbench score`` prints them."""
-        return tables({self.system: self._special}, list(self)) if self._special else []
+        return special_tables({self.system: self._special}, list(self)) if self._special else []
 
     def _rows(self) -> list[list[str]]:
         rows = [["measure", "mean", *(["95 % interval"] if self.intervals else [])]]

@@ -12,7 +12,7 @@ from goldbench.errors import Message, UsageError
 from goldbench.formats.documents.held_tables import FRAME, TEXTS, table_of_frame, table_of_mapping, table_of_texts
 from goldbench.formats.documents.sources import Found
 from goldbench.generate.inputs import find_documents, held_rows
-from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.columns import library_of
 
 TEXT, ID = "text", "id"
 """The fields of texts in memory, unless the configuration names others."""

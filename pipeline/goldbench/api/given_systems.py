@@ -13,28 +13,17 @@ from goldbench.api.keywords import unfit, whole_number
 from goldbench.errors import InputError, UsageError
 from goldbench.formats.runs.run_tables import name_of_run
 from goldbench.measures.assessment import Missing
-from goldbench.measures.evaluation import evaluate, results_of
+from goldbench.measures.evaluation import results_of
 from goldbench.measures.names import Measure
-from goldbench.measures.needed_passages import with_all_needed
-from goldbench.measures.ranks.frame_kinds import library_of
-from goldbench.measures.ranks.judged_ranks import Scores, place_mapping
+from goldbench.measures.ranks.columns import library_of
+from goldbench.measures.ranks.judged_ranks import Scores
 from goldbench.measures.ranks.text_match import TextMatch
 from goldbench.measures.result import Result
 from goldbench.ports import Progress
 from goldbench.retrieval.foreign_results import Returns
 from goldbench.retrieval.guard import Guarded
 from goldbench.retrieval.own import UserRetriever
-from goldbench.score.runs import (
-    Gold,
-    Match,
-    Weight,
-    load_run,
-    read_results,
-    run_by_text,
-    score_results,
-    texts_in_order,
-    without_unanswerable,
-)
+from goldbench.score.runs import Gold, Match, Weight, load_run, read_results, run_by_text, score_results, texts_in_order
 from goldbench.score.runs import Run as RunFile
 from goldbench.score.searched_queries import conversations, texts_to_search, told_of_conversations
 from goldbench.systems.adapters import adapt
@@ -191,14 +180,15 @@ def score(gold: Gold, given: Any, name: str, how: Scoring) -> Scored:  # noqa: A
     elif isinstance(given, str | PathLike):
         file = _file(given)
         if how.match == "id":
-            run = read_results(file)
-            return Scored(score_results(gold, file, run, how.measures, missing=how.missing, scores=how.scores), run)
-        run, name = run_by_text(gold, texts_in_order(file)), file.source.name
+            run, name = read_results(file), file.source.name
+        else:
+            run, name = run_by_text(gold, texts_in_order(file)), file.source.name
     elif isinstance(given, Mapping) or _is_frame(given):
         run = _matched(gold, given, name) if how.match == "text" else _held(given, name)
     else:
         run, notes = _search(gold, given, name, how)
-    return Scored(_score_held(gold, run, name, how), run, notes)
+    result = score_results(gold, run, how.measures, name=name, missing=how.missing, scores=how.scores)
+    return Scored(result, run, notes)
 
 
 def _is_frame(given: object) -> bool:
@@ -214,18 +204,6 @@ def _file(given: str | PathLike[str]) -> RunFile:
 def _held(given: object, name: str) -> Run:
     with _called(name):
         return results_of(given)
-
-
-def _score_held(gold: Gold, run: Run, name: str, how: Scoring) -> Result:
-    with _called(name):
-        result = with_all_needed(
-            gold.needed_groups,
-            gold.path,
-            how.measures,
-            lambda asked: evaluate(gold.qrels, run, asked, missing=how.missing, scores=how.scores),
-            lambda qrels: place_mapping(qrels, run, scores=how.scores),
-        )
-        return without_unanswerable(gold, result, run.keys)
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from goldbench.card import write_card
 from goldbench.records.set_card import Card, Figure, title
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.card_text import heading, plain, remarks, said, verdict
-from goldbench.report.notebook import html_lines, html_table
-from goldbench.report.verdict_text import verdict_lines
+from goldbench.report.scorecard_text import verdict_lines
+from goldbench.report.text_tables import html_lines, html_table
 from goldbench.text.display import printable
 
 if TYPE_CHECKING:

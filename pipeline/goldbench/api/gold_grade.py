@@ -20,7 +20,7 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.grade.graded_folder import How, grade_as, plan_as
 from goldbench.grade.session import GradingResult
 from goldbench.measures.evaluation import evaluate, results_of
-from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.columns import library_of
 from goldbench.report.grading_text import graded_lines, grading_warnings, plan_notes
 from goldbench.report.terminal import on_standard_error
 from goldbench.text.display import shown

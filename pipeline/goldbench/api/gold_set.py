@@ -44,11 +44,10 @@ from goldbench.goldset.publication import LOCK, STAGING
 from goldbench.grade.addition import add_queries
 from goldbench.measures.assessment import Missing
 from goldbench.measures.ranks.judged_ranks import Scores
+from goldbench.report.build_text import import_remarks
 from goldbench.report.card_text import written_by
-from goldbench.report.import_text import remarks
-from goldbench.report.notebook import html_lines, html_table
 from goldbench.report.terminal import on_standard_error
-from goldbench.report.text_tables import aligned
+from goldbench.report.text_tables import aligned, html_lines, html_table
 from goldbench.score.runs import Gold, Match, Weight, load_gold
 from goldbench.score.scorecards import reference
 from goldbench.text.asked_query import Conversation
@@ -590,5 +589,5 @@ def _imported(path: str, kind: str, given: Mapping[str, Any]) -> GoldSet:
     )
     with temporary_folder(given["out"]) as place:
         imported = import_benchmark(kind, path, place.folder, options)
-        told = [in_python(line) for line in remarks(imported)]
+        told = [in_python(line) for line in import_remarks(imported)]
         return GoldSet(load_gold(place.folder), remarks=told, temporary=place.temporary)

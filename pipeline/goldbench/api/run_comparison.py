@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 from goldbench.api.frames import ByMeasure, Kind, frame_of, relevance, short_names
 from goldbench.records.scorecard import Comparison, Score, Scorecard
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.report.notebook import html_lines, html_table
-from goldbench.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, method_line, pair_row, words
-from goldbench.report.text_tables import aligned
-from goldbench.report.verdict_text import verdict_lines
+from goldbench.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, method_line, pair_row, verdict_lines, words
+from goldbench.report.text_tables import aligned, html_lines, html_table
 from goldbench.text.display import printable
 
 if TYPE_CHECKING:

@@ -18,13 +18,12 @@ from goldbench.errors import InputError, UsageError
 from goldbench.measures.assessment import Missing
 from goldbench.measures.evaluation import judgments_of, measures_of
 from goldbench.measures.names import default_measures
-from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.columns import library_of
 from goldbench.measures.ranks.judged_ranks import Scores
 from goldbench.records.scorecard import GoldReference, Method
 from goldbench.report.terminal import on_standard_error
-from goldbench.score.runs import Gold, Match, Weight, load_gold, weighted
-from goldbench.score.scorecards import card_by, reference, to_compare, with_verdict
-from goldbench.score.several_runs import DECIDING
+from goldbench.score.runs import DECIDING, Gold, Match, Weight, load_gold, weighted
+from goldbench.score.scorecards import card_of, reference, to_compare
 from goldbench.text.asked_query import Conversation
 from goldbench.text.display import shown
 
@@ -218,9 +217,7 @@ def compare_all(
     both = asked._replace(measures=[*compared, judged])
     scored = {name: score(gold, given, name, both) for name, given in several.items()}
     results = {name: one.result for name, one in scored.items()}
-    where = about.name if about.name == "qrels" else str(gold.path)
-    card = card_by(about, results, compared, judged=judged, method=method, where=where)
-    card = with_verdict(card, gold, results)
+    card = card_of(gold, results, compared, judged=judged, method=method, about=about)
     notes = [f"{name}: {note}" for name, one in scored.items() for note in one.notes]
     return RunComparison(card, level=gold.level, notice=notice, notes=notes)
 

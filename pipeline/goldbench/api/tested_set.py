@@ -20,13 +20,11 @@ from goldbench.measures.statistics.regression import Check
 from goldbench.report.gate_text import fallen, line
 from goldbench.report.named_queries import command_for, lowest_of
 from goldbench.report.text_tables import with_interval
-from goldbench.score.common_queries import comparable
+from goldbench.score.common_queries import comparable, read_baseline
 from goldbench.score.demands import Demands, allowed_drops, checks_of
-from goldbench.score.earlier_scores import read_baseline
-from goldbench.score.runs import Gold
+from goldbench.score.runs import DECIDING, Gold
 from goldbench.score.scorecards import baseline_of, means_of
 from goldbench.score.set_makers import makers_of
-from goldbench.score.several_runs import DECIDING
 from goldbench.text.display import cut, printable, queries
 
 _FEW, _MANY = 3, 10

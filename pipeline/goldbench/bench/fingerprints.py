@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench import __version__
-from goldbench.bench.bench_file import Bench
-from goldbench.bench.sweeps import Point
+from goldbench.bench.bench_file import Bench, Point
 from goldbench.errors import InputError, ModelUnavailable
 from goldbench.generate.writers import with_local_models
 from goldbench.goldset.publication import sha256_of

@@ -6,22 +6,23 @@ system that fails does not stop the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from goldbench.bench.bench_file import Bench
+import numpy as np
+
+from goldbench.bench.bench_file import Bench, Cut, Point
 from goldbench.bench.experiment_files import earlier, write_measured
 from goldbench.bench.fingerprints import digest, fingerprint_of
-from goldbench.bench.query_costs import is_local, usd_per_1000
 from goldbench.bench.searched_texts import Corpus, Texts
-from goldbench.bench.sweeps import Cut, Point
 from goldbench.errors import MissingExtra, RetrieverFailed
-from goldbench.measures.statistics.latency import parts_of
 from goldbench.ports import Progress, Step
-from goldbench.records.experiment import FailedSystem, SystemMeasurement, Timing
+from goldbench.records.experiment import FailedSystem, Latency, SystemMeasurement, Timing
+from goldbench.records.manifest import StageUsage
 from goldbench.retrieval.stopwatch import Took
 from goldbench.systems import Systems
+from goldbench.systems.resolution import reached, references
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ def run_all(
     queries = digest(texts.queries)
     for cut in dict.fromkeys(point.cut for point in bench.points):  # cut by cut, so that each corpus is held once
         corpus = texts.corpus(cut)
-        outcome.corpora[cut] = corpus.without_texts() if cut else corpus
+        outcome.corpora[cut] = replace(corpus, passages={}) if cut else corpus
         for point in bench.points:
             if point.cut != cut:
                 continue
@@ -106,7 +107,7 @@ def measure(
     retriever.index(corpus.passages)
     indexing = timer()
     step.tell("warming up")
-    warm = list(queries.items())[: bench.warm_up]
+    warm = list(queries.items())[: bench.file.warm_up]
     for query_id, text in warm:
         retriever.search({query_id: text}, k=bench.depth)
     run: dict[str, dict[str, float]] = {}
@@ -137,3 +138,81 @@ def _problem(error: RetrieverFailed | MissingExtra, point: Point) -> str:
     """Return the problem in one line, with the name of the part if a part failed."""
     own = isinstance(error, RetrieverFailed) and error.system in {point.name, point.system}
     return " ".join((error.problem if isinstance(error, RetrieverFailed) and own else str(error)).split())
+
+
+_LOCAL = frozenset(
+    {
+        "bm25",
+        "ngrams",
+        "lsi",
+        "sentence-transformers",
+        "fastembed",
+        "vectors",
+        "rrf",
+        "weighted",
+        "cross-encoder",
+        "mmr",
+    }
+)
+"""Kinds of systems that run on this machine alone, if the systems that they combine do."""
+
+
+def is_local(systems: Systems, name: str) -> bool:
+    """Return whether a system and all that it is made of run on this machine, where nobody charges for a query."""
+    settings = systems.settings
+    parts = reached([name], settings)
+    described = name in settings and all(one in settings for part in parts for one in references(settings[part]))
+    return described and all(settings[part].kind in _LOCAL for part in parts)
+
+
+def usd_per_1000(
+    before: Mapping[str, StageUsage], after: Mapping[str, StageUsage], queries: int, *, here: bool
+) -> float | None:
+    """Return what models charged for 1,000 queries, in US dollars; None if it is not known.
+
+    Answers from the store are not charged again, so that nothing is known if there are any.
+
+    Args:
+        before: What models cost before the queries, by stage.
+        after: What they cost after them.
+        queries: Number of queries, 0 or more.
+        here: Whether the system runs on this machine alone.
+    """
+    if here:
+        return 0.0
+    usd, requests = 0.0, 0
+    for stage, used in after.items():
+        known = before.get(stage)
+        if used.usd is None or used.replayed > (known.replayed if known else 0):
+            return None
+        requests += used.requests - (known.requests if known else 0)
+        usd += used.usd - ((known.usd or 0.0) if known else 0.0)
+    return round(1000 * usd / queries, 9) if requests and queries else None
+
+
+MODEL_PARTS = ("embed", "rerank", "expand")
+"""Parts of a search in which a model works."""
+
+
+def latency(seconds: Sequence[float]) -> Latency:
+    """Return median and 95th percentile in milliseconds, of at least one query."""
+    median, high = np.quantile(seconds, [0.5, 0.95])
+    return Latency(p50_ms=round(float(median) * 1000, 6), p95_ms=round(float(high) * 1000, 6))
+
+
+def parts_of(seconds: Sequence[float], parts: Sequence[Mapping[str, float]]) -> dict[str, Latency | None]:
+    """Return the latency of ``whole``, of ``search`` and of each part of a model; None for a part that no query had.
+
+    Args:
+        seconds: Seconds of each query as a whole.
+        parts: Seconds within each query by part, in the same order.
+    """
+    without = [
+        max(0.0, whole - sum(part.get(name, 0.0) for name in MODEL_PARTS))
+        for whole, part in zip(seconds, parts, strict=True)
+    ]
+    figures: dict[str, Latency | None] = {"whole": latency(seconds), "search": latency(without)}
+    for name in MODEL_PARTS:
+        took = [part.get(name, 0.0) for part in parts]
+        figures[name] = latency(took) if any(took) else None
+    return figures

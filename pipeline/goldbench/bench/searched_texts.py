@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.bench.bench_file import Bench
+from goldbench.bench.bench_file import Bench, Cut
 from goldbench.bench.fingerprints import digest
-from goldbench.bench.sweeps import Cut
 from goldbench.errors import InputError, UsageError
 from goldbench.formats.json_maps import read_json
 from goldbench.formats.lines import json_objects
@@ -49,10 +48,6 @@ class Corpus:
         """
         return cls(passages, qrels, len(passages), digest(passages), tuple(lost))
 
-    def without_texts(self) -> Corpus:
-        """Return the corpus without its passages, which need not stay in memory once they were searched."""
-        return replace(self, passages={})
-
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -85,7 +80,7 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
         InputError: There are no texts, or an id cannot stand in a run.
         UsageError: No judged passage is among the passages.
     """
-    texts = searched_queries(gold, bench.conversation)
+    texts = searched_queries(gold, bench.file.conversation)
     queries = {query_id: texts[query_id] for query_id in sorted(gold.qrels) if query_id in texts}
     if not gold.qrels:
         raise InputError(str(gold.path), f"{holds_no_query(gold.path)}: there is nothing to retrieve for")
@@ -97,7 +92,9 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
     for one in (*queries, *passages):
         if not one or one.split() != [one]:
             raise InputError(str(gold.path), f"the id {one[:80]!r} has white space, which no run can hold")
-    if bench.match == "id" and {doc_id for grades in gold.qrels.values() for doc_id in grades}.isdisjoint(passages):
+    if bench.file.match == "id" and {doc_id for grades in gold.qrels.values() for doc_id in grades}.isdisjoint(
+        passages
+    ):
         raise UsageError(
             f"{bench.corpus or gold.path}: holds none of the judged passages by id; "
             'set match = "text" to recognise passages of another cut by their text'

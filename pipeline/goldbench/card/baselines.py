@@ -49,10 +49,6 @@ class Baselines:
         """The baselines that could be run."""
         return list(self.ranked)
 
-    def column(self, name: str) -> Floats:
-        """Return the nDCG@10 of one baseline by query."""
-        return np.asarray(self.scores[:, self.names.index(name)])
-
 
 def described(language: str | None) -> Tables:
     """Return the settings of the baselines: three of BM25, two of LSI, one fusion, two of n-grams.
@@ -109,14 +105,19 @@ def ranked_by_all(language: str | None, corpus: Mapping[str, str], queries: Mapp
     return {name: ranked[name] for name in tables if name in ranked}
 
 
-def ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:
+def by_rank(ranked: Mapping[str, list[str]]) -> dict[str, dict[str, float]]:
+    """Return rankings as a run, whose scores are the ranks."""
+    return {query_id: {doc_id: -float(rank) for rank, doc_id in enumerate(ids)} for query_id, ids in ranked.items()}
+
+
+def _ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:
     """Return nDCG@10 by query, in the order of the query ids."""
     measure = parse_measure("ndcg@10")
-    run = {query_id: {doc_id: -float(rank) for rank, doc_id in enumerate(ids)} for query_id, ids in ranked.items()}
-    result = assess(qrels, place_mapping(qrels, run, scores="float64"), [measure], extra=0, missing="zero")
+    placed = place_mapping(qrels, by_rank(ranked), scores="float64")
+    result = assess(qrels, placed, [measure], extra=0, missing="zero")
     return np.asarray(result.values[measure.name], dtype=np.float64)
 
 
 def _scores(qrels: Mapping[str, Mapping[str, int]], ranked: Rankings) -> Floats:
-    columns = [ndcg(qrels, rankings) for rankings in ranked.values()]
+    columns = [_ndcg(qrels, rankings) for rankings in ranked.values()]
     return np.stack(columns, axis=1) if columns else np.zeros((len(qrels), 0))

@@ -1,24 +1,32 @@
-"""Make the card of a gold set, and write it into the folder."""
+"""Make the card of a gold set with its verdict, and write it into the folder."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from goldbench import __version__
-from goldbench.card.baselines import run_baselines
-from goldbench.card.described_set import read_described
+from goldbench.card.baselines import Baselines, by_rank, run_baselines
+from goldbench.card.described_set import DescribedSet, read_described
 from goldbench.card.figures import writable
-from goldbench.card.fitness_of_set import verdict_of
 from goldbench.card.label_figures import JUDGE, judge_figures, label_figures
 from goldbench.card.query_figures import query_figures
 from goldbench.card.ranking_figures import FEWEST, POWER, SIZE, ranking_figures
-from goldbench.errors import InputError, OutputError, explained
+from goldbench.errors import GoldbenchError, InputError, OutputError, explained
 from goldbench.formats.jsonl import write_texts
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import notice_of
+from goldbench.measures.names import parse_measure
+from goldbench.records.calibrated import CorrectedRanking
 from goldbench.records.set_card import Card, Figure, State
+from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.card_text import markdown
+from goldbench.score.fitness_words import Case
+from goldbench.score.runs import Gold, load_run, score_results
+from goldbench.score.set_makers import Makers, makers_of
+from goldbench.score.systems_verdict import decided
 from goldbench.text.display import queries as query_count
 
 
@@ -96,3 +104,62 @@ def _check_replaceable(path: Path, beginning: bytes) -> None:
         start = path.read_bytes()[:100] if path.is_file() else b""
     if not start.startswith(beginning):
         raise OutputError(f"{path}: not a card that goldbench wrote; move it away")
+
+
+MEASURE = "ndcg@10"
+_OURS, _YOURS = "the {n} built-in baselines, not your systems,", "the {n} runs in its folder"
+
+
+def verdict_of(folder: Path, material: DescribedSet, baselines: Baselines) -> SetVerdict | None:
+    """Return what the set is good for; None if no system could be run.
+
+    Args:
+        folder: The folder of the set.
+        material: The gold set.
+        baselines: What the baselines found.
+    """
+    gold = Gold(folder, material.qrels, material.level)
+    makers = makers_of(gold)
+    runs = {name: ranked for name, ranked in material.runs.items() if not material.qrels.keys().isdisjoint(ranked)}
+    if not runs and not baselines.names:
+        return None
+    scored = gold if runs else replace(gold, qrels={query_id: gold.qrels[query_id] for query_id in baselines.query_ids})
+    results = {
+        name: score_results(scored, by_rank(ranked), [parse_measure(MEASURE)], name=name)
+        for name, ranked in (runs or baselines.ranked).items()
+    }
+    ranking, unread = _ranking(gold, makers, list(runs))
+    case = Case(
+        MEASURE,
+        makers,
+        systems=_YOURS if runs else _OURS,
+        unjudged={name: result.unjudged for name, result in results.items()},
+        top={name: result.top for name, result in results.items()},
+        ranking=ranking,
+        strange=[name for name, result in results.items() if result.strange],
+        has_runs=bool(runs),
+        unread=unread,
+        counted=len(runs) > 1,
+    )
+    columns = [result.values[MEASURE] for result in results.values()]
+    verdict = decided(columns, case)
+    improvements = tuple(map(writable, verdict.improvements))
+    return replace(verdict, sentence=writable(verdict.sentence), improvements=improvements)
+
+
+def _ranking(gold: Gold, makers: Makers, names: Sequence[str]) -> tuple[CorrectedRanking | None, str]:
+    """Return what people's complete judgments tell of the order of the runs, if a model judged; None if nothing.
+
+    Beside it stands why these judgments could not be read, nothing if they could.
+    """
+    if not makers.reviewed or makers.basis.judged_by != "model" or len(names) < 2:
+        return None, ""
+    from goldbench.review.corrected_scores import Reading, calibrate
+
+    runs = {name: path for name, path in GoldFolder(gold.path).named_runs().items() if name in names}
+    try:
+        loaded = {name: load_run(path) for name, path in runs.items()}
+        found = calibrate(gold, loaded, [parse_measure(MEASURE)], ledger=None, reading=Reading())
+    except GoldbenchError as error:
+        return None, str(error)
+    return found.ranking.get(MEASURE), ""

@@ -100,8 +100,7 @@ def bench(
 def _show_experiment(experiment: Experiment, trial: Found, folder: str | None, *, wide: bool, named: bool) -> None:
     """Print the verdict, the figures, the tests and the doubts."""
     from goldbench.report import experiment_text as report
-    from goldbench.report.scorecard_text import method_line
-    from goldbench.report.verdict_text import first_lines, further_lines
+    from goldbench.report.scorecard_text import first_lines, further_lines, method_line
 
     card = experiment.card
     screen.add(experiment=experiment.model_dump(mode="json"), timings=trial.timings.model_dump(mode="json"))

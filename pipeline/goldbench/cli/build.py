@@ -254,7 +254,7 @@ def _build(order: BuildOrder) -> bool:
 
 def _show_renewal(renewal: Renewal, manifest: Manifest, out: Path) -> None:
     """Print what was kept of the set before."""
-    from goldbench.report.renewal_text import renewal_lines, renewal_warnings
+    from goldbench.report.build_text import renewal_lines, renewal_warnings
 
     assert manifest.renewed is not None
     screen.show(*renewal_lines(manifest.renewed, renewal.retired))
@@ -283,8 +283,7 @@ def _report(result: Result, out: Path, config: Config) -> None:
 def _show_plan(order: BuildOrder) -> None:
     """Print what a build would send and keep."""
     from goldbench.grade.build_order import plan
-    from goldbench.report.build_text import plan_notes, plan_rows
-    from goldbench.report.renewal_text import planned_lines
+    from goldbench.report.build_text import plan_notes, plan_rows, planned_lines
 
     planned = run(plan(order, progress=screen.progress()))
     screen.add(plan=[asdict(stage) for stage in planned.stages])

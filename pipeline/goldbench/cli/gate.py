@@ -19,8 +19,7 @@ from goldbench.formats.runs.scorecard_files import read_record, write_record, wr
 from goldbench.goldset.gold_path import check_apart, notice_of
 from goldbench.measures.names import Measure, parse_measure
 from goldbench.report.named_queries import NAMED, line_of, worst_line, worst_of
-from goldbench.score.runs import Gold, load_gold, named_runs
-from goldbench.score.several_runs import DECIDING, score_all
+from goldbench.score.runs import DECIDING, Gold, load_gold, named_runs, score_all
 from goldbench.text.display import amount, brief, queries
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ class _Outcome:
 
 def _check_printed(markdown: str | None, link: str | None, *, github: bool) -> None:
     """Refuse options about what is printed that contradict one another."""
-    from goldbench.report.gate_markdown import checked_link
+    from goldbench.report.gate_text import checked_link
 
     if link is not None:
         problem = "needs --markdown FILE" if markdown is None else checked_link(link)
@@ -163,7 +162,7 @@ def _measures(demands: Demands, named: Sequence[str], level: int, *, init: bool)
 
 def _read_baseline(path: Path | None, *, init: bool, update: bool) -> Baseline | None:
     """Return the baseline to compare with, or None."""
-    from goldbench.score.earlier_scores import read_baseline
+    from goldbench.score.common_queries import read_baseline
 
     if path is None and (init or update):
         raise UsageError("gate: --init and --update need --baseline FILE")
@@ -208,7 +207,7 @@ def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: s
 
 def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str], link: str | None) -> str:
     from goldbench.measures.statistics.regression import changes_of
-    from goldbench.report.gate_markdown import GateOutcome, gate_markdown
+    from goldbench.report.gate_text import GateOutcome, gate_markdown
     from goldbench.score.scorecards import means_of
     from goldbench.score.set_makers import makers_of
 
@@ -368,10 +367,10 @@ def _alerts(system: str, result: Result, lowest: Mapping[str, float]) -> list[st
 
 def _show_entry(entry: HistoryEntry, earlier: Sequence[HistoryEntry], baseline: Mapping[str, float] | None) -> None:
     """Print an entry beside its system's last entry and the baseline (by default the system's first entry)."""
-    from goldbench.report.score_history import change_rows, notes
+    from goldbench.report.gate_text import change_rows, history_notes
 
     if baseline is None:
         baseline = {name: score.mean for name, score in earlier[0].means.items()} if earlier else {}
     screen.show(*(f"ALERT  {line}" for line in entry.alerts), style="red")
     screen.table(change_rows(entry, earlier[-1] if earlier else None, baseline))
-    screen.show(*(f"Note: {line}." for line in notes(entry, earlier)))
+    screen.show(*(f"Note: {line}." for line in history_notes(entry, earlier)))

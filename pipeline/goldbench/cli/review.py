@@ -417,7 +417,7 @@ def _at(query: str | None) -> str:
 
 def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int | None) -> WorkbenchSettings:
     """Return what is shown; a failure is decided at the first cutoff of the measures unless ``k`` is given."""
-    from goldbench.score.several_runs import DECIDING
+    from goldbench.score.runs import DECIDING
     from goldbench.workbench.workbench_server import WorkbenchSettings
 
     measures = chosen(measure or list(DECIDING), None, gold)

@@ -18,9 +18,8 @@ from goldbench.formats.runs.scorecard_files import scorecard_beside, write_recor
 from goldbench.goldset.gold_path import check_apart, passages_up_to
 from goldbench.measures.names import Measure, parse_measure
 from goldbench.report.named_queries import difference_line, worst_line
-from goldbench.report.verdict_text import first_lines, further_lines, verdict_markdown
-from goldbench.score.runs import Gold, Match, Run, load_gold, named_runs, score_run, weighted
-from goldbench.score.several_runs import DECIDING, score_all
+from goldbench.report.scorecard_text import first_lines, further_lines, verdict_markdown
+from goldbench.score.runs import DECIDING, Gold, Match, Run, load_gold, named_runs, score_all, score_run, weighted
 
 if TYPE_CHECKING:
     from goldbench.measures.result import Result
@@ -132,7 +131,6 @@ def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, htm
 
 
 def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
-    from goldbench.measures.statistics.fitness import Ranking
     from goldbench.score.set_makers import makers_of
     from goldbench.score.systems_verdict import deciding, verdict_on
 
@@ -140,7 +138,7 @@ def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration |
     ranking = None if corrected is None else corrected.ranking.get(measure)
     if ranking is None:
         return verdict_on(results, makers_of(gold), measure=measure, counted=corrected is not None)
-    return verdict_on(results, makers_of(gold), measure=measure, ranking=Ranking(**ranking.model_dump()))
+    return verdict_on(results, makers_of(gold), measure=measure, ranking=ranking)
 
 
 def _show_scores(
@@ -154,8 +152,7 @@ def _show_scores(
     named: bool,
 ) -> None:
     """Print the verdict, the table and the tables of kinds of queries; all measures with ``whole`` or ``named``."""
-    from goldbench.report.score_text import main_measures, shown_rows
-    from goldbench.report.special_text import unanswerable_lines
+    from goldbench.report.score_text import main_measures, shown_rows, unanswerable_lines
     from goldbench.score.set_makers import makers_of
     from goldbench.score.systems_verdict import deciding
 
@@ -180,14 +177,13 @@ def _titled_tables(
     results: Mapping[str, Result], special: Mapping[str, Special], measures: list[str]
 ) -> list[tuple[str, Rows]]:
     """Return the tables of kinds of queries, and that of the weighted means."""
-    from goldbench.report.special_text import tables
-    from goldbench.report.weighted_text import table_rows
+    from goldbench.report.score_text import special_tables, weighted_rows
     from goldbench.score.scorecards import means_of
 
-    titled = list(tables(special, measures))
+    titled = list(special_tables(special, measures))
     if next(iter(results.values())).weighted_by is not None:
         means = {name: means_of(result, list(result.values)) for name, result in results.items()}
-        titled.append(("Weighted means", table_rows(results, means)))
+        titled.append(("Weighted means", weighted_rows(results, means)))
     return titled
 
 
@@ -209,16 +205,14 @@ def _print_json(
     method: Mapping[str, str | None],
 ) -> None:
     """Print the scores, and the corrected ones, as one JSON object."""
-    from goldbench.report.score_text import as_json
-    from goldbench.report.special_text import as_members
-    from goldbench.report.weighted_text import as_member
+    from goldbench.report.score_text import as_json, special_members, weighted_member
     from goldbench.score.scorecards import means_of
 
-    more = {name: as_members(figures) for name, figures in special.items()}
+    more = {name: special_members(figures) for name, figures in special.items()}
     for name, result in results.items():
         if result.weighted_by is not None:
             means = means_of(result, list(result.values))
-            more[name] = {**more.get(name, {}), "weighted": as_member(result, means)}
+            more[name] = {**more.get(name, {}), "weighted": weighted_member(result, means)}
     known = {name: value for name, value in method.items() if value is not None}
     record = json.loads(as_json(results, more=more, verdict=asdict(verdict), **known))
     if corrected is not None:
@@ -230,8 +224,7 @@ def _markdown(
     results: Mapping[str, Result], special: Mapping[str, Special], verdict: SetVerdict, unanswerable: int
 ) -> str:
     """Return the verdict and every table in Markdown."""
-    from goldbench.report.score_text import markdown
-    from goldbench.report.special_text import unanswerable_lines
+    from goldbench.report.score_text import markdown, unanswerable_lines
     from goldbench.report.text_tables import markdown_table
 
     titled = _titled_tables(results, special, list(next(iter(results.values())).values))

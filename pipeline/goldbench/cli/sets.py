@@ -101,13 +101,13 @@ def import_(
     """
     from goldbench.formats.benchmarks.collection import Chosen
     from goldbench.goldset.importer import Options, import_benchmark
-    from goldbench.report.import_text import remarks
+    from goldbench.report.build_text import import_remarks
 
     chosen = Chosen(split=split, corpus=corpus, queries=queries, qrels=qrels)
     ask_before_replacing(out, replace=replace, yes=yes)
     how = Options(chosen, grades, relevant_from, drop_broken, evidence_level, replace)
     imported = import_benchmark(kind, path, out, how)
-    screen.note(*remarks(imported))
+    screen.note(*import_remarks(imported))
     manifest = imported.manifest
     failures = (f"left out {printable(failure.message)}" for failure in manifest.failures)
     screen.note_first(failures, most=SHOWN, rest=f"more, listed in {MANIFEST}")

@@ -54,7 +54,7 @@ def card(
 def _show_card(card: Card, folder: Path) -> None:
     """Print the verdict and the figures that limit it, with ``--verbose`` every figure with its meaning."""
     from goldbench.report import card_text as report
-    from goldbench.report.verdict_text import first_lines, further_lines
+    from goldbench.report.scorecard_text import first_lines, further_lines
 
     screen.show(*first_lines(card.verdict), report.heading(card), "")
     figures = card.figures if screen.verbose else report.doubtful(card)

@@ -1,4 +1,4 @@
-"""The agreement of two sets of labels in words and tables: as plain text and Markdown."""
+"""The agreement of two sets of labels in words and tables, and the guardrails of a judge, as text and Markdown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
 from goldbench.records.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
-from goldbench.report.guardrail_text import guardrail_lines
+from goldbench.records.guardrail import Guardrail, GuardrailVerdict
 from goldbench.report.text_tables import markdown_table, with_interval
 from goldbench.text.display import amount, queries
 from goldbench.text.markdown import escaped
@@ -216,3 +216,22 @@ def _ranking(ranking: Ranking) -> Section:
 def _systems(ranking: Ranking, reference: str, judge: str) -> Section:
     rows = [[one.system, f"{one.reference:.4f}", f"{one.judge:.4f}"] for one in ranking.systems]
     return Section("Systems, best first by the reference", ["system", reference, judge], rows)
+
+
+def guardrail_lines(held: Sequence[Guardrail]) -> Iterator[str]:
+    """Yield a line for each guardrail: its rate, its interval, its limit and the verdict."""
+    for one in held:
+        yield f"guardrail, {one.probe}: {guardrail_text(one)}"
+
+
+def guardrail_text(one: Guardrail) -> str:
+    """Return what was found on a guardrail, in a few words."""
+    if one.verdict is GuardrailVerdict.ABSENT or one.rate is None or one.low is None or one.high is None:
+        return f"not tested: {one.reason}"
+    verdict = one.verdict.value
+    if one.verdict is GuardrailVerdict.UNDECIDED:
+        verdict += f", {amount(one.more, 'more pair')} would" if one.more is not None else ", too close to the limit"
+    return (
+        f"wrong on {one.wrong:,} of {one.shown:,} ({one.rate:.0%}, 95 % interval {one.low:.0%} to {one.high:.0%}; "
+        f"limit {one.limit:.0%}): {verdict}"
+    )

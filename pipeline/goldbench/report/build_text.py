@@ -1,24 +1,24 @@
-"""A build in a terminal: its funnel, cost and shortfall, and the plan of a dry run."""
+"""A build, an import or a refresh in a terminal: funnel, cost, shortfall and plan, and what changed."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from goldbench.config import Config
 from goldbench.errors import Message
-from goldbench.goldset.file_names import MANIFEST
-from goldbench.records.manifest import Failure, Manifest, RequestCounts, StageReport, StageUsage
+from goldbench.generate.drawn_queries import DrawnQueries
+from goldbench.generate.users_queries import UsersQueries
+from goldbench.goldset.file_names import MANIFEST, RENAMED, RETIRED
+from goldbench.goldset.importer import ImportResult
+from goldbench.llm.rehearsal import PlannedStage
+from goldbench.records.manifest import Failure, Manifest, RenewalCounts, RequestCounts, StageReport, StageUsage
+from goldbench.records.query import RetiredQuery
 from goldbench.stages.difficulty import SOUGHT
 from goldbench.stages.select import READY, Limits
-from goldbench.text.display import amount, dollars, printable, queries
+from goldbench.text.display import amount, dollars, printable, queries, shell_command
 from goldbench.text.stage_names import stage_name
-
-if TYPE_CHECKING:
-    from goldbench.config import Config
-    from goldbench.generate.drawn_queries import DrawnQueries
-    from goldbench.generate.users_queries import UsersQueries
-    from goldbench.llm.rehearsal import PlannedStage
 
 MOST_MESSAGES = 10
 """Different failure messages that are listed; the others are only counted."""
@@ -253,3 +253,87 @@ def users_queries_lines(found: UsersQueries) -> Iterator[str]:
         if band.queries
     )
     yield f"drawn: {', '.join(parts)}"
+
+
+def import_remarks(imported: ImportResult) -> Iterator[str]:
+    """Yield what the import changed: grades with a new number, items and parts left out, new ids."""
+    changed = {old: new for old, new in imported.grades.items() if old != new}
+    if changed:
+        said = ", ".join(f"{old} is {new}" for old, new in imported.grades.items())
+        yield f"Grades: {said} here, where 2 and 3 are relevant."
+    elif "1" in imported.grades:
+        told = "Grades are kept: 1 means same topic, not relevant; {relevant_from=1} counts grade 1 as relevant."
+        yield Message(told)
+    for stage in imported.manifest.stages:
+        if stage.rejected:
+            rules = ", ".join(f"{rule} {count:,}" for rule, count in stage.rules.items())
+            yield f"{stage.stage}: {stage.rejected:,} of {stage.read:,} left out: {rules}."
+        if stage.left_out:
+            parts = ", ".join(f"{rule} {count:,}" for rule, count in stage.left_out.items())
+            yield f"{stage.stage}: parts of those kept left out: {parts}."
+    yield from imported.set_aside
+    if imported.renamed:
+        yield f"{amount(imported.renamed, 'id')} changed, because a TREC file cannot hold them; {RENAMED} lists them."
+
+
+RETIRED_SHOWN, CHARACTERS_SHOWN = 20, 100
+"""Retired queries that are listed, and characters of each."""
+
+
+def renewal_lines(renewed: RenewalCounts, retired: Sequence[RetiredQuery]) -> Iterator[str]:
+    """Yield what became of the queries: a line of counts, and a line for each of the first retired ones.
+
+    Args:
+        renewed: The counts.
+        retired: The queries that were retired now.
+    """
+    yield f"Documents changed: {_counts(renewed)}."
+    yield from _listed(retired, RETIRED)
+
+
+def planned_lines(renewed: RenewalCounts, retired: Sequence[RetiredQuery]) -> Iterator[str]:
+    """Yield what would become of the queries.
+
+    Args:
+        renewed: As in `renewal_lines`.
+        retired: The queries that would be retired.
+    """
+    yield f"Plan for the queries: {_counts(renewed)}."
+    yield from _listed(retired, "all")
+
+
+def _counts(renewed: RenewalCounts) -> str:
+    return (
+        f"{renewed.kept:,} kept (same passage), {renewed.moved:,} moved (passage changed, evidence stands), "
+        f"{renewed.asked:,} new, {renewed.retired:,} retired"
+    )
+
+
+def _listed(retired: Sequence[RetiredQuery], place: str) -> Iterator[str]:
+    for one in retired[:RETIRED_SHOWN]:
+        yield f"  retired: {printable(one.query.text[:CHARACTERS_SHOWN])} ({one.reason})"
+    if len(retired) > RETIRED_SHOWN:
+        yield f"  and {len(retired) - RETIRED_SHOWN:,} more" + (f", in {place}" if place == RETIRED else "")
+
+
+def renewal_warnings(renewed: RenewalCounts, graded: bool, unanswerable: int, out: Path) -> Iterator[str]:
+    """Yield what a person should do next.
+
+    Args:
+        renewed: As in `renewal_lines`.
+        graded: Whether the set holds grades of a judge.
+        unanswerable: How many queries that nothing answers were kept.
+        out: The folder of the set.
+    """
+    if renewed.unasked:
+        unasked = amount(renewed.unasked, "new document")
+        yield f"No query asks about {unasked}; {shell_command('refresh', str(out), queries='N')} asks more."
+    if graded:
+        if renewed.unjudged:
+            yield f"{amount(renewed.unjudged, 'label')} dropped, because the passage changed or is gone."
+        yield f"{shell_command('grade', str(out))} judges what nobody judged (stored answers are not paid again)."
+    if unanswerable and renewed.new_passages:
+        yield (
+            f"{queries(unanswerable)} without an answer: judged before {amount(renewed.new_passages, 'new passage')} "
+            "came; one of these may answer them."
+        )

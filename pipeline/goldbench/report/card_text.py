@@ -7,8 +7,7 @@ from itertools import groupby
 
 from goldbench.records.set_card import Card, Figure, State, Value, title
 from goldbench.report.named_queries import NAMED, line_of
-from goldbench.report.scorecard_text import SMOKE
-from goldbench.report.verdict_text import verdict_lines, verdict_markdown
+from goldbench.report.scorecard_text import SMOKE, verdict_lines, verdict_markdown
 from goldbench.text.display import amount, printable, queries
 from goldbench.text.markdown import escaped, markdown_row
 

@@ -10,13 +10,11 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from goldbench.measures.statistics.pareto_front import pareto_front
+from goldbench.records.scorecard import Score, Scorecard
 
 if TYPE_CHECKING:
     from markupsafe import Markup
     from plotly.graph_objects import Figure
-
-    from goldbench.records.scorecard import Score, Scorecard
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """The palette of Okabe and Ito, which colour-blind people can tell apart, without yellow and black."""
@@ -221,3 +219,24 @@ def _plain(traces: Sequence[Any], *, x_title: str, y_title: str, height: int) ->
 def _faint(colour: str) -> str:
     red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.15)"
+
+
+def pareto_front(prices: Sequence[float], qualities: Sequence[float]) -> list[int]:
+    """Return the positions of the points on the front, the cheapest first.
+
+    A point is on the front if no other one is at least as cheap and at least as good, and better in one of the two.
+
+    Args:
+        prices: What each point costs, such as milliseconds; less is better.
+        qualities: How good each point is; more is better.
+    """
+    order = sorted(range(len(prices)), key=lambda at: (prices[at], -qualities[at]))
+    front: list[int] = []
+    for at in order:
+        if not front or qualities[at] > qualities[front[-1]] or _is_equal(at, front[-1], prices, qualities):
+            front.append(at)
+    return front
+
+
+def _is_equal(one: int, other: int, prices: Sequence[float], qualities: Sequence[float]) -> bool:
+    return prices[one] == prices[other] and qualities[one] == qualities[other]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldbench.errors import Message
+from goldbench.llm.rehearsal import PlannedStage
 from goldbench.report.build_text import stopped
 from goldbench.text.display import amount, queries
-
-if TYPE_CHECKING:
-    from goldbench.llm.rehearsal import PlannedStage
 
 
 def lines(report: Mapping[str, Any]) -> Iterator[str]:

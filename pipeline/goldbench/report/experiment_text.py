@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from goldbench.measures.names import parse_measure
+from goldbench.records.experiment import Experiment, Latency, Timing, Timings
 from goldbench.records.scorecard import Verdict
 from goldbench.report.scorecard_text import (
     PAIR_HEADINGS,
@@ -15,14 +15,11 @@ from goldbench.report.scorecard_text import (
     method_line,
     pair_row,
     sentences,
+    verdict_markdown,
 )
 from goldbench.report.text_tables import markdown_table
-from goldbench.report.verdict_text import verdict_markdown
 from goldbench.text.display import queries
 from goldbench.text.markdown import escaped
-
-if TYPE_CHECKING:
-    from goldbench.records.experiment import Experiment, Latency, Timing, Timings
 
 Rows = list[tuple[str, ...]]
 """The headings, then a row of cells for each line."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from goldbench.llm.rehearsal import PlannedStage
 from goldbench.records.judgment import Canary
 from goldbench.records.manifest import (
     CanaryCount,
@@ -15,14 +15,11 @@ from goldbench.records.manifest import (
     RefusedGrading,
     StageUsage,
 )
+from goldbench.report.agreement_text import guardrail_lines
 from goldbench.report.build_text import estimated, messages, stopped
-from goldbench.report.guardrail_text import guardrail_lines
 from goldbench.stages.canaries import TRAPS
 from goldbench.text.display import amount, dollars
 from goldbench.text.display import queries as count_of
-
-if TYPE_CHECKING:
-    from goldbench.llm.rehearsal import PlannedStage
 
 NOT_MEASURED = (
     "Several passages in a call are cheaper, but nobody has measured here how far such grades agree with people's, "

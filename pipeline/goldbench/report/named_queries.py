@@ -5,12 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import TYPE_CHECKING
 
+from goldbench.measures.result import Result
 from goldbench.text.display import cut, shell_command, shown
-
-if TYPE_CHECKING:
-    from goldbench.measures.result import Result
 
 NAMED = 3
 """Most queries that a line names."""

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from goldbench.errors import require
-from goldbench.measures.statistics.pareto_front import pareto_front
-from goldbench.records.scorecard import Scorecard, Verdict
-from goldbench.records.set_card import State, title
+from goldbench.measures.statistics.slices import Slicing
+from goldbench.records.agreement_report import Agreement
+from goldbench.records.experiment import Experiment, Timings
+from goldbench.records.scorecard import HistoryEntry, Scorecard, Verdict
+from goldbench.records.set_card import Card, State, title
 from goldbench.report import agreement_text, card_text, charts
 from goldbench.report import experiment_text as experiment_tables
-from goldbench.report.charts import chart_html, points_of
+from goldbench.report.charts import chart_html, pareto_front, points_of
 from goldbench.report.scorecard_text import (
     PAIR_HEADINGS,
     SMOKE,
@@ -32,12 +34,6 @@ from goldbench.text.display import amount, queries
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-    from goldbench.measures.statistics.slices import Slicing
-    from goldbench.records.agreement_report import Agreement
-    from goldbench.records.experiment import Experiment, Timings
-    from goldbench.records.scorecard import HistoryEntry
-    from goldbench.records.set_card import Card
 
 FEW_QUERIES = 100
 """Below this number of judged queries the page doubts the scores."""

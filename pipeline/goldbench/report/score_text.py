@@ -1,17 +1,20 @@
-"""The scores of runs: a table as text, Markdown or CSV, JSON, and the values of every query."""
+"""The scores of runs as tables, Markdown, CSV and JSON: of every query, by weight, and by kind of query."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isnan
 from typing import Any
 
 from goldbench.measures.names import parse_measure
 from goldbench.measures.result import Result
-from goldbench.report.text_tables import csv_text, markdown_table
-from goldbench.text.display import printable, queries
+from goldbench.measures.statistics.floats import effective_size
+from goldbench.measures.statistics.special_figures import Kind, Special
+from goldbench.records.scorecard import Score
+from goldbench.report.text_tables import Rows, csv_text, markdown_table
+from goldbench.text.display import amount, printable, queries
 
 MAIN = ("hit", "r", "mrr", "ndcg", "judged")
 """The families of measures that a terminal shows where none is named; the others are printed with ``--wide``."""
@@ -199,3 +202,130 @@ def by_query(result: Result) -> Iterator[tuple[str, dict[str, Any]]]:
     columns = list(result.values.items())
     for row, query_id in enumerate(result.query_ids):
         yield query_id, {measure: values[row] for measure, values in columns}
+
+
+def weighted_rows(results: Mapping[str, Result], means: Mapping[str, Mapping[str, Score]]) -> list[list[str]]:
+    """Return the headings, then a row for each run and measure.
+
+    Args:
+        results: Weighted results by the name of the run.
+        means: The weighted mean of each measure with its interval, by run.
+    """
+    rows = [["run", "measure", "weighted mean", "95 % interval", "mean of all queries alike"]]
+    for name, result in results.items():
+        alike = replace(result, weights=None)
+        for measure, one in means[name].items():
+            ends = f"{one.low:.4f} to {one.high:.4f}" if one.low is not None and one.high is not None else ""
+            rows.append([name, measure, f"{one.mean:.4f}", ends, f"{alike.mean(measure):.4f}"])
+    return rows
+
+
+def weighted_member(result: Result, means: Mapping[str, Score]) -> dict[str, Any]:
+    """Return what JSON says of the weights: what they are, their effective number of queries, intervals, plain means.
+
+    Args:
+        result: A weighted result.
+        means: The weighted mean of each measure with its interval.
+    """
+    assert result.weights is not None
+    alike = replace(result, weights=None)
+    return {
+        "by": result.weighted_by,
+        "effective_queries": round(effective_size(result.weights), 1),
+        "intervals": {name: [one.low, one.high] for name, one in means.items() if one.low is not None},
+        "unweighted": {measure: alike.mean(measure) for measure in result.values},
+    }
+
+
+def special_tables(special: Mapping[str, Special], measures: Sequence[str]) -> list[tuple[str, Rows]]:
+    """Return the tables on kinds, difficulty and noise of queries that are not empty, each with its title.
+
+    Args:
+        special: The figures by run.
+        measures: The measures to show.
+    """
+    kinds = {name: one.kinds for name, one in special.items()}
+    levels = {name: one.levels for name, one in special.items()}
+    found = (
+        ("By kind of query", _part_rows("kind", kinds, measures)),
+        ("By difficulty of the query", _part_rows("difficulty", levels, measures)),
+        ("Noisy queries minus their originals, by pairs", _noise_rows(special, measures)),
+    )
+    return [(title, rows) for title, rows in found if rows]
+
+
+def _part_rows(trait: str, parts: Mapping[str, Mapping[str, Kind]], measures: Sequence[str]) -> Rows:
+    rows = [
+        [name, part, f"{found.queries:,}", *(f"{found.means[m]:.4f}" if m in found.means else "-" for m in measures)]
+        for name, one in parts.items()
+        for part, found in one.items()
+    ]
+    return [["run", trait, "queries", *measures], *rows] if rows else []
+
+
+def _noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
+    """Return the headings, then a row for each run and noise; empty if no query is a noisy form of another."""
+    rows = [
+        [
+            name,
+            noise,
+            f"{loss.pairs:,}",
+            *(_signed(loss.differences[m], loss.over.get(m)) if m in loss.differences else "-" for m in measures),
+        ]
+        for name, one in special.items()
+        for noise, loss in one.noise.items()
+    ]
+    return [["run", "noise", "pairs", *measures], *rows] if rows else []
+
+
+def unanswerable_lines(special: Mapping[str, Special], asked: int) -> Iterator[str]:
+    """Yield a line for each run on the queries that nothing in the corpus answers.
+
+    Args:
+        special: The figures by run.
+        asked: The number of such queries in the set.
+    """
+    if not asked:
+        return
+    for run, one in special.items():
+        name, found = printable(run), one.separation
+        if not one.unanswerable:
+            yield f"{name}: holds none of the {amount(asked, 'query', 'queries')} without an answer."
+            continue
+        if found is None:
+            yield (
+                f"{name}: every first result has the same score, which tells no query from another; "
+                f"{one.empty:,} of {one.unanswerable:,} unanswerable queries are without results."
+            )
+            continue
+        empty = f"; {one.empty:,} of these without results" if one.empty else ""
+        yield (
+            f"{name}: the first result's score tells {found.answerable:,} answerable from {found.unanswerable:,} "
+            f"unanswerable queries with AUROC {found.auroc:.4f} [{found.low:.4f}, {found.high:.4f}] "
+            f"(1 tells all, 0.5 none){empty}."
+        )
+
+
+def special_members(one: Special) -> dict[str, Any]:
+    """Return the figures of a run as members of a JSON object."""
+    noise = {
+        name: {
+            "pairs": loss.pairs,
+            "differences": {m: score.model_dump(mode="json") for m, score in loss.differences.items()},
+            **({"over": dict(loss.over)} if loss.over else {}),
+        }
+        for name, loss in one.noise.items()
+    }
+    told = asdict(one.separation) if one.separation else {"unanswerable": one.unanswerable}
+    found = {**told, "empty": one.empty} if one.unanswerable else {}
+    members = {"kinds": _parts(one.kinds), "difficulty": _parts(one.levels), "noise": noise, "unanswerable": found}
+    return {name: value for name, value in members.items() if value}
+
+
+def _parts(parts: Mapping[str, Kind]) -> dict[str, Any]:
+    return {name: {"queries": each.queries, "means": dict(each.means)} for name, each in parts.items()}
+
+
+def _signed(score: Score, pairs: int | None) -> str:
+    ends = "" if score.low is None or score.high is None else f" [{score.low:+.4f}, {score.high:+.4f}]"
+    return f"{score.mean:+.4f}{ends}" + (f" ({amount(pairs, 'pair')})" if pairs else "")

@@ -1,13 +1,14 @@
-"""A scorecard in words and tables, for a terminal and as Markdown."""
+"""A scorecard and the verdict on its set in words and tables, for a terminal and as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from goldbench.records.scorecard import Comparison, Score, Scorecard, Verdict
+from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.text_tables import markdown_table, p_value, with_interval
-from goldbench.report.verdict_text import verdict_markdown
-from goldbench.text.display import queries
+from goldbench.text.display import printable, queries
 from goldbench.text.markdown import escaped
 
 SMOKE = "smoke"
@@ -206,3 +207,42 @@ def unbeaten(card: Scorecard) -> list[str]:
         if found.measure == card.measures[0]:
             beaten |= {Verdict.FIRST: {found.second}, Verdict.SECOND: {found.first}}.get(found.verdict, set())
     return [system.system for system in card.systems if system.system not in beaten]
+
+
+_HEADING = "What would change it most, the cheapest first:"
+
+
+def verdict_lines(verdict: SetVerdict | None) -> list[str]:
+    """Return the verdict, and a line for each improvement below a heading; nothing for None."""
+    if verdict is None:
+        return []
+    lines = [f"Verdict: {verdict.sentence}."]
+    if verdict.improvements:
+        lines += [_HEADING, *(f"- {one}" for one in verdict.improvements)]
+    return [printable(line) for line in lines]
+
+
+def first_lines(verdict: SetVerdict | None) -> list[str]:
+    """Return the verdict in one line, as a command prints it first; nothing for None."""
+    return verdict_lines(None if verdict is None else replace(verdict, improvements=()))
+
+
+def further_lines(verdict: SetVerdict | None, *, whole: bool) -> list[str]:
+    """Return what would change the verdict: the cheapest improvement in one line, or with ``whole`` every one."""
+    if verdict is None or not verdict.improvements:
+        return []
+    if whole:
+        return verdict_lines(verdict)[1:]
+    first, rest = verdict.improvements[0], len(verdict.improvements) - 1
+    more = f" ({rest:,} more with -v)" if rest else ""
+    return [printable(f"To improve it: {first}{more}")]
+
+
+def verdict_markdown(verdict: SetVerdict) -> str:
+    """Return the verdict and the list of improvements, without a line end."""
+    from goldbench.text.markdown import escaped
+
+    sentence = f"**Verdict:** {escaped(verdict.sentence)}."
+    if not verdict.improvements:
+        return sentence
+    return "\n".join([sentence, "", escaped(_HEADING), "", *(f"- {escaped(one)}" for one in verdict.improvements)])

@@ -1,4 +1,4 @@
-"""Tables as aligned text, as text that fits a width, Markdown or CSV."""
+"""Tables as aligned text, as text that fits a width, as Markdown, CSV or HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from html import escape
 
 from rich.cells import cell_len
 
@@ -200,3 +201,32 @@ def with_interval(value: float, low: float | None, high: float | None, *, places
 def p_value(p: float) -> str:
     """Return a p-value with four decimals, smaller ones in scientific notation; never 0."""
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+
+
+_NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
+"""The classes of what MathJax leaves alone, in its versions 2 and 3: a text with two $ holds no formula."""
+
+
+def html_table(rows: Rows, *, words: int = 1) -> str:
+    """Return rows as an HTML table, the first one as headings.
+
+    Args:
+        rows: The headings, then the cells of each line, as texts.
+        words: How many columns from the left hold words, which are aligned left.
+    """
+    head, *body = ([escape(printable(cell)) for cell in row] for row in rows)
+    align = ["left" if place < words else "right" for place in range(len(head))]
+    made = (_row("th", head, align), *(_row("td", cells, align) for cells in body))
+    lines = [f'<table class="{_NO_FORMULAS}">', *made, "</table>"]
+    return "\n".join(lines)
+
+
+def html_lines(lines: Iterable[str]) -> str:
+    """Return lines of text as HTML."""
+    shown = "<br>\n".join(escape(printable(line)) for line in lines)
+    return f'<div class="{_NO_FORMULAS}">{shown}</div>'
+
+
+def _row(tag: str, cells: Iterable[str], align: Iterable[str]) -> str:
+    made = (f'<{tag} style="text-align: {side}">{cell}</{tag}>' for cell, side in zip(cells, align, strict=True))
+    return f"<tr>{''.join(made)}</tr>"

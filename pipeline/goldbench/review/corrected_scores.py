@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import inf
 from pathlib import Path
@@ -13,7 +13,7 @@ from goldbench.errors import InputError
 from goldbench.measures.statistics.calibration import Curve, expected_gains
 from goldbench.measures.statistics.ppi import FEW, LEAST
 from goldbench.records.agreement_report import Estimate
-from goldbench.records.calibrated import CalibratedDifference, CalibratedScore, Calibration, CorrectedRanking, Resting
+from goldbench.records.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
 from goldbench.review.corrections import corrections
 from goldbench.review.people import (
     Grades,
@@ -114,11 +114,7 @@ def calibrate(
             for m in measured
         ],
         shared={name: found.shared for name, found in corrected.items() if found.shared is not None},
-        ranking={
-            name: CorrectedRanking(**asdict(found.ranking))
-            for name, found in corrected.items()
-            if found.ranking is not None
-        },
+        ranking={name: found.ranking for name, found in corrected.items() if found.ranking is not None},
         resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
         remarks=list(_remarks(reviewed, people, complete, level=gold.level, sample=curve.pairs)),
     )

@@ -11,9 +11,9 @@ from itertools import combinations
 from math import inf
 from typing import Any
 
-from goldbench.measures.statistics.fitness import Ranking
 from goldbench.measures.statistics.ppi import FEW, LEAST, estimate
 from goldbench.records.agreement_report import Estimate
+from goldbench.records.calibrated import CorrectedRanking
 from goldbench.text.display import queries
 
 _NO_WIDTH = 1e-12
@@ -35,7 +35,7 @@ class Corrections:
     scores: dict[str, dict[str, Any]]
     differences: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     shared: float | None = None
-    ranking: Ranking | None = None
+    ranking: CorrectedRanking | None = None
 
 
 def corrections(

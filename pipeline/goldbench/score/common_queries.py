@@ -1,20 +1,21 @@
-"""Which queries of a baseline are still in a set: by their text, their labels, and the texts of their passages."""
+"""A baseline, and which of its queries are still in a set: by their text, labels, and the texts of their passages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from goldbench.errors import InputError, Message, UsageError
+from goldbench.errors import InputError, Message, UsageError, plain_file
+from goldbench.formats.faults import Fault, in_file
 from goldbench.formats.json_maps import read_json
 from goldbench.formats.packed_files import Source
+from goldbench.formats.runs.scorecard_files import parsed
 from goldbench.goldset.file_names import DATASET, MANIFEST
 from goldbench.goldset.gold_path import document_ids, folder_of
+from goldbench.records.scorecard import Baseline
+from goldbench.score.runs import Gold
 from goldbench.text.display import amount, printable, queries
-
-if TYPE_CHECKING:
-    from goldbench.records.scorecard import Baseline
-    from goldbench.score.runs import Gold
 
 
 def outdated_lines(gold: Gold, retrieved: Iterable[tuple[str, set[str]]]) -> Iterator[str]:
@@ -117,3 +118,23 @@ def _is_of_documents(gold: Gold) -> bool:
         return False
     manifest: Any = read_json(Source(folder / MANIFEST))
     return isinstance(manifest, dict) and bool(manifest.get("paths"))
+
+
+_MOST = 1e12
+"""Largest value of a measure that a baseline may hold; sums of larger ones lose the differences that a gate tests."""
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Return the scores in a baseline.
+
+    Raises:
+        InputError: The file is missing or cannot be read, or is not a baseline.
+    """
+    with in_file(path):
+        try:
+            baseline = parsed(plain_file(path).read_bytes(), Baseline)
+        except Fault as fault:
+            raise Fault(Message("{}; write it again with {init=True}", fault)) from None
+        if any(abs(value) > _MOST for column in baseline.values.values() for value in column):
+            raise Fault(Message("is not a baseline: a value is beyond {:g}; write it again with {init=True}", _MOST))
+        return baseline

@@ -6,18 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from goldbench.errors import InputError, Message, Parameter, UnknownMeasure, UsageError
-from goldbench.measures.names import parse_measure
+from goldbench.measures.names import Measure, parse_measure
+from goldbench.measures.result import Result
 from goldbench.measures.statistics.regression import Check, Drop, check_drops, check_minimums
+from goldbench.records.scorecard import Baseline
 from goldbench.score.common_queries import coverage_line
-
-if TYPE_CHECKING:
-    from goldbench.measures.names import Measure
-    from goldbench.measures.result import Result
-    from goldbench.records.scorecard import Baseline
-    from goldbench.score.runs import Gold
+from goldbench.score.runs import Gold
 
 DEFAULT_DROP = Drop(0.05, relative=True)
 

@@ -12,11 +12,11 @@ from goldbench.measures.statistics.fitness import (
     FEWEST,
     Fitness,
     Level,
-    Ranking,
     Reason,
     has_holes,
     missing_of,
 )
+from goldbench.records.calibrated import CorrectedRanking
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.score.set_makers import Makers
 from goldbench.text.display import amount, cut, one_line, queries, shell_command
@@ -46,7 +46,7 @@ class Case:
     systems: str = "these {n} systems"
     unjudged: Mapping[str, int] | None = None
     top: Mapping[str, int] | None = None
-    ranking: Ranking | None = None
+    ranking: CorrectedRanking | None = None
     strange: Sequence[str] = ()
     has_runs: bool = True
     unread: str = ""

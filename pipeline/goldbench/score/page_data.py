@@ -11,22 +11,21 @@ from goldbench.errors import InputError
 from goldbench.formats.runs.scorecard_files import read_record, scorecard_beside, write_record, write_whole
 from goldbench.goldset.file_names import DATASET
 from goldbench.goldset.folder import GoldFolder
-from goldbench.goldset.gold_path import folder_of
+from goldbench.goldset.gold_path import folder_of, notice_of
 from goldbench.measures.names import Measure, parse_measure
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.comparison import aligned
-from goldbench.measures.statistics.intervals import bootstrap_intervals
+from goldbench.measures.statistics.intervals import bootstrap_intervals, score_of
 from goldbench.measures.statistics.slices import slicings
 from goldbench.measures.statistics.special_figures import level_in
 from goldbench.records.agreement_report import Agreement
 from goldbench.records.scorecard import Method, Scorecard
-from goldbench.report.charts import Points
+from goldbench.report.charts import Points, series_of
 from goldbench.report.pages import Details, Trust, scorecard_page
-from goldbench.report.special_text import tables, unanswerable_lines
-from goldbench.score.card_beside import read_card
-from goldbench.score.runs import Gold, Match, Run
-from goldbench.score.scorecards import card_of, notice_of
-from goldbench.score.several_runs import score_all
+from goldbench.report.score_text import special_tables, unanswerable_lines
+from goldbench.score.runs import Gold, Match, Run, score_all
+from goldbench.score.scorecards import card_of, judged_beside
+from goldbench.score.set_makers import read_card
 from goldbench.score.special_queries import special_of
 from goldbench.text.display import shell_command, shown
 
@@ -70,7 +69,7 @@ def scored_page(
         InputError: A run cannot be used.
     """
     quality = [measure for measure in measures if measure.family != "judged"] or [parse_measure("ndcg@10")]
-    judged = parse_measure(f"judged@{next((measure.k for measure in quality if measure.k), 10)}")
+    judged = judged_beside(quality)
     curves = [parse_measure(f"{family}@{k}", rel=gold.level) for family in FAMILIES for k in CUTOFFS]
     every = list({measure.name: measure for measure in [*quality, judged, *curves]}.values())
     results = score_all(gold, runs, every, missing=method.missing, scores=method.scores, match=match)
@@ -90,9 +89,9 @@ def scored_page(
             resamples=RESAMPLES,
             seed=method.seed,
         ),
-        notice=notice_of(gold),
+        notice=notice_of(gold.path),
         trust=trust_in(gold),
-        special=tables(special, card.measures),
+        special=special_tables(special, card.measures),
         unanswerable=list(unanswerable_lines(special, len(gold.unanswerable()))),
         command=None if folder is None else shell_command("open", shlex.quote(shown(folder)), run="NAME=FILE"),
     )
@@ -125,14 +124,10 @@ def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]
         measures = [parse_measure(f"{family}@{k}", rel=level).name for k in CUTOFFS]
         scores = aligned(results, measures).scores
         means = scores.mean(axis=0)
-        low = high = means
-        if len(scores) > 1:
-            ends = bootstrap_intervals(scores, [], resamples=RESAMPLES, seed=0)
-            low, high = ends.mean_low, ends.mean_high
-        curves[family] = [
-            Points(name, CUTOFFS, means[row].tolist(), low[row].tolist(), high[row].tolist())
-            for row, name in enumerate(results)
-        ]
+        ends = bootstrap_intervals(scores, [], resamples=RESAMPLES, seed=0) if len(scores) > 1 else None
+        for row, name in enumerate(results):
+            bands = [score_of(float(mean), ends, row, column) for column, mean in enumerate(means[row])]
+            curves.setdefault(family, []).append(series_of(name, CUTOFFS, bands))
     return curves
 
 

@@ -22,6 +22,7 @@ from goldbench.measures.ranks.judged_ranks import (
     BadScore,
     DuplicateDocument,
     Placed,
+    Qrels,
     Scores,
     place_mapping,
     single_precision,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 Weight = Literal["frequency", "traffic"]
 """A query counts in means as often as users asked it, or as many searches of the log as it stands for."""
+
+Column = Literal["query", "doc"]
 
 Match = Literal["id", "text"]
 """A retrieved passage is matched with the judgments by its document id, or by its text."""
@@ -252,84 +255,99 @@ def score_run(
     """
     if not gold.qrels and (gold.path / UNLABELLED).is_file():
         raise InputError(str(gold.path), f"{gold_path.holds_no_query(gold.path)}: there is nothing to score")
-    placed, extra = _place(gold, run, scores, match)
-    names = (str(gold.path), run.source.name)
-    result = with_all_needed(
-        gold.needed_groups,
-        gold.path,
-        measures,
-        lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
-        lambda qrels: _place(Gold(gold.path, dict(qrels)), run, scores, match)[0],  # type: ignore[arg-type]
-    )
-    result = without_unanswerable(gold, result, lambda: _query_ids(run, match))
-    once = match == "text" or run.path == STDIN
-    return result if once else unless_known(gold.corpus, result, lambda: read_results(run))
+    name = run.source.name
+    if match == "text" or not _is_columnar(run):
+        results = _mapping(gold, run, match)
+        return score_results(gold, results, measures, name=name, missing=missing, scores=scores)
+    from goldbench.measures.ranks.frame_ranks import place_rows
+
+    with _rows(run) as rows:
+        return _score(
+            gold,
+            measures,
+            lambda qrels: place_rows(qrels, rows, scores=scores),
+            lambda column: set(rows[column].unique()),
+            name=name,
+            missing=missing,
+        )
 
 
 def score_results(
     gold: Gold,
-    run: Run,
     results: Mapping[str, Mapping[str, float]],
     measures: Sequence[Measure],
     *,
+    name: str,
     missing: Missing = "zero",
     scores: Scores = "float64",
 ) -> Result:
-    """Return the value of every measure for every query, of results that were read already.
+    """Return the value of every measure for every query, of a run in memory.
 
     Args:
         gold: As in `score_run`.
-        run: The run that they were read from.
-        results: What `read_results` returned.
+        results: The score of each document by query.
         measures: As in `score_run`.
+        name: What messages call the run.
         missing: As in `score_run`.
         scores: As in `score_run`.
 
     Raises:
         InputError: The run is not valid, or does not fit the judgments.
     """
-    placed, extra = _place_results(gold, run, results, scores)
-    names = (str(gold.path), run.source.name)
+
+    def place(qrels: Qrels) -> tuple[dict[str, Placed], int]:
+        try:
+            placed = place_mapping(qrels, results, scores=scores)
+        except BadScore as error:
+            raise InputError(name, f"query {error.query_id!r}: {error}") from None
+        return placed, len(results.keys() - gold.qrels.keys())
+
+    def ids_in(column: Column) -> set[str]:
+        if column == "query":
+            return set(results)
+        return {doc_id for documents in results.values() for doc_id in documents}
+
+    return _score(gold, measures, place, ids_in, name=name, missing=missing)
+
+
+def _score(
+    gold: Gold,
+    measures: Sequence[Measure],
+    place: Callable[[Qrels], tuple[dict[str, Placed], int]],
+    ids_in: Callable[[Column], set[str]],
+    *,
+    name: str,
+    missing: Missing,
+) -> Result:
+    """Return the result of a run, however it is held.
+
+    Queries without an answer do not count as queries that nobody judged. A run without a judged document whose ids the
+    corpus knows does not use other ids; it merely missed what is judged.
+
+    Args:
+        gold: As in `score_run`.
+        measures: As in `score_run`.
+        place: Returns the ranks of the documents in some judgments, and how many queries are not judged.
+        ids_in: Returns all ids of queries or of documents.
+        name: What messages call the run.
+        missing: As in `score_run`.
+    """
+    placed, extra = place(gold.qrels)
+    names = (str(gold.path), name)
     result = with_all_needed(
         gold.needed_groups,
         gold.path,
         measures,
-        lambda asked: assess(gold.qrels, placed, asked, extra=extra, missing=missing, names=names),
-        lambda qrels: place_mapping(qrels, results, scores=scores),
+        lambda computed: assess(gold.qrels, placed, computed, extra=extra, missing=missing, names=names),
+        lambda qrels: place(qrels)[0],
     )
-    return unless_known(gold.corpus, without_unanswerable(gold, result, results.keys), lambda: results)
-
-
-def unless_known(
-    corpus: Callable[[Collection[str]], Mapping[str, str]],
-    result: Result,
-    found: Callable[[], Mapping[str, Mapping[str, float]]],
-) -> Result:
-    """Return a result that is not strange if the run uses the ids of the corpus, and merely missed what is judged.
-
-    Args:
-        corpus: Returns the texts of those of the given ids that the corpus holds.
-        result: The result of a run.
-        found: Returns the documents of the run by query; it is called only if the result is strange.
-    """
-    if not result.strange or not corpus({doc_id for documents in found().values() for doc_id in documents}):
-        return result
-    return replace(result, strange=False)
-
-
-def without_unanswerable(gold: Gold, result: Result, query_ids: Callable[[], Collection[str]]) -> Result:
-    """Return a result that does not count queries without an answer among those that nobody judged.
-
-    Args:
-        gold: The gold set.
-        result: The result of a run.
-        query_ids: Returns the queries of the run; it is called only if there are such queries.
-    """
-    known = gold.unanswerable().keys() if result.counts.extra else ()
-    if not known:
-        return result
-    extra = result.counts.extra - len(known & set(query_ids()))
-    return replace(result, counts=replace(result.counts, extra=extra))
+    unanswerable = gold.unanswerable().keys() if extra else set[str]()
+    if unanswerable:
+        counts = replace(result.counts, extra=extra - len(unanswerable & ids_in("query")))
+        result = replace(result, counts=counts)
+    if result.strange and not gold.in_memory and gold.corpus(ids_in("doc")):
+        result = replace(result, strange=False)
+    return result
 
 
 def weighted(gold: Gold, result: Result, weight: Weight | None) -> Result:
@@ -390,11 +408,18 @@ def top_documents(
     Raises:
         InputError: The run is not valid.
     """
-    wanted = None if query_ids is None else set(query_ids)
+    wanted = gold.qrels.keys() if query_ids is None else gold.qrels.keys() & set(query_ids)
     texts = texts_in_order(run) if match == "text" else {}
+    if match == "text" or not _is_columnar(run):
+        results = _mapping(gold, run, match)
+    else:
+        from goldbench.measures.ranks.frame_ranks import in_utf8, results_of_rows
+
+        with _rows(run) as rows:
+            results = results_of_rows(rows.filter(rows["query"].is_in(in_utf8(wanted))))
     found: dict[str, list[RetrievedDocument]] = {}
-    for query_id, documents in _queries(gold, run, match, wanted):
-        judged = gold.qrels.get(query_id, {})
+    for query_id in (query_id for query_id in results if query_id in wanted):
+        documents, judged = results[query_id], gold.qrels[query_id]
         top = best(single_precision(documents) if scores == "float32" else documents, depth)
         found[query_id] = [
             RetrievedDocument(doc_id, documents[doc_id], judged.get(doc_id), texts[query_id][place] if texts else None)
@@ -403,34 +428,11 @@ def top_documents(
     return found
 
 
-def _place(gold: Gold, run: Run, scores: Scores, match: Match) -> tuple[dict[str, Placed], int]:
-    if match == "id" and _is_columnar(run):
-        return _place_columns(gold, run, scores)
-    return _place_results(gold, run, _mapping(gold, run, match), scores)
-
-
-def _place_results(
-    gold: Gold, run: Run, results: Mapping[str, Mapping[str, float]], scores: Scores
-) -> tuple[dict[str, Placed], int]:
-    try:
-        placed = place_mapping(gold.qrels, results, scores=scores)
-    except BadScore as error:
-        raise InputError(run.source.name, f"query {error.query_id!r}: {error}") from None
-    return placed, len(results.keys() - gold.qrels.keys())
-
-
 def _is_columnar(run: Run) -> bool:
     """Return whether the run is a table, or a TREC file that polars reads faster than plain Python."""
     if run.kind == "trec":
         return run.source.size() * (4 if run.source.is_packed() else 1) > _SMALL
     return run.kind in {"csv", "tsv", "parquet"}
-
-
-def _place_columns(gold: Gold, run: Run, scores: Scores) -> tuple[dict[str, Placed], int]:
-    from goldbench.measures.ranks.frame_ranks import place_rows
-
-    with _rows(run) as rows:
-        return place_rows(gold.qrels, rows, scores=scores)
 
 
 @contextmanager
@@ -455,15 +457,6 @@ def _rows(run: Run) -> Iterator[pl.DataFrame]:
         yield results(table)
     except DuplicateDocument as error:
         raise repeated(table, error.query_id, error.doc_id) from None
-
-
-def _query_ids(run: Run, match: Match) -> set[str]:
-    if match == "text":
-        return set(texts_in_order(run))
-    if _is_columnar(run):
-        with _rows(run) as rows:
-            return set(rows["query"].unique())
-    return set(_read(run))
 
 
 def documents_of(run: Run) -> set[str]:
@@ -519,19 +512,26 @@ def texts_in_order(run: Run) -> dict[str, list[str]]:
     }
 
 
-def _queries(
-    gold: Gold, run: Run, match: Match, wanted: Collection[str] | None
-) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield the results of each query that is judged and wanted."""
-    if match == "text" or not _is_columnar(run):
-        mapping = _mapping(gold, run, match)
-    else:
-        from goldbench.measures.ranks.frame_ranks import in_utf8, results_of_rows
+DECIDING = ("ndcg@10", "mrr@10", "r@10")
+"""The measures of a comparison that names none: few, so that the correction for many comparisons costs little."""
 
-        with _rows(run) as rows:
-            mapping = results_of_rows(
-                rows.filter(rows["query"].is_in(in_utf8(gold.qrels if wanted is None else wanted)))
-            )
-    for query_id, documents in mapping.items():
-        if query_id in gold.qrels and (wanted is None or query_id in wanted):
-            yield query_id, documents
+
+def score_all(
+    gold: Gold, runs: Mapping[str, Run], measures: Sequence[Measure], *, missing: Missing, scores: Scores, match: Match
+) -> dict[str, Result]:
+    """Return the result of every run.
+
+    Args:
+        gold: The judgments.
+        runs: The runs by name.
+        measures: The measures to compute.
+        missing: As in `score_run`.
+        scores: As in `score_run`.
+        match: As in `score_run`.
+
+    Raises:
+        InputError: A run or the judgments cannot be used.
+    """
+    return {
+        name: score_run(gold, run, measures, missing=missing, scores=scores, match=match) for name, run in runs.items()
+    }

@@ -12,7 +12,6 @@ from goldbench import __version__
 from goldbench.errors import InputError, Message, UsageError
 from goldbench.formats.faults import explain
 from goldbench.goldset.gold_path import metadata_of
-from goldbench.goldset.gold_path import notice_of as said_of
 from goldbench.measures.names import Measure, parse_measure
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.comparison import scorecard
@@ -52,15 +51,8 @@ def reference(gold: Gold) -> GoldReference:
     )
 
 
-def notice_of(gold: Gold) -> str | None:
-    """Return the gold set's warning, or None."""
-    return said_of(gold.path)
-
-
 def to_compare(measures: Sequence[Measure]) -> tuple[list[Measure], Measure]:
     """Return the measures that compare systems, and the judged@k to show beside them.
-
-    Its cutoff is the first one among the measures, else 10.
 
     Raises:
         UsageError: Every measure is judged@k, which does not measure quality.
@@ -70,14 +62,24 @@ def to_compare(measures: Sequence[Measure]) -> tuple[list[Measure], Measure]:
         raise UsageError(
             "judged@k counts judged results and does not measure quality; name another measure", parameter="measure"
         )
-    cutoff = next((measure.k for measure in measures if measure.k), 10)
-    return compared, parse_measure(f"judged@{cutoff}")
+    return compared, judged_beside(measures)
+
+
+def judged_beside(measures: Sequence[Measure]) -> Measure:
+    """Return the judged@k to show beside measures, with the first cutoff among them, else 10."""
+    return parse_measure(f"judged@{next((measure.k for measure in measures if measure.k), 10)}")
 
 
 def card_of(
-    gold: Gold, results: Mapping[str, Result], measures: Sequence[Measure], *, judged: Measure, method: Method
+    gold: Gold,
+    results: Mapping[str, Result],
+    measures: Sequence[Measure],
+    *,
+    judged: Measure,
+    method: Method,
+    about: GoldReference | None = None,
 ) -> Scorecard:
-    """Return the scorecard of the results.
+    """Return the scorecard of the results, with what the set is good for.
 
     Args:
         gold: The judgments.
@@ -85,11 +87,23 @@ def card_of(
         measures: The measures without ``judged``; the first one ranks.
         judged: The measure of the share of top results that is judged.
         method: How intervals and tests are computed.
+        about: The judgments by name; None for their file's.
 
     Raises:
         InputError: The runs have no query in common.
     """
-    card = card_by(reference(gold), results, measures, judged=judged, method=method, where=str(gold.path))
+    try:
+        card = scorecard(
+            results,
+            [measure.name for measure in measures],
+            judged=judged.name,
+            gold=about or reference(gold),
+            method=method,
+            goldbench=__version__,
+        )
+    except ValueError as error:
+        problem = Message("{}: nothing can be compared; leave out {missing='skip'}", error)
+        raise InputError(str(gold.path), problem) from None
     return with_verdict(card, gold, results)
 
 
@@ -107,41 +121,6 @@ def with_verdict(card: Scorecard, gold: Gold, results: Mapping[str, Result]) -> 
     separated = sum(one in {Verdict.FIRST, Verdict.SECOND} for one in tested) if whole else None
     verdict = verdict_on(results, makers_of(gold), measure=measure, separated=separated)
     return card.model_copy(update={"verdict": verdict})
-
-
-def card_by(
-    gold: GoldReference,
-    results: Mapping[str, Result],
-    measures: Sequence[Measure],
-    *,
-    judged: Measure,
-    method: Method,
-    where: str,
-) -> Scorecard:
-    """Return the scorecard of results by judgments that need not lie in a file.
-
-    Args:
-        gold: The judgments by name.
-        results: As in `card_of`.
-        measures: As in `card_of`.
-        judged: As in `card_of`.
-        method: As in `card_of`.
-        where: What messages call the judgments.
-
-    Raises:
-        InputError: The runs have no query in common.
-    """
-    try:
-        return scorecard(
-            results,
-            [measure.name for measure in measures],
-            judged=judged.name,
-            gold=gold,
-            method=method,
-            goldbench=__version__,
-        )
-    except ValueError as error:
-        raise InputError(where, Message("{}: nothing can be compared; leave out {missing='skip'}", error)) from None
 
 
 def baseline_of(gold: Gold, system: str, result: Result, measures: Sequence[str]) -> Baseline:

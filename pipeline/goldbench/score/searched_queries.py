@@ -74,14 +74,10 @@ def texts_to_search(gold: Gold, conversation: Conversation = "last") -> tuple[di
     queries, corpus = gold.queries(), gold.corpus()
     if not queries and not gold.qrels:
         raise InputError(str(gold.path), f"{holds_no_query(gold.path)}: there is nothing to retrieve for")
-    if not queries and not corpus:
-        raise InputError(
-            gold.path, "holds no texts of queries and passages to retrieve from; name the folder of a build"
-        )
-    if not queries:
-        raise InputError(gold.path, "holds no texts of queries; name the folder of a build")
-    if not corpus:
-        raise InputError(gold.path, "holds no texts of passages to retrieve from; name the folder of a build")
+    missing = [name for name, texts in (("queries", queries), ("passages", corpus)) if not texts]
+    if missing:
+        where = "" if corpus else " to retrieve from"
+        raise InputError(gold.path, f"holds no texts of {' and '.join(missing)}{where}; name the folder of a build")
     return searched_queries(gold, conversation), corpus
 
 

@@ -1,20 +1,24 @@
-"""Who made a gold set, and how far it is judged, as its files tell."""
+"""Who made a gold set, how far it is judged, and the card beside it, as its files tell."""
 
 from __future__ import annotations
 
 import shlex
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goldbench.errors import InputError
 from goldbench.formats.lines import json_objects
 from goldbench.formats.packed_files import Source
-from goldbench.goldset.file_names import LEDGER, OWN, QUERIES, TEMPORARY, USERS
+from goldbench.formats.runs.scorecard_files import read_record
+from goldbench.goldset.file_names import CARD_JSON, DATASET, LEDGER, OWN, QUERIES, TEMPORARY, USERS
 from goldbench.goldset.gold_path import folder_of, metadata_of
 from goldbench.measures.statistics.fitness import Basis
+from goldbench.records.set_card import Card
 from goldbench.score.runs import Gold
-from goldbench.text.display import shown
+from goldbench.text.display import shell_command, shown
 
 _JUDGES = {"human": "people", "users": "people", "model": "model", "smoke": "source"}
 """Who judged an imported set, by its level of evidence."""
@@ -62,8 +66,6 @@ def _is_temporary(folder: Path) -> bool:
     above = folder.resolve().parent
     if not above.name.startswith(TEMPORARY):
         return False
-    import tempfile
-
     return above.parent == Path(tempfile.gettempdir()).resolve()
 
 
@@ -83,3 +85,20 @@ def _judges(metadata: Mapping[str, Any]) -> str | None:
         return None
     written_here = "seed" in metadata and level in {"model", "smoke"}
     return "source" if written_here else _JUDGES.get(level)
+
+
+def read_card(gold: Gold) -> tuple[Card | None, str]:
+    """Return the card in the set's folder, None if none can be read, and why it does not count, empty if it does."""
+    folder = None if gold.in_memory else folder_of(gold.path)
+    if folder is None or not (folder / CARD_JSON).is_file():
+        return None, ""
+    again = f"make it again: {shell_command('card', shlex.quote(shown(folder)))}"
+    try:
+        card = read_record(folder / CARD_JSON, Card)
+    except InputError:
+        return None, f"{CARD_JSON} cannot be read; {again}"
+    if card.content_sha256 in {None, gold.content_sha256()} and card.judgments_sha256 == gold.fingerprint():
+        return card, ""
+    if not (gold.path.is_dir() or gold.path.name == DATASET):
+        return None, ""  # other judgments in the folder of a set, whose card may well be right
+    return card, f"{CARD_JSON} was made for another state of this set; {again}"

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldbench.goldset.gold_path import built_with_shares
 from goldbench.measures.result import Result
+from goldbench.measures.statistics.special_figures import Special
 from goldbench.score.runs import Gold, Run, read_results
-
-if TYPE_CHECKING:
-    from goldbench.measures.statistics.special_figures import Special
 
 
 def special_of(gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result]) -> dict[str, Special]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isnan
-from typing import TYPE_CHECKING
 
-from goldbench.measures.statistics.fitness import Fitness, Level, Ranking, Reason, fitness
+from goldbench.measures.result import Result
+from goldbench.measures.statistics.comparison import aligned
+from goldbench.measures.statistics.fitness import Fitness, Level, Reason, fitness
+from goldbench.records.calibrated import CorrectedRanking
+from goldbench.records.set_verdict import SetVerdict
 from goldbench.score.fitness_words import Case, verdict_in_words
-
-if TYPE_CHECKING:
-    from goldbench.measures.result import Result
-    from goldbench.records.set_verdict import SetVerdict
-    from goldbench.score.set_makers import Makers
+from goldbench.score.set_makers import Makers
 
 _ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
 """Levels whose sentence tells something about the order of systems."""
@@ -35,7 +33,7 @@ def verdict_on(
     *,
     measure: str | None = None,
     separated: int | None = None,
-    ranking: Ranking | None = None,
+    ranking: CorrectedRanking | None = None,
     counted: bool = False,
 ) -> SetVerdict:
     """Return what the set is good for, for these systems.
@@ -58,7 +56,7 @@ def verdict_on(
         strange=[name for name, one in results.items() if one.strange],
         counted=counted,
     )
-    return decided(columns_of(results, measure), case, separated=separated)
+    return decided(aligned(results, [measure]).scores[:, :, 0].T.tolist(), case, separated=separated)
 
 
 def decided(columns: Sequence[Sequence[float]], case: Case, *, separated: int | None = None) -> SetVerdict:
@@ -75,12 +73,3 @@ def decided(columns: Sequence[Sequence[float]], case: Case, *, separated: int | 
     if case.measure.startswith("judged") and found.level in _ORDERED and found.systems > 1:
         found = replace(found, level=Level.REGRESSIONS, reason=Reason.NO_QUALITY)
     return verdict_in_words(found, case)
-
-
-def columns_of(results: Mapping[str, Result], measure: str) -> list[list[float]]:
-    """Return the scores by system of the queries that all systems have and the measure is defined for."""
-    tables = [dict(zip(one.query_ids, one.values[measure], strict=True)) for one in results.values()]
-    common = [
-        query_id for query_id in tables[0] if all(query_id in table and not isnan(table[query_id]) for table in tables)
-    ]
-    return [[float(table[query_id]) for query_id in common] for table in tables]

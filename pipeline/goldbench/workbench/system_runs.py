@@ -134,7 +134,7 @@ def _held(gold: Gold, name: str, path: Path, measures: Sequence[Measure], known:
     scores = read_results(run)
     values: dict[str, Sequence[float]] = {}
     if gold.qrels:
-        result = score_results(gold, run, scores, measures)
+        result = score_results(gold, scores, measures, name=run.source.name)
         columns = (result.values[measure.name] for measure in measures)
         values = dict(zip(result.query_ids, zip(*columns, strict=True), strict=True))
     results = {}

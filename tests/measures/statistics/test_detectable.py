@@ -1,4 +1,4 @@
-"""The detectable difference against scipy's noncentral t, and the number of queries against it."""
+"""The detectable difference, of scores and of hits, against SciPy, and the number of queries against it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from goldbench.measures.statistics.detectable import (
-    adjusted_difference,
     critical_t,
     detectable_difference,
+    detectable_hits,
     drawn_level,
+    hit_shares,
     queries_needed,
 )
+from goldbench.measures.statistics.significance import detectable
+from goldbench.records.scorecard import Method
 
 
 @pytest.mark.parametrize("queries", [8, 25, 147, 5000])
@@ -60,20 +63,43 @@ def test_the_number_of_queries_is_the_first_that_shows_the_difference(
     assert queries == 2 or detectable_difference(deviation, queries - 1, pairs=pairs) > difference
 
 
-def test_a_difference_is_adjusted_as_if_it_were_computed_for_all_pairs() -> None:
-    alone = detectable_difference(0.2, 60)
-    adjusted = adjusted_difference(alone, 60, pairs=28, alpha=0.05)
-    assert adjusted == pytest.approx(detectable_difference(0.2, 60, pairs=28))
-    assert adjusted_difference(alone, 8, pairs=28, alpha=0.05) is None
-    assert adjusted_difference(None, 60, pairs=28, alpha=0.05) is None
-
-
 @pytest.mark.parametrize(
-    ("deviation", "queries", "more"),
-    [(-0.1, 10, {}), (0.1, 1, {}), (0.1, 10, {"pairs": 0}), (0.1, 10, {"alpha": 0.9}), (0.1, 10, {"power": 1.0})],
+    ("deviation", "queries", "more"), [(-0.1, 10, {}), (0.1, 1, {}), (0.1, 10, {"pairs": 0}), (0.1, 10, {"alpha": 0.9})]
 )
 def test_values_out_of_range_are_refused(deviation: float, queries: int, more: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="2 queries"):
         detectable_difference(deviation, queries, **more)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="not above 0"):
         queries_needed(0.1, 0.0)
+
+
+MANY = 100_000_000
+"""Random signs as good as all signs, which is what the sign test takes."""
+
+
+@pytest.mark.parametrize(("queries", "pairs"), [(10, 1), (15, 6), (20, 28), (50, 1), (100, 28), (300, 6), (400, 1)])
+@pytest.mark.parametrize("deviation", [0.3, 0.6])
+def test_the_sign_test_of_scipy_finds_it_in_four_of_five_samples(queries: int, pairs: int, deviation: float) -> None:
+    shown = detectable_hits(deviation, queries, pairs=pairs, permutations=MANY)
+    won, lost = hit_shares(deviation, shown)
+    assert won - lost == pytest.approx(shown)
+    draws = np.random.default_rng(queries).multinomial(queries, [won, lost, max(0.0, 1 - won - lost)], 4_000)
+    found = [
+        count * (stats.binomtest(int(wins), int(wins + losses)).pvalue <= 0.05 / pairs)
+        for (wins, losses, _), count in zip(*np.unique(draws, axis=0, return_counts=True), strict=True)
+        if wins + losses
+    ]
+    assert sum(found) / len(draws) == pytest.approx(0.8, abs=0.03)
+
+
+def test_hits_show_less_than_scores_of_the_same_spread() -> None:
+    for queries in (10, 30, 100, 1_000):
+        assert detectable_hits(0.4, queries) > detectable_difference(0.4, queries)
+
+
+def test_compare_takes_differences_of_hits_for_what_they_are() -> None:
+    hits = np.array([1.0, 0.0, -1.0, 1.0] * 10)
+    method = Method(missing="zero", scores="float64")
+    for differences, figure in ((hits, detectable_hits), (hits * 0.9, detectable_difference)):
+        deviation = float(differences.std(ddof=1))
+        assert detectable(differences, method, pairs=6) == pytest.approx(figure(deviation, 40, pairs=6))

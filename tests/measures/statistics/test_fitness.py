@@ -6,22 +6,28 @@ from math import ceil
 
 import numpy as np
 import pytest
+from scipy import integrate, stats
 from scipy.stats import ttest_rel
 
-from goldbench.measures.statistics.detectable import detectable_difference, queries_needed
+from goldbench.measures.statistics.detectable import detectable_difference, errors_apart, queries_needed
 from goldbench.measures.statistics.fitness import (
     FEWEST,
     WORTHWHILE,
     Basis,
     Fitness,
     Level,
-    Ranking,
+    Moments,
     Reason,
     fitness,
+    missing_of,
     moments_of,
+    order_chance,
     queries_more,
+    ranking_of,
 )
+from goldbench.measures.statistics.joint_calibration import Joint, joint_estimate
 from goldbench.measures.statistics.significance import power
+from goldbench.records.calibrated import CorrectedRanking
 
 PEOPLE = Basis("human", "people")
 
@@ -71,10 +77,15 @@ def test_who_wrote_and_judged_limits_the_level(basis: Basis, expected: tuple[Lev
 
 def test_a_model_s_labels_rank_once_people_have_judged_enough_and_the_order_is_likely() -> None:
     basis = Basis("human", "model")
-    enough = Ranking(0.97, FEWEST)
+    enough = CorrectedRanking(chance=0.97, complete=FEWEST, delta=WORTHWHILE)
     assert outcome(fitness(APART, basis, ranking=enough)) == (Level.RANKS, None)
-    assert outcome(fitness(APART, basis, ranking=Ranking(0.97, FEWEST - 1))) == (Level.REGRESSIONS, Reason.MODEL)
-    assert outcome(fitness(APART, basis, ranking=Ranking(0.94, 50))) == (Level.REGRESSIONS, Reason.CHANCE)
+    assert outcome(
+        fitness(APART, basis, ranking=CorrectedRanking(chance=0.97, complete=FEWEST - 1, delta=WORTHWHILE))
+    ) == (Level.REGRESSIONS, Reason.MODEL)
+    assert outcome(fitness(APART, basis, ranking=CorrectedRanking(chance=0.94, complete=50, delta=WORTHWHILE))) == (
+        Level.REGRESSIONS,
+        Reason.CHANCE,
+    )
     assert outcome(fitness(APART, Basis("smoke", "model"), ranking=enough)) == (Level.SMOKE, Reason.SIMULATED)
 
 
@@ -130,3 +141,84 @@ def test_the_queries_asked_for_are_those_that_detect_the_narrowest_gap_after_hol
     assert needed - 40 <= more <= ceil((needed - 40) / 10) * 10 + 10
     assert more > 0
     assert gap > WORTHWHILE
+
+
+def chance_of_two(t: float, freedom: float) -> float:
+    """Return by integration the probability that the better of two systems is better; `t` is the observed ratio."""
+
+    def density(lost: float) -> float:
+        return float(np.sqrt(lost) * np.exp(-t * t * lost / 2))
+
+    whole = integrate.quad(density, 0, 1)[0]
+    return float(
+        integrate.quad(lambda lost: density(lost) * stats.t.cdf(np.sqrt(1 - lost) * t, freedom), 0, 1)[0] / whole
+    )
+
+
+@pytest.mark.parametrize("t", [0.3, 1.0, 2.0, 3.0])
+@pytest.mark.parametrize("freedom", [5, 50])
+def test_two_systems_have_the_chance_of_the_integral(t: float, freedom: int) -> None:
+    error = 0.04
+    found = order_chance(Moments(np.array([t * error, 0.0]), np.eye(2) * error**2 / 2, freedom))
+    assert found == pytest.approx(chance_of_two(t, freedom), abs=0.045)  # 3 standard errors of 1,000 draws
+
+
+def test_the_covariance_is_that_of_numpy_with_one_query_more() -> None:
+    scores = np.random.default_rng(0).random((4, 30))
+    found = moments_of(scores.tolist())
+    more = np.column_stack([scores, np.full(4, scores.mean())])
+    np.testing.assert_allclose(found.means, more.mean(axis=1))
+    np.testing.assert_allclose(found.covariance, np.cov(more) / 31)
+    assert found.spread(0, 1) == pytest.approx((more[0] - more[1]).std(ddof=1) / np.sqrt(31))
+
+
+def test_one_of_ten_pairs_may_be_the_wrong_way_round() -> None:
+    means = np.array([0.1, 0.2, 0.3, 0.4, 0.4000001])
+    sure = Moments(means, np.eye(5) * 1e-5, 1e9)
+    assert order_chance(sure) > 0.99
+    assert order_chance(sure, least=1.0) < 0.6
+
+
+def test_systems_that_score_alike_are_in_no_order() -> None:
+    assert order_chance(moments_of([[0.5] * 20, [0.5] * 20])) == 0.0
+    assert order_chance(moments_of([[0.1, 0.9] * 20, [0.1, 0.9] * 20])) == 0.0
+    three = moments_of([[1.0] * 30, [0.0, 0.1] * 15, [0.0, 0.1] * 15])
+    assert order_chance(three) < 0.05
+
+
+def joint(inner: float, outer: float, gap: float = 0.05) -> Joint:
+    """Return a joint estimate of two systems whose difference has these variances."""
+    normal = np.random.default_rng(0).normal(size=(2, 200_000))
+    normal = (normal - normal.mean(axis=1, keepdims=True)) / normal.std(axis=1, ddof=1, keepdims=True)
+    normal[1] -= normal[0] * np.cov(normal)[0, 1]
+    inside = np.sqrt(inner) * normal[0]
+    whole = inside + np.sqrt(outer) * normal[1]
+    zeros = np.zeros_like(whole)
+    means = np.array([gap, 0.0])
+    return Joint(means, np.column_stack([whole, zeros]) + means, np.column_stack([inside, zeros]) + means, means, 1.0)
+
+
+def test_the_work_asked_for_brings_the_variance_to_what_the_gap_needs() -> None:
+    allowed = (0.05 / errors_apart()) ** 2
+    found = ranking_of(joint(0.0004, 0.0001), complete=20, queries=100)
+    assert found.judged_more == missing_of(20 * 0.0004 / (allowed - 0.0001), 20)
+    assert found.queries_more is None
+    assert (found.complete, found.delta, found.together) == (20, pytest.approx(0.05), False)
+    other = ranking_of(joint(0.0001, 0.0004), complete=20, queries=100)
+    assert (other.judged_more, other.queries_more) == (None, missing_of(100 * 0.0004 / (allowed - 0.0001), 100))
+
+
+def test_where_neither_kind_of_work_is_enough_both_are_asked_for() -> None:
+    allowed = (0.05 / errors_apart()) ** 2
+    found = ranking_of(joint(0.0004, 0.0004), complete=20, queries=100)
+    assert found.together
+    times = 0.0008 / allowed
+    assert (found.judged_more, found.queries_more) == (missing_of(20 * times, 20), missing_of(100 * times, 100))
+
+
+def test_with_all_queries_judged_by_people_the_chance_is_that_of_their_scores() -> None:
+    random = np.random.default_rng(3)
+    human = random.normal(0, 0.2, 80) + random.normal(0, 0.15, (3, 80)) + np.array([[0.0], [0.04], [0.1]])
+    judge = human + random.normal(0.2, 0.02, human.shape)
+    found = ranking_of(joint_estimate(human, judge, np.empty((3, 0))), complete=80, queries=80)
+    assert found.chance == pytest.approx(order_chance(moments_of(human.tolist())), abs=0.1)

@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from goldbench.measures.statistics import resamples
-from goldbench.measures.statistics.intervals import bootstrap_intervals
-from tests.measures.statistics.test_randomization import PAIR, made
+from goldbench.measures.statistics.guardrails import matched_difference
+from goldbench.measures.statistics.intervals import FEW_FOR_UPLIFT, bootstrap_intervals, difference_limits, mean_limits
+from tests.measures.statistics.test_significance import PAIR, made
 
 
 @pytest.mark.parametrize("queries", [10, 50, 1000])
@@ -43,3 +44,71 @@ def test_every_query_is_drawn_about_as_often_as_any_other() -> None:
     sums = np.concatenate(list(resamples.resample_sums(np.eye(101).reshape(101, 101, 1), draws=5000, seed=0)))
     assert (sums.sum(axis=1) == 101).all()
     assert stats.chisquare(sums.sum(axis=(0, 2))).pvalue > 1e-3
+
+
+TAIL = 0.025
+
+
+def hits(count: int, queries: int) -> np.ndarray:
+    """Return hits of one system, shape (queries, 1, 1)."""
+    return (np.arange(queries) < count).astype(float)[:, None, None]
+
+
+@pytest.mark.parametrize(("count", "queries"), [(0, 3), (1, 10), (7, 30), (30, 30), (120, 300)])
+def test_the_mean_of_hits_has_the_interval_of_wilson(count: int, queries: int) -> None:
+    theirs = stats.binomtest(count, queries).proportion_ci(method="wilson")
+    low, high = mean_limits(hits(count, queries), TAIL)
+    assert (low[0, 0], high[0, 0]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+    found = bootstrap_intervals(hits(count, queries), [], resamples=200, seed=0)
+    assert (found.mean_low[0, 0], found.mean_high[0, 0]) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+@pytest.mark.parametrize(("queries", "attained"), [(3, 0.972), (5, 0.919), (10, 0.930), (30, 0.974), (100, 0.936)])
+def test_how_often_a_tenth_of_hits_is_covered_follows_from_the_binomial_distribution(
+    queries: int, attained: float
+) -> None:
+    counts = np.arange(queries + 1)
+    ends = [mean_limits(hits(int(count), queries), TAIL) for count in counts]
+    held = [low[0, 0] <= 0.1 <= high[0, 0] for low, high in ends]
+    assert stats.binom.pmf(counts, queries, 0.1)[held].sum() == pytest.approx(attained, abs=0.001)
+
+
+@pytest.mark.parametrize("queries", [8, 40])
+def test_without_any_difference_a_query_is_added_on_both_sides_as_agresti_and_min_do(queries: int) -> None:
+    low, high = difference_limits(np.zeros((queries, 1, 1)), TAIL)
+    _, theirs, _ = matched_difference(0, 0, queries)
+    wider = stats.t.ppf(1 - TAIL, queries - 1) / stats.norm.ppf(1 - TAIL) * np.sqrt(queries / (queries - 1))
+    assert (low[0, 0], high[0, 0]) == pytest.approx((theirs * wider, -theirs * wider), rel=1e-9)
+
+
+@pytest.mark.parametrize("queries", [10, 15, 30])
+def test_intervals_of_rare_hits_hold_the_truth_where_resamples_show_no_spread(queries: int) -> None:
+    draw, held = np.random.default_rng(queries), []
+    for _ in range(400):
+        scores = (draw.random((queries, 2, 1)) < [[0.15], [0.05]]).astype(float)
+        found = bootstrap_intervals(scores, PAIR, resamples=100, seed=0)
+        held.append((
+            found.mean_low[0, 0] <= 0.15 <= found.mean_high[0, 0],
+            found.difference_low[0, 0] <= 0.1 <= found.difference_high[0, 0],
+        ))  # fmt: skip
+    assert (np.mean(held, axis=0) >= 0.91).all()
+
+
+def test_equal_systems_have_no_width_unless_their_scores_are_hits() -> None:
+    scores = np.repeat(np.random.default_rng(1).random((30, 1, 1)), 2, axis=1)
+    found = bootstrap_intervals(scores, PAIR, resamples=200, seed=0)
+    assert found.difference_low[0, 0] == found.difference_high[0, 0] == 0
+    found = bootstrap_intervals(np.rint(scores), PAIR, resamples=200, seed=0)
+    assert found.difference_low[0, 0] < -0.05
+    assert found.difference_high[0, 0] > 0.05
+
+
+def test_no_uplift_over_a_system_with_few_hits_and_none_without_0_where_the_difference_has_it() -> None:
+    few = np.concatenate([hits(30, 60), hits(FEW_FOR_UPLIFT - 1, 60)], axis=1)
+    enough = np.concatenate([hits(30, 60), hits(FEW_FOR_UPLIFT, 60)], axis=1)
+    assert np.isnan(bootstrap_intervals(few, PAIR, resamples=300, seed=0).uplift_low).all()
+    assert bootstrap_intervals(enough, PAIR, resamples=300, seed=0).uplift_low[0, 0] > 0
+    for more in range(12):
+        close = np.concatenate([hits(20 + more, 60), hits(20, 60)], axis=1)
+        found = bootstrap_intervals(close, PAIR, resamples=300, seed=0)
+        assert found.difference_low[0, 0] > 0 or found.uplift_low[0, 0] <= 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from goldbench.errors import InputError, UsageError
 from goldbench.formats.tables import Row, Table
-from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.columns import library_of
 from goldbench.text.display import shown
 
 TEXTS, FRAME = "texts", "frame"

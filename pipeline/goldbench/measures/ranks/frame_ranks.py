@@ -10,8 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from goldbench.errors import InputError
-from goldbench.measures.ranks.columns import Table, judgments, repeated, results
-from goldbench.measures.ranks.frame_kinds import library_of
+from goldbench.measures.ranks.columns import Table, judgments, library_of, repeated, results
 from goldbench.measures.ranks.judged_ranks import DuplicateDocument, Hit, Placed, Qrels, Scores, place_hits
 
 _SYSTEMS = frozenset({"system", "run", "run_id", "runid", "tag", "model", "retriever", "name"})

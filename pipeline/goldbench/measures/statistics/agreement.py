@@ -13,7 +13,7 @@ from math import ceil
 import numpy as np
 
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.intervals import rank_below, widened_tail
+from goldbench.measures.statistics.intervals import percentile_ends
 from goldbench.measures.statistics.resamples import on_grid, resample_sums
 from goldbench.measures.statistics.shares import clustered_share
 from goldbench.records.agreement_report import Estimate, GradeMeaning, PairFigures
@@ -144,8 +144,6 @@ ONE_GRADE = "every pair has one and the same grade in both, so there is nothing 
 NO_PAIR = "no pair was graded by both"
 RESAMPLES = 1000
 """Resamples of the queries where nobody asks for another number; the commands' options have the same default."""
-_DEFINED = 0.95
-"""An interval is given if the figure is defined in at least this share of the resamples."""
 
 
 def pair_figures(
@@ -222,7 +220,7 @@ def estimates(
         if np.isnan(value):
             found[name] = Estimate(reason=ONE_GRADE)
         else:
-            low, high = _ends(draws[name], len(tables)) if draws else (None, None)
+            low, high = (percentile_ends(draws[name], len(tables), 0.025) if draws else None) or (None, None)
             found[name] = Estimate(value=value, low=low, high=high)
     return found
 
@@ -238,15 +236,6 @@ def _draws(
         for name, statistic in statistics.items():
             parts[name].append(statistic(drawn))
     return {name: np.concatenate(part) for name, part in parts.items()}
-
-
-def _ends(draws: Floats, queries: int) -> tuple[float | None, float | None]:
-    """Return the ends of a percentile interval, widened for few queries as those of means are."""
-    defined = np.sort(draws[~np.isnan(draws)])
-    if len(defined) < _DEFINED * len(draws):
-        return None, None
-    below = rank_below(len(defined), widened_tail(0.025, queries))
-    return float(defined[below]), float(defined[len(defined) - 1 - below])
 
 
 def _meaning(tables: Floats, counts: Floats, squares: Floats, grade: int, level: int) -> GradeMeaning:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from math import ceil, fsum
 
 import numpy as np
@@ -59,6 +58,8 @@ def scorecard(
     gold: GoldReference,
     method: Method,
     goldbench: str,
+    tested: Sequence[str] | None = None,
+    baseline: str | None = None,
 ) -> Scorecard:
     """Return the scorecard, the best system by the first measure first.
 
@@ -69,6 +70,8 @@ def scorecard(
         gold: The judgments.
         method: How intervals and tests are computed.
         goldbench: Version of goldbench.
+        tested: The measures that systems are compared by; None for all, empty for no comparison.
+        baseline: The system that every other is compared with; None compares all pairs.
 
     Raises:
         ValueError: The results share no query.
@@ -78,7 +81,9 @@ def scorecard(
     both = aligned(ranked, measures)
     if not both.query_ids:
         raise ValueError("the runs share no query")
-    ends, comparisons = _intervals(both.scores, names, measures, method)
+    ends, comparisons = _intervals(
+        both.scores, names, measures, method, measures if tested is None else tested, baseline
+    )
     systems = systems_of(ranked, measures, judged=judged, means=_means(both.scores), ends=ends)
     return Scorecard(
         goldbench=goldbench,
@@ -145,16 +150,21 @@ def systems_of(
 
 
 def _intervals(
-    scores: Floats, names: Sequence[str], measures: Sequence[str], method: Method
+    scores: Floats,
+    names: Sequence[str],
+    measures: Sequence[str],
+    method: Method,
+    tested: Sequence[str],
+    baseline: str | None,
 ) -> tuple[Intervals | None, Sequence[Comparison]]:
     """Return the intervals, or None for fewer than 2 queries, and the comparisons."""
     if len(scores) < 2:
         return None, []
-    if len(names) == 1:
+    if len(names) == 1 or not tested or baseline not in {None, *names}:
         resamples, seed, confidence = method.resamples, method.seed, method.confidence
         return bootstrap_intervals(scores, [], resamples=resamples, seed=seed, confidence=confidence), []
-    found = compare(scores, names, measures, method)
-    return found.intervals, found.comparisons
+    comparisons, ends = compare(scores, names, measures, method, tested=tested, baseline=baseline)
+    return ends, comparisons
 
 
 def warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> Iterator[str]:
@@ -175,14 +185,12 @@ def warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> It
             yield f"{system.system}: queries whose value depends on the order of equal scores: {counts.tied:,}"
         if shared < counts.queries:
             yield f"{system.system}: queries left out because not every run has them: {counts.queries - shared:,}"
-    for one, other in combinations(systems, 2):
-        less, more = sorted((one, other), key=lambda system: system.judged[judged])
-        gap = more.judged[judged] - less.judged[judged]
-        if gap > JUDGED_GAP and less.counts.holes:
-            yield (
-                f"{judged} is {less.judged[judged]:.2f} for {less.system} and {more.judged[judged]:.2f} for "
-                f"{more.system}: unjudged results count as not relevant, so {less.system} may be better than it looks"
-            )
+    less, more = (end(systems, key=lambda system: (system.judged[judged], system.system)) for end in (min, max))
+    if more.judged[judged] - less.judged[judged] > JUDGED_GAP and less.counts.holes:
+        yield (
+            f"{judged} is {less.judged[judged]:.2f} for {less.system} and {more.judged[judged]:.2f} for {more.system}: "
+            f"unjudged results count as not relevant, so {less.system} may be better than it looks"
+        )
     holes = [1 - system.judged[judged] if system.counts.holes else 0.0 for system in systems]
     if max(holes) > HOLE_RATE:
         yield f"{judged}: {_span(holes)} of the top results are unjudged and count as not relevant"

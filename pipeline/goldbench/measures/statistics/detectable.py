@@ -14,9 +14,10 @@ from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq
+from scipy.special import nctdtrinc, ndtri
 
-from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.student import upper_quantile
+from goldbench.measures.statistics.floats import Floats, upper_quantile
 
 _NORMAL = NormalDist()
 _MOST_SCORES = 64
@@ -114,8 +115,6 @@ def _attained(queries: int, level: float) -> float:
 
 def _normal_scores(count: int) -> Floats:
     """Return the expected order of ``count`` normal values, scaled to a variance (over ``count``) of 1."""
-    from scipy.special import ndtri
-
     scores: Floats = ndtri((np.arange(1, count + 1) - 0.375) / (count + 0.25))
     return np.asarray(scores / np.sqrt(np.mean(scores**2)))
 
@@ -141,34 +140,30 @@ def _p_value(differences: Floats, queries: int) -> float:
 POWER = 0.8
 """The probability with which a detectable difference is found."""
 
+_ALPHA = 0.05
+"""Probability of any false claim unless told otherwise."""
+
 PERMUTATIONS = 10_000
 """Random signs of `compare` unless told otherwise."""
 
 
 def detectable_difference(
-    deviation: float,
-    queries: int,
-    *,
-    pairs: int = 1,
-    power: float = POWER,
-    alpha: float = 0.05,
-    permutations: int = PERMUTATIONS,
+    deviation: float, queries: int, *, pairs: int = 1, alpha: float = _ALPHA, permutations: int = PERMUTATIONS
 ) -> float:
-    """Return the smallest true mean difference of a pair of systems that the sign-flip test finds with ``power``.
+    """Return the smallest true mean difference of a pair of systems that the sign-flip test finds with `POWER`.
 
     The power is that of Student's test with the critical value that the sign-flip test of so few queries has.
 
     With ``pairs`` above 1 the test is the first step of Holm's correction, which compares the smallest p-value with
     ``alpha / pairs``: one given pair differs, the others are equal. The later steps, with other pairs that differ too,
     find a little more. The result is ``inf`` if even equal signs on all queries, ``p = 2 ** (1 - queries)``, are not
-    found at that level with ``power``.
+    found at that level with `POWER`.
 
     Args:
         deviation: Standard deviation of the per-query differences, not negative.
         queries: Number of queries, at least 2.
         pairs: Number of comparisons that are corrected together: pairs of systems times measures.
-        power: Probability to find the difference, in (0, 1), above ``alpha``.
-        alpha: Probability of any false claim among the ``pairs``, in (0, 1).
+        alpha: Probability of any false claim among the ``pairs``, above 0 and below `POWER`.
         permutations: Random signs of the test, at least 1. Where they are too few to find anything (`compare` says so),
             the result is that of as many as it takes.
 
@@ -179,77 +174,52 @@ def detectable_difference(
         applications of the noncentral t-distribution (Technometrics 10(3), 1968); the difference in standard errors is
         the multiplier of Bloom, Minimum detectable effects (Evaluation Review 19(5), 1995).
     """
-    if queries < 2 or pairs < 1 or deviation < 0 or not 0 < alpha < power < 1:
-        raise ValueError("takes 2 queries and 1 pair or more, a deviation not below 0, and 0 < alpha < power < 1")
-    from scipy.special import nctdtrinc
-
+    if queries < 2 or pairs < 1 or deviation < 0 or not 0 < alpha < POWER:
+        raise ValueError("takes 2 queries and 1 pair or more, a deviation not below 0, and 0 < alpha < 0.8")
     level = alpha / pairs
-    if chance_to_find(2.0 ** (1 - queries), level, permutations) < power:
+    if chance_to_find(2.0 ** (1 - queries), level, permutations) < POWER:
         return inf
     critical = critical_t(queries, drawn_level(level, permutations))
     if critical is None:
         return inf
     # The noncentrality, in standard errors, at which t exceeds the critical value with this power.
-    return float(nctdtrinc(queries - 1, 1 - power, critical)) * deviation / sqrt(queries)
+    return float(nctdtrinc(queries - 1, 1 - POWER, critical)) * deviation / sqrt(queries)
 
 
-def adjusted_difference(
-    alone: float | None, queries: int, *, pairs: int, alpha: float, permutations: int = PERMUTATIONS
-) -> float | None:
-    """Return the detectable difference after Holm from that of one comparison; None if the queries can show none.
-
-    Args:
-        alone: `detectable_difference` of one pair, or None if the queries can show none.
-    """
-    adjusted = detectable_difference(1.0, queries, pairs=pairs, alpha=alpha, permutations=permutations)
-    if alone is None or adjusted == inf:
-        return None
-    return alone * adjusted / detectable_difference(1.0, queries, alpha=alpha, permutations=permutations)
-
-
-def queries_needed(
-    deviation: float, difference: float, *, pairs: int = 1, power: float = POWER, alpha: float = 0.05
-) -> int:
+def queries_needed(deviation: float, difference: float, *, pairs: int = 1) -> int:
     """Return the smallest number of queries whose `detectable_difference` is at most ``difference``.
 
     Args:
         deviation: Standard deviation of the per-query differences, not negative.
         difference: The true mean difference to find, above 0.
+        pairs: As in `detectable_difference`.
 
     Raises:
         ValueError: An argument is out of its range.
     """
     if not difference > 0:
         raise ValueError(f"difference {difference} is not above 0")
-
-    def shows(queries: int) -> bool:
-        return detectable_difference(deviation, queries, pairs=pairs, power=power, alpha=alpha) <= difference
-
-    reach = errors_apart(pairs=pairs, power=power, alpha=alpha)
-    queries = max(2, ceil((reach * deviation / difference) ** 2))
-    while not shows(queries):
+    queries = max(2, ceil((errors_apart(pairs=pairs) * deviation / difference) ** 2))
+    while detectable_difference(deviation, queries, pairs=pairs) > difference:
         queries += 1
-    while queries > 2 and shows(queries - 1):
+    while queries > 2 and detectable_difference(deviation, queries - 1, pairs=pairs) <= difference:
         queries -= 1
     return queries
 
 
-def errors_apart(
-    *, pairs: int = 1, power: float = POWER, alpha: float = 0.05, permutations: int = PERMUTATIONS
-) -> float:
+def errors_apart(*, pairs: int = 1) -> float:
     """Return the detectable difference in standard errors where these are known, as from very many queries."""
-    return _NORMAL.inv_cdf(1 - drawn_level(alpha / pairs, permutations) / 2) + _NORMAL.inv_cdf(power)
+    return _NORMAL.inv_cdf(1 - drawn_level(_ALPHA / pairs, PERMUTATIONS) / 2) + _NORMAL.inv_cdf(POWER)
 
 
 _MOST_EXACT = 300
 """Number of queries up to which the power is computed exactly; above, counts are continuous but for a correction."""
-_HALVINGS = 30
 _SELDOM = 1e-3
 """Probability to be found below which a sample does not count."""
 
 
 def detectable_hits(
-    deviation: float, queries: int, *, pairs: int = 1, alpha: float = 0.05, permutations: int = PERMUTATIONS
+    deviation: float, queries: int, *, pairs: int = 1, alpha: float = _ALPHA, permutations: int = PERMUTATIONS
 ) -> float:
     """Return the smallest true difference of two shares of hits that the sign-flip test finds with probability .8.
 
@@ -275,13 +245,9 @@ def detectable_hits(
     if queries > _MOST_EXACT:
         return normal + 1 / queries
     significant = _significant(queries, alpha / pairs, permutations)
-    low, high = 0.0, 1.0
-    if significant.found(deviation, high) < POWER:
+    if significant.found(deviation, 1.0) < POWER:
         return inf
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if significant.found(deviation, middle) >= POWER else (middle, high)
-    return high
+    return float(brentq(lambda difference: significant.found(deviation, difference) - POWER, 0.0, 1.0, xtol=1e-9))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import pairwise
-from math import ceil, fsum, inf, isinf, sqrt
+from itertools import combinations, pairwise
+from math import ceil, comb, fsum, inf, isinf, sqrt
 from statistics import median
 
 import numpy as np
 
 from goldbench.measures.statistics.detectable import detectable_difference, errors_apart, queries_needed
-from goldbench.measures.statistics.floats import Floats, of_finite_numbers
+from goldbench.measures.statistics.floats import Floats, of_finite_numbers, two_sided_p, upper_quantile
 from goldbench.measures.statistics.joint_calibration import Joint
 from goldbench.measures.statistics.resamples import NormalDraws
 from goldbench.measures.statistics.significance import holm
-from goldbench.measures.statistics.student import two_sided_p, upper_quantile
+from goldbench.records.calibrated import CorrectedRanking
 
 LEAST_TAU = 0.8
 """Kendall's tau with the true order from which an order counts as right: at most 1 of 10 pairs the wrong way round."""
@@ -208,23 +208,6 @@ class Basis:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
-    """What queries that people judged completely tell of an order by a model's labels.
-
-    ``chance`` is the probability that the corrected order is right, ``complete`` the number of these queries.
-    ``judged_more`` of these or ``queries_more`` of any would show differences of ``delta``, None if that kind of work
-    alone is not enough; if neither is, both are needed ``together``.
-    """
-
-    chance: float
-    complete: int
-    judged_more: int | None = None
-    queries_more: int | None = None
-    together: bool = False
-    delta: float = WORTHWHILE
-
-
-@dataclass(frozen=True, slots=True)
 class Fitness:
     """The decision and the numbers it rests on.
 
@@ -253,7 +236,7 @@ def fitness(
     basis: Basis,
     *,
     unjudged: Sequence[float] = (),
-    ranking: Ranking | None = None,
+    ranking: CorrectedRanking | None = None,
     separated: int | None = None,
 ) -> Fitness:
     """Return what a set is good for.
@@ -292,12 +275,12 @@ def _of_several(
     columns: Sequence[Sequence[float]],
     basis: Basis,
     unjudged: Sequence[float],
-    ranking: Ranking | None,
+    ranking: CorrectedRanking | None,
     separated: int | None,
 ) -> Fitness:
     queries, systems = len(columns[0]), len(columns)
     moments = moments_of(columns)
-    pairs = list(_pairs(systems))
+    pairs = list(combinations(range(systems), 2))
     shown = _shown(median(moments.deviation(one, other, queries) for one, other in pairs), queries)
     chance = order_chance(moments) if ranking is None else ranking.chance
     more, delta = queries_more(moments, queries)
@@ -334,7 +317,7 @@ def _unless_coarse(level: Level, reason: Reason | None, shown: float | None) -> 
     return level, reason
 
 
-def _barrier(basis: Basis, unjudged: Sequence[float], ranking: Ranking | None) -> Reason | None:
+def _barrier(basis: Basis, unjudged: Sequence[float], ranking: CorrectedRanking | None) -> Reason | None:
     """Return what forbids a ranking whatever its chance, if anything."""
     if basis.judged_by == "source":
         return Reason.SOURCE
@@ -368,7 +351,7 @@ def queries_more(moments: Moments, queries: int) -> tuple[int, float]:
         moments: Of 2 systems or more.
         queries: Number of queries now.
     """
-    pairs = len(list(_pairs(len(moments.means))))
+    pairs = comb(len(moments.means), 2)
     needed, smallest = 0, WORTHWHILE
     for delta, one, other in neighbours(moments):
         count = queries_needed(moments.deviation(one, other, queries), delta, pairs=pairs)
@@ -400,7 +383,9 @@ def missing_of(needed: float, queries: int) -> int:
 
 def _separated(moments: Moments) -> int:
     """Return how many pairs of systems differ by the paired t test after Holm."""
-    return sum(p <= _ALPHA for p in holm([_p_value(moments, *pair) for pair in _pairs(len(moments.means))]))
+    return sum(
+        p <= _ALPHA for p in holm([_p_value(moments, *pair) for pair in combinations(range(len(moments.means)), 2)])
+    )
 
 
 def _p_value(moments: Moments, one: int, other: int) -> float:
@@ -408,11 +393,7 @@ def _p_value(moments: Moments, one: int, other: int) -> float:
     return two_sided_p((moments.means[one] - moments.means[other]) / error, int(moments.freedom)) if error else 1.0
 
 
-def _pairs(systems: int) -> Iterator[tuple[int, int]]:
-    return ((one, other) for one in range(systems) for other in range(one))
-
-
-def ranking_of(found: Joint, *, complete: int, queries: int) -> Ranking:
+def ranking_of(found: Joint, *, complete: int, queries: int) -> CorrectedRanking:
     """Return the chance of the corrected order, and what either kind of further work alone would have to amount to.
 
     The variance over exactly these queries falls with the number that people judged completely, the rest with the
@@ -439,7 +420,7 @@ def ranking_of(found: Joint, *, complete: int, queries: int) -> Ranking:
         both.append((inner + outer) / allowed)
     together = max(judged) == max(asked) == inf
     times = (max(both), max(both)) if together else (max(judged), max(asked))
-    return Ranking(
+    return CorrectedRanking(
         chance=order_chance(whole),
         complete=complete,
         judged_more=None if times[0] == inf else missing_of(complete * times[0], complete),

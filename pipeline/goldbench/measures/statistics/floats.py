@@ -1,8 +1,9 @@
-"""Arrays of floating-point numbers: their type, products without false alarms, and what weights are worth."""
+"""Floating-point numbers: arrays, products without false alarms, what weights are worth, Student's t distribution."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import float_info
 
 import numpy as np
 import numpy.typing as npt
@@ -47,3 +48,17 @@ def inverse_weights(inclusion: Sequence[float]) -> Floats:
         raise ValueError("an inclusion probability is not above 0 and at most 1")
     weights = 1.0 / drawn
     return np.asarray(weights * (len(weights) / weights.sum())) if len(weights) else weights
+
+
+def two_sided_p(t: float, freedom: float) -> float:
+    """Return the probability of a t at least as far from 0 with ``freedom`` (1 or more) degrees of freedom; never 0."""
+    from scipy.special import stdtr
+
+    return max(2 * float(stdtr(freedom, -abs(t))), float_info.min)
+
+
+def upper_quantile(tail: float, freedom: float) -> float:
+    """Return the t that is exceeded with probability ``tail``, in (0, 0.5], with ``freedom`` degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(freedom, tail))

@@ -11,13 +11,14 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.measures.statistics.floats import Floats, effective_size
+from goldbench.measures.statistics.floats import Floats, effective_size, upper_quantile
 from goldbench.measures.statistics.resamples import on_grid, parts, resample_sums
-from goldbench.measures.statistics.student import upper_quantile
 from goldbench.records.scorecard import Score
 
 FEW_FOR_PERCENTILES = 15
 """Below this number of queries percentiles alone cover less than they should."""
+_DEFINED = 0.95
+"""An interval is given if the figure is defined in at least this share of the resamples."""
 FEW_FOR_UPLIFT = 10
 """Below this number of queries for which the second system scores above 0 no uplift is given."""
 
@@ -161,6 +162,21 @@ def _between(drawn: Floats, below: int) -> tuple[Floats, Floats]:
     above = len(drawn) - 1 - below
     ordered = np.partition(drawn, [below, above], axis=0)
     return ordered[below].copy(), ordered[above].copy()  # a view would keep all draws in memory
+
+
+def percentile_ends(draws: Floats, queries: int, tail: float) -> tuple[float, float] | None:
+    """Return the ends of a widened percentile interval; None for a figure that too few resamples define.
+
+    Args:
+        draws: The figure in every resample, NaN where it is undefined.
+        queries: Number of queries that were resampled.
+        tail: Share to cut off on one side before widening.
+    """
+    defined = np.sort(draws[~np.isnan(draws)])
+    if len(defined) < _DEFINED * len(draws):
+        return None
+    below = rank_below(len(defined), widened_tail(tail, queries))
+    return float(defined[below]), float(defined[len(defined) - 1 - below])
 
 
 def widened_tail(tail: float, queries: int) -> float:

@@ -11,8 +11,7 @@ from math import sqrt
 
 import numpy as np
 
-from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.student import upper_quantile
+from goldbench.measures.statistics.floats import Floats, upper_quantile
 
 FEW = 20
 """Below this number of completely judged queries the normal approximation of an interval is unreliable."""

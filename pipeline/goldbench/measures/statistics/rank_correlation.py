@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from goldbench.measures.result import ROUNDING
 from goldbench.measures.statistics.floats import Floats, of_finite_numbers
-from goldbench.measures.statistics.intervals import rank_below, widened_tail
+from goldbench.measures.statistics.intervals import percentile_ends
 from goldbench.measures.statistics.resamples import on_grid, resample_sums
 
 FEW_SYSTEMS = 8
@@ -126,8 +126,6 @@ Rows = Callable[[Floats, Floats], Floats]
 
 _TAIL = 0.04
 """Share of the resamples beyond each end. With its mirror image the interval covers 95 %: see `order_interval`."""
-_DEFINED = 0.95
-"""An interval is given if the correlation is defined in at least this share of the resamples."""
 _OTHER = 1 << 32
 """Added to a seed for draws that are independent of those with the seed."""
 
@@ -161,11 +159,10 @@ def order_interval(
         return None
     value = float(rows(reference.mean(axis=0)[None], judge.mean(axis=0)[None])[0])
     drawn = rows(*_resampled(reference, judge, paired=paired, draws=resamples, seed=seed))
-    defined = np.sort(drawn[~np.isnan(drawn)])
-    if np.isnan(value) or len(defined) < _DEFINED * resamples:
+    ends = percentile_ends(drawn, queries, _TAIL)
+    if np.isnan(value) or ends is None:
         return None
-    below = rank_below(len(defined), widened_tail(_TAIL, queries))
-    low, high = float(defined[below]), float(defined[len(defined) - 1 - below])
+    low, high = ends
     return max(-1.0, min(low, 2 * value - high)), min(1.0, max(high, 2 * value - low))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from goldbench.measures.result import ROUNDING, Result
 from goldbench.measures.statistics.floats import Floats
 from goldbench.measures.statistics.intervals import bootstrap_intervals
 from goldbench.measures.statistics.significance import holm, sign_flip_p
+from goldbench.records.scorecard import Baseline
 
 Column = Sequence[float]
 """The values of one measure, by query."""
@@ -79,15 +80,6 @@ class Change:
     fallen: Sequence[Fall]
 
 
-class Before(Protocol):
-    """The run as it was: the values of each measure, in the order of the queries."""
-
-    @property
-    def query_ids(self) -> Sequence[str]: ...  # noqa: D102
-    @property
-    def values(self) -> Mapping[str, Column]: ...  # noqa: D102
-
-
 def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[Check]:
     """Return a check for each measure that has a lowest mean."""
     return [
@@ -99,7 +91,7 @@ def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[Check]
 
 def check_drops(
     result: Result,
-    baseline: Before,
+    baseline: Baseline,
     drops: Mapping[str, Drop],
     *,
     significant_only: bool,
@@ -147,7 +139,7 @@ def check_drops(
     return checks
 
 
-def changes_of(result: Result, baseline: Before, measures: Sequence[str]) -> list[Change]:
+def changes_of(result: Result, baseline: Baseline, measures: Sequence[str]) -> list[Change]:
     """Return how far each measure moved, over the queries that both sides have.
 
     Args:
@@ -183,7 +175,7 @@ def _scores(now: Sequence[Column], before: Sequence[Column]) -> Floats:
     return np.asarray([now, before], dtype=np.float64).transpose(2, 0, 1)
 
 
-def _both(result: Result, baseline: Before, measures: Sequence[str]) -> tuple[list[str], list[Column], list[Column]]:
+def _both(result: Result, baseline: Baseline, measures: Sequence[str]) -> tuple[list[str], list[Column], list[Column]]:
     """Return the common queries and the values on them, now and before: a column for each measure."""
     was = {query_id: position for position, query_id in enumerate(baseline.query_ids)}
     is_now = {query_id: position for position, query_id in enumerate(result.query_ids)}

@@ -10,8 +10,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.spatial.distance import jensenshannon
 
-from goldbench.measures.statistics.floats import effective_size
-from goldbench.measures.statistics.student import upper_quantile
+from goldbench.measures.statistics.floats import effective_size, upper_quantile
 
 T = TypeVar("T", bound=Hashable)
 

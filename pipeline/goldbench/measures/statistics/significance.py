@@ -12,10 +12,9 @@ import numpy as np
 
 from goldbench.measures.result import ROUNDING
 from goldbench.measures.statistics.detectable import detectable_difference, detectable_hits
-from goldbench.measures.statistics.floats import Floats
+from goldbench.measures.statistics.floats import Floats, two_sided_p
 from goldbench.measures.statistics.intervals import Intervals, bootstrap_intervals
 from goldbench.measures.statistics.resamples import on_grid, parts, sign_sums
-from goldbench.measures.statistics.student import two_sided_p
 from goldbench.records.scorecard import Comparison, Method, Verdict
 
 
@@ -60,61 +59,68 @@ def win_tie_loss(differences: Floats) -> WinTieLoss:
 _ALPHA = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Comparisons of all pairs on all measures, pair by pair, and their intervals."""
-
-    comparisons: Sequence[Comparison]
-    intervals: Intervals
-
-
-def compare(scores: Floats, systems: Sequence[str], measures: Sequence[str], method: Method) -> Compared:
-    """Return every pair of systems on every measure, Holm over all of them.
+def compare(
+    scores: Floats,
+    systems: Sequence[str],
+    measures: Sequence[str],
+    method: Method,
+    *,
+    tested: Sequence[str] | None = None,
+    baseline: str | None = None,
+) -> tuple[list[Comparison], Intervals]:
+    """Return every pair of systems on every measure, Holm over all of them, and the intervals of all means.
 
     Args:
         scores: Shape (queries, systems, measures), finite; at least 2 queries.
         systems: Names of the systems, at least 2.
         measures: Names of the measures, at least 1.
         method: Numbers of draws, seed and levels; ``alpha`` bounds the probability of any wrong claim.
+        tested: The measures that pairs are compared by; None for all.
+        baseline: The system that every other is compared with; None for all pairs.
 
     Raises:
         ValueError: Fewer than 2 queries or systems, no measure, or a score that is not finite.
     """
     if len(scores) < 2 or len(systems) < 2 or not measures or not np.isfinite(scores).all():
         raise ValueError("comparing takes at least 2 queries, 2 systems and 1 measure, and finite scores")
-    pairs = list(combinations(range(len(systems)), 2))
-    p = sign_flip_p(scores, pairs, permutations=method.permutations, seed=method.seed)
+    pairs = [
+        pair for pair in combinations(range(len(systems)), 2) if baseline in {None, systems[pair[0]], systems[pair[1]]}
+    ]
+    columns = [measures.index(measure) for measure in (measures if tested is None else tested)]
+    p = sign_flip_p(scores[:, :, columns], pairs, permutations=method.permutations, seed=method.seed)
     adjusted = np.reshape(holm(p.ravel().tolist()), p.shape)
     intervals = bootstrap_intervals(
         scores, pairs, resamples=method.resamples, seed=method.seed, confidence=method.confidence
     )
     comparisons = []
     for row, (first, second) in enumerate(pairs):
-        for column, measure in enumerate(measures):
-            found = Paired.of(scores[:, first, column] - scores[:, second, column])
+        for rank, column in enumerate(columns):
+            apart = scores[:, first, column] - scores[:, second, column]
+            mean, deviation = float(apart.mean()), deviation_of(apart)
+            wins, ties, losses = win_tie_loss(apart)
             comparisons.append(
                 Comparison(
-                    measure=measure,
+                    measure=measures[column],
                     first=systems[first],
                     second=systems[second],
                     queries=len(scores),
-                    difference=found.mean,
+                    difference=mean,
                     low=float(intervals.difference_low[row, column]),
                     high=float(intervals.difference_high[row, column]),
-                    p=float(p[row, column]),
-                    p_holm=float(adjusted[row, column]),
-                    p_t=found.t_test(),
-                    wins=found.wins,
-                    ties=found.ties,
-                    losses=found.losses,
-                    effect_size=found.effect_size(),
-                    detectable=found.detectable(method),
-                    detectable_holm=found.detectable(method, pairs=p.size),
-                    **_uplift(found.mean, float(scores[:, second, column].mean()), intervals, row, column),
-                    verdict=_verdict(found, float(adjusted[row, column]), method.alpha),
+                    p=float(p[row, rank]),
+                    p_holm=float(adjusted[row, rank]),
+                    p_t=_t_test(mean, deviation, len(apart)),
+                    wins=wins,
+                    ties=ties,
+                    losses=losses,
+                    effect_size=mean / deviation if deviation else None,  # Cohen's d_z
+                    detectable=detectable(apart, method),
+                    detectable_holm=detectable(apart, method, pairs=p.size),
+                    **_uplift(mean, float(scores[:, second, column].mean()), intervals, row, column),
+                    verdict=_verdict(apart, float(adjusted[row, rank]), method.alpha),
                 )
             )
-    return Compared(comparisons, intervals)
+    return comparisons, intervals
 
 
 def _uplift(difference: float, baseline: float, ends: Intervals, row: int, column: int) -> dict[str, float]:
@@ -125,60 +131,33 @@ def _uplift(difference: float, baseline: float, ends: Intervals, row: int, colum
     return {"uplift": difference / baseline, "uplift_low": low, "uplift_high": high}
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """Figures of the differences of two systems.
+def deviation_of(differences: Floats) -> float:
+    """Return the standard deviation (n - 1) of at least 2 differences, 0 if rounding alone sets them apart."""
+    deviation = float(differences.std(ddof=1))
+    return deviation if deviation > ROUNDING else 0.0
 
-    ``deviation`` is their standard deviation (n - 1), ``hits`` tells whether they are all -1, 0 or 1.
+
+def detectable(differences: Floats, method: Method, *, pairs: int = 1) -> float | None:
+    """Return the difference that so many queries with such a spread show, or None if they can show none.
+
+    Args:
+        differences: One per query, at least 2.
+        method: Level and permutations of the test.
+        pairs: Number of comparisons that are corrected together.
     """
+    is_of_hits = bool(np.isin(differences, (-1, 0, 1)).all())
+    shown = (detectable_hits if is_of_hits else detectable_difference)(
+        deviation_of(differences), len(differences), pairs=pairs, alpha=method.alpha, permutations=method.permutations
+    )
+    return shown if isfinite(shown) else None
 
-    queries: int
-    mean: float
-    deviation: float
-    wins: int
-    ties: int
-    losses: int
-    same: bool
-    hits: bool
 
-    @classmethod
-    def of(cls, differences: Floats) -> Paired:
-        """Return the figures of at least 2 differences, one per query."""
-        deviation = float(differences.std(ddof=1))
-        outcome = win_tie_loss(differences)
-        return cls(
-            queries=len(differences),
-            mean=float(differences.mean()),
-            deviation=deviation if deviation > ROUNDING else 0.0,
-            wins=outcome.wins,
-            ties=outcome.ties,
-            losses=outcome.losses,
-            same=bool((np.abs(differences) <= ROUNDING).all()),
-            hits=bool(np.isin(differences, (-1, 0, 1)).all()),
-        )
+def _t_test(mean: float, deviation: float, queries: int) -> float | None:
+    """Return the two-sided p of the paired t test, in (0, 1], or None if all differences are equal.
 
-    def effect_size(self) -> float | None:
-        """Return Cohen's d of the differences, or None if they are all equal.
-
-        Source: Cohen, Statistical power analysis for the behavioral sciences (2nd ed., 1988), section 2.3.5 (d_z).
-        """
-        return self.mean / self.deviation if self.deviation else None
-
-    def detectable(self, method: Method, *, pairs: int = 1) -> float | None:
-        """Return the detectable difference for this deviation and number of queries, or None if they can show none."""
-        shown = (detectable_hits if self.hits else detectable_difference)(
-            self.deviation, self.queries, pairs=pairs, alpha=method.alpha, permutations=method.permutations
-        )
-        return shown if isfinite(shown) else None
-
-    def t_test(self) -> float | None:
-        """Return the two-sided p of the paired t test, in (0, 1], or None if all differences are equal.
-
-        Source: Student, The probable error of a mean (Biometrika, 1908).
-        """
-        if not self.deviation:
-            return None
-        return two_sided_p(self.mean / self.deviation * sqrt(self.queries), self.queries - 1)
+    Source: Student, The probable error of a mean (Biometrika, 1908).
+    """
+    return two_sided_p(mean / deviation * sqrt(queries), queries - 1) if deviation else None
 
 
 def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutations: int, seed: int) -> Floats:
@@ -212,28 +191,25 @@ def sign_flip_p(scores: Floats, pairs: Sequence[tuple[int, int]], *, permutation
     return (reached + 1) / (permutations + 1)
 
 
-def _verdict(found: Paired, p_holm: float, alpha: float) -> Verdict:
-    if found.same:
+def _verdict(differences: Floats, p_holm: float, alpha: float) -> Verdict:
+    if (np.abs(differences) <= ROUNDING).all():
         return Verdict.SAME
     if p_holm > alpha:
         return Verdict.NOT_SEPARABLE
-    return Verdict.FIRST if found.mean > 0 else Verdict.SECOND
+    return Verdict.FIRST if differences.mean() > 0 else Verdict.SECOND
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
     """Numbers of pairs of systems, and how many of them the queries separate.
 
-    ``separated`` of ``pairs`` differ after Holm, ``unadjusted`` before it; ``p_values`` are sorted, ``deviation`` is
-    the median standard deviation of per-query differences. ``detectable`` is the difference that the queries show with
-    probability 0.8 between two systems decided on in advance, ``detectable_holm`` between any one of the pairs after
-    Holm; ``inf`` if they cannot show any.
+    ``separated`` of ``pairs`` differ after Holm, ``deviation`` is the median standard deviation of per-query
+    differences. ``detectable`` is the difference that the queries show with probability 0.8 between two systems decided
+    on in advance, ``detectable_holm`` between any one of the pairs after Holm; ``inf`` if they cannot show any.
     """
 
     pairs: int
     separated: int
-    unadjusted: int
-    p_values: tuple[float, ...]
     deviation: float
     detectable: float
     detectable_holm: float
@@ -246,9 +222,6 @@ def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power
         scores: Shape (queries, systems), finite; at least 2 of each.
         permutations: Number of draws of the paired sign-flip test.
         seed: Not negative.
-
-    Source: Sakai, Evaluating evaluation metrics based on the bootstrap (SIGIR 2006), for the curve of achieved
-        significance levels.
     """
     pairs = list(combinations(range(scores.shape[1]), 2))
     p = sign_flip_p(scores[:, :, None], pairs, permutations=permutations, seed=seed)[:, 0].tolist()
@@ -262,8 +235,6 @@ def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power
     return Power(
         pairs=len(pairs),
         separated=sum(value <= _ALPHA for value in holm(p)),
-        unadjusted=sum(value <= _ALPHA for value in p),
-        p_values=tuple(sorted(p)),
         deviation=deviation,
         detectable=alone,
         detectable_holm=adjusted,

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import fsum, isnan, sqrt
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.intervals import bootstrap_intervals
 from goldbench.records.query import Level
 from goldbench.records.scorecard import Score
 
-_HALVINGS = 60
-"""Halvings of the interval in which an end lies; 60 settle a float."""
+_TINY = 1e-12
+"""Error of an end of an interval, and its distance from an area without any spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +53,19 @@ def separation(answerable: Sequence[float], unanswerable: Sequence[float], *, co
     area = wins / 2 / (len(answerable) * len(unanswerable))
     z = NormalDist().inv_cdf((1 + confidence) / 2)
 
-    def fits(theta: float) -> bool:
-        return abs(area - theta) <= z * _error(theta, len(answerable), len(unanswerable))
+    def distance(theta: float) -> float:
+        return abs(area - theta) - z * _error(theta, len(answerable), len(unanswerable))
 
-    low, high = _edge(area, 0.0, fits), _edge(area, 1.0, fits)
-    return Separation(area, low, high, len(answerable), len(unanswerable))
+    low = brentq(distance, 0.0, min(area, 1 - _TINY), xtol=_TINY) if area > 0 else 0.0
+    high = brentq(distance, max(area, _TINY), 1.0, xtol=_TINY) if area < 1 else 1.0
+    return Separation(area, float(low), float(high), len(answerable), len(unanswerable))
 
 
 def _error(theta: float, first: int, second: int) -> float:
     """Return the standard error of an area of ``theta``."""
-    if theta <= 0 or theta >= 1:
-        return 0.0
     spread = (first + second) / 2 - 1
     inside = 1 + spread * ((1 - theta) / (2 - theta) + theta / (1 + theta))
     return sqrt(theta * (1 - theta) * inside / (first * second))
-
-
-def _edge(area: float, end: float, fits: Callable[[float], bool]) -> float:
-    """Return the value between the area and an end of the scale up to which the area fits."""
-    inside, outside = area, end
-    for _ in range(_HALVINGS):
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if fits(middle) else (inside, middle)
-    return inside
 
 
 @dataclass(frozen=True, slots=True)

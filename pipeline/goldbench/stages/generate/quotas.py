@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TypeVar
 
 from goldbench.text.draws import number_of
@@ -11,7 +12,7 @@ from goldbench.text.draws import number_of
 S = TypeVar("S", bound=str)
 
 
-def quotas(shares: Mapping[S, float], count: int) -> dict[S, int]:
+def quotas(shares: Mapping[S, float] | Mapping[S, Fraction], count: int) -> dict[S, int]:
     """Return how many of ``count`` queries each name gets: whole numbers that add up, nearest to the shares.
 
     The method of largest remainders; of equal remainders the name with the larger share comes first, then the lesser
