@@ -26,7 +26,7 @@ from goldbench.generate.task_source import TaskSource
 from goldbench.records.manifest import Failure, KindCount
 from goldbench.records.query import QueryKind, Rejection
 from goldbench.stages.check import Finding, SetChecks, accepted
-from goldbench.stages.generate import quotas
+from goldbench.text.shares import quotas
 
 LOWEST_EXPECTED_YIELD = 0.25
 """Queries per task that a wave counts on at least: it has at most four times as many tasks as queries are missing."""

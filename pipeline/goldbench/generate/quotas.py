@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from goldbench.records.query import QueryKind
-from goldbench.stages.generate import allotted, quotas
+from goldbench.text.shares import allotted, quotas
 
 FIRST_TRIES = 6
 """Proposals of a kind after which it is given up if none of them was accepted."""

@@ -35,11 +35,11 @@ from goldbench.records.query import DroppedQuery, Query, QueryKind
 from goldbench.records.relevance import Relevance
 from goldbench.records.testset import TestSet
 from goldbench.stages.check.set_checks import alike
-from goldbench.stages.generate import quotas
 from goldbench.stages.select.near_duplicates import Sketches, cluster, write_sketch
 from goldbench.text.display import queries as count_of
 from goldbench.text.display import shown
 from goldbench.text.draws import number_of
+from goldbench.text.shares import quotas
 from goldbench.text.similarity import normal
 
 STAGE, ELSEWHERE = "split", "in-another-part"

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
 
-from goldbench.stages.generate import quotas
 from goldbench.text.draws import Draws
+from goldbench.text.shares import quotas
 
 
 class Band(StrEnum):

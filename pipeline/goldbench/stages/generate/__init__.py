@@ -8,7 +8,6 @@ from goldbench.stages.generate.one_passage import (
     generation_prompt,
     locate,
 )
-from goldbench.stages.generate.quotas import allotted, quotas
 from goldbench.stages.generate.several_passages import (
     CROSS_COMPARISON,
     GRADE_MANY,
@@ -29,7 +28,6 @@ __all__ = [
     "ModelKindWriter",
     "ShortGenerator",
     "TinyGenerator",
-    "allotted",
     "assign",
     "describe_constraints",
     "first_choice_prompt",
@@ -38,5 +36,4 @@ __all__ = [
     "locate",
     "notes_of",
     "prompts_of_kinds",
-    "quotas",
 ]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldbench.records.query import QueryKind
-from goldbench.stages.generate import allotted, quotas
+from goldbench.text.shares import allotted, quotas
 
 SHARES = st.dictionaries(st.sampled_from(list(QueryKind)), st.floats(0.01, 50), min_size=1)
 
