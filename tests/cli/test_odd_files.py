@@ -96,7 +96,7 @@ def test_ten_thousand_dotted_keys_in_a_configuration_are_one_line(tmp_path: Path
     [
         "ALTER TABLE answers DROP COLUMN usd",
         "ALTER TABLE vectors RENAME COLUMN model TO m",
-        "DROP TABLE claims",
+        "DROP TABLE batches",
         "ALTER TABLE answers ADD COLUMN mine TEXT",
     ],
 )

@@ -30,7 +30,7 @@ def test_the_verdict_stands_below_the_table_and_in_json(goldbench_inside: Goldbe
     [line] = [one for one in table if one.startswith("Verdict: ")]
     found = json.loads(goldbench_inside("score", "gold.qrels", *RUNS, "--format", "json").stdout)["verdict"]
     assert line == f"Verdict: {found['sentence']}."
-    assert found.keys() == {"level", "sentence", "number", "means", "improvements", "doubt"}
+    assert found.keys() == {"level", "sentence", "number", "means", "improvements"}
     markdown = goldbench_inside("score", "gold.qrels", *RUNS, "--format", "markdown").stdout
     assert f"**Verdict:** {found['sentence'].split(':')[0]}" in markdown
 

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
+
 from goldbench.errors import GoldbenchError, InputError, OutputError, explained
 from goldbench.ports import Usage
 
@@ -26,16 +28,15 @@ APPLICATION_ID = 0x676F6C64
 VERSION = 1
 
 _BUSY_S = 60.0
-_TABLES = {
-    "answers": """key BLOB PRIMARY KEY, stage TEXT NOT NULL, prompt TEXT NOT NULL, model TEXT NOT NULL,
+_TABLES = (
+    """CREATE TABLE answers (key BLOB PRIMARY KEY, stage TEXT NOT NULL, prompt TEXT NOT NULL, model TEXT NOT NULL,
   outcome TEXT NOT NULL, reply BLOB NOT NULL, message TEXT NOT NULL, input_tokens INTEGER NOT NULL,
-  output_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, usd REAL, created REAL NOT NULL""",
-    "vectors": "key BLOB PRIMARY KEY, model TEXT NOT NULL, vector BLOB NOT NULL, created REAL NOT NULL",
-    "dialects": "base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model)",
-    "batches": "token TEXT PRIMARY KEY, base_url TEXT NOT NULL, batch_id TEXT",
-    "batch_lines": "line BLOB PRIMARY KEY, answer BLOB NOT NULL, token TEXT NOT NULL",
-}
-"""The columns of each table."""
+  output_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL, usd REAL, created REAL NOT NULL)""",
+    "CREATE TABLE vectors (key BLOB PRIMARY KEY, model TEXT NOT NULL, vector BLOB NOT NULL, created REAL NOT NULL)",
+    "CREATE TABLE dialects (base_url TEXT, model TEXT, dialect TEXT NOT NULL, PRIMARY KEY (base_url, model))",
+    "CREATE TABLE batches (token TEXT PRIMARY KEY, base_url TEXT NOT NULL, batch_id TEXT)",
+    "CREATE TABLE batch_lines (line BLOB PRIMARY KEY, answer BLOB NOT NULL, token TEXT NOT NULL)",
+)
 _MAKE_ROOM = "make room on the disk, or end what else uses the file"
 _PASSING = frozenset({"BUSY", "LOCKED", "FULL", "READONLY", "IOERR", "CANTOPEN", "PERM", "NOMEM", "PROTOCOL", "AUTH"})
 """SQLite's errors about the disk, the rights or another process; the file itself is not damaged."""
@@ -82,7 +83,7 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
             if _check_version(connection, path, may_be_new=create):
                 _make_tables(connection)
             connection.execute("COMMIT")
-            connection.execute("PRAGMA journal_mode = WAL")  # readers and one writer work at once
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")  # an answer is on the disk when it is committed
     except GoldbenchError:
         connection.close()
@@ -128,19 +129,28 @@ def _check_version(connection: sqlite3.Connection, path: Path, *, may_be_new: bo
     """Refuse what is no store of this version; return whether the file is empty, an error unless it may be new."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = {row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
     if application != APPLICATION_ID and (application or tables or not may_be_new):
         raise InputError(path, _NOT_A_STORE)
     if version > VERSION:
         raise InputError(path, f"the answer store has version {version}, this goldbench reads {VERSION}: update it")
-    if version and not tables.issuperset(_TABLES):
+    if version and tables != set(_TABLES):
         raise InputError(path, "the answer store has other tables than it should: put a copy back, or move it away")
     return version == 0
 
 
+@retry(
+    retry=retry_if_exception_type(sqlite3.OperationalError), stop=stop_after_delay(_BUSY_S), wait=wait_fixed(0.05),
+    reraise=True,
+)  # fmt: skip
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and one writer work at once; unlike everything else, this does not wait for another process."""
+    connection.execute("PRAGMA journal_mode = WAL")
+
+
 def _make_tables(connection: sqlite3.Connection) -> None:
-    for name, columns in _TABLES.items():
-        connection.execute(f"CREATE TABLE {name} ({columns})")
+    for statement in _TABLES:
+        connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
