@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
-
 from goldbench.errors import GoldbenchError, InputError, OutputError, explained
 from goldbench.ports import Usage
 
@@ -83,7 +81,8 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
             if _check_version(connection, path, may_be_new=create):
                 _make_tables(connection)
             connection.execute("COMMIT")
-            _write_ahead(connection)
+            with contextlib.suppress(sqlite3.OperationalError):  # another process is in the file, and sets it, too
+                connection.execute("PRAGMA journal_mode = WAL")  # readers and one writer work at once
             connection.execute("PRAGMA synchronous = FULL")  # an answer is on the disk when it is committed
     except GoldbenchError:
         connection.close()
@@ -137,15 +136,6 @@ def _check_version(connection: sqlite3.Connection, path: Path, *, may_be_new: bo
     if version and tables != set(_TABLES):
         raise InputError(path, "the answer store has other tables than it should: put a copy back, or move it away")
     return version == 0
-
-
-@retry(
-    retry=retry_if_exception_type(sqlite3.OperationalError), stop=stop_after_delay(_BUSY_S), wait=wait_fixed(0.05),
-    reraise=True,
-)  # fmt: skip
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and one writer work at once; unlike everything else, this does not wait for another process."""
-    connection.execute("PRAGMA journal_mode = WAL")
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
