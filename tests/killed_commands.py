@@ -154,4 +154,4 @@ def moments(count: int, most: int = MOMENTS) -> Iterator[int]:
     if count <= most:
         yield from range(1, count + 1)
     else:
-        yield from sorted({round(1 + one * (count - 1) / (most - 1)) for one in range(most)})
+        yield from sorted({round(1 + number * (count - 1) / (most - 1)) for number in range(most)})

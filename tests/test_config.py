@@ -84,8 +84,8 @@ def test_a_folder_of_prompts_begins_at_the_configuration_file(tmp_path: Path, mo
 
 def test_the_fingerprint_does_not_depend_on_who_serves_the_model_or_how_fast() -> None:
     plain = Config()
-    other = load_config(None, {"model": {"base_url": "http://127.0.0.1:1/v1", "concurrency": 3, "max_usd": 1.0}})
-    assert plain.fingerprint({}) == other.fingerprint({})
+    config = load_config(None, {"model": {"base_url": "http://127.0.0.1:1/v1", "concurrency": 3, "max_usd": 1.0}})
+    assert plain.fingerprint({}) == config.fingerprint({})
     assert plain.fingerprint({}) != load_config(None, {"generate": {"seed": 1}}).fingerprint({})
     assert plain.fingerprint({"generate.v1": "a"}) != plain.fingerprint({"generate.v1": "b"})
 

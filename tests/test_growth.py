@@ -285,7 +285,7 @@ def test_quadratic_patterns_and_scanners_are_found() -> None:
 
 
 def test_patterns_are_found_wherever_they_stand() -> None:
-    places = {one.place for one in patterns()}
+    places = {pattern.place for pattern in patterns()}
     assert len(places) > 100
     assert any(": search(" in place for place in places)
     assert len(scanners()) > 20
@@ -298,7 +298,7 @@ def test_no_pattern_takes_time_beyond_its_text_in_a_sample() -> None:
 @pytest.mark.slow
 def test_no_pattern_takes_time_beyond_its_text() -> None:
     assert len(patterns()) > 100
-    assert any(": search(" in one.place for one in patterns())
+    assert any(": search(" in pattern.place for pattern in patterns())
     assert slow_patterns(patterns()) == {}
 
 

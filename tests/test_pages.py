@@ -108,7 +108,7 @@ def test_the_targets_on_the_page_are_those_of_the_gate() -> None:
         PAGES["docs/how_to/score_retrievers.md"],
         re.MULTILINE,
     )
-    assert {name: [float(one) for one in figures] for name, *figures in rows} == {
+    assert {name: [float(figure) for figure in figures] for name, *figures in rows} == {
         name: list(target.values()) for name, target in TARGETS.items()
     }
 

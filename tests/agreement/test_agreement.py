@@ -40,11 +40,11 @@ def labels_folder(collections: Path) -> Path:
     return collections / "llm_judgments"
 
 
-def text(found: Agreement) -> str:
+def text(agreement: Agreement) -> str:
     """What the command prints."""
     screen.begin(quiet=False, verbose=False, json=False)  # whatever a command in this process was told
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        show_agreement(found, whole=True)
+        show_agreement(agreement, whole=True)
     return printed.getvalue()
 
 
@@ -207,10 +207,10 @@ def test_runs_are_ranked_over_the_queries_both_grade(tmp_path: Path) -> None:
 def test_two_runs_have_no_order_to_speak_of(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("q Q0 a 1 1 t\n")
     run = load_run(tmp_path / "x")
-    found = rank_runs({"q": {"a": 3}}, {"q": {"a": 3}}, {"x": run, "y": run}, measure=parse_measure("ndcg@10"))
-    assert found.tau.value is None
-    assert "2 systems" in (found.tau.reason or "")
-    assert "1 query is too few" in (found.ceiling.reason or "")
+    runs = rank_runs({"q": {"a": 3}}, {"q": {"a": 3}}, {"x": run, "y": run}, measure=parse_measure("ndcg@10"))
+    assert runs.tau.value is None
+    assert "2 systems" in (runs.tau.reason or "")
+    assert "1 query is too few" in (runs.ceiling.reason or "")
 
 
 def test_figures_by_type_need_a_build(tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def test_a_set_is_read_from_every_place_that_score_takes(built: Path, tmp_path: 
     data = json.loads((built / "dataset.json").read_text(encoding="utf-8"))
     assert contents(whole) == (data["queries"], data["corpus"], data["relevance_scores"])
     for place in (str(built), built / "dataset.json", built / "beir"):
-        found = GoldSet.load(place)
-        assert contents(found) == contents(whole)
-        assert found.metadata["evidence_level"] == "smoke"
+        gold_set = GoldSet.load(place)
+        assert contents(gold_set) == contents(whole)
+        assert gold_set.metadata["evidence_level"] == "smoke"
     shutil.copytree(built / "beir", tmp_path / "elsewhere")
     assert contents(GoldSet.load(tmp_path / "elsewhere")) == contents(whole)
     qrels = GoldSet.load(built / "trec" / "qrels.txt")
@@ -138,9 +138,9 @@ def test_judgments_that_declare_no_level_count_from_1_and_say_so(tmp_path: Path)
     rows = (tmp_path / "foreign" / "qrels" / "test.tsv").read_text().splitlines()
     graded = [f"{row.rpartition(chr(9))[0]}\t{number % 3 + 1}" for number, row in enumerate(rows[1:])]
     (tmp_path / "foreign" / "qrels" / "test.tsv").write_text("\n".join([rows[0], *graded]) + "\n")
-    found = GoldSet.load(tmp_path / "foreign")
-    assert found.relevant_from == 1
-    (remark,) = found.remarks
+    gold_set = GoldSet.load(tmp_path / "foreign")
+    assert gold_set.relevant_from == 1
+    (remark,) = gold_set.remarks
     assert remark.startswith("Grades go up to 3, and nothing says which are relevant: grade 1 counts as relevant")
     assert "relevant_from=2" in remark
     told = GoldSet.load(tmp_path / "foreign", relevant_from=2)
@@ -255,7 +255,7 @@ def test_three_frames_have_the_columns_and_types_that_are_documented(built: Path
     ]
     judged = qrels.merge(queries, on="query_id").merge(passages, on="doc_id", suffixes=("_query", "_passage"))
     assert len(judged) == len(qrels)
-    assert goldbench.evaluate(qrels, {query: list(found) for query, found in gold.qrels.items()}, "r@9")["r@9"] == 1.0
+    assert goldbench.evaluate(qrels, {query: list(qrel) for query, qrel in gold.qrels.items()}, "r@9")["r@9"] == 1.0
 
 
 def test_frames_of_judgments_without_texts_are_empty_and_typed(tmp_path: Path) -> None:

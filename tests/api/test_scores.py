@@ -97,7 +97,7 @@ def test_every_kind_of_retriever_gives_the_same_figures(gold: GoldSet) -> None:
 
     async def later(query: str, k: int) -> list[tuple[str, float]]:
         await asyncio.sleep(0)
-        return [(doc_id, -float(place)) for place, doc_id in enumerate(search(query, k))]
+        return [(doc_id, -float(position)) for position, doc_id in enumerate(search(query, k))]
 
     class Chain(BaseRetriever):
         def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
@@ -133,7 +133,7 @@ def test_a_retriever_of_llamaindex_gives_the_same_figures(gold: GoldSet) -> None
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
             ranked = search(query_bundle.query_str, 10)
             nodes = [TextNode(text=gold.corpus[one], metadata={"chunk_id": one}) for one in ranked]
-            return [NodeWithScore(node=node, score=1.0 / (place + 1)) for place, node in enumerate(nodes)]
+            return [NodeWithScore(node=node, score=1.0 / (position + 1)) for position, node in enumerate(nodes)]
 
     async def inside() -> Evaluation:
         return gold.evaluate(Mine(), "ndcg@10", k=10, progress=False)
@@ -145,7 +145,7 @@ def test_a_retriever_of_llamaindex_gives_the_same_figures(gold: GoldSet) -> None
 def frames(run: Mapping[str, Mapping[str, float]], library: Any) -> Any:
     rows = [(q, d, score) for q, docs in run.items() for d, score in docs.items()]
     return library.DataFrame(
-        {name: [row[place] for row in rows] for place, name in enumerate(("qid", "docno", "score"))}
+        {name: [row[position] for row in rows] for position, name in enumerate(("qid", "docno", "score"))}
     )
 
 
@@ -358,7 +358,7 @@ def test_scores_that_rise_down_a_list_and_lists_that_are_too_short_are_told(gold
     best = list(gold.corpus)[:5]
 
     def distances(query: str, k: int) -> list[tuple[str, float]]:
-        return [(one, 0.1 * place) for place, one in enumerate(best)]
+        return [(one, 0.1 * position) for position, one in enumerate(best)]
 
     class Native:
         def index(self, passages: dict[str, str]) -> None:

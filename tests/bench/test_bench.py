@@ -146,7 +146,7 @@ def test_a_system_that_fails_is_one_line_and_the_others_go_on(bench: Command, tm
     lines = [line for line in done.stderr.splitlines() if line.startswith("failed: system broken: ")]
     assert len(lines) == 1
     assert "ValueError" in lines[0]
-    assert [one.system for one in found(gold / "bench").failures] == ["broken", "mixed"]
+    assert [failure.system for failure in found(gold / "bench").failures] == ["broken", "mixed"]
     assert set(means(gold / "bench")) == {"words", "flat"}
 
 

@@ -23,8 +23,8 @@ chunk_overlap = [0, 100]
 
 
 def scores(folder: Path) -> dict[str, dict[str, float]]:
-    found = Experiment.model_validate_json((folder / "experiment.json").read_bytes())
-    return {s.system: {name: score.mean for name, score in s.scores.items()} for s in found.card.systems}
+    experiment = Experiment.model_validate_json((folder / "experiment.json").read_bytes())
+    return {s.system: {name: score.mean for name, score in s.scores.items()} for s in experiment.card.systems}
 
 
 @pytest.mark.slow

@@ -162,8 +162,8 @@ def test_nothing_is_known_without_prices_with_stored_answers_and_without_calls()
 
 
 def test_what_a_model_took_stands_apart_from_searching() -> None:
-    found = parts_of([0.010, 0.030], [{"embed": 0.004}, {"embed": 0.020, "rerank": 0.002}])
-    assert {part: one and one.p50_ms for part, one in found.items()} == {
+    parts = parts_of([0.010, 0.030], [{"embed": 0.004}, {"embed": 0.020, "rerank": 0.002}])
+    assert {part: one and one.p50_ms for part, one in parts.items()} == {
         "whole": 20,
         "search": 7,
         "embed": 12,

@@ -104,12 +104,12 @@ def _grading(bench: Bench) -> None:
         calls.append(bench.calls)
         return taken
 
-    found = in_turn({"goldbench": grade, "bare": lambda: bench.answering(bench.bare)})
+    turn = in_turn({"goldbench": grade, "bare": lambda: bench.answering(bench.bare)})
     count = statistics.median(calls)
-    ours, bare = (count / found[name].clock for name in ("goldbench", "bare"))
+    ours, bare = (count / turn[name].clock for name in ("goldbench", "bare"))
     row(
         f"`grade`, {PASSAGES} passages, {count:.0f} calls of {LATENCY_MS} ms, {CONCURRENCY} at once",
-        f"{ours:.0f} calls/s, {found['goldbench'].cpu:.1f} s of CPU for the whole command",
+        f"{ours:.0f} calls/s, {turn['goldbench'].cpu:.1f} s of CPU for the whole command",
         f"{ours / IDEAL:.2f} of the ideal {IDEAL:.0f}, {ours / bare:.2f} x the bare client's {bare:.0f}",
         f"{CALLS_PER_S} calls/s",
         met=ours >= CALLS_PER_S,
@@ -125,8 +125,8 @@ def _building(bench: Bench) -> None:
         asked = ("--no-chunk", "--generator", "model", "--queries", str(BUILT), "--out", "set")
         return bench.asking("build", "rows.jsonl", *asked)
 
-    found = in_turn({"goldbench": build, "bare": bench.bare})
-    ours, bare = found["goldbench"], found["bare"]
+    turn = in_turn({"goldbench": build, "bare": bench.bare})
+    ours, bare = turn["goldbench"], turn["bare"]
     row(
         f"`build`, {BUILT} rows, {bench.calls} calls of {LATENCY_MS} ms, whole process",
         f"{ours.clock:.2f} s, {ours.cpu:.2f} s of CPU",

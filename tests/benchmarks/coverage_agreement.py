@@ -60,7 +60,7 @@ def worth(times: int) -> Iterator[Row]:
             draw = np.random.default_rng(grade)
             rows = [draw.integers(0, len(sizes), queries) for _ in range(times)]
             ends: list[Ends] = [clustered_share(hits[one].tolist(), sizes[one].tolist()) for one in rows]
-            before: list[Ends] = [wilson(hits[one].sum(), sizes[one].sum()) for one in rows]
+            before: list[Ends] = [wilson(hits[row].sum(), sizes[row].sum()) for row in rows]
             blind = row_of("", before, truth)
             told = f"grade {grade} of GPT-4, DL 2023, share {truth:.3f}, {queries} queries"
             yield row_of(f"{told} (Wilson over pairs: {blind.share:.3f}, width {blind.width:.3f})", ends, truth)

@@ -57,7 +57,7 @@ def compared(times: int, *, uplift: bool) -> Iterator[Row]:
             for part in drawn(population, queries, times, queries):
                 count = part.shape[1]
                 flat = part.reshape(queries, 2 * count, 1)
-                pairs = [(2 * one, 2 * one + 1) for one in range(count)]
+                pairs = [(2 * number, 2 * number + 1) for number in range(count)]
                 found = bootstrap_intervals(flat, pairs, resamples=RESAMPLES, seed=queries)
                 low, high = (
                     (found.uplift_low, found.uplift_high) if uplift else (found.difference_low, found.difference_high)
@@ -183,7 +183,7 @@ def _found(apart: Floats, queries: int, times: int, *, level: float) -> float:
     for part in drawn(apart[:, None], queries, times, queries):
         sims = part.shape[1]
         scores = np.concatenate([part, np.zeros_like(part)], axis=1)
-        pairs = [(one, sims + one) for one in range(sims)]
+        pairs = [(number, sims + number) for number in range(sims)]
         count += int((sign_flip_p(scores, pairs, permutations=10_000, seed=queries) <= level).sum())
     return count / times
 

@@ -85,12 +85,12 @@ def graded_pairs() -> Floats | None:
 
 
 def _qrels(path: Path) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = defaultdict(dict)
+    qrels: dict[str, dict[str, int]] = defaultdict(dict)
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             query, _, doc, grade = line.split()
-            found[query][doc] = int(grade)
-    return found
+            qrels[query][doc] = int(grade)
+    return qrels
 
 
 def made_tables(queries: int, pairs: int, draw: np.random.Generator) -> Floats:

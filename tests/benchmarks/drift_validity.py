@@ -56,17 +56,19 @@ def main() -> None:
         _abroad(options.collections, options.words)
 
 
-def _measured(found: Collection, count: int, own: int) -> str:
-    language = main_language(found.documents)
+def _measured(collection: Collection, count: int, own: int) -> str:
+    language = main_language(collection.documents)
     draws = random.Random(1)
-    asked = [_shortened(text, count, language, draws) for text in found.queries[:MOST]]
-    relevant = [{place for place, gain in gains.items() if gain > 0} for gains in found.gains[: len(asked)]]
+    asked = [_shortened(text, count, language, draws) for text in collection.queries[:MOST]]
+    relevant = [{place for place, gain in gains.items() if gain > 0} for gains in collection.gains[: len(asked)]]
     order = draws.sample(range(len(asked)), len(asked))
-    limits = _limits(found.documents, [asked[n] for n in order[:own]], [relevant[n] for n in order[:own]], language)
+    limits = _limits(
+        collection.documents, [asked[n] for n in order[:own]], [relevant[n] for n in order[:own]], language
+    )
     rest = sorted(order[own:])
-    passages = Passages(found.documents, asked, language)
+    passages = Passages(collection.documents, asked, language)
     texts, answers = [asked[n] for n in rest], [relevant[n] for n in rest]
-    words = Words(content_terms(text, language) for text in found.documents)
+    words = Words(content_terms(text, language) for text in collection.documents)
     own_terms = [content_terms(text, language) or terms(text) for text in texts]
     shares = []
     for without in ([set[int]()] * len(texts), answers):
@@ -75,14 +77,14 @@ def _measured(found: Collection, count: int, own: int) -> str:
     return f"{len(texts)} queries; answered: {shares[0]}; answer taken away: {shares[1]}"
 
 
-def _pooled(found: Collection, count: int) -> str:
+def _pooled(collection: Collection, count: int) -> str:
     """Return for the questions that rules leave undecided how often a relevant passage is among those to read."""
-    language = main_language(found.documents)
+    language = main_language(collection.documents)
     draws = random.Random(1)
-    asked = [_shortened(text, count, language, draws) for text in found.queries[:MOST]]
-    passages = Passages(found.documents, asked, language)
+    asked = [_shortened(text, count, language, draws) for text in collection.queries[:MOST]]
+    passages = Passages(collection.documents, asked, language)
     undecided = {str(n): text for n, text in enumerate(asked) if passages.verdict(text).state is State.UNDECIDED}
-    corpus = {str(place): text for place, text in enumerate(found.documents)}
+    corpus = {str(position): text for position, text in enumerate(collection.documents)}
     with open_systems(POOLED, pool_settings(language)) as systems:
         retrievers = [systems.retriever(name) for name in POOLED]
         for retriever in retrievers:
@@ -90,7 +92,7 @@ def _pooled(found: Collection, count: int) -> str:
         shares = []
         for depth in DEPTHS:
             pools = pooled(undecided, corpus, retrievers, count=depth)
-            hits = sum(any(found.gains[int(n)].get(int(one), 0) > 0 for one in pools[n]) for n in undecided)
+            hits = sum(any(collection.gains[int(n)].get(int(one), 0) > 0 for one in pools[n]) for n in undecided)
             read = sum(map(len, pools.values())) / len(undecided)
             shares.append(f"{depth}: {hits / len(undecided):.1%} ({read:.1f} passages)")
     foreign = sum(is_foreign(text, [language] if language else []) for text in undecided.values())

@@ -33,12 +33,12 @@ def main() -> None:
     """Build and search with each engine, compare all bytes, and print what each took."""
     rows.heading()
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        megabytes = write_files(place / "documents", FILES)
-        empty = start_seconds(place)
-        taken = {name: built(place, name) for name in ENGINES}
-        sets = {name: files_of(place / name) for name in ENGINES}
-        searched = [(place / f"{name}.trec").read_bytes() for name in ENGINES]
+        path = Path(folder)
+        megabytes = write_files(path / "documents", FILES)
+        empty = start_seconds(path)
+        taken = {name: built(path, name) for name in ENGINES}
+        sets = {name: files_of(path / name) for name in ENGINES}
+        searched = [(path / f"{name}.trec").read_bytes() for name in ENGINES]
     rows.row("Ray: start and end of a cluster of this machine", f"{empty:.1f} s", "", "none", met=True)
     alone = taken["jobs 2"]
     for name, one in taken.items():
@@ -64,16 +64,16 @@ def write_files(folder: Path, count: int) -> float:
     return size / 2**20
 
 
-def built(place: Path, name: str) -> rows.Taken:
+def built(path: Path, name: str) -> rows.Taken:
     """Build and search with an engine, and return what the build took."""
     jobs, engine = ENGINES[name]
-    config = place / "goldbench.toml"
+    config = path / "goldbench.toml"
     config.write_text(f"[documents]\n{jobs}\n", "utf-8")
-    documents = str(place / "documents")
-    command = goldbench("build", documents, "--out", str(place / name), "--config", str(config), "--engine", engine)
+    documents = str(path / "documents")
+    command = goldbench("build", documents, "--out", str(path / name), "--config", str(config), "--engine", engine)
     with killing(engine == "ray"):
-        taken = rows.process([*command, "--generator", "simulated", "--queries", "100"], folder=place)
-    rows.process(goldbench("retrieve", str(place / name), "-o", str(place / f"{name}.trec"), "--engine", engine))
+        taken = rows.process([*command, "--generator", "simulated", "--queries", "100"], folder=path)
+    rows.process(goldbench("retrieve", str(path / name), "-o", str(path / f"{name}.trec"), "--engine", engine))
     return taken
 
 
@@ -121,22 +121,22 @@ def holders() -> Iterator[psutil.Process]:
             continue
 
 
-def start_seconds(place: Path) -> float:
+def start_seconds(path: Path) -> float:
     """Return the seconds that a cluster adds to a command which reads one file."""
-    (place / "one.md").write_text("# One\n\nA word.\n", "utf-8")
+    (path / "one.md").write_text("# One\n\nA word.\n", "utf-8")
 
     def chunked(engine: str) -> float:
-        out = str(place / "one.jsonl")
-        return rows.process(goldbench("chunk", str(place / "one.md"), "--out", out, "--engine", engine)).clock
+        out = str(path / "one.jsonl")
+        return rows.process(goldbench("chunk", str(path / "one.md"), "--out", out, "--engine", engine)).clock
 
     return chunked("ray") - chunked("local")
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
     """Return the bytes of all files of a set, without what the clock decides in its manifest."""
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    found[MANIFEST] = CLOCK.sub(b"", found[MANIFEST])
-    return found
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    files[MANIFEST] = CLOCK.sub(b"", files[MANIFEST])
+    return files
 
 
 if __name__ == "__main__":

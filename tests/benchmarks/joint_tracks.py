@@ -78,8 +78,10 @@ def raters(folder: Path) -> list[Track]:
         for row in csv.DictReader(lines, delimiter="\t"):
             for who in (AUTHOR, *OTHERS):
                 graded[who, row["query-id"]][place[row["corpus-id"]]] = float(row[who])
-    found = _searched(collection)
-    values = {who: _ndcg(found, [graded[who, names[text]] for text in collection.queries]) for who in (AUTHOR, *OTHERS)}
+    searched = _searched(collection)
+    values = {
+        who: _ndcg(searched, [graded[who, names[text]] for text in collection.queries]) for who in (AUTHOR, *OTHERS)
+    }
     return [Track(values[AUTHOR], values[who]) for who in OTHERS]
 
 
@@ -116,10 +118,12 @@ def _team(judge: str) -> str:
 def drawn_errors(folder: Path, name: str) -> list[Track]:
     """Return a track for each measured judge, who grades what the systems found on a collection."""
     collection = load(folder / name)
-    found = _searched(collection)
-    people = _ndcg(found, collection.gains)
+    searched = _searched(collection)
+    people = _ndcg(searched, collection.gains)
     shares = confusions(folder / "llm_judgments").values()
-    return [Track(people, _ndcg(found, _judged(found, collection.gains, one, n))) for n, one in enumerate(shares)]
+    return [
+        Track(people, _ndcg(searched, _judged(searched, collection.gains, share, n))) for n, share in enumerate(shares)
+    ]
 
 
 def _judged(found: Sequence[npt.NDArray[np.int64]], gains: Gains, shares: Floats, seed: int) -> list[dict[int, float]]:

@@ -119,11 +119,11 @@ async def _measure(server: Server, chunks: int, critics: Sequence[str], repeats:
     rounds = []
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(Path(folder, "documents"), math.ceil(chunks / 500))
-        found = find_files([str(Path(folder, "documents"))])
+        files = find_files([str(Path(folder, "documents"))])
         for repeat in range(repeats):
             writer, clock = ModelWriter(config, Path(folder, f"answers-{repeat}.sqlite"), ""), Clock(time.perf_counter)
             server.control("reset")
-            result = await flow.build(writer, found, Path(folder, f"run-{repeat}"), progress=clock)
+            result = await flow.build(writer, files, Path(folder, f"run-{repeat}"), progress=clock)
             requests = server.control("stats")["requests"]
             seconds = math.nan
             if bare:

@@ -110,7 +110,7 @@ def _rankings(collection: Collection, *, stemmed: bool = True) -> list[list[list
         collection: What is searched.
         stemmed: Whether the retrievers know the language, and so stem words and leave out function words.
     """
-    corpus = {f"{place:07}": text for place, text in enumerate(collection.documents)}
+    corpus = {f"{position:07}": text for position, text in enumerate(collection.documents)}
     queries = {f"{place:07}": text for place, text in enumerate(collection.queries)}
     with open_systems(POOL, pool_settings(collection.language if stemmed else None)) as systems:
         runs = []

@@ -79,8 +79,8 @@ def found_shares(people: Mapping[Pair, Relevance], panel: list[dict[Pair, Releva
     """
     said = {
         (q, d): [
-            Judgment(query_id=q, chunk_id=d, relevance=one[q, d], assessor=f"m{place}")
-            for place, one in enumerate(panel)
+            Judgment(query_id=q, chunk_id=d, relevance=one[q, d], assessor=f"m{position}")
+            for position, one in enumerate(panel)
             if (q, d) in one
         ]
         for q, d in people
@@ -119,21 +119,21 @@ def _interval(values: Floats) -> str:
     return f"{low:.1%}-{high:.1%}"
 
 
-def _table(title: str, names: list[str], found: Floats) -> None:
-    """Print the table of a group of judges; ``found`` has the shape (judges, seeds, orders, parts)."""
-    mean = found.mean(axis=1)
+def _table(title: str, names: list[str], floats: Floats) -> None:
+    """Print the table of a group of judges; ``floats`` has the shape (judges, seeds, orders, parts)."""
+    mean = floats.mean(axis=1)
     heads = " ".join(f"{f'first {part:.0%}':>25}" for part in PARTS)
     print(f"\n{title}\n{'':<18} {heads}   worst judge, first 20 %{'':<20} below chance")
     print(f"{'by chance':<18} " + " ".join(f"{part:>25.1%}" for part in PARTS))
-    for place, order in enumerate(ORDERS):
+    for position, order in enumerate(ORDERS):
         cells = []
         for part in range(len(PARTS)):
-            interval = f" ({_interval(mean[:, place, part])})" if len(names) > 1 else ""
-            cells.append(f"{f'{mean[:, place, part].mean():.1%}{interval}':>25}")
-        worst = int(mean[:, place, 1].argmin())
-        below = int((mean[:, place, 1] < PARTS[1]).sum()), float((found[:, :, place, 1] < PARTS[1]).mean())
+            interval = f" ({_interval(mean[:, position, part])})" if len(names) > 1 else ""
+            cells.append(f"{f'{mean[:, position, part].mean():.1%}{interval}':>25}")
+        worst = int(mean[:, position, 1].argmin())
+        below = int((mean[:, position, 1] < PARTS[1]).sum()), float((floats[:, :, position, 1] < PARTS[1]).mean())
         print(
-            f"{order:<18} {' '.join(cells)}   {f'{mean[worst, place, 1]:.1%} {names[worst]}':<42} "
+            f"{order:<18} {' '.join(cells)}   {f'{mean[worst, position, 1]:.1%} {names[worst]}':<42} "
             f"{below[0]} of {len(names)} judges, {below[1]:.1%} of draws"
         )
 

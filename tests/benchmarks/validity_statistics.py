@@ -87,7 +87,7 @@ def over_groups(values: Mapping[str, float], group_of: Callable[[str], str]) -> 
     groups: dict[str, list[float]] = {}
     for name, value in values.items():
         groups.setdefault(group_of(name), []).append(value)
-    sums, sizes = (np.array([reduce(one) for one in groups.values()], float) for reduce in (np.sum, len))
+    sums, sizes = (np.array([reduce(group) for group in groups.values()], float) for reduce in (np.sum, len))
     random = np.random.default_rng(0)
     drawn = random.integers(len(groups), size=(10_000, len(groups)))
     low, high = np.quantile(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), LEVELS)

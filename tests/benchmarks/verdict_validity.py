@@ -136,22 +136,22 @@ def cases(population: Population, times: int) -> Iterator[Case]:
             yield _case(population.name, "simulated", drawn, people, Basis("smoke", "source"))
 
 
-def _judged_by_model(population: Population, some: Places, asked: Places) -> Iterator[Case]:
+def _judged_by_model(population: Population, some: Places, places: Places) -> Iterator[Case]:
     """Yield sets that a model judged: without people, and with some queries that people judged completely."""
     assert population.model is not None
     basis, name = Basis("human", "model"), population.name
     truth = population.people[some].mean(axis=1)
     for judge, distorted in JUDGES.items():
-        draw = np.random.default_rng([*some.tolist(), len(asked)])
+        draw = np.random.default_rng([*some.tolist(), len(places)])
         people, model = distorted(population.people[some], population.model[some], draw)
-        people, model = people[:, asked], model[:, asked]
+        people, model = people[:, places], model[:, places]
         yield Case(
             name, f"{judge} judged, people nothing", fitness(model.tolist(), basis), tau(model.mean(axis=1), truth)
         )
         for judged in JUDGED:
-            if judged < len(asked):
+            if judged < len(places):
                 joint = joint_estimate(people[:, :judged], model[:, :judged], model[:, judged:])
-                ranking = ranking_of(joint, complete=judged, queries=len(asked))
+                ranking = ranking_of(joint, complete=judged, queries=len(places))
                 found = fitness(model.tolist(), basis, ranking=ranking)
                 yield Case(name, f"{judge} judged, people {judged} queries", found, tau(joint.means, truth))
 
@@ -160,10 +160,10 @@ def _case(name: str, kind: str, scores: Floats, truth: Floats, basis: Basis) -> 
     return Case(name, kind, fitness(scores.tolist(), basis), tau(scores.mean(axis=1), truth.mean(axis=1)))
 
 
-def tau(found: Floats, truth: Floats) -> float:
+def tau(floats: Floats, truth: Floats) -> float:
     """Return Kendall's tau; a pair that is tied in either order counts 0."""
-    one, other = np.triu_indices(len(found), 1)
-    return float((np.sign(found[one] - found[other]) * np.sign(truth[one] - truth[other])).mean())
+    one, other = np.triu_indices(len(floats), 1)
+    return float((np.sign(floats[one] - floats[other]) * np.sign(truth[one] - truth[other])).mean())
 
 
 def _print_levels(found: Sequence[Case]) -> None:
@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], help=f"names of folders, or {TRACK!r}")
     parser.add_argument("--cache", type=Path, help="folder for the scores of the lexical systems")
     options = parser.parse_args()
-    found = [one for population in populations(options) for one in cases(population, options.times)]
+    found = [case for population in populations(options) for case in cases(population, options.times)]
     _print_levels(found)
     _print_collections(found)
     _print_left_out(found)

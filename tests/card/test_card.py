@@ -44,7 +44,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Card:
 
 
 def test_the_card_has_fifteen_figures(card: Card) -> None:
-    assert [one.name for one in card.figures] == FIGURES
+    assert [figure.name for figure in card.figures] == FIGURES
     assert len(card.baselines) == 8
 
 
@@ -53,7 +53,10 @@ def test_canaries_beyond_a_tenth_warn_and_beyond_a_quarter_fail(tmp_path: Path, 
     assert (found.value, found.state) == (0.15, State.WARN)
     for fooled, state in ((2, State.OK), (5, State.WARN), (6, State.FAIL)):
         material = read_described(graded(tmp_path / str(fooled), fooled=fooled))
-        assert next(one for one in judge_figures(material) if one.name == "canaries").state is state
+        assert (
+            next(judge_figure for judge_figure in judge_figures(material) if judge_figure.name == "canaries").state
+            is state
+        )
 
 
 def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tmp_path: Path) -> None:
@@ -61,12 +64,12 @@ def test_scores_of_the_baselines_are_those_of_the_scorer(graded_folder: Path, tm
     from goldbench.measures.names import parse_measure
     from goldbench.score.runs import load_gold, load_run, score_run
 
-    found = run_baselines(read_described(graded_folder))
-    for name, ranked in found.ranked.items():
+    baselines = run_baselines(read_described(graded_folder))
+    for name, ranked in baselines.ranked.items():
         run = {q: {doc: 100.0 - rank for rank, doc in enumerate(ids)} for q, ids in ranked.items()}
         write_run(tmp_path / "r.trec", run, tag="t")
         result = score_run(load_gold(graded_folder), load_run(tmp_path / "r.trec"), [parse_measure("ndcg@10")])
-        assert found.scores[:, found.names.index(name)].tolist() == list(result.values["ndcg@10"])
+        assert baselines.scores[:, baselines.names.index(name)].tolist() == list(result.values["ndcg@10"])
 
 
 def test_a_set_of_three_queries_says_nothing_of_systems(tiny: Card) -> None:

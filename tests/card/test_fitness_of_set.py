@@ -49,9 +49,9 @@ def test_runs_in_the_folder_take_the_place_of_the_baselines(folder: Path) -> Non
         (folder / "runs" / f"{name}.trec").write_text("".join(lines), "utf-8")
     (folder / "runs" / "other.trec").write_text("elsewhere Q0 d1 1 1.0 x\n", "utf-8")
     material = read_described(folder)
-    found = verdict_of(folder, material, run_baselines(material))
-    assert found is not None
-    assert found.sentence.startswith("ranks the 2 runs in its folder by ndcg@10")
+    verdict = verdict_of(folder, material, run_baselines(material))
+    assert verdict is not None
+    assert verdict.sentence.startswith("ranks the 2 runs in its folder by ndcg@10")
     (folder / "runs" / "two.trec").unlink()
     alone = verdict_of(folder, read_described(folder), run_baselines(material))
     assert alone is not None
@@ -60,8 +60,8 @@ def test_runs_in_the_folder_take_the_place_of_the_baselines(folder: Path) -> Non
 
 def test_runs_of_every_format_that_score_reads_are_the_cards_too(tmp_path: Path) -> None:
     queries, corpus, relevant = topical(12)
-    made = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant)
-    runs, rows = made / "runs", [(f"q{n}", f"d{n}", 1.0) for n in range(12)]
+    dataset = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant)
+    runs, rows = dataset / "runs", [(f"q{n}", f"d{n}", 1.0) for n in range(12)]
     runs.mkdir()
     trec = "".join(f"{q} Q0 {d} 1 {score} x\n" for q, d, score in rows)
     (runs / "words.trec").write_text(trec, "utf-8")
@@ -72,35 +72,35 @@ def test_runs_of_every_format_that_score_reads_are_the_cards_too(tmp_path: Path)
     table.write_parquet(runs / "columns.parquet")
     (runs / ".hidden").write_text("no run", "utf-8")
     (runs / "README.md").write_text("# Runs\n\nMade on Monday.\n", "utf-8")
-    found = read_described(made)
+    described = read_described(dataset)
     names = {"words.trec", "words.json", "packed", "table", "columns"}
-    assert found.runs.keys() == names, "two files of one name keep their suffixes"
-    assert all(one == {q: [d] for q, d, _ in rows} for one in found.runs.values())
-    assert found.unreadable == ["README.md"]
+    assert described.runs.keys() == names, "two files of one name keep their suffixes"
+    assert all(run == {q: [d] for q, d, _ in rows} for run in described.runs.values())
+    assert described.unreadable == ["README.md"]
 
 
 def test_files_that_are_no_runs_are_named(tmp_path: Path) -> None:
     queries, corpus, relevant = topical(3)
-    made = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant)
-    (made / "runs").mkdir()
+    dataset = write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant)
+    (dataset / "runs").mkdir()
     for name in ("a.json", "b.csv", "c.trec", "d.txt"):
-        (made / "runs" / name).write_text("{not a run", "utf-8")
-    told = next(one for one in make_card(made).figures if one.name == "hole@10")
+        (dataset / "runs" / name).write_text("{not a run", "utf-8")
+    told = next(figure for figure in make_card(dataset).figures if figure.name == "hole@10")
     assert "4 files there cannot be read as runs: a.json, b.csv, c.trec, …" in told.meaning
 
 
 def test_a_set_without_a_manifest_tells_the_level_of_evidence_and_its_notice(tmp_path: Path) -> None:
     queries, corpus, relevant = topical(3)
     metadata = {"evidence_level": "smoke", "notice": "These queries are simulated."}
-    made = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, metadata=metadata)
+    dataset = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, metadata=metadata)
     other = {"evidence_level": "human"}
     write_dataset(tmp_path, queries=queries, corpus=corpus, relevant_docs=relevant, metadata=other)
     (tmp_path / "manifest.json").write_text("{}", "utf-8")
-    card = make_card(made)
+    card = make_card(dataset)
     assert card.evidence_level == "smoke", "the set's own, and not that of a set above it"
     assert card.notice == "These queries are simulated."
     assert "queries simulated or of a tiny model (smoke)" in plain(card)
-    assert goldbench.GoldSet.load(made).metadata == metadata
+    assert goldbench.GoldSet.load(dataset).metadata == metadata
 
 
 def test_every_command_shows_the_same_detectable_difference_for_the_same_runs(
@@ -110,30 +110,30 @@ def test_every_command_shows_the_same_detectable_difference_for_the_same_runs(
     relevant["q13"] = []
     scores = {query_id: dict.fromkeys(ids, 3) for query_id, ids in relevant.items()} | {"q13": {"d0": 0}}
     more = {"relevance_scores": scores, "metadata": {"evidence_level": "human", "grades": {}}}
-    made = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, **more)
-    (made / "runs").mkdir()
+    dataset = write_dataset(tmp_path / "set", queries=queries, corpus=corpus, relevant_docs=relevant, **more)
+    (dataset / "runs").mkdir()
     tables, files = [], {}
-    for place, name in enumerate("abc"):
-        files[name] = made / "runs" / f"{name}.trec"
+    for position, name in enumerate("abc"):
+        files[name] = dataset / "runs" / f"{name}.trec"
         lines = [
-            f"q{n} Q0 d{(n + at - (n * n + place) % 4) % 28} {at} {9 - at} x\n" for n in range(14) for at in range(4)
+            f"q{n} Q0 d{(n + at - (n * n + position) % 4) % 28} {at} {9 - at} x\n" for n in range(14) for at in range(4)
         ]
         files[name].write_text("".join(lines), "utf-8")
         tables.append(f"[systems.{name}]\nkind = 'run'\nfile = 'set/runs/{name}.trec'\n")
     (tmp_path / "bench.toml").write_text(f"compare = ['ndcg@10']\n{''.join(tables)}", "utf-8")
-    gold = goldbench.GoldSet.load(made)
+    gold = goldbench.GoldSet.load(dataset)
     options = [word for name, path in files.items() for word in ("--run", f"{name}={path}")]
-    done = goldbench_inside("compare", made, *options, "--measure", "ndcg@10", "--format", "json")
+    done = goldbench_inside("compare", dataset, *options, "--measure", "ndcg@10", "--format", "json")
     assert done.returncode == 0, done.stderr
     alone = [one["detectable"] for one in json.loads(done.stdout)["comparisons"]]
-    assert goldbench_inside("bench", made, "-c", "bench.toml", "--out", "bench").returncode == 0
+    assert goldbench_inside("bench", dataset, "-c", "bench.toml", "--out", "bench").returncode == 0
     experiment = json.loads((tmp_path / "bench" / "experiment.json").read_text("utf-8"))["card"]
     assert [one["detectable"] for one in experiment["comparisons"]] == pytest.approx(alone)
     verdicts = {
         "compare": json.loads(done.stdout)["verdict"]["sentence"],
         "bench": experiment["verdict"]["sentence"],
         "score": gold.evaluate(files, ["ndcg@10"]).verdict.sentence,
-        "card": make_card(made).verdict.sentence.replace("the 3 runs in its folder", "these 3 systems"),
+        "card": make_card(dataset).verdict.sentence.replace("the 3 runs in its folder", "these 3 systems"),
     }
     assert set(verdicts.values()) == {verdicts["score"]}
     assert f"differences of {median(alone):.3f}" in verdicts["score"]

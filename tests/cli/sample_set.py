@@ -47,8 +47,8 @@ def write_sample(folder: Path) -> None:
         (folder / f"{name}.trec").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for name, shift in (("people", 0), ("model", 1)):
         lines = [
-            f"{query} 0 {ids[(place * 3 + turn) % len(ids)]} {(place + turn + (shift if turn == 2 else 0)) % 4}"
-            for place, query in enumerate(relevant)
+            f"{query} 0 {ids[(position * 3 + turn) % len(ids)]} {(position + turn + (shift if turn == 2 else 0)) % 4}"
+            for position, query in enumerate(relevant)
             for turn in range(4)
         ]
         (folder / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -153,24 +153,24 @@ class Bench:
         if not self.case.by_parts:
             with contextlib.suppress(InputError):  # no set is there yet
                 assert validate(self.work / self.case.made).problems == ()
-        found = _state(self.work)
+        state = _state(self.work)
         if self.case.by_parts:
-            for name, data in found.items():
+            for name, data in state.items():
                 if name in self.steady:
                     assert data in {self.old.get(name), self.new[name]}, name
                 elif name.endswith(".json"):
                     json.loads(data)
-            assert self.old.keys() <= found.keys() <= self.new.keys()
-            return found.keys() == self.new.keys()
-        if found == self.old:
+            assert self.old.keys() <= state.keys() <= self.new.keys()
+            return state.keys() == self.new.keys()
+        if state == self.old:
             return False
-        self.same_as_after(found)
+        self.same_as_after(state)
         return True
 
-    def same_as_after(self, found: State) -> None:
+    def same_as_after(self, state: State) -> None:
         """Check that the folder is as after a run that nothing disturbed."""
-        assert found.keys() == self.new.keys()
-        changed = [name for name in self.steady if found[name] != self.new[name]]
+        assert state.keys() == self.new.keys()
+        changed = [name for name in self.steady if state[name] != self.new[name]]
         assert changed == []
 
     def again(self) -> None:
@@ -266,12 +266,12 @@ def test_a_signal_at_any_moment_leaves_the_old_state_or_the_new_one(ended: Bench
     assert False in seen
 
 
-def _mounted(place: Path) -> bool:
+def _mounted(path: Path) -> bool:
     """Mount a disk of its own at a place, if this user may."""
     if os.geteuid() or not shutil.which("mount"):
         return False
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)]
+    path.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(path)]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 

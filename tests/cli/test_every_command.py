@@ -45,16 +45,16 @@ def sample(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("words", EVERY)
 def test_every_command_takes_the_options_of_output(words: str) -> None:
-    options = {name for one in EVERY[words].params for name in one.opts}
+    options = {name for param in EVERY[words].params for name in param.opts}
     assert {"-q", "--quiet", "-v", "--verbose"} <= options
     assert ("--json" in options) != (EVERY[words].callback.__name__ in WITHOUT_JSON)
 
 
 @pytest.mark.parametrize("words", EVERY)
 def test_json_stands_for_a_format_only_where_the_format_is_of_what_is_printed(words: str) -> None:
-    for one in EVERY[words].params:
-        if one.name == "form":  # the parameter that --json sets; the format of a file has another name
-            assert "json" in one.type_descriptor.choices
+    for param in EVERY[words].params:
+        if param.name == "form":  # the parameter that --json sets; the format of a file has another name
+            assert "json" in param.type_descriptor.choices
 
 
 @pytest.mark.parametrize("words", EVERY)
@@ -65,7 +65,7 @@ def test_the_help_of_every_command_ends_with_an_example_of_it(goldbench_inside: 
     typed = shlex.split(example)[2:]
     assert typed[0] == words.split(maxsplit=1)[0]
     command = EVERY[words]
-    named = {name for one in command.params for name in one.opts}
+    named = {name for param in command.params for name in param.opts}
     assert {word for word in typed if word.startswith("-")} <= named
     assert "…" not in shown
 
@@ -130,7 +130,7 @@ class TestExitCodes:
         kinds = [
             one for _, one in inspect.getmembers(errors, inspect.isclass) if issubclass(one, errors.GoldbenchError)
         ]
-        assert {one.exit_code for one in kinds} == {errors.NOT_DONE, errors.DONE_IN_PART}
+        assert {kind.exit_code for kind in kinds} == {errors.NOT_DONE, errors.DONE_IN_PART}
 
     def test_no_command_ends_with_a_number_of_its_own(self) -> None:
         for path in (ROOT / "pipeline" / "goldbench" / "cli").glob("*.py"):

@@ -49,7 +49,7 @@ def test_help_shows_options_under_titles(goldbench_inside: Goldbench) -> None:
 
 def test_the_figures_of_agreement_have_one_number_of_resamples() -> None:
     for command in (built("agreement"), built("review").commands["report"]):
-        assert next(one.default for one in command.params if one.name == "resamples") == RESAMPLES
+        assert next(param.default for param in command.params if param.name == "resamples") == RESAMPLES
 
 
 def test_the_list_of_commands_shows_every_summary(goldbench_inside: Goldbench) -> None:
@@ -75,7 +75,7 @@ def test_nothing_is_cut_at_80_columns(name: str, command: Any, monkeypatch: pyte
     assert all(len(line) <= 80 for line in shown.splitlines() if "|" not in line)  # a choice is one word
     assert "…" not in shown
     words = " ".join(shown.split())
-    told = [record for one in command.params if (record := one.get_help_record(context))]
+    told = [record for param in command.params if (record := param.get_help_record(context))]
     told += [(inner, one.help.partition("\n")[0]) for inner, one in getattr(command, "commands", {}).items()]
     for left, right in (*told, ("", command.help)):
         assert all(part.strip() in shown for part in re.split(r"[<>|]", left)), left  # choices may stand in the text

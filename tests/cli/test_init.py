@@ -30,9 +30,9 @@ def documents(tmp_path: Path) -> Path:
     """Documents of one's own in a folder whose name needs quotes."""
     folder = tmp_path / "my docs"
     folder.mkdir()
-    for place, topic in enumerate(TOPICS):
+    for position, topic in enumerate(TOPICS):
         text = " ".join(
-            f"The {topic} of line {turn} are {verb} by the {TOPICS[(place + turn) % 10]} crew in {turn + place} days."
+            f"The {topic} of line {turn} are {verb} by the {TOPICS[(position + turn) % 10]} crew in {turn + position} days."
             for turn, verb in enumerate(("cleaned", "opened", "tested", "sealed", "painted", "weighed", "replaced"))
         )
         (folder / f"{topic}.md").write_text(f"# About {topic}\n\n{text}\n", encoding="utf-8")

@@ -48,10 +48,10 @@ def without_times(command: str, text: str) -> str:
     if command != "bench":
         return text
     lines = text.split("\n")
-    first = next((place for place, line in enumerate(lines) if line.endswith("p50 ms")), None)
+    first = next((position for position, line in enumerate(lines) if line.endswith("p50 ms")), None)
     if first is not None:
-        for place in range(first + 1, first + 3):
-            lines[place] = re.sub(r" +[\d.,]+$", "  TIME", lines[place])
+        for number in range(first + 1, first + 3):
+            lines[number] = re.sub(r" +[\d.,]+$", "  TIME", lines[number])
         lines[first] = re.sub(r" +p50 ms$", "  p50 ms", lines[first])
     return "\n".join(lines)
 
@@ -108,7 +108,7 @@ def test_what_is_printed_is_the_golden_file_and_holds_every_number(
         assert max(map(cell_len, done.stdout.splitlines())) <= int(form)
     found = json.loads(goldbench_inside(*COMMANDS[command], "--json").stdout)
     words = set(re.sub(r"[\[\],;:()]", " ", printed.replace("bench-", "")).split())
-    assert [one for one in numbers(command, found) if one not in words] == []
+    assert [number for number in numbers(command, found) if number not in words] == []
 
 
 @pytest.mark.usefixtures("sample")
@@ -124,10 +124,10 @@ def test_the_same_words_and_numbers_are_in_every_form(goldbench_inside: Goldbenc
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_dumb_terminal_shows_what_80_columns_show(sample: Path, command: str) -> None:
-    said = without_times(command, at_a_terminal(sample, COMMANDS[command], TERM="dumb", columns=80))
+    times = without_times(command, at_a_terminal(sample, COMMANDS[command], TERM="dumb", columns=80))
     golden = (PRINTED / f"{command}-80.txt").read_text(encoding="utf-8")
-    assert "\x1b" not in said
-    assert [line for line in golden.splitlines() if "TIME" not in line and line not in said] == []
+    assert "\x1b" not in times
+    assert [line for line in golden.splitlines() if "TIME" not in line and line not in times] == []
 
 
 @posix

@@ -254,14 +254,14 @@ def test_the_first_line_says_where_text_goes(
 def test_each_part_of_a_system_is_counted_among_the_places_where_text_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     local = load_config(None, {"model": {"name": "local"}})
     rerank = RerankEndpointSettings(of="bm25", url="https://rerank.example/v1/rerank", model="r")
-    here = EmbeddingSettings(model="e", base_url="http://127.0.0.1:9/v1")
+    embedding_settings = EmbeddingSettings(model="e", base_url="http://127.0.0.1:9/v1")
     assert destinations(local, [HyDESettings(of="bm25")], chat=True) == []
-    assert destinations(local, [rerank, here], chat=True) == [rerank.url, here.base_url]
-    assert destinations(local, [rerank, here], chat=True, replay=True) == []
+    assert destinations(local, [rerank, embedding_settings], chat=True) == [rerank.url, embedding_settings.base_url]
+    assert destinations(local, [rerank, embedding_settings], chat=True, replay=True) == []
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert destinations(local, [EmbeddingSettings(model="e")], chat=True) == [OPENAI]
     assert "rerank.example" in text_line([rerank.url])
-    assert "rerank.example" not in text_line([str(here.base_url)])
+    assert "rerank.example" not in text_line([str(embedding_settings.base_url)])
 
 
 @pytest.mark.slow

@@ -135,8 +135,8 @@ def test_a_log_is_read_from_text_tables_and_objects_packed_or_not(tmp_path: Path
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress((tmp_path / "a.txt").read_bytes()))
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
     for path in sorted(tmp_path.iterdir()):
-        found = read_log(path)
-        assert [(asked.text, asked.count) for asked in found.queries.values()] == [("Why?", 2), ("who", 1)], path
+        log = read_log(path)
+        assert [(query.text, query.count) for query in log.queries.values()] == [("Why?", 2), ("who", 1)], path
     assert list(read_log(tmp_path / "a.csv", column="time").queries) == ["1", "2", "3"]
     with pytest.raises(UsageError, match="it has time, query"):
         read_log(tmp_path / "a.csv", column="nope")
@@ -147,13 +147,9 @@ def test_a_log_is_read_from_text_tables_and_objects_packed_or_not(tmp_path: Path
 def test_lines_that_are_no_queries_are_passed_over_and_counted(tmp_path: Path) -> None:
     hostile = [b"fine", b"x" * 3_000_000, b"\xff\xfe", b"???", b"a\x00b\x1b[31m\xe2\x80\xae c", b"y" * (LONGEST + 1)]
     (tmp_path / "log.txt").write_bytes(b"\n".join(hostile) + b"\nlast")
-    found = read_log(tmp_path / "log.txt")
-    assert [(asked.text, asked.line) for asked in found.queries.values()] == [
-        ("fine", 1),
-        ("a b [31m c", 5),
-        ("last", 7),
-    ]
-    assert found.passed_over == {"too-long": 2, "not-utf-8": 1, "no-words": 1}
+    log = read_log(tmp_path / "log.txt")
+    assert [(query.text, query.line) for query in log.queries.values()] == [("fine", 1), ("a b [31m c", 5), ("last", 7)]
+    assert log.passed_over == {"too-long": 2, "not-utf-8": 1, "no-words": 1}
     (tmp_path / "log.jsonl").write_text('{"query": "a"}\nbroken\n[]\n{"query": 3}\n{"query": "\\ud800 b"}\n')
     assert read_log(tmp_path / "log.jsonl").passed_over == {"malformed": 2, "no-query": 1}
     (tmp_path / "empty.txt").write_text("\n")

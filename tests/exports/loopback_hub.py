@@ -167,12 +167,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         if "chunked" not in self.headers.get("transfer-encoding", ""):
             return self.rfile.read(int(self.headers.get("content-length", 0)))
-        found = b""
+        body = b""
         while size := int(self.rfile.readline().strip() or b"0", 16):
-            found += self.rfile.read(size)
+            body += self.rfile.read(size)
             self.rfile.readline()
         self.rfile.readline()
-        return found
+        return body
 
 
 def _entry(path: str, content: bytes) -> dict[str, Any]:

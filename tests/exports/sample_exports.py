@@ -67,7 +67,7 @@ def _span(doc_id: str) -> Span:
 
 def _query(query_id: str, text: str) -> Query:
     source = CONTEXTS[query_id][0]
-    found = Query(
+    query = Query(
         query_id=query_id,
         text=text,
         chunk_id=source,
@@ -80,5 +80,5 @@ def _query(query_id: str, text: str) -> Query:
         evidence=(Evidence(doc_id=source, start=0, end=4, quote=CORPUS[source][:4]),),
     )
     if query_id == "q4":
-        return found.model_copy(update={"history": SPOKEN, "standalone": ALONE["q4"]})
-    return found.model_copy(update={"needs": ("tank#1", "valve")}) if query_id == "q2" else found
+        return query.model_copy(update={"history": SPOKEN, "standalone": ALONE["q4"]})
+    return query.model_copy(update={"needs": ("tank#1", "valve")}) if query_id == "q2" else query

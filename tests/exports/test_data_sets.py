@@ -28,9 +28,9 @@ JUDGED = {(query, doc): grade for query, grades in GRADES.items() for doc, grade
 def brought(tmp_path: Path, goldbench_inside: Goldbench) -> Import:
     """Import an export and return the new set's ``dataset.json``, every reference checked."""
 
-    def bring(kind: str, place: Path, *options: str) -> dict[str, Any]:
+    def bring(kind: str, path: Path, *options: str) -> dict[str, Any]:
         out = tmp_path / f"again-{kind}"
-        done = goldbench_inside("import", kind, place, "--out", out, *options)
+        done = goldbench_inside("import", kind, path, "--out", out, *options)
         assert done.returncode == 0, done.stderr
         assert not validate(out).problems
         return dict(json.loads((out / "dataset.json").read_text(encoding="utf-8")))

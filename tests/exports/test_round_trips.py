@@ -67,22 +67,22 @@ def test_sets_of_others_come_in_with_ids_made_of_their_texts(tmp_path: Path) -> 
         {"user_input": "When?", "reference_contexts": ["In May."], "reference": "May", "synthesizer_name": "s"},
     ]
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ragas), encoding="utf-8")
-    found = GoldSet.load(tmp_path / "r.jsonl", kind="ragas")
-    assert list(found.queries.values()) == ["Who?", "When?"]
-    texts = found.corpus
+    gold_set = GoldSet.load(tmp_path / "r.jsonl", kind="ragas")
+    assert list(gold_set.queries.values()) == ["Who?", "When?"]
+    texts = gold_set.corpus
     assert sorted(texts.values()) == ["Ann built it.", "In May."]
-    graded = [{texts[doc_id]: grade for doc_id, grade in judged.items()} for judged in found.qrels.values()]
+    graded = [{texts[doc_id]: grade for doc_id, grade in judged.items()} for judged in gold_set.qrels.values()]
     assert graded == [{"Ann built it.": 2, "In May.": 2}, {"In May.": 3}]
-    assert [one["text"] for one in found.answers.values()] == ["Ann.", "May"]
-    assert found.metadata["evidence_level"] == "model"
+    assert [answer["text"] for answer in gold_set.answers.values()] == ["Ann.", "May"]
+    assert gold_set.metadata["evidence_level"] == "model"
     langsmith = [{"inputs": {"query": "Who?"}, "outputs": {"output": "Ann.", "documents": ["Ann built it."]}}]
     (tmp_path / "l.json").write_text(json.dumps(langsmith), encoding="utf-8")
-    found = GoldSet.load(tmp_path / "l.json", kind="langsmith")
-    assert (list(found.queries.values()), list(found.corpus.values())) == (["Who?"], ["Ann built it."])
+    gold_set = GoldSet.load(tmp_path / "l.json", kind="langsmith")
+    assert (list(gold_set.queries.values()), list(gold_set.corpus.values())) == (["Who?"], ["Ann built it."])
     rag = {"examples": [{"query": "Who?", "reference_contexts": ["Ann built it."], "reference_answer": "Ann."}]}
     (tmp_path / "rag.json").write_text(json.dumps(rag), encoding="utf-8")
-    found = GoldSet.load(tmp_path / "rag.json", kind="llamaindex")
-    assert (list(found.corpus.values()), [one["text"] for one in found.answers.values()]) == (
+    gold_set = GoldSet.load(tmp_path / "rag.json", kind="llamaindex")
+    assert (list(gold_set.corpus.values()), [one["text"] for one in gold_set.answers.values()]) == (
         ["Ann built it."],
         ["Ann."],
     )

@@ -137,8 +137,8 @@ found = [found, dataset.model_dump(), given.dataset == dataset, [one.model_dump(
     assert given["scores"] == [{"hit_rate": 1.0, "mrr": 1.0}] * len(ALONE)
     assert queries == {"queries": ALONE, "corpus": CORPUS, "relevant_docs": CONTEXTS, "mode": "text"}
     rows = [
-        [key, one["query"], one["reference_answer"], one["reference_contexts"]]
-        for key, one in zip(ALONE, examples, strict=True)
+        [key, example["query"], example["reference_answer"], example["reference_contexts"]]
+        for key, example in zip(ALONE, examples, strict=True)
     ]
     check(rows, contextless=False)
 
@@ -201,7 +201,7 @@ def test_promptfoo_runs_the_test_cases(sample: Path, tmp_path: Path, ending: str
     )
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["results"]["results"]
-    assert all(one["success"] for one in results)
+    assert all(result["success"] for result in results)
     gold = [(one["testCase"]["description"], one["response"]["output"], one["vars"]["gold"]) for one in results]
     check([[key, said, vars_["answer"], vars_["contexts"]] for key, said, vars_ in gold], contextless=True)
     assert {one["testCase"]["description"]: one["testCase"]["metadata"].get("grades", {}) for one in results} == {

@@ -40,7 +40,7 @@ def event(query_id: str, action: str, object_id: object) -> dict[str, Any]:
 
 
 def counts(log: Log) -> dict[str, int]:
-    return {asked.text: asked.count for asked in log.queries.values()}
+    return {query.text: query.count for query in log.queries.values()}
 
 
 def written(path: Path, *rows: Any) -> Path:
@@ -53,7 +53,7 @@ SEARCHES = [search("a", "pump starts"), search("b", "Pump  starts?"), search("c"
 
 @pytest.mark.parametrize("shape", ["records", "hits", "bulk", "response", "array", "table"])
 def test_searches_of_user_behavior_insights_are_read_from_every_export(tmp_path: Path, shape: str) -> None:
-    hits = [{"_index": "ubi_queries", "_id": str(place), "_source": row} for place, row in enumerate(SEARCHES)]
+    hits = [{"_index": "ubi_queries", "_id": str(position), "_source": row} for position, row in enumerate(SEARCHES)]
     action = {"index": {"_index": "ubi_queries", "_id": "1"}}
     if shape == "response":
         path = tmp_path / "response.json"

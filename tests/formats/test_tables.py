@@ -50,10 +50,10 @@ def only_failure(outcome: Read) -> str:
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "ndjson", "json", "parquet"])
 def test_rows_become_documents_with_their_ids_and_titles(tmp_path: Path, suffix: str) -> None:
     outcome = read(write(tmp_path / f"rows.{suffix}", ROWS), id_field="key", ready_chunks=True)
-    assert [(one.doc_id, one.title, one.text, one.source, one.ready) for one in outcome.documents] == [
-        ("k1", "One", "first text", f"rows.{suffix}#1", True),
-        ("k2", "Two", "second text", f"rows.{suffix}#2", True),
-    ]
+    assert [
+        (document.doc_id, document.title, document.text, document.source, document.ready)
+        for document in outcome.documents
+    ] == [("k1", "One", "first text", f"rows.{suffix}#1", True), ("k2", "Two", "second text", f"rows.{suffix}#2", True)]
 
 
 def test_the_fields_can_be_named(tmp_path: Path) -> None:
@@ -65,7 +65,9 @@ def test_the_fields_can_be_named(tmp_path: Path) -> None:
 def test_fields_of_objects_are_named_with_dots(tmp_path: Path) -> None:
     row = {"page_content": "this", "metadata": {"title": "Caption", "key": "k1"}}
     outcome = read(write(tmp_path / "a.jsonl", [row]), title_field="metadata.title", id_field="metadata.key")
-    assert [(one.doc_id, one.title, one.text) for one in outcome.documents] == [("k1", "Caption", "this")]
+    assert [(document.doc_id, document.title, document.text) for document in outcome.documents] == [
+        ("k1", "Caption", "this")
+    ]
     assert read(tmp_path / "a.jsonl", text_field="metadata.title").texts == ["Caption"]
 
 
@@ -124,7 +126,10 @@ def test_ids_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
     first, second = (
         read(write(tmp_path / name / "rows.csv", some)) for name, some in folders(tmp_path, rows, shuffled)
     )
-    by_id = [{one.doc_id: (one.text, one.title) for one in outcome.documents} for outcome in (first, second)]
+    by_id = [
+        {document.doc_id: (document.text, document.title) for document in outcome.documents}
+        for outcome in (first, second)
+    ]
     assert by_id[0] == by_id[1]
     assert len(by_id[0]) == 60
 
@@ -365,4 +370,6 @@ def test_a_corpus_in_beirs_format_is_read(collections: Path, language: str) -> N
     path = collections / f"xquad_{language}/corpus.jsonl"
     expected = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     outcome = read(path, id_field="_id")
-    assert [(one.doc_id, one.text) for one in outcome.documents] == [(row["_id"], row["text"]) for row in expected]
+    assert [(document.doc_id, document.text) for document in outcome.documents] == [
+        (row["_id"], row["text"]) for row in expected
+    ]

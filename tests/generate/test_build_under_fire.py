@@ -149,9 +149,9 @@ def test_a_model_that_cannot_write_queries_is_asked_sentence_by_sentence_from_th
     assert done.returncode == 0, done.stderr
     (trial,) = (line for line in done.stderr.splitlines() if "yield a query" in line)
     assert re.findall(r"\d+ of \d+", trial) == ["0 of 5", "1 of 1"]  # the second style is asked until it is decided
-    made = read_manifest(tmp_path / "run")
-    assert (made.generator, "generate.v1" in made.prompts) == ("ask.v1", False)
-    assert made.usage["generate"].requests == model_server.stats()["requests"]
+    manifest = read_manifest(tmp_path / "run")
+    assert (manifest.generator, "generate.v1" in manifest.prompts) == ("ask.v1", False)
+    assert manifest.usage["generate"].requests == model_server.stats()["requests"]
     assert 'prompt_style = "short"' in (tmp_path / "run" / "0-config.toml").read_text(encoding="utf-8")
     before = artifacts(tmp_path / "run")
     model_server.reset()

@@ -32,10 +32,10 @@ def test_every_query_has_the_rank_that_a_bundled_system_gives_over_the_emitted_c
     settings = BM25Settings(language="en")
     bm25 = BM25(settings, tokens=tokenizer(settings.analyzer, language="en"))
     bm25.index(texts_of_documents(tmp_path / "run"))
-    found = bm25.search({str(row["query_id"]): str(row["text"]) for row in rows}, k=100)
+    match = bm25.search({str(row["query_id"]): str(row["text"]) for row in rows}, k=100)
     assert rows
     for row in rows:
-        ranking = list(found[str(row["query_id"])])
+        ranking = list(match[str(row["query_id"])])
         rank = ranking.index(str(row["chunk_id"])) + 1 if row["chunk_id"] in ranking else None
         assert row["difficulty"]["ranks"]["bm25"] == rank  # type: ignore[index]
         assert row["difficulty"]["needed"] == 1  # type: ignore[index]

@@ -48,11 +48,11 @@ class Chunks(list[Chunk]):
 
 def draw(writer: Writer) -> DrawnQueries:
     chunk = Chunk(chunk_id="c1", span=Span(doc_id="d1", start=0, end=len(TEXT)), text=TEXT)
-    asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
+    assignment = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
     source = TaskSource(
         chunks=Chunks([chunk]),
         order=[0],
-        brief=lambda about: Brief(about, asked, Constraints(), "en"),
+        brief=lambda about: Brief(about, assignment, Constraints(), "en"),
         settings=load_config(None, {}).generate,
     )
     return asyncio.run(Draw(source=source, attempts=Attempts(generator=writer), target=3, concurrency=1).draw())

@@ -35,14 +35,14 @@ def log(tmp_path: Path) -> Log:
 
 
 def test_queries_are_as_first_written_with_their_frequency_and_without_personal_data(log: Log) -> None:
-    found = draw_users_queries(log, 100, names=["Anna Berg"])
-    assert {one.text: one.frequency for one in found.queries} == {
+    users_queries = draw_users_queries(log, 100, names=["Anna Berg"])
+    assert {query.text: query.frequency for query in users_queries.queries} == {
         "Pump starts": 50, "seal": 30, "lamp": 2, **{f"valve {number}": 1 for number in range(8)}
     }  # fmt: skip
-    assert dict(found.personal) == {"mail": 1, "name": 1, "number": 1}
-    assert (found.personal_searches, found.searches, found.distinct) == (11, 101, 14)
-    assert dict(found.skipped) == {"no-words": 1}
-    assert sum(one.traffic for one in found.queries) == pytest.approx(90)
+    assert dict(users_queries.personal) == {"mail": 1, "name": 1, "number": 1}
+    assert (users_queries.personal_searches, users_queries.searches, users_queries.distinct) == (11, 101, 14)
+    assert dict(users_queries.skipped) == {"no-words": 1}
+    assert sum(one.traffic for one in users_queries.queries) == pytest.approx(90)
 
 
 def test_what_is_told_names_no_query(log: Log) -> None:

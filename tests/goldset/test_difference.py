@@ -36,8 +36,11 @@ def write_beir(
     return folder
 
 
-def counts(found: Difference) -> dict[str, tuple[int, int, int]]:
-    return {one.name: (len(one.removed), len(one.added), len(one.changed)) for one in found.sections}
+def counts(difference: Difference) -> dict[str, tuple[int, int, int]]:
+    return {
+        section.name: (len(section.removed), len(section.added), len(section.changed))
+        for section in difference.sections
+    }
 
 
 _IDS = st.sampled_from([f"i{number}" for number in range(6)])
@@ -47,7 +50,7 @@ _ITEMS = st.dictionaries(_IDS, _TEXTS, max_size=6)
 
 def contents(passages: dict[str, str], queries: dict[str, str], seed: int) -> SetContents:
     draw = random.Random(seed)
-    labels = {one: {other: draw.randrange(4) for other in passages if draw.random() < 0.6} for one in queries}
+    labels = {query: {passage: draw.randrange(4) for passage in passages if draw.random() < 0.6} for query in queries}
     return SetContents(
         path=Path("made"),
         documents={one: wording_digest(text) for one, text in passages.items()},
@@ -64,21 +67,21 @@ SETS = st.builds(contents, _ITEMS, _ITEMS, st.integers(0, 99))
 
 @given(SETS)
 def test_nothing_is_different_between_a_set_and_itself(one: SetContents) -> None:
-    found = compare_sets(one, one)
-    assert not found.differs
-    assert found.notes == ()
-    assert all(section.same == section.before == section.after for section in found.sections)
+    sets = compare_sets(one, one)
+    assert not sets.differs
+    assert sets.notes == ()
+    assert all(section.same == section.before == section.after for section in sets.sections)
 
 
 @given(SETS, SETS)
 def test_the_other_way_round_is_the_mirror_image(one: SetContents, other: SetContents) -> None:
     forth, back = compare_sets(one, other), compare_sets(other, one)
     assert counts(forth) == {name: (b, a, c) for name, (a, b, c) in counts(back).items()}
-    for there, here in zip(forth.sections, back.sections, strict=True):
-        assert there.same == here.same
-        assert {item.before for item in there.removed} == {item.after for item in here.added}
+    for there, section in zip(forth.sections, back.sections, strict=True):
+        assert there.same == section.same
+        assert {item.before for item in there.removed} == {item.after for item in section.added}
         assert {(item.before, item.after) for item in there.changed} == {
-            (item.after, item.before) for item in here.changed
+            (item.after, item.before) for item in section.changed
         }
 
 
@@ -100,11 +103,9 @@ def test_what_changed_is_counted_and_shown(goldbench: Goldbench, tmp_path: Path)
     done = goldbench("diff", "a", "b", "--json", "--exit-code")
     assert done.returncode == 1
     sections = json.loads(done.stdout)["sections"]
-    assert {name: [len(one[kind]) for kind in ("removed", "added", "changed")] for name, one in sections.items()} == {
-        "passages": [0, 1, 1],
-        "queries": [1, 1, 0],
-        "labels": [1, 1, 1],
-    }
+    assert {
+        name: [len(section[kind]) for kind in ("removed", "added", "changed")] for name, section in sections.items()
+    } == {"passages": [0, 1, 1], "queries": [1, 1, 0], "labels": [1, 1, 1]}
     assert sections["labels"]["changed"] == [
         {"a": ["q1", "c1"], "b": ["q1", "c1"], "change": "3 → 2", "text": "Which?"}
     ]
@@ -150,8 +151,8 @@ def test_changes_of_a_query_besides_its_wording_are_named(tmp_path: Path) -> Non
         passages = {one: wording_digest(one) for one in ("c1", "c2", "c3")}
         return SetContents(Path("made"), None, {}, passages, {"q1": QueryFacts("Which?", **facts)}, {}, {})
 
-    found = compare_sets(made(answer="Two.", needs=("c1", "c2")), made(answer="Three.", needs=("c1", "c3")))
-    (changed,) = found.sections[1].changed
+    sets = compare_sets(made(answer="Two.", needs=("c1", "c2")), made(answer="Three.", needs=("c1", "c3")))
+    (changed,) = sets.sections[1].changed
     assert changed.change == "answer, needs"
     (changed,) = compare_sets(made(), made(answerable=False)).sections[1].changed
     assert changed.change == "now has no answer"

@@ -45,7 +45,7 @@ class Files:
             for source, text in sorted(texts.items())
         ]
         chunks = chunk_documents(documents, size=size, overlap=size // 10)
-        return cls({one.doc_id: one for one in documents}, {one.chunk_id: one for one in chunks})
+        return cls({document.doc_id: document for document in documents}, {chunk.chunk_id: chunk for chunk in chunks})
 
     @property
     def corpus(self) -> Corpus:
@@ -59,7 +59,7 @@ class Files:
 
     def holding(self, evidence: Evidence) -> str:
         """Return the first chunk that holds a stretch."""
-        return next(one.chunk_id for one in self.chunks.values() if one.span.contains(evidence))
+        return next(chunk.chunk_id for chunk in self.chunks.values() if chunk.span.contains(evidence))
 
 
 def asked(files: Files, chance: random.Random, count: int) -> OldSet:
@@ -151,14 +151,14 @@ def assert_labelled(before: Files, after: Files, earlier: OldSet, heir: KeptQuer
     assert [ids[position] for position in heir.positions] == [*(heir.query.needs or (heir.query.chunk_id,))]
 
 
-def estate(files: Files, found: Transfer) -> OldSet:
+def estate(files: Files, transfer: Transfer) -> OldSet:
     """Return what was inherited, as the set of a refreshed folder."""
     return OldSet(
         corpus=files.corpus,
-        queries=[one.query for one in found.kept],
-        unanswerable=found.unanswerable,
-        labels={one.query.query_id: one.labels for one in found.kept},
-        derived={one.query.query_id: one.derived for one in found.kept},
+        queries=[one.query for one in transfer.kept],
+        unanswerable=transfer.unanswerable,
+        labels={one.query.query_id: one.labels for one in transfer.kept},
+        derived={one.query.query_id: one.derived for one in transfer.kept},
     )
 
 
@@ -181,8 +181,8 @@ def query(name: str, files: Files, quote: str, source: str = "a.md", **more: obj
     return Query.model_validate({**known, "evidence": (evidence,), **more})
 
 
-def only(found: Transfer) -> KeptQuery | RetiredQuery:
-    (heir,) = found.queries
+def only(transfer: Transfer) -> KeptQuery | RetiredQuery:
+    (heir,) = transfer.queries
     return heir
 
 
@@ -252,7 +252,7 @@ def test_judgments_go_with_the_text_and_with_the_evidence_and_no_further() -> No
     assert [one.canary for one in told if one.canary] == []
     pool = [PooledPair(query_id=name, chunk_id=one, shared_from=ids[0]) for name in ("q", "other") for one in ids]
     assert {one.chunk_id for one in found.pairs(pool)} == heir.labels.keys()
-    assert {one.shared_from for one in found.pairs(pool)} <= {*after.chunks, None}
+    assert {pair.shared_from for pair in found.pairs(pool)} <= {*after.chunks, None}
 
 
 def test_a_query_of_several_passages_needs_those_that_hold_its_evidence_now() -> None:
@@ -263,7 +263,7 @@ def test_a_query_of_several_passages_needs_those_that_hold_its_evidence_now() ->
     after = Files.cut({"b.md": "New.\n\n" + days("green").replace("On day 5", "Then"), "c.md": days("red")})
     heir = only(transfer_queries(estate_of(before, asked), after.corpus))
     assert isinstance(heir, KeptQuery)
-    assert [after.chunks[one].text.count("crates") for one in heir.query.needs] == [1, 1]
+    assert [after.chunks[need].text.count("crates") for need in heir.query.needs] == [1, 1]
     assert heir.query.needs[0] == heir.query.chunk_id
     assert [one.quote for one in heir.query.evidence] == ["counted 33 crates", "counted 55 crates"]
     close = Files.cut({"a.md": "They counted 33 crates.\n\nWe counted 55 crates."})

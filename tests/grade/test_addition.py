@@ -90,7 +90,11 @@ def test_queries_without_labels_wait_and_join_when_the_judge_finds_a_passage(
 
 def _labels_are_given(home: GoldFolder) -> None:
     """Check that every label was given by a judge."""
-    said = {(one.query_id, one.chunk_id): one.relevance for one in home.judgments.read() if one.canary is None}
+    said = {
+        (judgment.query_id, judgment.chunk_id): judgment.relevance
+        for judgment in home.judgments.read()
+        if judgment.canary is None
+    }
     scores = home.dataset().relevance_scores or {}
     assert {(query, one) for query, grades in scores.items() for one in grades} <= said.keys()
 

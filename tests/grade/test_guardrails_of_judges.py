@@ -26,7 +26,7 @@ def _held(known: KnownSet, server: ServerHandle, **more: object) -> dict[str, Gu
     done = grade(known.folder, settings(server, canaries=0.5, depth=1, **more), force=True)
     said = list(graded_lines(done.record))
     assert sum(line.startswith("guardrail, ") for line in said) == len(PROBES)
-    return {one.probe: one.verdict for one in done.grading.guardrails}
+    return {guardrail.probe: guardrail.verdict for guardrail in done.grading.guardrails}
 
 
 def test_a_judge_that_obeys_the_passage_fails_that_guardrail_alone(tmp_path: Path, model_server: ServerHandle) -> None:

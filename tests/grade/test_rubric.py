@@ -97,9 +97,11 @@ def test_after_an_edit_only_pairs_are_asked_about_that_people_judged_otherwise_a
     material, ledger = ledger_of(known.folder)
     with ledger:
         ledger.append_all(
-            event(material, EventKind.JUDGE, query, chunk_id=chunk, grade=grade, client_id=f"people-{number}-{place}")
+            event(
+                material, EventKind.JUDGE, query, chunk_id=chunk, grade=grade, client_id=f"people-{number}-{position}"
+            )
             for number, (query, chunks) in enumerate(known.ids.items())
-            for place, (chunk, grade) in enumerate(chunks.items())
+            for position, (chunk, grade) in enumerate(chunks.items())
         )
     (known.folder / "rubric.md").write_text(OURS.text, encoding="utf-8")
     model_server.script(judge={"truth": known.truth})

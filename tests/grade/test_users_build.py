@@ -80,12 +80,12 @@ def test_a_model_judges_users_queries_in_the_same_run_and_is_paid_once(
     assert goldbench_inside(*command).returncode == 0
     home = GoldFolder(tmp_path / "gold")
     data = home.dataset()
-    texts = {data.corpus[one] for found in data.relevant_docs.values() for one in found}
+    texts = {data.corpus[one] for relevant_doc in data.relevant_docs.values() for one in relevant_doc}
     assert texts == {documents["valve-3"], documents["valve-2"]}
     assert [one.text for one in home.waiting()] == [REACTOR]
     assert data.metadata["evidence_level"] == "users"
     assert data.metadata["grading"]["canaries"] == "passed"
-    said = {(one.query_id, one.chunk_id) for one in home.judgments.read() if one.canary is None}
+    said = {(judgment.query_id, judgment.chunk_id) for judgment in home.judgments.read() if judgment.canary is None}
     assert {(query, one) for query, found in (data.relevance_scores or {}).items() for one in found} <= said
     assert validate(home.path).problems == ()
     requests = model_server.stats()["requests"]

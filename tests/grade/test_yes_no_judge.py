@@ -119,9 +119,9 @@ def test_sentences_that_order_a_grade_are_not_shown_to_the_judge(tmp_path: Path,
 
 def test_thresholds_lie_between_answers_and_fakes_wherever_the_model_puts_them() -> None:
     answers, fakes = [0.3, 0.35, 0.4, 0.45, 0.31, 0.36, 0.41], [0.02, 0.05, 0.1, 0.2, 0.03, 0.06, 0.11]
-    found = thresholds_for(answers, fakes)
-    assert 0.2 < found.helps <= 0.3
-    assert found.topic <= found.helps <= found.answers
+    thresholds = thresholds_for(answers, fakes)
+    assert 0.2 < thresholds.helps <= 0.3
+    assert thresholds.topic <= thresholds.helps <= thresholds.answers
     grades = held_out_grades(answers, fakes)
     assert min(grades[0]) >= 2 > max(grades[1])
     assert thresholds_for([0.9, 0.8, 0.7], [0.1, 0.1, 0.2]).helps == 0.5, "even odds, where they tell the two apart"

@@ -18,8 +18,8 @@ def choice(*tokens: tuple[str, float]) -> dict[str, object]:
 
 def test_only_the_text_inside_the_json_counts():
     frame = (('{"', -9.0), ("question", -9.0), ('":', -9.0), (' "', -9.0))
-    found = likelihood_of(choice(*frame, ("Why", -1.0), (" not", -3.0), ("?", -2.0), ('"}', -9.0)))
-    assert found == Likelihood(-2.0, -3.0)
+    likelihood = likelihood_of(choice(*frame, ("Why", -1.0), (" not", -3.0), ("?", -2.0), ('"}', -9.0)))
+    assert likelihood == Likelihood(-2.0, -3.0)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def settings(server: ServerHandle | None = None, **more: object) -> ModelSetting
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    return {one.name: one.read_bytes() for one in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 async def ask(planning: Planning, *numbers: int) -> None:

@@ -25,7 +25,7 @@ def test_the_configuration_is_taken_and_azure_gets_its_header():
     azure = [url for url in re.findall(r"`(https://[^`]+)`", PAGE) if "azure" in url]
     assert len(azure) == 2
     settings = (ModelSettings(name="m", base_url=url.replace("NAME", "mine")) for url in azure)
-    assert {one.header_of_key for one in settings} == {"api-key"}
+    assert {setting.header_of_key for setting in settings} == {"api-key"}
 
 
 def test_every_setting_named_is_one():

@@ -11,13 +11,13 @@ K, LEVEL = 3, 2
 
 def ranked(*grades: int | None, scores: list[float] | None = None) -> list[Listed]:
     """A list whose documents are named by their ranks: d1, d2 …; by default each scores less than the one above."""
-    told = scores or [float(len(grades) - place) for place in range(len(grades))]
+    told = scores or [float(len(grades) - number) for number in range(len(grades))]
     rows = enumerate(zip(told, grades, strict=True), start=1)
     return [Listed(f"d{rank}", score, grade) for rank, (score, grade) in rows]
 
 
-def causes(found: list[Listed], *relevant: str, **more: object) -> tuple[Cause, ...]:
-    return failure_causes(found, relevant, K, level=LEVEL, **more)  # type: ignore[arg-type]
+def causes(listeds: list[Listed], *relevant: str, **more: object) -> tuple[Cause, ...]:
+    return failure_causes(listeds, relevant, K, level=LEVEL, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("grades", [(2, 0, 0), (0, 0, 3), (None, None, 2, 0)])

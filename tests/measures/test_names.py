@@ -97,9 +97,9 @@ def test_a_default_level_is_for_measures_that_have_one() -> None:
 @given(st.text(max_size=30))
 def test_no_text_brings_anything_but_measures_or_a_refusal(text: str) -> None:
     try:
-        found = parse_measures([text])
+        measures = parse_measures([text])
     except UnknownMeasure as error:
         problems = error.problems
         assert all(problem.isprintable() for problem in problems)
     else:
-        assert parse_measures([m.name for m in found]) == found
+        assert parse_measures([m.name for m in measures]) == measures

@@ -16,5 +16,5 @@ def test_no_other_point_beats_one_on_the_front(points: list[tuple[float, float]]
         return one != other and one[0] <= other[0] and one[1] >= other[1]
 
     front = pareto_front([price for price, _ in points], [quality for _, quality in points])
-    assert sorted(front) == [at for at, one in enumerate(points) if not any(beats(other, one) for other in points)]
+    assert sorted(front) == [at for at, one in enumerate(points) if not any(beats(point, one) for point in points)]
     assert [points[at][0] for at in front] == sorted(points[at][0] for at in front)

@@ -56,7 +56,7 @@ def yes_or_no(
     shares = {"Yes": 0.7 * yes, "yes": 0.3 * yes, "No": 0.8 * (1 - yes), " no": 0.2 * (1 - yes)}
     tokens: list[dict[str, Any]] = [{"token": token, "logprob": math.log(share)} for token, share in shares.items()]
     if form == "llama":
-        tokens = [{**row, "id": place, "bytes": list(row["token"].encode())} for place, row in enumerate(tokens)]
+        tokens = [{**row, "id": position, "bytes": list(row["token"].encode())} for position, row in enumerate(tokens)]
     tokens = sorted(tokens, key=lambda row: -row["logprob"])[: body["top_logprobs"]]
     return (word, "length", None), {"content": [{**tokens[0], "top_logprobs": tokens}]}
 

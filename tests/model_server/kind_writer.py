@@ -39,7 +39,7 @@ def joined_answer(settings: dict[str, Any] | None, system: str, user: str) -> di
     passages = [match.group(2) for match in _PASSAGE.finditer(user)]
     chance = random.Random(_number(user))
     bad = chance.random() < told.get("bad", 0)
-    words = [_own_word(passages, 0 if bad else place, chance) for place in range(len(passages))]
+    words = [_own_word(passages, 0 if bad else number, chance) for number in range(len(passages))]
     x, y = chance.sample([word for word in FILLERS if not any(word in text for text in passages)], 2)
     query = chance.choice(_FRAMES).format(words=" and ".join(words), x=x, y=y)
     evidence = [_sentence_with(word, text) for word, text in zip(words, passages, strict=True)]
@@ -118,7 +118,7 @@ def _own_word(passages: list[str], place: int, chance: random.Random) -> str:
 
 
 def _sentence_with(word: str, text: str) -> str:
-    return next((one.group().strip() for one in _SENTENCE.finditer(text) if word in one.group()), _longest(text))
+    return next((match.group().strip() for match in _SENTENCE.finditer(text) if word in match.group()), _longest(text))
 
 
 def _longest(text: str) -> str:

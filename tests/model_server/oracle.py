@@ -82,8 +82,8 @@ def _number(*parts: str) -> int:
 
 
 def _asked(prompt: str, name: str, allowed: tuple[str, ...]) -> str:
-    found = re.findall(rf"\b{name}(?: wanted)?\W{{1,12}}({'|'.join(allowed)})\b", prompt, re.IGNORECASE)
-    return found[-1].lower() if found else allowed[0]
+    matches = re.findall(rf"\b{name}(?: wanted)?\W{{1,12}}({'|'.join(allowed)})\b", prompt, re.IGNORECASE)
+    return matches[-1].lower() if matches else allowed[0]
 
 
 def _queries(prompt: str, passage: str) -> dict[str, Any]:

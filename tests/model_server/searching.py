@@ -45,9 +45,9 @@ def query_of(prompt: str) -> str:
 
 def rewrites_of(prompt: str) -> list[str]:
     """Return as many rewrites as the prompt wants: the words of the query turned round and round."""
-    found = re.search(r"Rewritten queries wanted: (\d+)", prompt)
+    match = re.search(r"Rewritten queries wanted: (\d+)", prompt)
     words = query_of(prompt).split()
-    return [" ".join(words[n:] + words[:n]) for n in range(1, 1 + int(found.group(1) if found else 1))]
+    return [" ".join(words[n:] + words[:n]) for n in range(1, 1 + int(match.group(1) if match else 1))]
 
 
 def results_for(query: str, documents: Sequence[str], how: str) -> list[dict[str, Any]]:

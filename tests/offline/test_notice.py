@@ -13,9 +13,9 @@ from tests.conftest import ROOT
 
 def row(page: str, name: str) -> list[str]:
     """Return the cells of the line of a table that begins with a name."""
-    found = re.search(rf"^\| {re.escape(name)} \|(.*)\|$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
-    assert found is not None, (page, name)
-    return [cell.strip() for cell in found[1].split("|")]
+    match = re.search(rf"^\| {re.escape(name)} \|(.*)\|$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert match is not None, (page, name)
+    return [cell.strip() for cell in match[1].split("|")]
 
 
 def test_the_notice_has_the_figures_of_the_table_by_collection() -> None:

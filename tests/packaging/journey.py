@@ -105,110 +105,112 @@ def walk(python: Path, folder: Path, *, hostile: bool = True) -> list[str]:
     Raises:
         AssertionError: A step does not do what the README says.
     """
-    here = Installed(python, folder, hostile=hostile)
+    installed = Installed(python, folder, hostile=hostile)
     steps = [check_top_level, build_and_score, measure_systems, use_interface, convert_documents, write_page, review]
-    return [step.__name__ for step in steps if step(here) is not False]
+    return [step.__name__ for step in steps if step(installed) is not False]
 
 
-def check_top_level(here: Installed) -> None:
+def check_top_level(installed: Installed) -> None:
     """Check that ``goldbench`` is the only top-level package of its distribution, and the one that is imported."""
-    listed = here.python_says("-P", "-c", "from importlib.metadata import files; print(*files('goldbench'), sep='\\n')")
+    listed = installed.python_says(
+        "-P", "-c", "from importlib.metadata import files; print(*files('goldbench'), sep='\\n')"
+    )
     tops = {line.split("/")[0] for line in listed.split() if not line.startswith("..")}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"goldbench"}, tops
-    place = Path(here.python_says("-c", "import goldbench; print(goldbench.__file__)").strip()).parent
+    place = Path(installed.python_says("-c", "import goldbench; print(goldbench.__file__)").strip()).parent
     assert place.parent.name == "site-packages", place
     assert not [name for name in FOLDERS if (place.parent / name).exists()]
-    version = here.python_says("-c", "import goldbench; print('goldbench', goldbench.__version__)")
-    assert here.goldbench("--version") == version
+    version = installed.python_says("-c", "import goldbench; print('goldbench', goldbench.__version__)")
+    assert installed.goldbench("--version") == version
 
 
-def build_and_score(here: Installed) -> None:
+def build_and_score(installed: Installed) -> None:
     """Build a set from text files, search it, score the run, and write the card."""
     texts = [*DOCUMENTS.rglob("*.md"), *DOCUMENTS.rglob("*.csv"), *DOCUMENTS.rglob("*.txt")]
     for path in texts:
-        target = here.folder / "documents" / path.relative_to(DOCUMENTS)
+        target = installed.folder / "documents" / path.relative_to(DOCUMENTS)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
-    here.goldbench("build", "documents", "--out", "set", "--queries", 30)
-    assert "every reference and span holds" in here.goldbench("validate", "set")
-    here.goldbench("retrieve", "set", "--system", "bm25", "-o", "bm25.trec")
-    assert "ndcg@10" in here.goldbench("score", "set", "--run", "bm25=bm25.trec")
-    here.goldbench("gate", "set", "--run", "bm25.trec", "--min", "ndcg@10=0.5")
-    assert "30 queries" in here.goldbench("card", "set")
-    assert len(here.read("set/card.json")["figures"]) == 15
-    assert "grade.v1" in here.goldbench("prompts", "list")
+    installed.goldbench("build", "documents", "--out", "set", "--queries", 30)
+    assert "every reference and span holds" in installed.goldbench("validate", "set")
+    installed.goldbench("retrieve", "set", "--system", "bm25", "-o", "bm25.trec")
+    assert "ndcg@10" in installed.goldbench("score", "set", "--run", "bm25=bm25.trec")
+    installed.goldbench("gate", "set", "--run", "bm25.trec", "--min", "ndcg@10=0.5")
+    assert "30 queries" in installed.goldbench("card", "set")
+    assert len(installed.read("set/card.json")["figures"]) == 15
+    assert "grade.v1" in installed.goldbench("prompts", "list")
 
 
-def measure_systems(here: Installed) -> None:
+def measure_systems(installed: Installed) -> None:
     """Compare two systems in an experiment."""
-    said = here.goldbench("bench", "set", "--system", "bm25", "--system", "lsi", "--out", "bench")
+    said = installed.goldbench("bench", "set", "--system", "bm25", "--system", "lsi", "--out", "bench")
     assert "ndcg@10" in said, said
-    systems = here.read("bench/experiment.json")["systems"]
+    systems = installed.read("bench/experiment.json")["systems"]
     assert {system["system"] for system in systems} == {"bm25", "lsi"}
 
 
-def use_interface(here: Installed) -> None:
+def use_interface(installed: Installed) -> None:
     """Use the set from Python, and get from the README's ten lines the figures of the page on the Python interface."""
-    here.python_says("-c", INTERFACE)
+    installed.python_says("-c", INTERFACE)
     lines = next(
         block for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "build(texts=texts" in block
     )
-    (here.folder / "ten_lines.py").write_text(lines.replace("data/example/documents", "documents"), "utf-8")
-    said = here.python_says("-c", "from ten_lines import *; print(result); print(len(queries), len(qrels) >= 30)")
+    (installed.folder / "ten_lines.py").write_text(lines.replace("data/example/documents", "documents"), "utf-8")
+    said = installed.python_says("-c", "from ten_lines import *; print(result); print(len(queries), len(qrels) >= 30)")
     begins, counts = said[said.index("measure ") :].splitlines()[:5], said.splitlines()[-1]
     assert begins[-1].startswith("Verdict: "), said
     assert "\n".join(begins) in PYTHON_PAGE, said
     assert counts == "30 True", said
 
 
-def convert_documents(here: Installed) -> None:
+def convert_documents(installed: Installed) -> None:
     """Build from a PDF: read with the extra ``documents``, and without it skipped, counted and named with the hint."""
-    mixed, pdf = here.folder / "mixed", "field-service-notes.pdf"
-    shutil.copytree(here.folder / "documents" / "manual", mixed)
+    mixed, pdf = installed.folder / "mixed", "field-service-notes.pdf"
+    shutil.copytree(installed.folder / "documents" / "manual", mixed)
     expected = {path.name for path in mixed.iterdir()}
     shutil.copy(DOCUMENTS / "service" / pdf, mixed)
     command = ("build", "mixed", "--out", "pdf", "--queries", 10)
-    if here.has("pypdfium2"):
-        here.goldbench(*command)
+    if installed.has("pypdfium2"):
+        installed.goldbench(*command)
         expected.add(pdf)
     else:
-        said = here.goldbench(*command, rc=3).splitlines()
+        said = installed.goldbench(*command, rc=3).splitlines()
         assert any(re.match(f"skipped .*{pdf}: .*the extra documents", line) for line in said), said
         assert any(re.search("^documents .* unreadable 1$", line) for line in said), said
-    assert "every reference and span holds" in here.goldbench("validate", "pdf")
-    records = (here.folder / "pdf" / "0-documents.jsonl").read_text("utf-8").splitlines()
+    assert "every reference and span holds" in installed.goldbench("validate", "pdf")
+    records = (installed.folder / "pdf" / "0-documents.jsonl").read_text("utf-8").splitlines()
     assert {json.loads(record)["source"] for record in records} == expected
-    assert len(here.read("pdf/dataset.json")["queries"]) == 10
+    assert len(installed.read("pdf/dataset.json")["queries"]) == 10
 
 
-def write_page(here: Installed) -> bool:
+def write_page(installed: Installed) -> bool:
     """Write the page of a score, if the extra ``report`` is there; without it the figures come, and one line."""
     command = ("score", "set", "--run", "bm25=bm25.trec", "--html", "page.html")
-    if not here.has("plotly"):
-        assert "ndcg@10" in check_missing(here, "report", *command)
-        assert not (here.folder / "page.html").exists()
+    if not installed.has("plotly"):
+        assert "ndcg@10" in check_missing(installed, "report", *command)
+        assert not (installed.folder / "page.html").exists()
         return False
-    here.goldbench(*command)
-    assert "ndcg@10" in (here.folder / "page.html").read_text("utf-8").lower()
+    installed.goldbench(*command)
+    assert "ndcg@10" in (installed.folder / "page.html").read_text("utf-8").lower()
     return True
 
 
-def check_missing(here: Installed, extra: str, *command: str) -> str:
+def check_missing(installed: Installed, extra: str, *command: str) -> str:
     """Check that a command ends with a line that names the extra, and return what it said before."""
-    *before, line = here.goldbench(*command, rc=2).splitlines()
+    *before, line = installed.goldbench(*command, rc=2).splitlines()
     assert line.endswith(f"(the extra {extra})"), line
     return "\n".join(before)
 
 
-def review(here: Installed) -> bool:
+def review(installed: Installed) -> bool:
     """Judge a passage on the page for people, get the page's scripts and styles, and stop the server."""
-    if not here.has("starlette"):
-        assert check_missing(here, "review", "review", "set") == ""
+    if not installed.has("starlette"):
+        assert check_missing(installed, "review", "review", "set") == ""
         return False
-    with served(here) as link:
+    with served(installed) as link:
         judge(link)
-    here.goldbench("review", "export", "set", "--format", "csv", "--out", "people.csv")
-    with (here.folder / "people.csv").open(encoding="utf-8", newline="") as file:
+    installed.goldbench("review", "export", "set", "--format", "csv", "--out", "people.csv")
+    with (installed.folder / "people.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["grade"] == "2", row
     return True
@@ -238,13 +240,13 @@ def judge(link: str) -> None:
 
 
 @contextmanager
-def served(here: Installed) -> Iterator[str]:
+def served(installed: Installed) -> Iterator[str]:
     """Yield the link of a person to a running review server, and end the server as Ctrl-C does."""
-    command = [*here.command, "review", "set", "--port", "0", "--annotator", "anna"]
+    command = [*installed.command, "review", "set", "--port", "0", "--annotator", "anna"]
     process = subprocess.Popen(
         command,
-        cwd=here.folder,
-        env=here.environment,
+        cwd=installed.folder,
+        env=installed.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -254,8 +256,8 @@ def served(here: Installed) -> Iterator[str]:
     try:
         for line in process.stdout:
             said.append(line)
-            if found := re.search(r"anna: (http://\S+)", line):
-                yield found[1]
+            if match := re.search(r"anna: (http://\S+)", line):
+                yield match[1]
                 process.send_signal(signal.SIGINT)
                 assert "Stopped" in process.communicate(timeout=100)[0]
                 return
@@ -270,11 +272,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("python", type=Path, help="interpreter of an environment that holds the wheel")
     parser.add_argument("--hostile", action="store_true", help="put packages of the same names into the folder")
-    given = parser.parse_args()
+    args = parser.parse_args()
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        steps = ", ".join(walk(given.python.absolute(), Path(folder), hostile=given.hostile))
-    place = "a folder with packages of the same names" if given.hostile else "an empty folder"
+        steps = ", ".join(walk(args.python.absolute(), Path(folder), hostile=args.hostile))
+    place = "a folder with packages of the same names" if args.hostile else "an empty folder"
     print(f"From {place}, in {time.monotonic() - started:.0f} s: {steps}", flush=True)
 
 

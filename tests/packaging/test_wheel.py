@@ -58,7 +58,9 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path) -> None:
-    assert contents(wheel) == {name: (ROOT / place).read_bytes() for name, place in package_files().items()}
+    assert contents(wheel) == {
+        name: (ROOT / package_file).read_bytes() for name, package_file in package_files().items()
+    }
 
 
 def test_the_wheel_of_a_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: Path) -> None:

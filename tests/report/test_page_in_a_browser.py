@@ -97,7 +97,7 @@ def test_every_page_is_drawn_fits_asks_for_nothing_and_has_no_barrier(
     assert page.locator(".main-svg").count() > 0
     assert SYSTEMS[0] in page.locator(".plotly-graph-div").first.text_content()
     violations = Axe().run(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in violations] == []
+    assert [(violation["id"], violation["nodes"][0]["html"][:200]) for violation in violations] == []
     assert (someone.asked, page.evaluate("window.broken")) == ([path.as_uri()], None)
     if name == "history":
         cell = page.locator("td bdi", has_text="BM25").first

@@ -79,7 +79,7 @@ def test_scores_are_those_of_bm25s() -> None:
     retriever = BM25(BM25Settings(k1=1.5, b=0.6), tokens=tokenizer(Analyzer.UNICODE))
     retriever.index({f"{place:03}": " ".join(words) for place, words in enumerate(corpus)})
     for query in ("a", "j i", "b a b c", "e e e f g j h"):
-        scores = {f"{place:03}": float(score) for place, score in enumerate(library.get_scores(query.split()))}
+        scores = {f"{position:03}": float(score) for position, score in enumerate(library.get_scores(query.split()))}
         expected = {doc_id: score for doc_id, score in scores.items() if score > 0}
         assert retriever.search({"q": query}, k=200)["q"] == pytest.approx(expected, abs=1e-12)
 
@@ -89,20 +89,20 @@ def test_what_cannot_be_among_the_best_is_left_out_and_nothing_else(k: int) -> N
     """The best of 80,000 passages are those by the sums of all postings, equal scores in the order of places."""
     draw = np.random.default_rng(11)
     words = draw.zipf(1.3, (80_000, 12)) % 5000
-    found = Occurrences.of([list(map(str, row)) for row in words.tolist()])
-    weights = draw.choice([0.5, 0.75, 1.0], len(found.places)) / np.log2(
-        2 + np.repeat(np.diff(found.starts), np.diff(found.starts))
+    occurrences = Occurrences.of([list(map(str, row)) for row in words.tolist()])
+    weights = draw.choice([0.5, 0.75, 1.0], len(occurrences.places)) / np.log2(
+        2 + np.repeat(np.diff(occurrences.starts), np.diff(occurrences.starts))
     )
-    postings = Postings(found.starts, found.places, weights, len(words))
+    postings = Postings(occurrences.starts, occurrences.places, weights, len(words))
     buffer = postings.buffer()
     asked = [["1"], ["1", "2"], ["1", "700", "2"], ["900", "1", "1", "3", "77"], ["4999", "1"], ["17", "18", "1", "2"]]
     left_out = 0
     for query in asked:
-        terms = [found.vocabulary[word] for word in query]
+        terms = [occurrences.vocabulary[word] for word in query]
         sums, held = np.zeros(len(words)), 0
         for term in terms:
-            part = slice(found.starts[term], found.starts[term + 1])
-            sums[found.places[part]] += weights[part]
+            part = slice(occurrences.starts[term], occurrences.starts[term + 1])
+            sums[occurrences.places[part]] += weights[part]
             held += part.stop - part.start
         left_out += held > len(terms) * max(16_000, 16 * k)
         expected = sorted(np.flatnonzero(sums), key=lambda place: (-sums[place], place))[:k]
@@ -123,12 +123,12 @@ def test_terms_that_most_passages_hold_are_scored_as_the_formula_says() -> None:
     retriever.index(corpus)
     scores = {query_id: scored(text, corpus, 1.2, 0.75) for query_id, text in queries.items()}
     for k in (1, 10, 300, 3000):
-        found = retriever.search(queries, k=k)
+        match = retriever.search(queries, k=k)
         for query_id, expected in scores.items():
             best = sorted(((round(score, 9), doc_id) for doc_id, score in expected.items()), reverse=True)[:k]
-            assert [round(score, 9) for score in found[query_id].values()] == [score for score, _ in best]
-            assert list(found[query_id].items()) == sorted(
-                found[query_id].items(), key=lambda pair: (pair[1], pair[0]), reverse=True
+            assert [round(score, 9) for score in match[query_id].values()] == [score for score, _ in best]
+            assert list(match[query_id].items()) == sorted(
+                match[query_id].items(), key=lambda pair: (pair[1], pair[0]), reverse=True
             )
 
 

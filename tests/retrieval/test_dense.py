@@ -58,11 +58,11 @@ def test_passages_with_the_querys_words_come_first(model_server: ServerHandle, t
     with embedding(model_server, tmp_path / "a.sqlite") as embed:
         system = dense(embed)
         system.index(PASSAGES)
-        found = system.search(QUERIES, k=3)
-    assert list(found["q"])[:2] == ["valve", "twin"]
-    assert found["q"]["valve"] == found["q"]["twin"]
-    assert next(iter(found["r"])) == "grease"
-    assert all(len(ranking) == 3 for ranking in found.values())
+        match = system.search(QUERIES, k=3)
+    assert list(match["q"])[:2] == ["valve", "twin"]
+    assert match["q"]["valve"] == match["q"]["twin"]
+    assert next(iter(match["r"])) == "grease"
+    assert all(len(ranking) == 3 for ranking in match.values())
 
 
 def test_the_time_of_the_model_is_told_apart(model_server: ServerHandle, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def rewriting(below: BM25, **settings: object) -> Expanded:
 
 def test_the_query_and_its_rewrites_are_searched_in_one_call_and_fused() -> None:
     below = watched()
-    found = rewriting(below, k=10).search({"q": "start pump", "q#1": "owl"}, k=2)
+    match = rewriting(below, k=10).search({"q": "start pump", "q#1": "owl"}, k=2)
     assert below.asked == [
         {
             "q#0": "start pump",
@@ -57,15 +57,15 @@ def test_the_query_and_its_rewrites_are_searched_in_one_call_and_fused() -> None
         }
     ]
     runs = below.search({str(n): text for n, text in enumerate(["start pump", *REWRITES["start pump"]])}, k=100)
-    assert found["q"] == best(reciprocal_ranks(list(runs.values()), k=10), 2)
-    assert list(found["q#1"]) == ["c"]
+    assert match["q"] == best(reciprocal_ranks(list(runs.values()), k=10), 2)
+    assert list(match["q#1"]) == ["c"]
 
 
 def test_without_the_query_only_its_rewrites_are_searched_and_one_alone_is_given_as_it_is() -> None:
     below = watched()
-    found = rewriting(below, keep_original=False).search({"q": "owl"}, k=2)
+    match = rewriting(below, keep_original=False).search({"q": "owl"}, k=2)
     assert below.asked == [{"q#1": "night bird owl"}]
-    assert found["q"] == below.search({"x": "night bird owl"}, k=2)["x"]
+    assert match["q"] == below.search({"x": "night bird owl"}, k=2)["x"]
 
 
 def test_rewrites_are_found_by_id_as_well() -> None:
@@ -115,8 +115,8 @@ def test_the_model_rewrites_each_query_as_often_as_asked(model_server: ServerHan
         rewrites = model_rewrites(ask, count=2)
         system = Expanded(RewriteSettings(of="b"), of=below, expand=rewrites, stopwatch=stopwatch)
         system.index(PASSAGES)
-        found = system.search(queries, k=3)
-        assert system.search(queries, k=3) == found
+        match = system.search(queries, k=3)
+        assert system.search(queries, k=3) == match
     assert list(below.asked[0].values())[:3] == ["start pump", "pump start", "start pump"]
     assert len(below.asked[0]) == 6
     assert model_server.stats()["requests"] == 2

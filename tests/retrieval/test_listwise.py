@@ -83,11 +83,11 @@ def test_windows_move_from_the_last_results_upwards() -> None:
 def test_the_best_of_the_last_rises_to_the_top(model_server: ServerHandle, tmp_path: Path) -> None:
     query = "passage 11"
     with asking(model_server, tmp_path / "a.sqlite") as ask:
-        found = listwise(ask, depth=12, window=4, step=2).search({"q": query, "r": "the tank"}, k=12)
+        match = listwise(ask, depth=12, window=4, step=2).search({"q": query, "r": "the tank"}, k=12)
     best = max(PASSAGES, key=lambda d: relevance(query, PASSAGES[d]))
-    assert next(iter(found["q"])) == best == "d11"
-    assert sorted(found["q"]) == sorted(PASSAGES)
-    assert list(found["q"].values()) == [float(n) for n in range(12, 0, -1)]
+    assert next(iter(match["q"])) == best == "d11"
+    assert sorted(match["q"]) == sorted(PASSAGES)
+    assert list(match["q"].values()) == [float(n) for n in range(12, 0, -1)]
     assert model_server.stats()["requests"] == 10  # five windows for each of two queries
 
 
@@ -115,8 +115,8 @@ def test_a_number_of_no_passage_is_no_answer(numbers: list[int]) -> None:
 def test_a_wrong_order_is_asked_for_again_once(model_server: ServerHandle, tmp_path: Path) -> None:
     model_server.script({"when": {"nth": [1]}, "do": {"content": json.dumps({"numbers": [1, 2, 3, 17]})}})
     with asking(model_server, tmp_path / "a.sqlite") as ask:
-        found = listwise(ask, depth=4, window=4, step=2).search({"q": "passage 2"}, k=4)
-    assert next(iter(found["q"])) == "d02"
+        match = listwise(ask, depth=4, window=4, step=2).search({"q": "passage 2"}, k=4)
+    assert next(iter(match["q"])) == "d02"
     assert model_server.stats()["requests"] == 2
 
 
@@ -135,8 +135,8 @@ def test_passages_stand_between_marks_they_cannot_hold(model_server: ServerHandl
         "c": "long " * 60_000,
     }
     with asking(model_server, tmp_path / "a.sqlite") as ask:
-        found = listwise(ask, hostile, depth=3, window=3, step=1).search({"q": "nul \udfff"}, k=3)
-    assert next(iter(found["q"])) == "b"
+        match = listwise(ask, hostile, depth=3, window=3, step=1).search({"q": "nul \udfff"}, k=3)
+    assert next(iter(match["q"])) == "b"
     user = model_server.requests()[0]["body"]["messages"][-1]["content"]
     mark = user.split("<<<QUERY ")[1][:16]
     assert user.count(mark) == 8
@@ -144,8 +144,8 @@ def test_passages_stand_between_marks_they_cannot_hold(model_server: ServerHandl
 
 
 def test_few_results_are_nothing_to_order() -> None:
-    found = listwise(answering(), {"a": "x"}, depth=4, window=4, step=2).search({"q": "x"}, k=4)
-    assert found == {"q": {"a": 1.0}}
+    match = listwise(answering(), {"a": "x"}, depth=4, window=4, step=2).search({"q": "x"}, k=4)
+    assert match == {"q": {"a": 1.0}}
     assert listwise(answering(), {}, depth=4).search({"q": "x"}, k=4) == {"q": {}}
 
 

@@ -43,8 +43,8 @@ def test_scores_are_the_cosines_of_scikit_learns_truncated_svd() -> None:
     weights = weigher.fit_transform(PASSAGES.values())
     space = TruncatedSVD(3, random_state=0).fit(weights)
     expected = cosine_similarity(space.transform(weigher.transform(queries.values())), space.transform(weights))
-    found = index.search(queries, k=9)
-    for row, scores in zip(expected, found.values(), strict=True):
+    match = index.search(queries, k=9)
+    for row, scores in zip(expected, match.values(), strict=True):
         assert scores == pytest.approx(dict(zip(PASSAGES, row, strict=True)), abs=1e-5)
 
 
@@ -58,12 +58,12 @@ def test_of_many_passages_scores_are_near_those_of_scikit_learns_randomized_svd(
     queries = {str(number): " ".join(chance.choices(topic, k=4)) for number, topic in enumerate(topics)}
     index = lsi(dimensions=12)
     index.index(passages)
-    found = index.search(queries, k=len(passages))
+    match = index.search(queries, k=len(passages))
     weigher = TfidfVectorizer(analyzer=WORDS, sublinear_tf=True)
     weights = weigher.fit_transform(passages.values())
     space = TruncatedSVD(12, n_iter=9, random_state=0).fit(weights)
     expected = cosine_similarity(space.transform(weigher.transform(queries.values())), space.transform(weights))
-    for row, scores in zip(expected, found.values(), strict=True):
+    for row, scores in zip(expected, match.values(), strict=True):
         assert [scores[doc_id] for doc_id in passages] == pytest.approx(row.tolist(), abs=5e-3)
 
 
@@ -109,8 +109,8 @@ def test_a_seed_makes_it_repeatable_and_the_order_of_passages_does_not_decide() 
 def test_a_query_without_a_known_word_finds_nothing() -> None:
     index = lsi()
     index.index(PASSAGES)
-    found = index.search({"q": "zebra", "r": "", "s": "!?", "t": "zebra pump"}, k=3)
-    assert [len(ranking) for ranking in found.values()] == [0, 0, 0, 3]
+    match = index.search({"q": "zebra", "r": "", "s": "!?", "t": "zebra pump"}, k=3)
+    assert [len(ranking) for ranking in match.values()] == [0, 0, 0, 3]
 
 
 @pytest.mark.parametrize("passages", [{}, {"a": ""}, {"a": "!", "b": " "}])

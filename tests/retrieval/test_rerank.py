@@ -70,16 +70,16 @@ def test_the_first_results_are_ordered_by_the_model_and_the_others_stay_below(
     plain = below.search(QUERIES, k=9)
     stopwatch = Stopwatch()
     with rating(model_server, tmp_path / "a.sqlite") as rate_all:
-        found = system(rate_all, stopwatch=stopwatch).search(QUERIES, k=9)
+        match = system(rate_all, stopwatch=stopwatch).search(QUERIES, k=9)
     assert model_server.stats()["texts"] == 6
     for query_id in ("q", "r"):
         head = {d: relevance(QUERIES[query_id], PASSAGES[d]) for d in list(plain[query_id])[:3]}
-        assert list(found[query_id])[:3] == sorted(head, key=lambda d: (head[d], d), reverse=True)
-        assert {d: found[query_id][d] for d in head} == pytest.approx(head, abs=1e-6)
-        assert list(found[query_id])[3:] == list(plain[query_id])[3:]
-        scores = list(found[query_id].values())
+        assert list(match[query_id])[:3] == sorted(head, key=lambda d: (head[d], d), reverse=True)
+        assert {d: match[query_id][d] for d in head} == pytest.approx(head, abs=1e-6)
+        assert list(match[query_id])[3:] == list(plain[query_id])[3:]
+        scores = list(match[query_id].values())
         assert all(one > other for one, other in pairwise(scores[2:]))
-    assert found["s"] == {}
+    assert match["s"] == {}
     assert stopwatch.seconds["rerank"] > 0
 
 

@@ -33,17 +33,17 @@ def test_its_results_are_those_of_our_own_formula_with_these_parameters() -> Non
     with running(Engine()) as engine:
         there = server(engine, k1=0.9, b=0.4)
         there.index(CORPUS)
-        found = there.search(QUERIES, k=2)
+        match = there.search(QUERIES, k=2)
         there.close()
-    here = BM25(BM25Settings(k1=0.9, b=0.4), tokens=tokenizer(Analyzer.UNICODE))
-    here.index(CORPUS)
-    expected = here.search(QUERIES, k=2)
-    assert {query_id: list(ranking) for query_id, ranking in found.items()} == {
+    bm25 = BM25(BM25Settings(k1=0.9, b=0.4), tokens=tokenizer(Analyzer.UNICODE))
+    bm25.index(CORPUS)
+    expected = bm25.search(QUERIES, k=2)
+    assert {query_id: list(ranking) for query_id, ranking in match.items()} == {
         query_id: list(ranking) for query_id, ranking in expected.items()
     }
-    assert found["q1"] == pytest.approx(expected["q1"])
-    assert list(found["q1"]) == ["d4", "d0"]  # equal scores by id, the greater first
-    assert found["q3"] == {}
+    assert match["q1"] == pytest.approx(expected["q1"])
+    assert list(match["q1"]) == ["d4", "d0"]  # equal scores by id, the greater first
+    assert match["q3"] == {}
 
 
 def test_the_index_is_gone_at_the_end_and_before_another_corpus() -> None:
@@ -70,9 +70,9 @@ def test_more_queries_than_one_request_takes_are_each_answered() -> None:
     with running(Engine()) as engine:
         there = server(engine)
         there.index(CORPUS)
-        found = there.search({f"q{number}": "tank" if number % 2 else "hose" for number in range(150)}, k=1)
+        match = there.search({f"q{number}": "tank" if number % 2 else "hose" for number in range(150)}, k=1)
         there.close()
-    assert [len(found[f"q{number}"]) for number in range(150)] == [0, 1] * 75
+    assert [len(match[f"q{number}"]) for number in range(150)] == [0, 1] * 75
 
 
 @pytest.mark.parametrize(("key", "sent"), [("abc==", "ApiKey abc=="), ("elastic:pw", "Basic ")])

@@ -89,8 +89,8 @@ def test_a_real_model_finds_paraphrases_without_a_word_in_common(
     encoder = SentenceTransformersEncoder(settings)
     system = Dense(settings, encoder=encoder, stopwatch=stopwatch)
     system.index({**PASSAGES, "odd": "lone \ud800 and nul \x00", "none": ""})
-    found = system.search(PARAPHRASES, k=3)
-    assert {query_id: next(iter(ranking)) for query_id, ranking in found.items()} == {name: name for name in PASSAGES}
+    match = system.search(PARAPHRASES, k=3)
+    assert {query_id: next(iter(ranking)) for query_id, ranking in match.items()} == {name: name for name in PASSAGES}
     assert stopwatch.seconds["embed"] > 0
     said = capfd.readouterr()
     assert (said.out, said.err) == ("", "")
@@ -132,7 +132,7 @@ def test_a_cross_encoder_orders_the_first_results_by_its_own_scores(
     below = bm25()
     below.index(passages)
     queries = {"q": "the panels", "r": "kitten", "s": "zebra"}
-    found = system.search(queries, k=5)
+    match = system.search(queries, k=5)
     said = capfd.readouterr()
     assert (said.out, said.err) == ("", "")
     plain = below.search(queries, k=5)
@@ -140,10 +140,10 @@ def test_a_cross_encoder_orders_the_first_results_by_its_own_scores(
     for query_id in ("q", "r"):
         head = list(plain[query_id])[:3]
         scores = dict(zip(head, model.predict([(queries[query_id], passages[d]) for d in head]).tolist(), strict=True))
-        assert list(found[query_id])[:3] == sorted(head, key=lambda d: (scores[d], d), reverse=True)[:3]
-        assert {d: found[query_id][d] for d in head} == pytest.approx(scores, abs=1e-5)
-        assert list(found[query_id])[3:] == list(plain[query_id])[3:]
-    assert found["s"] == {}
+        assert list(match[query_id])[:3] == sorted(head, key=lambda d: (scores[d], d), reverse=True)[:3]
+        assert {d: match[query_id][d] for d in head} == pytest.approx(scores, abs=1e-5)
+        assert list(match[query_id])[3:] == list(plain[query_id])[3:]
+    assert match["s"] == {}
     assert stopwatch.seconds["rerank"] > 0
 
 

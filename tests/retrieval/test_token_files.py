@@ -84,7 +84,7 @@ def test_scores_are_lucenes_over_the_same_tokens(collections: Path) -> None:
     data = json.loads((folder / "doc_qa_test.json").read_text(encoding="utf-8"))
     retriever = BM25(BM25Settings(), tokens=TokenFiles([folder / "ik_smart.docs.tsv", folder / "ik_smart.queries.tsv"]))
     retriever.index(data["corpus"])
-    found = retriever.search(data["queries"], k=433)
+    match = retriever.search(data["queries"], k=433)
     for line in (folder / "bm25_ik_smart_top10.trec").read_text(encoding="utf-8").splitlines():
         query_id, _, doc_id, _, score, _ = line.split()
-        assert found[query_id][doc_id] == pytest.approx(float(score), abs=1e-5)
+        assert match[query_id][doc_id] == pytest.approx(float(score), abs=1e-5)

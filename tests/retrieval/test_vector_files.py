@@ -40,10 +40,10 @@ def table(ids: list[str], rows: Any, source: str = "file") -> VectorTable:
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, ">f8"])
 def test_rows_of_numpy_are_read_with_their_ids(tmp_path: Path, dtype: Any) -> None:
     path, ids = npy(tmp_path, ROWS.astype(dtype), "\ufeffa\r\nb\r\nc\r\n\r\n")
-    found = read_vectors(path, ids=ids)
-    assert found.ids == ("a", "b", "c")
-    assert found.rows.dtype == np.float32
-    assert np.array_equal(found.rows, ROWS)
+    vectors = read_vectors(path, ids=ids)
+    assert vectors.ids == ("a", "b", "c")
+    assert vectors.rows.dtype == np.float32
+    assert np.array_equal(vectors.rows, ROWS)
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_rows_of_numpy_are_read_with_their_ids(tmp_path: Path, dtype: Any) -> No
 )
 def test_parquet_is_read_whatever_kind_of_list_it_holds(tmp_path: Path, kind: Any) -> None:
     rows = ROWS.astype(int).tolist() if kind == pa.list_(pa.int32()) else None
-    found = read_vectors(parquet(tmp_path, rows, kind=kind))
-    assert found.ids == ("a", "b", "c")
-    assert np.array_equal(found.rows, ROWS)
+    vectors = read_vectors(parquet(tmp_path, rows, kind=kind))
+    assert vectors.ids == ("a", "b", "c")
+    assert np.array_equal(vectors.rows, ROWS)
     assert read_vectors(parquet(tmp_path, ids=[7, 8, 9])).ids == ("7", "8", "9")
 
 
 def test_many_rows_come_in_their_order(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).standard_normal((20_000, 3)).astype(np.float32)
-    found = read_vectors(parquet(tmp_path, list(rows), [f"d{n}" for n in range(20_000)]))
-    assert np.array_equal(found.rows, rows)
-    assert found.ids[17_000] == "d17000"
+    vectors = read_vectors(parquet(tmp_path, list(rows), [f"d{n}" for n in range(20_000)]))
+    assert np.array_equal(vectors.rows, rows)
+    assert vectors.ids[17_000] == "d17000"
 
 
 @pytest.mark.parametrize(

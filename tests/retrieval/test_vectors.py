@@ -37,12 +37,12 @@ def plainly(ids: list[str], rows: np.ndarray, query: np.ndarray, k: int) -> list
 
 def test_flat_search_gives_the_greatest_cosines() -> None:
     ids, rows, queries = [f"d{n}" for n in range(500)], draw(500, 24), draw(30, 24, seed=1)
-    found = flat(ids, rows).search([f"q{n}" for n in range(30)], queries, k=20)
-    for place, (query_id, ranking) in enumerate(found.items()):
-        assert list(ranking) == plainly(ids, rows, queries[place], 20), query_id
+    match = flat(ids, rows).search([f"q{n}" for n in range(30)], queries, k=20)
+    for position, (query_id, ranking) in enumerate(match.items()):
+        assert list(ranking) == plainly(ids, rows, queries[position], 20), query_id
         best = next(iter(ranking))
         row = rows[ids.index(best)].astype(np.float64)
-        cosine = row @ queries[place] / np.linalg.norm(row) / np.linalg.norm(queries[place].astype(np.float64))
+        cosine = row @ queries[position] / np.linalg.norm(row) / np.linalg.norm(queries[position].astype(np.float64))
         assert ranking[best] == pytest.approx(cosine, abs=1e-6)
 
 

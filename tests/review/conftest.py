@@ -84,7 +84,7 @@ def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @contextlib.contextmanager
-def serving(place: Path) -> Iterator[Callable[..., Site]]:
+def serving(path: Path) -> Iterator[Callable[..., Site]]:
     """Give what serves sets below a folder; all servers end with the block."""
     running: list[Site] = []
 
@@ -97,7 +97,7 @@ def serving(place: Path) -> Iterator[Callable[..., Site]]:
         **more: Any,
     ) -> Site:
         options = {name: more.pop(name) for name in ("repeats", "training", "team") if name in more}
-        folder = folder or write_set(place / "set", **more)
+        folder = folder or write_set(path / "set", **more)
         if rubric is not None:
             (folder / "rubric.md").write_text(rubric, encoding="utf-8")
         settings = queue or QueueSettings(lanes=frozenset("A"), overlap=0)

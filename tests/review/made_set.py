@@ -102,11 +102,11 @@ def make_set(folder: Path, *, queries: int = 30, pool: int = 8, seed: int = 1) -
     return Made(folder, truth, model)
 
 
-def ledger_of(folder: Path, place: Path | None = None) -> tuple[ReviewableSet, Ledger]:
+def ledger_of(folder: Path, path: Path | None = None) -> tuple[ReviewableSet, Ledger]:
     """Return the material of a folder and its ledger, open."""
     material = load_reviewable(folder)
     own = SetMeanings(material)
-    return material, open_ledger(place or folder / "review.sqlite", data_sha=material.data_sha, meanings=own)
+    return material, open_ledger(path or folder / "review.sqlite", data_sha=material.data_sha, meanings=own)
 
 
 def queue_of(material: ReviewableSet, **settings: int) -> tuple[Item, ...]:

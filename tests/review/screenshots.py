@@ -127,18 +127,18 @@ def take(out: Path) -> None:
                 browser = driver.chromium.launch(
                     executable_path=BROWSER, args=["--no-sandbox"] if os.geteuid() == 0 else [], chromium_sandbox=False
                 )
-                kept = _entered(browser, served.links["anna"])
+                entered = _entered(browser, served.links["anna"])
                 for name, options in SIZES.items():
-                    page = browser.new_context(storage_state=kept, **options).new_page()
+                    page = browser.new_context(storage_state=entered, **options).new_page()
                     page.goto(served.links["anna"].partition("?")[0])
                     page.wait_for_selector("#text[data-pair]")
                     page.keyboard.press("Escape")  # the first minute is read
                     page.wait_for_timeout(300)
                     page.screenshot(path=out / f"{name}.png")
                     smaller(out / f"{name}.png")
-                _judge(browser, served, kept)
+                _judge(browser, served, entered)
                 for name, (who, path, options) in PAGES.items():
-                    state = kept if who == "anna" else _entered(browser, served.links[who])
+                    state = entered if who == "anna" else _entered(browser, served.links[who])
                     page = browser.new_context(storage_state=state, **options).new_page()
                     page.goto(served.links[who].partition("?")[0] + path)
                     page.wait_for_timeout(500)

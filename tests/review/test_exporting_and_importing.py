@@ -117,7 +117,7 @@ def test_settled_grades_are_the_same_after_a_way_there_and_back(made: Made, form
 def test_a_judgment_names_the_rubric_that_it_was_made_by_wherever_it_goes(
     made: Made, form: Format, tmp_path: Path
 ) -> None:
-    before = {one.rubric_sha for one in load_reviewed(made.folder, None).state.reviews()}
+    before = {review.rubric_sha for review in load_reviewed(made.folder, None).state.reviews()}
     (made.folder / "rubric.md").write_text("- 3: all of it", encoding="utf-8")
     export(load_reviewed(made.folder, None), form, tmp_path / FORMATS[form])
     material, ledger = again(made, "new.sqlite")

@@ -88,7 +88,7 @@ def test_while_another_process_holds_the_ledger_keys_are_refused_soon(site: Site
             begun = time.monotonic()
             answers = [together.submit(key, anna, number, pairs[number % 2]) for number in range(6)]
             asked = anna.get("/api/next?n=1").status
-            assert {one.result()[0] for one in answers} == {asked} == {503}
+            assert {answer.result()[0] for answer in answers} == {asked} == {503}
             assert time.monotonic() - begun < 20
     assert key(anna, 1, pairs[1])[0] == 200
     assert rows(served.folder / "review.sqlite") == 1
@@ -126,5 +126,5 @@ def test_a_restarted_database_loses_and_doubles_no_key() -> None:
                 ledger.append(one)
             except LedgerFailed:
                 ledger.append(one)  # as the page does: the same key again
-        assert [one.query_id for one in ledger.events()] == [one.query_id for one in sent]
+        assert [event.query_id for event in ledger.events()] == [one.query_id for one in sent]
         assert max(one.seq or 0 for one in ledger.events()) >= len(sent)

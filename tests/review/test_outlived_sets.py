@@ -32,7 +32,7 @@ def write_documents(folder: Path, count: int) -> Path:
     return folder
 
 
-def judge(gold: Path, given: Goldbench, extra: int) -> int:
+def judge(gold: Path, goldbench: Goldbench, extra: int) -> int:
     """Judge one relevant passage of every query, and ``extra`` others as not relevant; return how many judgments."""
     found = json.loads((gold / "dataset.json").read_text())
     rows = [f"{query_id},{chunks[0]},anna,3" for query_id, chunks in found["relevant_docs"].items()]
@@ -40,7 +40,7 @@ def judge(gold: Path, given: Goldbench, extra: int) -> int:
         other = next(one for one in found["corpus"] if one not in found["relevant_docs"][query_id])
         rows.append(f"{query_id},{other},anna,0")
     (gold.parent / "people.csv").write_text("query_id,chunk_id,annotator,grade\n" + "\n".join(rows) + "\n")
-    done = given("review", "import", gold.name, "people.csv", "--format", "csv")
+    done = goldbench("review", "import", gold.name, "people.csv", "--format", "csv")
     assert done.returncode == 0, done.stderr
     return len(rows)
 
@@ -50,8 +50,8 @@ def events(gold: Path) -> int:
         return int(database.execute("SELECT count(*) FROM goldbench_event").fetchone()[0])
 
 
-def report(given: Goldbench) -> dict[str, object]:
-    done = given("review", "report", "run", "--format", "json")
+def report(goldbench: Goldbench) -> dict[str, object]:
+    done = goldbench("review", "report", "run", "--format", "json")
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout))
 

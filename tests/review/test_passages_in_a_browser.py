@@ -55,9 +55,9 @@ SELECT = """([from, to]) => {
 }"""
 
 
-def of_texts(site: Sites, place: Path, texts: dict[str, str], **more: Any) -> Site:
+def of_texts(site: Sites, path: Path, texts: dict[str, str], **more: Any) -> Site:
     asked = more.pop("asked", "Was?")
-    return site(write_plain_set(place / "texts", texts, asked), **more)
+    return site(write_plain_set(path / "texts", texts, asked), **more)
 
 
 def assert_as_plain(someone: Person, text: str) -> None:

@@ -135,8 +135,8 @@ def end(served: Process) -> None:
     served.process.wait()
 
 
-def alarmed(one: Person, words: str) -> None:
-    one.page.wait_for_function("words => document.getElementById('alarm').textContent.includes(words)", arg=words)
+def alarmed(person: Person, words: str) -> None:
+    person.page.wait_for_function("words => document.getElementById('alarm').textContent.includes(words)", arg=words)
 
 
 def test_tabs_that_share_a_browser_lose_nothing_offline(process: Servers, person: People, folder: Path) -> None:

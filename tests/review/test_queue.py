@@ -45,9 +45,9 @@ POOL = _pool(100, 30)
 SAID = _said(POOL)
 
 
-def _by_pair(said: list[Judgment]) -> dict[tuple[str, str], list[Judgment]]:
+def _by_pair(judgments: list[Judgment]) -> dict[tuple[str, str], list[Judgment]]:
     found: dict[tuple[str, str], list[Judgment]] = {}
-    for one in said:
+    for one in judgments:
         found.setdefault((one.query_id, one.chunk_id), []).append(one)
     return found
 

@@ -50,10 +50,10 @@ def lane_a(made: Made) -> tuple[list[int], list[int], list[float]]:
     people: dict[tuple[str, str], list[int]] = {}
     weights = {}
     with ledger:
-        for one in ledger.events():
-            if one.lane is Lane.CALIBRATION:
-                people.setdefault((one.query_id, str(one.chunk_id)), []).append(int(one.grade or 0))
-                weights[one.query_id, str(one.chunk_id)] = 1 / float(one.inclusion or 0)
+        for event in ledger.events():
+            if event.lane is Lane.CALIBRATION:
+                people.setdefault((event.query_id, str(event.chunk_id)), []).append(int(event.grade or 0))
+                weights[event.query_id, str(event.chunk_id)] = 1 / float(event.inclusion or 0)
     pairs = sorted(people)
     return [min(people[p]) for p in pairs], [made.model[p] for p in pairs], [weights[p] for p in pairs]
 
@@ -90,8 +90,8 @@ def test_people_among_themselves_are_the_ceiling(made: Made, shown: ReviewReport
     _, ledger = ledger_of(made.folder)
     said: dict[tuple[str, str | None], dict[str, int]] = {}
     with ledger:
-        for one in ledger.events():
-            said.setdefault((one.query_id, one.chunk_id), {})[one.annotator] = int(one.grade or 0)
+        for event in ledger.events():
+            said.setdefault((event.query_id, event.chunk_id), {})[event.annotator] = int(event.grade or 0)
     both = [given for given in said.values() if len(given) == 2]
     between = shown.between
     assert between is not None
@@ -139,7 +139,7 @@ def test_stop_rules_hold_when_they_should(tmp_path: Path) -> None:
         ]
         ledger.append_all(judgments(material, sample, made.truth))
         agreeing = [one for one in errors if made.truth[one.pair] == made.model[one.pair]]
-        changing = [one for one in errors if made.truth[one.pair] != made.model[one.pair]]
+        changing = [error for error in errors if made.truth[error.pair] != made.model[error.pair]]
         ledger.append_all(judgments(material, [*changing, *agreeing[:27]], made.truth))
         assert [(rule.holds, rule.found) for rule in found(made).stop[::2]] == [
             (True, "all 60 pairs judged"),

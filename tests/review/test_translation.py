@@ -96,10 +96,10 @@ def translated(place: str | Path, own: SetMeanings) -> Translation:
         return ledger.translated(ledger.events())
 
 
-def grades(found: Translation, own: SetMeanings) -> dict[tuple[str, str], int]:
+def grades(translation: Translation, own: SetMeanings) -> dict[tuple[str, str], int]:
     """Return the settled grades by the texts of query and passage."""
-    gold = fold(found.events).gold()
-    meaning = {chunk_id: one.text for chunk_id, one in own.passages().items()}
+    gold = fold(translation.events).gold()
+    meaning = {chunk_id: passage.text for chunk_id, passage in own.passages().items()}
     return {(own.wordings[q], meaning[c]): int(grade) for q, by in gold.items() for c, grade in by.items()}
 
 
@@ -146,7 +146,7 @@ def test_evidence_that_stands_nowhere_or_in_several_passages_carries_nothing(
         mill.docs = {"mill.txt": parts}
         found = translated(place, mill.opened())
         assert found.events == ()
-        assert [one.reason[:26] for one in found.strays] == ["no passage has this text, "]
+        assert [stray.reason[:26] for stray in found.strays] == ["no passage has this text, "]
 
 
 def test_a_grade_that_was_taken_back_or_replaced_does_not_come_back_with_the_evidence(
@@ -189,7 +189,7 @@ def test_judgments_on_an_edited_wording_follow_the_edit(mill: Corpus, tmp_path: 
     judged(place, edited, said(edited, "judge", "q1.v2", "c0", grade=2))
     mill.queries = {"q7": ("How long is the belt?", "nine metres long")}
     now = mill.opened()
-    assert [one.query_id for one in translated(place, now).events] == ["q7", "q7.v2"]
+    assert [event.query_id for event in translated(place, now).events] == ["q7", "q7.v2"]
 
 
 WORDS = "belt wheel pond mill water stone gear shaft nine two metre long deep spring rope cart".split()  # noqa: SIM905
@@ -228,7 +228,7 @@ def _acts(own: SetMeanings, corpus: Corpus, rng: random.Random) -> list[Event]:
         name, query = rng.choice(["anna", "bob"]), rng.choice(sorted(corpus.queries))
         chunk = rng.choice(sorted(own.material.corpus))
         kind = rng.choice(["judge"] * 5 + ["adjudicate", "undo", "redo", "reopen", "cannot"])
-        mine = [one for one in events if one.annotator == name and one.undoes is None]
+        mine = [event for event in events if event.annotator == name and event.undoes is None]
         if kind in {"undo", "redo"}:
             if mine:
                 events.append(said(own, kind, query, chunk, annotator=name, undoes=rng.choice(mine).client_id))
@@ -245,7 +245,7 @@ def _acts(own: SetMeanings, corpus: Corpus, rng: random.Random) -> list[Event]:
 def _check(ledger: Ledger, now: SetMeanings) -> int:
     """Return how many events about other sets apply; each is about the same query, and the same words or evidence."""
     events, known = ledger.events(), ledger.meanings()
-    raw = {one.client_id: one for one in events}
+    raw = {event.client_id: event for event in events}
     found = ledger.translated(events)
     for one in found.events:
         was = raw[one.client_id]
@@ -292,7 +292,7 @@ def test_no_judgment_is_attached_to_other_words_after_random_edits(tmp_path: Pat
     assert carried > 5
     own, about = states[0]
     assert own.data_sha == first.data_sha
-    found = {one.client_id: one for one in translated(place, own).events}
+    found = {event.client_id: event for event in translated(place, own).events}
     assert [found[one.client_id] for one in about if one.undoes is None] == [one for one in about if one.undoes is None]
 
 
@@ -301,9 +301,11 @@ def test_no_judgment_is_attached_to_other_words_after_random_edits(tmp_path: Pat
 )
 def test_a_few_words_do_not_take_a_judgment_to_another_document(quoted: str, holds: bool) -> None:
     judged = PassageMeaning(text=f"Wait: the mixer {quoted}, then lift the lid.", source="safety.md")
-    other = PassageMeaning(text=f"Nobody knew that it {quoted}!", source="pump.md")
-    asked = QueryMeaning("How long does it run dry?")
-    found = EvidenceFinder({"p": other, "q": PassageMeaning(text="Nothing else.", source="safety.md")})
-    assert found.of(judged, asked, quoted) == ("p" if holds else None)
-    at_home = EvidenceFinder({"p": replace(other, source="safety.md")})
-    assert at_home.of(judged, asked, quoted) == "p"
+    passage_meaning = PassageMeaning(text=f"Nobody knew that it {quoted}!", source="pump.md")
+    query_meaning = QueryMeaning("How long does it run dry?")
+    evidence_finder = EvidenceFinder(
+        {"p": passage_meaning, "q": PassageMeaning(text="Nothing else.", source="safety.md")}
+    )
+    assert evidence_finder.of(judged, query_meaning, quoted) == ("p" if holds else None)
+    at_home = EvidenceFinder({"p": replace(passage_meaning, source="safety.md")})
+    assert at_home.of(judged, query_meaning, quoted) == "p"

@@ -46,9 +46,9 @@ def folder(goldbench: Goldbench, tmp_path: Path) -> Path:
     path = write_set(tmp_path / "run").folder
     put_in_place(path)
     rows = [
-        f"{query_id} Q0 {passage} 0 {len(query_id + passage) * (place + 3) % 7} words"
+        f"{query_id} Q0 {passage} 0 {len(query_id + passage) * (position + 3) % 7} words"
         for query_id in gold(path)["queries"]
-        for place, passage in enumerate(gold(path)["corpus"])
+        for position, passage in enumerate(gold(path)["corpus"])
     ]
     (tmp_path / "words.trec").write_text("\n".join(rows) + "\n", encoding="utf-8")
     done = goldbench("gate", "run", "--run", "words.trec", "--baseline", "baseline.json", "--init")

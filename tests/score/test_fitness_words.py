@@ -59,9 +59,9 @@ def test_a_model_s_labels_ask_for_people_first_then_for_queries() -> None:
 def test_unjudged_results_are_the_cheapest_to_mend() -> None:
     pooled = Makers(Basis("human", "people", lists_others=True), "gold", 24.0)
     results = {"bm25": result(GOOD, unjudged=70), "dense": result(FAIR, unjudged=1), "old": result(FAIR)}
-    found = verdict_on(results, pooled)
-    assert "up to 12% of their top results are unjudged" in found.sentence
-    assert found.improvements[0] == (
+    verdict = verdict_on(results, pooled)
+    assert "up to 12% of their top results are unjudged" in verdict.sentence
+    assert verdict.improvements[0] == (
         "judge 71 unjudged results of bm25 and dense: goldbench grade gold --run NAME=FILE"
     )
 
@@ -88,8 +88,8 @@ def test_one_system_has_its_interval() -> None:
 
 
 def test_runs_with_other_ids_make_a_set_unusable() -> None:
-    found = verdict_on({"a": result(GOOD), "b": result([0.0] * 60, strange=True)}, PEOPLE)
-    assert (found.level, found.sentence) == (
+    verdict = verdict_on({"a": result(GOOD), "b": result([0.0] * 60, strange=True)}, PEOPLE)
+    assert (verdict.level, verdict.sentence) == (
         "unusable",
         "unusable: no result of b is judged; use the same ids in runs and judgments",
     )
@@ -97,20 +97,20 @@ def test_runs_with_other_ids_make_a_set_unusable() -> None:
 
 def test_shares_of_judged_results_rank_nothing() -> None:
     columns = {"good": GOOD, "fair": FAIR}
-    found = verdict_on({name: result(column, measure="judged@10") for name, column in columns.items()}, PEOPLE)
-    assert found.level == "regressions"
-    assert found.sentence.endswith("does not rank these 2 systems: judged@10 does not measure quality")
-    assert found.improvements == ()
+    verdict = verdict_on({name: result(column, measure="judged@10") for name, column in columns.items()}, PEOPLE)
+    assert verdict.level == "regressions"
+    assert verdict.sentence.endswith("does not rank these 2 systems: judged@10 does not measure quality")
+    assert verdict.improvements == ()
 
 
 @pytest.mark.parametrize("name", [*SYSTEMS, ENDINGS, IMAGE, "\x1b[2Jx", "x" * 500])
 def test_names_of_runs_cannot_steer_a_terminal_or_markdown(name: str) -> None:
     pooled = Makers(Basis("human", "people", lists_others=True), "gold", 24.0)
-    found = verdict_on({name: result(GOOD, unjudged=300), "b": result(FAIR)}, pooled)
-    lines = verdict_lines(found)
+    verdict = verdict_on({name: result(GOOD, unjudged=300), "b": result(FAIR)}, pooled)
+    lines = verdict_lines(verdict)
     assert all(line.isprintable() for line in lines)
     assert max(map(len, lines)) < 400
-    assert "<" not in verdict_markdown(found).replace("&lt;", "")
+    assert "<" not in verdict_markdown(verdict).replace("&lt;", "")
 
 
 def dataset(folder: Path, **metadata: object) -> Gold:
@@ -139,23 +139,23 @@ def dataset(folder: Path, **metadata: object) -> Gold:
 def test_the_files_of_a_set_tell_who_made_it(
     tmp_path: Path, metadata: dict[str, object], written: str | None, judged: str | None
 ) -> None:
-    found = makers_of(dataset(tmp_path, **metadata))
-    assert (found.basis.written_by, found.basis.judged_by, found.basis.lists_others) == (written, judged, True)
-    assert (found.per_query, found.reviewed) == (1.5, False)
-    assert (found.place is not None) == bool(metadata)
+    makers = makers_of(dataset(tmp_path, **metadata))
+    assert (makers.basis.written_by, makers.basis.judged_by, makers.basis.lists_others) == (written, judged, True)
+    assert (makers.per_query, makers.reviewed) == (1.5, False)
+    assert (makers.place is not None) == bool(metadata)
 
 
 def test_a_file_of_judgments_has_unknown_makers_and_no_commands(tmp_path: Path) -> None:
     (tmp_path / "gold.qrels").write_text("q1 0 d1 1\n", "utf-8")
-    found = makers_of(load_gold(tmp_path / "gold.qrels"))
-    assert (found.basis, found.place) == (Basis(), None)
+    makers = makers_of(load_gold(tmp_path / "gold.qrels"))
+    assert (makers.basis, makers.place) == (Basis(), None)
     assert makers_of(Gold(Path("qrels"), {"q": {"d": 1}}, in_memory=True)).basis == Basis()
 
 
 def test_queries_that_people_added_are_counted_apart(tmp_path: Path) -> None:
     gold = dataset(tmp_path, evidence_level="smoke", seed=0)
     rows = [{"query_id": one, "generator": "own"} for one in (*gold.qrels, "left out")]
-    (tmp_path / QUERIES).write_text("".join(f"{json.dumps(one)}\n" for one in rows), encoding="utf-8")
+    (tmp_path / QUERIES).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     assert makers_of(gold).by_people == len(gold.qrels)
 
 

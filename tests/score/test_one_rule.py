@@ -29,7 +29,7 @@ def test_a_name_that_steers_a_terminal_is_refused_everywhere(
 
 
 def test_nothing_is_ranked_by_runs_that_the_test_does_not_tell_apart() -> None:
-    columns = [[0.5 + 0.1 * (place % 5) for place in range(40)], [0.45 + 0.1 * (place % 5) for place in range(40)]]
+    columns = [[0.5 + 0.1 * (place % 5) for place in range(40)], [0.45 + 0.1 * (number % 5) for number in range(40)]]
     assert fitness(columns, Basis("human", "people")).level is Level.RANKS
     found = fitness(columns, Basis("human", "people"), separated=0)
     assert (found.level, found.reason) == (Level.REGRESSIONS, Reason.TEST)
@@ -37,7 +37,9 @@ def test_nothing_is_ranked_by_runs_that_the_test_does_not_tell_apart() -> None:
 
 def test_an_unusable_set_names_no_winner(sample: Path, goldbench_inside: Goldbench) -> None:
     lines = (sample / "a.trec").read_text(encoding="utf-8").splitlines()
-    strange = [" ".join([q, q0, f"x{place}", *rest]) for place, (q, q0, _, *rest) in enumerate(map(str.split, lines))]
+    strange = [
+        " ".join([q, q0, f"x{position}", *rest]) for position, (q, q0, _, *rest) in enumerate(map(str.split, lines))
+    ]
     (sample / "strange.trec").write_text("\n".join(strange) + "\n", encoding="utf-8")
     human = json.loads((sample / "gold" / "dataset.json").read_text(encoding="utf-8"))
     human["metadata"] = {"evidence_level": "human"}

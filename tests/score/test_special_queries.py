@@ -106,7 +106,7 @@ def test_a_near_duplicate_that_is_relevant_stands_in_for_a_needed_passage(tmp_pa
     write_gold(tmp_path / "set", dataclasses.replace(gold, queries=queries))
     loaded, measures = load_gold(tmp_path / "set"), parse_measures(["all@2"])
     for found, value in ((["b", "copy-of-a"], 1), (["b", "a"], 1), (["b", "other"], 0), (["a", "copy-of-a"], 0)):
-        run = {"q": {doc_id: float(9 - place) for place, doc_id in enumerate(found)}}
+        run = {"q": {doc_id: float(9 - position) for position, doc_id in enumerate(found)}}
         (tmp_path / "run.json").write_text(json.dumps(run), encoding="utf-8")
         assert score_run(loaded, load_run(tmp_path / "run.json"), measures).mean("all@2") == value
 

@@ -44,7 +44,7 @@ def test_tables_for_programs_hold_no_verdict(goldbench_inside: Goldbench, files:
 
 def test_one_system_in_python_has_a_verdict() -> None:
     qrels = {f"q{number}": {f"d{number}": 1} for number in range(40)}
-    run = {query: [*judged] if place % 2 else ["x"] for place, (query, judged) in enumerate(qrels.items())}
+    run = {query: [*judged] if position % 2 else ["x"] for position, (query, judged) in enumerate(qrels.items())}
     found = goldbench.evaluate(qrels, run)
     assert found.verdict.level == "smoke"
     assert found.verdict.sentence.endswith("differences of ndcg@10 below 0.23 are noise (40 queries)")

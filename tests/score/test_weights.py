@@ -29,7 +29,7 @@ TRAFFIC = {query_id: 1.5 * count for query_id, count in FREQUENCY.items()}
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A set of users' queries; the run beside it answers them the better the oftener they were asked."""
-    graded = {query_id: {f"c{place}": 3} for place, query_id in enumerate(FREQUENCY)}
+    graded = {query_id: {f"c{position}": 3} for position, query_id in enumerate(FREQUENCY)}
     gold = gold_set({one: f"text of {one}" for one in graded}, {f"c{n}": f"text {n}" for n in range(NUMBER)}, graded)
     queries = [
         query.model_copy(update={"frequency": FREQUENCY[query.query_id], "traffic": TRAFFIC[query.query_id]})
@@ -45,8 +45,8 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def scored(place: Path, *measures: str) -> Any:
-    return GoldSet.load(place / "set").evaluate(place / "run.json", " ".join(measures), weight="frequency")
+def scored(path: Path, *measures: str) -> Any:
+    return GoldSet.load(path / "set").evaluate(path / "run.json", " ".join(measures), weight="frequency")
 
 
 def test_a_weighted_mean_is_that_of_numpy(place: Path) -> None:

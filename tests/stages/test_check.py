@@ -294,10 +294,10 @@ def test_an_answer_may_give_a_quantity_in_another_unit(answer: str, sentence: st
 
 
 def test_a_statement_that_is_neither_a_problem_nor_a_wish_asks_nothing():
-    asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.PROBLEM)
+    assignment = Assignment(kind=QueryKind.FACT, style=QueryStyle.PROBLEM)
     text = "the R2 vacuum robot has a dock and a brush"
-    assert name(find(text, asked=asked, style=None)) == "nothing-asked"
-    assert find(text, asked=asked, style=QueryStyle.PROBLEM) is None
+    assert name(find(text, asked=assignment, style=None)) == "nothing-asked"
+    assert find(text, asked=assignment, style=QueryStyle.PROBLEM) is None
 
 
 @pytest.mark.parametrize(
@@ -411,6 +411,6 @@ def test_words_of_the_title_are_not_copied_either_unless_it_is_not_emitted(title
     candidate = Candidate(
         chunk_id="c1", text="little robot finds its dock at night", generator="test", evidence=(piece(source, "The"),)
     )
-    asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
-    brief = Brief(source, asked, Constraints(), "en", own_words=own_words, titled=titled)
+    assignment = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
+    brief = Brief(source, assignment, Constraints(), "en", own_words=own_words, titled=titled)
     assert name(check_candidate(candidate, CheckContext.of(source, brief))) == ("copied-run" if titled else None)

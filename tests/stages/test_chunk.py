@@ -37,7 +37,7 @@ def assert_exact_and_new(text: str, chunks: list[Chunk]) -> None:
         held.update(range(chunk.span.start, chunk.span.end))
     assert [chunk.span.start for chunk in chunks] == sorted({chunk.span.start for chunk in chunks})
     assert [chunk.span.end for chunk in chunks] == sorted({chunk.span.end for chunk in chunks})
-    assert all(text[place].isspace() for place in range(len(text)) if place not in held)
+    assert all(text[number].isspace() for number in range(len(text)) if number not in held)
 
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)

@@ -43,5 +43,5 @@ def test_the_worst_placed_passage_counts_and_a_near_duplicate_stands_in_for_one(
     assert worst_rank(ranks, [{"a", "copy of a"}]) == 2
     assert worst_rank(ranks, [{"a", "copy of a"}, {"b"}]) == 3
     assert worst_rank(ranks, [{"b"}, {"missing"}]) is None
-    found = difficulty_of({"bm25": ranks, "other": {}}, [{"x"}, {"b"}])
-    assert (found.level, found.ranks, found.needed) == (Level.MEDIUM, {"bm25": 3, "other": None}, 2)
+    difficulty = difficulty_of({"bm25": ranks, "other": {}}, [{"x"}, {"b"}])
+    assert (difficulty.level, difficulty.ranks, difficulty.needed) == (Level.MEDIUM, {"bm25": 3, "other": None}, 2)

@@ -95,7 +95,7 @@ def test_a_books_contents_and_licence_are_turned_down_and_its_story_is_not(colle
     chunks = chunk_documents([Document(doc_id="w", title="", text=text, source="w.txt")])
     faults = [fault(chunk.text, Limits()) for chunk in chunks]
     assert set(faults[1:9]) == {"contents-list"}
-    licence = [place for place, name in enumerate(faults) if name == "licence"]
+    licence = [position for position, name in enumerate(faults) if name == "licence"]
     assert len(licence) >= 12
     assert min(licence) > 4310
     assert {name for name in faults[9:4310] if name} == {"too-short"}

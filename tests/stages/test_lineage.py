@@ -70,7 +70,7 @@ def test_a_text_that_many_files_have_goes_with_its_own_file_or_with_none() -> No
     found = successors(passages(before), passages(after))
     old, new = texts(before), texts(after)
     assert found.keys() == old.keys()
-    sources = {one.chunk_id: one.source for one in [*passages(before), *passages(after)]}
+    sources = {passage.chunk_id: passage.source for passage in [*passages(before), *passages(after)]}
     assert all(sources[other] == f"new/{sources[one]}" for one, other in found.items())
     lone = {"licence.md": licence.strip()}
     assert successors(passages(lone), passages({"x.md": licence.strip(), "y.md": licence.strip()})) == {}

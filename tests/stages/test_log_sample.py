@@ -34,29 +34,29 @@ def test_queries_asked_equally_often_share_a_band_and_those_asked_once_are_the_t
 
 
 def test_the_sample_has_the_shares_that_were_asked_for() -> None:
-    found = draw_sample(THIRDS, 10)
-    assert {band: count.drawn for band, count in found.bands.items()} == {"head": 3, "torso": 4, "tail": 3}
-    assert [one.frequency for one in found.queries] == sorted((one.frequency for one in found.queries), reverse=True)
+    sample = draw_sample(THIRDS, 10)
+    assert {band: count.drawn for band, count in sample.bands.items()} == {"head": 3, "torso": 4, "tail": 3}
+    assert [one.frequency for one in sample.queries] == sorted((one.frequency for one in sample.queries), reverse=True)
     only = draw_sample(THIRDS, 10, shares={Band.TAIL: 1.0})
-    assert {one.band for one in only.queries} == {Band.TAIL}
+    assert {query.band for query in only.queries} == {Band.TAIL}
     assert fsum(SHARES.values()) == pytest.approx(1)
 
 
 def test_what_a_band_lacks_comes_from_the_others_and_nothing_is_drawn_twice() -> None:
-    found = draw_sample(THIRDS, 100)
-    assert found.bands[Band.HEAD].drawn == 3
-    assert sum(count.drawn for count in found.bands.values()) == len({one.text for one in found.queries}) == 100
+    sample = draw_sample(THIRDS, 100)
+    assert sample.bands[Band.HEAD].drawn == 3
+    assert sum(count.drawn for count in sample.bands.values()) == len({query.text for query in sample.queries}) == 100
     assert len(draw_sample(THIRDS, 10_000).queries) == len(THIRDS)
     assert len(draw_sample(THIRDS, 320, shares={Band.TAIL: 1.0}).queries) == 320
     assert draw_sample({}, 5).queries == draw_sample(THIRDS, 0).queries == ()
 
 
 def test_the_traffic_of_a_sample_adds_up_to_the_log() -> None:
-    found = draw_sample(zipf(5_000), 200)
-    assert fsum(one.traffic for one in found.queries) == pytest.approx(sum(zipf(5_000).values()))
+    sample = draw_sample(zipf(5_000), 200)
+    assert fsum(one.traffic for one in sample.queries) == pytest.approx(sum(zipf(5_000).values()))
     for band in Band:
-        drawn = [one for one in found.queries if one.band is band]
-        assert fsum(one.traffic for one in drawn) == pytest.approx(found.bands[band].searches)
+        drawn = [query for query in sample.queries if query.band is band]
+        assert fsum(one.traffic for one in drawn) == pytest.approx(sample.bands[band].searches)
         assert len({round(one.traffic / one.frequency, 9) for one in drawn}) == 1
 
 

@@ -81,8 +81,8 @@ def test_characters_make_the_shingles_of_scripts_without_spaces() -> None:
     texts = []
     for changes in (0, 1, 2, 3, 4, 6):
         copy = list(base)
-        for place in range(changes):
-            copy[20 + place * 30] = "变"
+        for number in range(changes):
+            copy[20 + number * 30] = "变"
         texts.append("".join(copy))
     assert clusters(texts) == by_definition(texts, CHARACTERS)
 

@@ -32,8 +32,8 @@ def distance(one: str, other: str) -> int:
     row = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):
         above, row = row, [at]
-        for place, found in enumerate(other, 1):
-            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (letter != found)))
+        for position, found in enumerate(other, 1):
+            row.append(min(above[position] + 1, row[-1] + 1, above[position - 1] + (letter != found)))
     return row[-1]
 
 

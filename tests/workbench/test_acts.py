@@ -90,7 +90,7 @@ def test_a_query_whose_only_answer_is_graded_down_has_no_figures(site: Site) -> 
     found = judged(site.client(), "de1", 0)
     assert [one["scores"] for one in found["systems"]] == [[None, None]] * 2
     apply_review(site.folder, ledger=None)
-    assert "q-de" not in {one.query_id for one in GoldFolder(site.folder).queries.read()}
+    assert "q-de" not in {query.query_id for query in GoldFolder(site.folder).queries.read()}
 
 
 def test_a_grade_is_taken_back_by_the_person_who_gave_it(site: Site) -> None:

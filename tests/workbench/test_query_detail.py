@@ -44,12 +44,12 @@ def test_the_evidence_is_marked_where_it_stands_in_every_script(detail: QueryDet
 
 
 def test_evidence_of_another_document_or_outside_the_passage_is_not_marked() -> None:
-    place = Position(span=Span(doc_id="d", start=10, end=20))
+    position = Position(span=Span(doc_id="d", start=10, end=20))
     text = "0123456789"
     inside = Evidence(doc_id="d", start=12, end=15, quote="234")
     elsewhere = Evidence(doc_id="other", start=12, end=15, quote="234")
     before = Evidence(doc_id="d", start=0, end=5, quote="12345")
-    assert evidence_spans(text, place, [inside, elsewhere, before]) == [(2, 5)]
+    assert evidence_spans(text, position, [inside, elsewhere, before]) == [(2, 5)]
 
 
 def test_every_list_has_ranks_scores_grades_and_why_it_fails(detail: QueryDetail) -> None:

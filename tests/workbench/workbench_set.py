@@ -72,29 +72,29 @@ class _Parts:
 
 def write_workbench_set(folder: Path, *, runs: bool = True) -> Path:
     """Write the set as a build and a grading leave it."""
-    made = _Parts()
+    parts = _Parts()
     for chunk_id, text in TEXTS.items():
         doc_id, before = f"doc-{chunk_id}", "Vorwort. "
-        made.documents.append(
+        parts.documents.append(
             Document(doc_id=doc_id, title=f"Heft {chunk_id}", text=before + text, source=f"{doc_id}.md")
         )
         span = Span(doc_id=doc_id, start=len(before), end=len(before) + len(text))
-        made.chunks.append(Chunk(chunk_id=chunk_id, span=span, text=text, title=f"Heft {chunk_id}"))
+        parts.chunks.append(Chunk(chunk_id=chunk_id, span=span, text=text, title=f"Heft {chunk_id}"))
     for query_id in QUERIES:
-        _add_query(made, query_id)
+        _add_query(parts, query_id)
     relevance = {one: {c: Relevance(g) for c, g in grades.items()} for one, grades in GRADES.items()}
     with staging(folder) as at:
-        RecordFile.write(at / "0-documents.jsonl", Document, made.documents)
-        RecordFile.write(at / "1-chunks.jsonl", Chunk, made.chunks)
-        RecordFile.write(at / "3-queries.jsonl", Query, made.queries)
+        RecordFile.write(at / "0-documents.jsonl", Document, parts.documents)
+        RecordFile.write(at / "1-chunks.jsonl", Chunk, parts.chunks)
+        RecordFile.write(at / "3-queries.jsonl", Query, parts.queries)
         RecordFile.write(at / "3-rejections.jsonl", Rejection, _rejections())
-        RecordFile.write(at / "4-pool.jsonl", PooledPair, made.pooled)
-        RecordFile.write(at / "4-judgments.jsonl", Judgment, made.judged)
-        RecordFile.write(at / "4-rejections.jsonl", DroppedQuery, [_dropped(made.queries[0])])
-        passages = [Passage(chunk.chunk_id, "", chunk.text, span=chunk.span) for chunk in made.chunks]
+        RecordFile.write(at / "4-pool.jsonl", PooledPair, parts.pooled)
+        RecordFile.write(at / "4-judgments.jsonl", Judgment, parts.judged)
+        RecordFile.write(at / "4-rejections.jsonl", DroppedQuery, [_dropped(parts.queries[0])])
+        passages = [Passage(chunk.chunk_id, "", chunk.text, span=chunk.span) for chunk in parts.chunks]
         metadata = {"generator": "by hand", "evidence_level": "model", "notice": "A made-up set: <b>for tests</b>."}
-        write_gold(at, GoldContents(made.queries, lambda: passages, relevance, metadata))
-        publish(at, folder, _manifest(len(made.documents), len(made.queries)))
+        write_gold(at, GoldContents(parts.queries, lambda: passages, relevance, metadata))
+        publish(at, folder, _manifest(len(parts.documents), len(parts.queries)))
     if runs:
         write_runs(folder)
     return folder
@@ -107,11 +107,11 @@ def write_runs(folder: Path) -> None:
     write_run(folder / "runs" / "vectors.trec", VECTORS, tag="vectors")
 
 
-def _add_query(made: _Parts, query_id: str) -> None:
+def _add_query(parts: _Parts, query_id: str) -> None:
     text, chunk_id, quote, language = QUERIES[query_id]
-    chunk = next(one for one in made.chunks if one.chunk_id == chunk_id)
+    chunk = next(one for one in parts.chunks if one.chunk_id == chunk_id)
     start = chunk.text.index(quote)
-    made.queries.append(
+    parts.queries.append(
         Query(
             query_id=query_id,
             text=text,
@@ -125,9 +125,9 @@ def _add_query(made: _Parts, query_id: str) -> None:
     )
     for one, grade in GRADES[query_id].items():
         origin = Origin.SOURCE if one == chunk_id else None
-        made.pooled.append(PooledPair(query_id=query_id, chunk_id=one, ranks={"bm25": 1}, origin=origin))
+        parts.pooled.append(PooledPair(query_id=query_id, chunk_id=one, ranks={"bm25": 1}, origin=origin))
         said = {"relevance": Relevance(grade), "assessor": JUDGE, "rationale": REASON if grade else "Another subject."}
-        made.judged.append(Judgment(query_id=query_id, chunk_id=one, evidence=quote if grade > 1 else "", **said))
+        parts.judged.append(Judgment(query_id=query_id, chunk_id=one, evidence=quote if grade > 1 else "", **said))
 
 
 def _rejections() -> list[Rejection]:

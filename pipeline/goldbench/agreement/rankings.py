@@ -114,7 +114,7 @@ def ranking(
         paired: Whether the queries of both sides are the same, in the same order.
     """
     means = reference.mean(axis=0), judge.mean(axis=0)
-    best = sorted(range(len(systems)), key=lambda place: (-means[0][place], systems[place]))
+    best = sorted(range(len(systems)), key=lambda number: (-means[0][number], systems[number]))
     ceiling, ceiling_ap = _ceilings(reference if counts[0] else reference[:0], counts[:2], seed)
     top = best[:TOP]
 

@@ -162,8 +162,8 @@ class Evaluation(Mapping[str, float]):
         """
         losses = self._special.noise if self._special else {}
         return {
-            noise: replace(one, differences=ByMeasure(dict(one.differences), level=self.relevant_from))
-            for noise, one in losses.items()
+            noise: replace(loss, differences=ByMeasure(dict(loss.differences), level=self.relevant_from))
+            for noise, loss in losses.items()
         }
 
     @property
@@ -185,7 +185,9 @@ class Evaluation(Mapping[str, float]):
         """The 95 % bootstrap interval of each mean (10,000 resamples, seed 0); empty for fewer than 2 queries."""
         scores = means_of(self.result, list(self))
         ends = {
-            name: (one.low, one.high) for name, one in scores.items() if one.low is not None and one.high is not None
+            name: (score.low, score.high)
+            for name, score in scores.items()
+            if score.low is not None and score.high is not None
         }
         return ByMeasure(ends, level=self.relevant_from)
 

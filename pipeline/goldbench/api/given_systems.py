@@ -128,11 +128,11 @@ def check_kinds(systems: Mapping[str, object]) -> None:
         InputError: The file of a run does not exist or cannot be read.
         UsageError: A system is neither a run nor a retriever.
     """
-    for name, given in systems.items():
-        if isinstance(given, str | PathLike):
-            _file(given)
-        elif not isinstance(given, Mapping) and not _is_frame(given):
-            adapt(given, name=name)
+    for name, system in systems.items():
+        if isinstance(system, str | PathLike):
+            _file(system)
+        elif not isinstance(system, Mapping) and not _is_frame(system):
+            adapt(system, name=name)
 
 
 def name_of(given: object) -> str:
@@ -255,12 +255,12 @@ def _search(gold: Gold, thing: Any, name: str, how: Scoring) -> tuple[Run, tuple
     return found, (*filter(None, [told]), *_notes(retriever, found, how, passages=len(corpus)))
 
 
-def _notes(retriever: Guarded, found: Run, how: Scoring, *, passages: int) -> Iterator[str]:
+def _notes(retriever: Guarded, run: Run, how: Scoring, *, passages: int) -> Iterator[str]:
     if retriever.rising * 2 > retriever.listed:
         yield (
             f"the scores rise down the list for {retriever.rising:,} of {queries_of(retriever.listed)} with 2 results "
             "or more, and higher is better: if they are distances, return them with a minus."
         )
-    most, cutoff = max(map(len, found.values())), max((one.k for one in how.measures if one.k), default=0)
+    most, cutoff = max(map(len, run.values())), max((measure.k for measure in how.measures if measure.k), default=0)
     if 0 < most < min(cutoff, passages):
         yield f"at most {amount(most, 'result')} per query, measured at {cutoff}."

@@ -84,7 +84,7 @@ class GoldCard(Mapping[str, "Figure"]):
 
     def _repr_html_(self) -> str:
         rows = [["", "figure", "value", "meaning"]]
-        rows += [[one.state.value, title(one.name), said(one), one.meaning] for one in self.card.figures]
+        rows += [[figure.state.value, title(figure.name), said(figure), figure.meaning] for figure in self.card.figures]
         lines = [verdict(self.card), *remarks(self.card)]
         first = html_lines([*verdict_lines(self.verdict), heading(self.card)])
         return f"{first}\n{html_table(rows, words=2)}\n{html_lines(lines)}"

@@ -97,10 +97,10 @@ def plan_grading(how: How, folder: Path, config: Config, store: Path, *, progres
     )
 
 
-def remarks_of(found: GradingResult) -> Iterator[str]:
+def remarks_of(grading_result: GradingResult) -> Iterator[str]:
     """Yield what a reader of a graded set must know."""
-    yield from graded_lines(found.record)
-    warnings = grading_warnings(found.record, found.failures, found.limit)
+    yield from graded_lines(grading_result.record)
+    warnings = grading_warnings(grading_result.record, grading_result.failures, grading_result.limit)
     yield from map(in_python, warnings)
 
 

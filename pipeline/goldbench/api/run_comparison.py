@@ -47,7 +47,10 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
         """
         self.card, self._level, self._notice, self._notes = card, level, notice, notes
         self._shown = _with_short_names(card, level)
-        pairs = {name: [one for one in self._shown.comparisons if one.measure == name] for name in self._shown.measures}
+        pairs = {
+            name: [comparison for comparison in self._shown.comparisons if comparison.measure == name]
+            for name in self._shown.measures
+        }
         self._pairs = ByMeasure(pairs, level=level)
 
     @property
@@ -96,7 +99,7 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
         """
         kinds: dict[str, Kind] = dict.fromkeys(("measure", "first", "second", "verdict"), "text")
         kinds |= dict.fromkeys(("queries", "wins", "ties", "losses"), "whole")
-        rows = [found.model_dump(mode="json") for found in self._shown.comparisons]
+        rows = [comparison.model_dump(mode="json") for comparison in self._shown.comparisons]
         columns = {name: [row[name] for row in rows] for name in Comparison.model_fields}
         return frame_of({name: (kinds.get(name, "number"), values) for name, values in columns.items()})
 
@@ -138,8 +141,10 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
 def _with_short_names(card: Scorecard, level: int) -> Scorecard:
     names = short_names(card.measures, level)
     systems = [
-        one.model_copy(update={"scores": {names[measure]: score for measure, score in one.scores.items()}})
-        for one in card.systems
+        system.model_copy(update={"scores": {names[measure]: score for measure, score in system.scores.items()}})
+        for system in card.systems
     ]
-    comparisons = [one.model_copy(update={"measure": names[one.measure]}) for one in card.comparisons]
+    comparisons = [
+        comparison.model_copy(update={"measure": names[comparison.measure]}) for comparison in card.comparisons
+    ]
     return card.model_copy(update={"measures": list(names.values()), "systems": systems, "comparisons": comparisons})

@@ -69,14 +69,14 @@ class GoldUnderTest(GoldSet):
 class EvaluationUnderTest(Evaluation):
     """The scores of a system; each is a `Figure`."""
 
-    def __init__(self, found: Evaluation, gold: GoldUnderTest) -> None:
+    def __init__(self, evaluation: Evaluation, gold: GoldUnderTest) -> None:
         """Take the scores.
 
         Args:
-            found: The scores.
+            evaluation: The scores.
             gold: The set that they were measured on.
         """
-        self.__dict__.update(vars(found))
+        self.__dict__.update(vars(evaluation))
         self.tested = gold
 
     def __getitem__(self, measure: str) -> float:
@@ -164,16 +164,16 @@ class Figure(float):
     measure: str
 
     @classmethod
-    def of(cls, value: float, found: EvaluationUnderTest, measure: str) -> Figure:
+    def of(cls, value: float, evaluation_under_test: EvaluationUnderTest, measure: str) -> Figure:
         """Return a mean.
 
         Args:
             value: Its value.
-            found: The scores that it belongs to.
+            evaluation_under_test: The scores that it belongs to.
             measure: The measure, as the scores name it.
         """
         made = cls(value)
-        made.found, made.measure = found, measure
+        made.found, made.measure = evaluation_under_test, measure
         return made
 
 

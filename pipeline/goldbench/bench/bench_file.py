@@ -223,27 +223,27 @@ def _measures(file: BenchFile, level: int, problems: _Problems) -> list[Measure]
     return [one for one in found if one.family != "judged"]
 
 
-def _compared(file: BenchFile, asked: Sequence[Measure], level: int, problems: _Problems) -> list[Measure]:
+def _compared(file: BenchFile, measures: Sequence[Measure], level: int, problems: _Problems) -> list[Measure]:
     """Return the measures that are tested: those of the file, or a few at one cutoff of those that are measured."""
     if file.compare is not None:
         named: tuple[Measure, ...] = ()
         with problems.noted("compare"):
             named = tuple(parse_measures(file.compare, rel=level))
-        return [one for one in named if one.family != "judged"] or list(asked[:1])
-    cutoffs = [one.k for one in asked if one.k]
+        return [one for one in named if one.family != "judged"] or list(measures[:1])
+    cutoffs = [one.k for one in measures if one.k]
     cutoff = DECIDING_CUTOFF if DECIDING_CUTOFF in cutoffs else max(cutoffs, default=None)
-    found = {one.family: one for one in asked if one.k == cutoff and not one.options}
-    return [found[family] for family in DECIDING_FAMILIES if family in found] or list(asked[-1:])
+    found = {one.family: one for one in measures if one.k == cutoff and not one.options}
+    return [found[family] for family in DECIDING_FAMILIES if family in found] or list(measures[-1:])
 
 
 def _contradictions(
-    file: BenchFile, points: Sequence[Point], asked: Sequence[Measure], rows: Sequence[PublishedRow]
+    file: BenchFile, points: Sequence[Point], measures: Sequence[Measure], rows: Sequence[PublishedRow]
 ) -> Iterator[str]:
     names = [point.name for point in points]
     for name in [*names, *file.systems]:
         if not (re.match(ID_PATTERN, name) and name.isprintable() and len(name) <= 200):
             yield f"systems: {name!r} is not a valid name; use letters, digits and marks without white space"
-    deepest = max((one.k for one in asked if one.k), default=0)
+    deepest = max((one.k for one in measures if one.k), default=0)
     if file.depth is not None and deepest > file.depth:
         yield f"depth: {file.depth} results are fewer than the cutoff {deepest} asks for"
     if file.baseline is not None and file.baseline not in names:

@@ -116,9 +116,9 @@ def measure(
     before = systems.usage()
     for query_id, text in queries.items():
         timer = systems.stopwatch.started()
-        found = retriever.search({query_id: text}, k=bench.depth)
+        match = retriever.search({query_id: text}, k=bench.depth)
         took.append(timer())
-        run[query_id] = found.get(query_id, {})
+        run[query_id] = match.get(query_id, {})
         step.advance(1)
     embedding = indexing.parts.get("embed", 0.0)
     latencies = parts_of([one.total for one in took], [one.parts for one in took])
@@ -161,7 +161,9 @@ def is_local(systems: Systems, name: str) -> bool:
     """Return whether a system and all that it is made of run on this machine, where nobody charges for a query."""
     settings = systems.settings
     parts = reached([name], settings)
-    described = name in settings and all(one in settings for part in parts for one in references(settings[part]))
+    described = name in settings and all(
+        reference in settings for part in parts for reference in references(settings[part])
+    )
     return described and all(settings[part].kind in _LOCAL for part in parts)
 
 

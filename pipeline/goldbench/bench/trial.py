@@ -177,7 +177,7 @@ def _card(bench: Bench, gold: Gold, results: Mapping[str, Result]) -> Scorecard:
     is_tested = bench.file.baseline is not None or len(results) <= MOST_COMPARED
     return scorecard(
         results,
-        list(dict.fromkeys([*compared[:1], *(one.name for one in bench.measures)])),
+        list(dict.fromkeys([*compared[:1], *(measure.name for measure in bench.measures)])),
         judged=judged_beside(bench.compared).name,
         gold=reference(gold),
         method=Method(missing="zero", scores="float64", seed=bench.file.seed),

@@ -53,7 +53,7 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
         *ranking_figures(material, baselines, seed=seed),
     ]
     if len(material.queries) < FEWEST:
-        figures = [_without_verdict(one, len(material.queries)) for one in figures]
+        figures = [_without_verdict(figure, len(material.queries)) for figure in figures]
     notice = notice_of(folder)
     level = material.level_of_evidence
     content = material.metadata.get("content_sha256")
@@ -74,12 +74,12 @@ def make_card(folder: Path, *, seed: int = 0) -> Card:
     )
 
 
-def _without_verdict(one: Figure, count: int) -> Figure:
+def _without_verdict(figure: Figure, count: int) -> Figure:
     """Return a figure without its verdict: shares of very few queries tell nothing about the set."""
-    if one.section == JUDGE or one.name in {SIZE, POWER} or one.state not in {State.OK, State.WARN}:
-        return one
-    meaning = f"{one.meaning} The set has {query_count(count)}, too few for a verdict."
-    return one.model_copy(update={"state": State.INFO, "threshold": None, "meaning": meaning})
+    if figure.section == JUDGE or figure.name in {SIZE, POWER} or figure.state not in {State.OK, State.WARN}:
+        return figure
+    meaning = f"{figure.meaning} The set has {query_count(count)}, too few for a verdict."
+    return figure.model_copy(update={"state": State.INFO, "threshold": None, "meaning": meaning})
 
 
 def write_card(folder: Path, card: Card) -> tuple[Path, Path]:

@@ -67,7 +67,7 @@ def overlaps(material: DescribedSet) -> dict[str, float]:
         source = material.source(query_id)
         passages = [source] if source else material.relevant(query_id)
         language = material.languages[query_id]
-        each = [overlap(text, material.corpus[one], language) for one in passages if one in material.corpus]
+        each = [overlap(text, material.corpus[passage], language) for passage in passages if passage in material.corpus]
         known = [share for share in each if share is not None]
         if known:
             shares[query_id] = sum(known) / len(known)

@@ -90,7 +90,7 @@ def bench(
         _show_experiment(trial.experiment, trial, makers_of(loaded).place, wide=wide, named=bool(measure))
         command = None if home is None else shell_command("open", shlex.quote(str(home)))
         _write_experiment(trial.experiment, trial, folder, html, command)
-    failed = [one.system for one in trial.outcome.failures]
+    failed = [failure.system for failure in trial.outcome.failures]
     if failed:
         screen.add(failed=failed)
         typer.echo(f"Failed (see above): {', '.join(failed)}", err=True)

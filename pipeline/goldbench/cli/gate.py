@@ -151,7 +151,7 @@ def _write_baseline(path: Path, outcome: _Outcome, measures: Sequence[str]) -> s
 
 def _measures(demands: Demands, named: Sequence[str], level: int, *, init: bool) -> dict[str, Measure]:
     """Return the measures to score by name: those that are checked, and those that a new baseline keeps."""
-    measures = {one.name: one for one in demands.measures()}
+    measures = {measure.name: measure for measure in demands.measures()}
     if init:
         names = named or [parse_measure(name, rel=level).name for name in DECIDING]
         measures |= {name: parse_measure(name) for name in names}

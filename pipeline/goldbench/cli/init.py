@@ -86,7 +86,7 @@ def init(
         f"What the grades mean, to be edited: {rubric}",
         "",
         "Run these three commands:",
-        *(f"  {one}" for one in commands),
+        *(f"  {command}" for command in commands),
     )
 
 
@@ -136,11 +136,11 @@ def _documents(given: str | None) -> str:
         InputError: There is nothing at this path, or nothing that can be read.
         UsageError: None is named, and there is no terminal to ask at.
     """
-    found = given or _asked("Folder of documents", "", _check_present)
-    if not found:
+    documents = given or _asked("Folder of documents", "", _check_present)
+    if not documents:
         raise UsageError("init: name the folder of documents, as goldbench init docs")
-    _check_present(found)
-    return found
+    _check_present(documents)
+    return documents
 
 
 def _check_present(documents: str) -> None:
@@ -244,7 +244,7 @@ def _write_rubric(folder: Path) -> Path:
     return path
 
 
-def _show_cost(config: Config, documents: str, place: Path) -> None:
+def _show_cost(config: Config, documents: str, path: Path) -> None:
     """Print what the build would send and cost; where the cost is not known, say why."""
     from goldbench.cli.build import order_of
     from goldbench.goldset.file_names import answers_beside
@@ -252,12 +252,12 @@ def _show_cost(config: Config, documents: str, place: Path) -> None:
     from goldbench.report.build_text import plan_rows
 
     try:
-        order = order_of(config, [documents], place, answers_beside(place))
+        order = order_of(config, [documents], path, answers_beside(path))
         planned = run(plan(order, progress=screen.progress()))
     except GoldbenchError as error:
         screen.note(f"The cost of the build is not known: {error}", style="yellow")
         return
-    screen.add(plan=[asdict(one) for one in planned.stages])
+    screen.add(plan=[asdict(stage) for stage in planned.stages])
     if planned.stages:
         screen.show("The build would cost at most:")
         screen.table(plan_rows(planned.stages))
@@ -265,9 +265,9 @@ def _show_cost(config: Config, documents: str, place: Path) -> None:
         screen.show(f"{planned.announcement} 0 requests, no cost.")
 
 
-def _commands(documents: str, place: Path, out: Path) -> list[str]:
+def _commands(documents: str, path: Path, out: Path) -> list[str]:
     return [
-        shlex.join(["goldbench", "build", documents, "--out", str(place), "--config", str(out)]),
-        shlex.join(["goldbench", "bench", str(place), "--config", str(out)]),
-        shlex.join(["goldbench", "card", str(place)]),
+        shlex.join(["goldbench", "build", documents, "--out", str(path), "--config", str(out)]),
+        shlex.join(["goldbench", "bench", str(path), "--config", str(out)]),
+        shlex.join(["goldbench", "card", str(path)]),
     ]

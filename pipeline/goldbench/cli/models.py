@@ -101,7 +101,7 @@ def _try_model(settings: Config, paths: list[str] | None, answers: Path) -> bool
     ]
     screen.described([("", "server", "found (setting)"), *rows])
     healthy = _show_findings(tried.findings) and all(trait.good is not False for trait in tried.traits)
-    screen.add(traits=[asdict(trait) for trait in tried.traits], tried=[asdict(one) for one in tried.findings])
+    screen.add(traits=[asdict(trait) for trait in tried.traits], tried=[asdict(finding) for finding in tried.findings])
     screen.show(*(f"    {line}" for line in spending(tried.usage)), indent="    ")
     return healthy
 

@@ -198,7 +198,7 @@ def with_declared_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ]
     run.__dict__["__signature__"] = inspect.Signature(parameters)
     run.__name__, run.__doc__ = command.__name__, command.__doc__
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 

@@ -76,7 +76,9 @@ def asked_of(gold: Gold, corpus: Mapping[str, str], retriever: Retriever, *, k: 
     """
     without = gold.unanswerable()
     texts = {query_id: text for query_id, text in gold.queries().items() if query_id in gold.qrels} | without
-    texts |= {query_id: asked.judged for query_id, asked in conversations(gold).items() if query_id in texts}
+    texts |= {
+        query_id: conversation.judged for query_id, conversation in conversations(gold).items() if query_id in texts
+    }
     questions = {query_id: one_line(text)[:LONGEST] for query_id, text in texts.items()}
     found = retriever.search(questions, k=k) if questions else {}
     passages = {
@@ -87,17 +89,17 @@ def asked_of(gold: Gold, corpus: Mapping[str, str], retriever: Retriever, *, k: 
 
 
 def decline_rates(
-    asked: RetrievedQuestions, chat: Chat, *, progress: Progress
+    retrieved_questions: RetrievedQuestions, chat: Chat, *, progress: Progress
 ) -> tuple[dict[bool, DeclineCount], list[ModelError]]:
     """Return how often answerable (True) and unanswerable (False) questions were declined, and the failures.
 
     Args:
-        asked: The questions with their passages.
+        retrieved_questions: The questions with their passages.
         chat: Sends requests to a model.
         progress: Shows how many were sent.
     """
-    requests = asked.requests()
-    declined = {query_id: True for query_id in asked.questions if query_id not in requests}
+    requests = retrieved_questions.requests()
+    declined = {query_id: True for query_id in retrieved_questions.questions if query_id not in requests}
     failures: list[ModelError] = []
     with progress.stage(STAGE, len(requests)) as step:
         query_ids = list(requests)
@@ -108,11 +110,15 @@ def decline_rates(
                 if rejected is not None:
                     failures.append(rejected)
                 elif not isinstance(reply, ModelError):
-                    declined[query_id] = not rests_on(reply.answer, len(asked.passages[query_id]))
+                    declined[query_id] = not rests_on(reply.answer, len(retrieved_questions.passages[query_id]))
             step.advance(len(part))
     rates = {}
     for answerable in (False, True):
-        here = [query_id for query_id in asked.questions if (query_id not in asked.unanswerable) is answerable]
+        here = [
+            query_id
+            for query_id in retrieved_questions.questions
+            if (query_id not in retrieved_questions.unanswerable) is answerable
+        ]
         said = [declined[query_id] for query_id in here if query_id in declined]
         rates[answerable] = DeclineCount(len(said), sum(said), len(here) - len(said))
     return rates, failures
@@ -125,17 +131,17 @@ def lines(rates: Mapping[bool, DeclineCount]) -> Iterator[str]:
             yield rates[answerable].line(name)
 
 
-async def planned(asked: RetrievedQuestions, config: Config, answers: Path) -> Sequence[PlannedStage]:
+async def planned(retrieved_questions: RetrievedQuestions, config: Config, answers: Path) -> Sequence[PlannedStage]:
     """Return what asking would take; send and write nothing.
 
     Args:
-        asked: The questions with their passages.
+        retrieved_questions: The questions with their passages.
         config: Names the model.
         answers: The store of answers, which need not exist.
     """
     with read_unchanged(answers) as known:
         model = Planning(settings=ModelSettings.of(config.model), store=known)
-        requests = asked.requests().values()
+        requests = retrieved_questions.requests().values()
         found = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
         for error in found:
             if isinstance(error, BaseException) and not isinstance(error, ModelError):

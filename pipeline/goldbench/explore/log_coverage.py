@@ -95,7 +95,7 @@ def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Ret
     compared = _compared(log, settings)
     texts = [asked.text for asked in compared]
     words = Words(content_terms(text, language) for text in corpus.values())
-    numbers = {doc_id: place for place, doc_id in enumerate(corpus)}
+    numbers = {doc_id: position for position, doc_id in enumerate(corpus)}
     answers = {
         query_id: frozenset(
             numbers[d] for d, grade in gold.qrels[query_id].items() if grade >= gold.level and d in numbers
@@ -186,7 +186,7 @@ class Comparison:
 
     def undecided(self) -> dict[str, str]:
         """Return the text of each query that nothing decides, by an id, the most frequent first."""
-        places = [place for place, verdict in enumerate(self.verdicts) if verdict.state is State.UNDECIDED]
+        places = [position for position, verdict in enumerate(self.verdicts) if verdict.state is State.UNDECIDED]
         places.sort(key=lambda place: (-self.compared[place].count, place))
         return {_id(place): self.compared[place].text for place in places}
 
@@ -198,15 +198,15 @@ class Comparison:
         """
         numbers = {passage: place for place, passage in enumerate(self.corpus)}
         verdicts = list(self.verdicts)
-        for place, verdict in enumerate(self.verdicts):
-            one = reading.decisions.get(_id(place))
+        for position, verdict in enumerate(self.verdicts):
+            one = reading.decisions.get(_id(position))
             if one is None:
                 continue
             if one.state is State.UNDECIDED:
-                verdicts[place] = replace(verdict, reason=f"{verdict.reason}; {one.reason}")
+                verdicts[position] = replace(verdict, reason=f"{verdict.reason}; {one.reason}")
             else:
                 found = (numbers[one.passage],) if one.passage is not None else ()
-                verdicts[place] = Verdict(one.state, one.reason, found, Decider.MODEL)
+                verdicts[position] = Verdict(one.state, one.reason, found, Decider.MODEL)
         return replace(self, verdicts=verdicts, reading=reading)
 
     def report(self, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class Comparison:
         counts = np.array([asked.count for asked in self.compared])
         known = {folded(text) for text in self.queries.values()}
         same = np.array([folded(asked.text) in known for asked in self.compared], dtype=bool)
-        states = {state: np.array([one.state == state for one in self.verdicts], dtype=bool) for state in State}
+        states = {state: np.array([verdict.state == state for verdict in self.verdicts], dtype=bool) for state in State}
         by_gold, gold_from = self._asked_already(quantile)
         by_gold = by_gold | same
         together = self._together()
@@ -237,7 +237,7 @@ class Comparison:
                 "compared": len(self.compared),
                 "compared_lines": int(counts.sum()),
                 "passed_over": dict(sorted(self.log.passed_over.items())),
-                "in_gold": sum(asked.count for key, asked in self.log.queries.items() if key in known),
+                "in_gold": sum(query.count for key, query in self.log.queries.items() if key in known),
             },
             "gold": {"queries": len(self.queries), "passages": len(self.passage_ids), "language": self.language},
             "measure": near.measure,
@@ -259,8 +259,8 @@ class Comparison:
             "not_in_passages": self._clusters(states[State.NOT_COVERED], together, look_at),
             "undecided": self._clusters(states[State.UNDECIDED], together, look_at),
             "decisions": [
-                {"text": asked.text, "line": asked.line, "lines": asked.count, **self._decision(place, look_at)}
-                for place, asked in enumerate(self.compared)
+                {"text": asked.text, "line": asked.line, "lines": asked.count, **self._decision(position, look_at)}
+                for position, asked in enumerate(self.compared)
             ],
         }
 
@@ -306,7 +306,7 @@ class Comparison:
         return self.words.unrelated(own, groups, quantile=UNRELATED)
 
     def _shapes(self) -> dict[str, dict[str, Any]]:
-        asked = distributions(((asked.text, asked.count) for asked in self.log.queries.values()), self.language)
+        asked = distributions(((query.text, query.count) for query in self.log.queries.values()), self.language)
         known = distributions(((text, 1) for text in self.queries.values()), self.language)
         return {
             name: {
@@ -341,7 +341,7 @@ class Comparison:
         decided = self.verdicts[centre].passages
         passage = decided[0] if decided else int(self.near.log_passages.position[centre])
         query = int(self.near.log_gold.position[centre])
-        asked = [(self.compared[place].text, self.compared[place].count) for place in members]
+        asked = [(self.compared[member].text, self.compared[member].count) for member in members]
         return {
             "about": salient_terms(asked, self.words, self.language),
             "lines": sum(count for _, count in asked),
@@ -361,9 +361,9 @@ class Comparison:
 
     def _shown(self, place: int, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Return why an example is where it is, and the passages to look at with the beginning of their texts."""
-        found = self._decision(place, look_at)
-        passages = [{"id": one, "text": one_line(self.corpus[one][: 4 * WIDTH])[:WIDTH]} for one in found["look_at"]]
-        return {"reason": found["reason"], "by": found["by"], "look_at": passages}
+        decision = self._decision(place, look_at)
+        passages = [{"id": one, "text": one_line(self.corpus[one][: 4 * WIDTH])[:WIDTH]} for one in decision["look_at"]]
+        return {"reason": decision["reason"], "by": decision["by"], "look_at": passages}
 
 
 def _id(place: int) -> str:

@@ -77,7 +77,7 @@ def by_vectors(
         queries: The queries of the gold set, by id.
         answers: The positions of the passages that answer them.
     """
-    asked = {f"log-{place}": text for place, text in enumerate(texts)}
+    asked = {f"log-{position}": text for position, text in enumerate(texts)}
     system.index(corpus)
     numbers = {doc_id: place for place, doc_id in enumerate(corpus)}
     log_passages = _first(system.search(asked, k=1), list(asked), numbers)

@@ -185,8 +185,10 @@ class Reader:
         first = max(FIRST, per_call)
         asked = {key: one for key, one in unread.items() if one.passages and not tells_how_to_judge(one.text)}
         total = sum(len(one.passages) for one in asked.values())
-        checks = [Slot(one.query, one.chunk_id, planted=one) for one in _checks(self.gold, total)] if total else []
-        found = Answers()
+        checks = (
+            [Slot(check.query, check.chunk_id, planted=check) for check in _checks(self.gold, total)] if total else []
+        )
+        answers = Answers()
         with self.progress.stage("read", total + len(checks)) as step:
             asking = Asking(
                 gold=_Shelf(self.corpus),
@@ -203,13 +205,13 @@ class Reader:
                 if checks and tries and method is not JudgeMethod.WRITTEN:
                     choice = await choose_judge(asking, checks, must=method is JudgeMethod.YES_NO)
                     asking, panel = choice.asking, choice.asking.panel
-                _take(found, await asking.ask([*checks, *_slots(asked, slice(first))], per_call=per_call))
-                rest = {key: one for key, one in asked.items() if key not in _answered(found, panel)}
+                _take(answers, await asking.ask([*checks, *_slots(asked, slice(first))], per_call=per_call))
+                rest = {key: one for key, one in asked.items() if key not in _answered(answers, panel)}
                 step.advance(sum(len(one.passages[first:]) for key, one in asked.items() if key not in rest))
-                if _checked(found).verdict is not CanaryVerdict.FAILED:
+                if _checked(answers).verdict is not CanaryVerdict.FAILED:
                     later = replace(asking, tries=False)
-                    _take(found, await later.ask(_slots(rest, slice(first, None)), per_call=per_call))
-        return found, panel
+                    _take(answers, await later.ask(_slots(rest, slice(first, None)), per_call=per_call))
+        return answers, panel
 
     def _reading(self, unread: Mapping[str, Unread], answers: Answers, judges: int, problem: str | None) -> Reading:
         name = self.panel.config.model.name or ""
@@ -222,7 +224,7 @@ class Reader:
             decisions=decisions,
             checked=checked.verdict,
             findings=(*checked.failed, *checked.warnings),
-            pairs=sum(bool(item.judgments) for found in pairs.values() for item in found.values()),
+            pairs=sum(bool(item.judgments) for pair in pairs.values() for item in pair.values()),
             failures=tuple(answers.failures),
             limit=answers.limit,
             problem=problem,
@@ -259,13 +261,13 @@ def _answered(answers: Answers, panel: Assessors) -> set[str]:
     grades = {
         key: [sure_grade(item, judges) or 0 for item in found.values()] for key, found in _by_query(answers).items()
     }
-    return {key for key, given in grades.items() if max(given) >= RELEVANT}
+    return {key for key, grade in grades.items() if max(grade) >= RELEVANT}
 
 
-def _take(found: Answers, more: Answers) -> None:
-    found.slots.extend(more.slots)
-    found.failures.extend(more.failures)
-    found.limit = found.limit or more.limit
+def _take(answers: Answers, more: Answers) -> None:
+    answers.slots.extend(more.slots)
+    answers.failures.extend(more.failures)
+    answers.limit = answers.limit or more.limit
 
 
 def _slots(unread: Mapping[str, Unread], part: slice) -> list[Slot]:

@@ -52,14 +52,14 @@ def looked_up(queries: Mapping[str, str], corpus: Mapping[str, str], language: s
     with open_systems(("bm25",), {"bm25": BM25Settings(language=language)}) as systems:
         retriever = systems.retriever("bm25")
         retriever.index(corpus)
-        found = retriever.search(asked, k=min(SHOWN, len(corpus)))
-    return {query_id: list(found.get(query_id, {})) for query_id in asked}
+        match = retriever.search(asked, k=min(SHOWN, len(corpus)))
+    return {query_id: list(match.get(query_id, {})) for query_id in asked}
 
 
 def _neighbours(corpus: Mapping[str, str]) -> Callable[[str], list[str]]:
     """Return a function that names the passages before and after one, if they have the same title."""
     ids = list(corpus)
-    numbers = {chunk_id: place for place, chunk_id in enumerate(ids)}
+    numbers = {chunk_id: position for position, chunk_id in enumerate(ids)}
 
     def beside(chunk_id: str) -> list[str]:
         place, title = numbers[chunk_id], title_in(corpus[chunk_id])

@@ -124,5 +124,5 @@ def sure_grade(item: SlotAnswer | None, judges: int) -> int | None:
     if grade >= RELEVANT:
         told = any(one.flag is Flag.INSTRUCTIONS_IN_TEXT for one in item.judgments)
         return None if told else int(grade)
-    doubted = any(one.relevance >= RELEVANT or one.capped for one in item.judgments)
+    doubted = any(judgment.relevance >= RELEVANT or judgment.capped for judgment in item.judgments)
     return None if doubted else int(grade)

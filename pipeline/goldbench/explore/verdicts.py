@@ -146,7 +146,7 @@ def _trusted(verdict: Verdict, honest: Callable[[int], bool]) -> Verdict:
     """Return a verdict without passages that tell how to grade; if no other has the words, nothing is decided."""
     if verdict.state != State.COVERED:
         return verdict
-    kept = tuple(place for place in verdict.passages if honest(place))
+    kept = tuple(passage for passage in verdict.passages if honest(passage))
     if kept:
         return replace(verdict, passages=kept)
     return Verdict(State.UNDECIDED, "its words stand only in a passage that tells how to grade", verdict.passages)

@@ -151,9 +151,9 @@ class Passages:
         self._postings: dict[str, set[int]] = {term: set() for term in wanted}
         self._vocabulary: set[str] = set()
         self._spelled: set[str] = set()
-        for place, text in enumerate(texts):
-            for piece in (text, *self._known.get(place, ())):
-                self._read(place, piece, wanted, joined)
+        for position, text in enumerate(texts):
+            for piece in (text, *self._known.get(position, ())):
+                self._read(position, piece, wanted, joined)
         self._letters = {letter for word in self._spelled for letter in word}
         self._alike = _Spellings(self._vocabulary)
         sample = texts[:: max(1, len(texts) // _SAMPLED)]
@@ -320,7 +320,7 @@ def _joins(tokens: Sequence[str], wanted: Collection[str]) -> set[str]:
     if not wanted:
         return set()
     parts = [part for token in tokens for part in _PARTS.findall(token)]
-    found = set()
+    joins = set()
     for start in range(len(parts)):
         name = ""
         for part in parts[start : start + 4]:
@@ -328,8 +328,8 @@ def _joins(tokens: Sequence[str], wanted: Collection[str]) -> set[str]:
             if len(name) > _LONGEST:
                 break
             if name in wanted:
-                found.add(name)
-    return found
+                joins.add(name)
+    return joins
 
 
 def _bridged(asked: Sequence[str], held: Collection[str]) -> bool:

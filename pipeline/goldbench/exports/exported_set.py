@@ -224,8 +224,8 @@ class _QueryMembers:
 
     def _texts(self, name: str, query_id: str) -> Iterator[str]:
         """Yield the texts of a member that holds one text, or a list of texts, for a query."""
-        found = self._member(name, query_id)
-        yield from (one for one in (found if isinstance(found, list) else [found]) if isinstance(one, str))
+        member = self._member(name, query_id)
+        yield from (one for one in (member if isinstance(member, list) else [member]) if isinstance(one, str))
 
     def _notes(self, query_id: str) -> Iterator[tuple[str, Any]]:
         notes = self.notes.get(query_id, {})

@@ -51,7 +51,7 @@ def push(folder: Path, name: str) -> str:
 
     hub = HfApi()
     try:
-        made = hub.create_repo(name, repo_type="dataset", private=True, exist_ok=True)
+        repo = hub.create_repo(name, repo_type="dataset", private=True, exist_ok=True)
         hub.upload_folder(
             repo_id=name,
             repo_type="dataset",
@@ -63,4 +63,4 @@ def push(folder: Path, name: str) -> str:
         said = shown(without_credentials(str(error)).strip().split("\n")[0])[:_REASON]
         told = f"cannot be uploaded ({type(error).__name__}: {said}); it stays in {shown(folder)}"
         raise OutputError(Message("{push} {}: {}", name, told)) from error
-    return without_credentials(str(made))
+    return without_credentials(str(repo))

@@ -156,7 +156,7 @@ def needs_parquet(tables: Mapping[str, Contents]) -> bool:
     Args:
         tables: What the files hold, by the names of ``TABLES``.
     """
-    return any(found.times for found in tables.values())
+    return any(table.times for table in tables.values())
 
 
 def write_parquet(table: Table, source: Path | BytesIO, target: Path | BytesIO) -> None:
@@ -250,7 +250,7 @@ def declares_level(card: Path) -> bool:
 
 def _summary(tables: Mapping[str, Contents], facts: Facts) -> str:
     form = "made" if facts.parquet else "in the format of BEIR, made"
-    counts = {name: found.rows for name, found in tables.items()}
+    counts = {name: table.rows for name, table in tables.items()}
     return (
         f"{amount(counts['corpus'], 'passage')}, {queries(counts['queries'])} and "
         f"{amount(counts['qrels'], 'judgment')} {form} with goldbench."

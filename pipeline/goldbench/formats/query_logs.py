@@ -71,7 +71,7 @@ class Log:
     @property
     def lines(self) -> int:
         """The number of searches: lines that hold a query, or the sum of their counts."""
-        return sum(asked.count for asked in self.queries.values())
+        return sum(query.count for query in self.queries.values())
 
     def is_new(self, search: str | None) -> bool:
         """Return whether a search was not counted yet, by its id; one without an id is always new."""

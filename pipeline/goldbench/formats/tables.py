@@ -302,8 +302,8 @@ def _repeating(file: pq.ParquetFile) -> list[str]:
     sizes: Counter[str] = Counter()
     for index in range(metadata.num_row_groups):
         group = metadata.row_group(index)
-        for place in range(group.num_columns):
-            column = group.column(place)
+        for number in range(group.num_columns):
+            column = group.column(number)
             sizes[column.path_in_schema] = max(sizes[column.path_in_schema], column.total_uncompressed_size)
     texts = (field for field in schema if types.is_string(field.type) or types.is_large_string(field.type))
     return [field.name for field in texts if sizes[field.name] <= ALWAYS_FINE]

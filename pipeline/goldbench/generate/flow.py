@@ -248,7 +248,7 @@ async def _fitted(writer: Writer, chunks: RecordFile[Chunk], *, progress: Progre
 async def plan(
     config: Config,
     found: Found,
-    place: Path,
+    path: Path,
     writing: Writing | None,
     *,
     progress: Progress,
@@ -260,7 +260,7 @@ async def plan(
     Args:
         config: The configuration of the run.
         found: The files.
-        place: An empty folder for what is read and cut, to be thrown away.
+        path: An empty folder for what is read and cut, to be thrown away.
         writing: Who answers from the store and counts what would be asked; see ``goldbench.llm.rehearsal``.
             None if the queries are simulated, of which nothing is drawn.
         progress: Shows how far the run is.
@@ -270,7 +270,7 @@ async def plan(
     run = Run(
         config=config,
         found=found,
-        draft=Draft(place),
+        draft=Draft(path),
         progress=progress,
         accept=folder.check_same_corpus if folder and not refresh else lambda _: None,
         opened=lambda _: contextlib.nullcontext(writing or Writing(NotSimulated())),

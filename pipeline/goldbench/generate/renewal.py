@@ -120,18 +120,18 @@ class Renewal:
             return min(asked, sum(query.generator != OWN for query in before))
         return asked
 
-    def compare_documents(self, place: Draft) -> None:
+    def compare_documents(self, draft: Draft) -> None:
         """Compare the documents with the earlier ones, and find out what of the earlier set holds.
 
         Args:
-            place: The draft with the documents and chunks of today.
+            draft: The draft with the documents and chunks of today.
 
         Raises:
             InputError: No query is kept, so these are documents of another set.
         """
-        self.unchanged = self.has_same_texts(place)
-        chunks = place.chunks.read()
-        self.left = transfer_queries(self._old_set(), Corpus(place.documents.read(), chunks))
+        self.unchanged = self.has_same_texts(draft)
+        chunks = draft.chunks.read()
+        self.left = transfer_queries(self._old_set(), Corpus(draft.documents.read(), chunks))
         kept = self.left.kept
         if self.keeps_some and self.left.queries and not kept:
             remedy = Message("name the right ones, or build with {replace=True}")
@@ -145,13 +145,13 @@ class Renewal:
         self.unasked = self._unasked(self.left.new_documents)
         self.new_passages = len(chunks) - len(set(self.left.passages.values()))
 
-    def has_same_texts(self, place: Draft) -> bool:
+    def has_same_texts(self, draft: Draft) -> bool:
         """Return whether documents and chunks are the earlier ones, byte by byte.
 
         Args:
-            place: As in `compare_documents`.
+            draft: As in `compare_documents`.
         """
-        files, now = self.manifest.files, {DOCUMENTS: place.documents.path, CHUNKS: place.chunks.path}
+        files, now = self.manifest.files, {DOCUMENTS: draft.documents.path, CHUNKS: draft.chunks.path}
         return all(files.get(name) == sha256_of(path) for name, path in now.items())
 
     def is_settled(self, drawn: DrawnQueries) -> bool:
@@ -189,16 +189,16 @@ class Renewal:
         earlier = self.base.home.metadata().get("grading")
         return {"grading": earlier} if judged and self.graded and earlier is not None else {}
 
-    def entered(self, manifest: Manifest, drawn: DrawnQueries, place: Draft, judged: bool) -> Manifest:
+    def entered(self, manifest: Manifest, drawn: DrawnQueries, draft: Draft, judged: bool) -> Manifest:
         """Return the manifest with what was kept.
 
         Args:
             manifest: The record of the run.
             drawn: The queries of the new set.
-            place: Where pool and judgments are written if they are taken over.
+            draft: Where pool and judgments are written if they are taken over.
             judged: As in `metadata`.
         """
-        grading = self.write_judged(place) if judged else None
+        grading = self.write_judged(draft) if judged else None
         if grading is not None:
             judging = {name: sha for name, sha in self.manifest.prompts.items() if name.startswith("grade")}
             manifest = manifest.model_copy(update={"prompts": {**manifest.prompts, **judging}})
@@ -281,7 +281,7 @@ class Renewal:
             new_passages=self.new_passages,
         )
 
-    def write_retired(self, place: Draft) -> None:
+    def write_retired(self, draft: Draft) -> None:
         """Write the retired queries after those of earlier refreshes, and the queries that came without a label.
 
         What is pooled for the latter in a set that nobody graded is carried here; `write_judged` carries the rest.
@@ -290,14 +290,14 @@ class Renewal:
         """
         before = list(self.base.home.retired.read_any())
         if self.base.home.unlabelled.exists():
-            place.unlabelled.write(self.base.home.unlabelled.read())
+            draft.unlabelled.write(self.base.home.unlabelled.read())
         if self.left is not None and not self.graded and self.base.records.pool.exists():
-            place.pool.write(self.left.pairs(self.base.records.pool.read()))
+            draft.pool.write(self.left.pairs(self.base.records.pool.read()))
         dropped = [one for one in self.left.left_out if isinstance(one, RetiredQuery)] if self.left else []
         if every := [*before, *self.retired, *dropped]:
-            place.retired.write(every)
+            draft.retired.write(every)
 
-    def write_judged(self, place: Draft) -> Grading | None:
+    def write_judged(self, draft: Draft) -> Grading | None:
         """Write the pool and the judgments that still hold, and return the grading with its counts made anew.
 
         None stands for a set that was not graded.
@@ -308,12 +308,12 @@ class Renewal:
         records = self.base.records
         pool = list(self.left.pairs(records.pool.read_any()))
         judgments = list(self.left.pairs(records.judgments.read_any()))
-        place.pool.write(pool)
-        place.judgments.write(judgments)
-        place.checks.write(self.left.pairs(records.checks.read_any()))
+        draft.pool.write(pool)
+        draft.judgments.write(judgments)
+        draft.checks.write(self.left.pairs(records.checks.read_any()))
         stay = {one.query.query_id: one.query for one in self.left.left_out if isinstance(one, KeptQuery)}
         dropped = self.base.home.ungraded.read_any()
-        place.ungraded.write(
+        draft.ungraded.write(
             one.model_copy(update={"query": stay[one.query.query_id]}) for one in dropped if one.query.query_id in stay
         )
         counts = grading_counts(pool, judgments, [one.query for one in self.left.kept])
@@ -323,8 +323,8 @@ class Renewal:
 def _labels(path: Path) -> dict[str, dict[str, Relevance]]:
     if not path.is_file():
         raise InputError(path, Message("is missing; build the set again with {replace=True}"))
-    found = read_qrels(Source(path))
-    return {query_id: {one: Relevance(grade) for one, grade in grades.items()} for query_id, grades in found.items()}
+    qrels = read_qrels(Source(path))
+    return {query_id: {one: Relevance(grade) for one, grade in grades.items()} for query_id, grades in qrels.items()}
 
 
 def _derived(labels: Mapping[str, Mapping[str, Relevance]]) -> dict[str, list[str]]:

@@ -76,16 +76,22 @@ def _table(path: tuple[str, ...], table: Any, live: Mapping[str, Any]) -> Iterat
             yield from _table((*path, name), field.annotation, live.get(name, {}))
 
 
-def _line(one: SettingDeclaration, live: Mapping[str, Any]) -> str:
-    key = one.path[-1]
-    value = live.get(key, one.setting.example if one.default is None else one.default)
-    choices = one.kind() if isinstance(one.type, type) and issubclass(one.type, Enum) else ""
-    unset = f"default: {one.default_text()}" if one.default is None else ""
-    told = f"{one.key} {one.setting.help}".lower()
-    unit = "" if one.setting.unit.lower() in told else one.setting.unit
-    if one.setting.unit == SHARE and value is not None:
+def _line(setting_declaration: SettingDeclaration, live: Mapping[str, Any]) -> str:
+    key = setting_declaration.path[-1]
+    value = live.get(
+        key, setting_declaration.setting.example if setting_declaration.default is None else setting_declaration.default
+    )
+    choices = (
+        setting_declaration.kind()
+        if isinstance(setting_declaration.type, type) and issubclass(setting_declaration.type, Enum)
+        else ""
+    )
+    unset = f"default: {setting_declaration.default_text()}" if setting_declaration.default is None else ""
+    told = f"{setting_declaration.key} {setting_declaration.setting.help}".lower()
+    unit = "" if setting_declaration.setting.unit.lower() in told else setting_declaration.setting.unit
+    if setting_declaration.setting.unit == SHARE and value is not None:
         unit = share_text(value)
-    comment = "; ".join(filter(None, (one.setting.help, choices, unit, unset)))
+    comment = "; ".join(filter(None, (setting_declaration.setting.help, choices, unit, unset)))
     return _with_comment(f"{'' if key in live else '# '}{key} = {toml_value(value)}", comment)
 
 

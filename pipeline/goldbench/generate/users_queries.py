@@ -85,7 +85,7 @@ def parse_band_shares(text: str) -> dict[Band, float]:
     Raises:
         UsageError: It is not such a list, a band is named twice, or the shares do not add up to 1.
     """
-    found: dict[Band, float] = {}
+    band_shares: dict[Band, float] = {}
     for piece in text.split(","):
         match = _SHARE.fullmatch(piece.strip().lower())
         if match is None:
@@ -93,10 +93,10 @@ def parse_band_shares(text: str) -> dict[Band, float]:
                 f"{shown(piece)!r} is not a share; give as head=0.3,torso=0.4,tail=0.3", parameter="shares"
             )
         band = Band(match[1])
-        if band in found:
+        if band in band_shares:
             raise UsageError(f"{band} is named twice; give each band once", parameter="shares")
-        found[band] = float(match[2])
-    total = fsum(found.values())
+        band_shares[band] = float(match[2])
+    total = fsum(band_shares.values())
     if abs(total - 1) > 1e-6:
         raise UsageError(f"the shares add up to {total:g}; give shares that add up to 1", parameter="shares")
-    return found
+    return band_shares

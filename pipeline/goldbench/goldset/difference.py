@@ -275,16 +275,16 @@ def compare_sets(
     return Difference(tuple(sections), tuple(_notes(first, second, people, sections)))
 
 
-def with_passage_texts(found: Difference, paths: tuple[Path, Path], *, examples: int) -> Difference:
+def with_passage_texts(difference: Difference, paths: tuple[Path, Path], *, examples: int) -> Difference:
     """Return the difference with the texts of the first passages of each kind, which are read again.
 
     Args:
-        found: The difference.
+        difference: The difference.
         paths: The two sets.
         examples: How many passages of each kind get their text.
     """
     kinds = ("removed", "added", "changed")
-    section = next(one for one in found.sections if one.name == PASSAGES)
+    section = next(one for one in difference.sections if one.name == PASSAGES)
     wanted = [item for kind in kinds for item in getattr(section, kind)[:examples]]
     before = texts_of_documents(paths[0], {one for item in wanted for one in item.before}) if wanted else {}
     after = texts_of_documents(paths[1], {one for item in wanted for one in item.after}) if wanted else {}
@@ -295,7 +295,7 @@ def with_passage_texts(found: Difference, paths: tuple[Path, Path], *, examples:
 
     removed, added, changed = (tuple(map(told, getattr(section, kind))) for kind in kinds)
     new = replace(section, removed=removed, added=added, changed=changed)
-    return replace(found, sections=tuple(new if one is section else one for one in found.sections))
+    return replace(difference, sections=tuple(new if one is section else one for one in difference.sections))
 
 
 def _files(contents: SetContents) -> dict[str, str]:

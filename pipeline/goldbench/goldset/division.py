@@ -80,20 +80,20 @@ def parse_shares(text: str) -> dict[str, Fraction]:
     Raises:
         UsageError: It is not a list of names and shares, or they do not add up to 1.
     """
-    found: dict[str, Fraction] = {}
+    shares: dict[str, Fraction] = {}
     for piece in text.split(","):
         name, _, share = (one.strip() for one in piece.partition("="))
         if not _NAME.fullmatch(name) or not _SHARE.fullmatch(share):
             raise UsageError(f"not a name with its share: {shown(piece)!r}; give dev=0.3,test=0.7", parameter="shares")
-        if name.lower() in map(str.lower, found):
+        if name.lower() in map(str.lower, shares):
             raise UsageError(f"{name} is named twice", parameter="shares")
-        found[name] = Fraction(share)
-    total = sum(found.values())
-    if len(found) < 2 or total != 1 or not all(found.values()):
+        shares[name] = Fraction(share)
+    total = sum(shares.values())
+    if len(shares) < 2 or total != 1 or not all(shares.values()):
         raise UsageError(
             f"needs two shares or more, each above 0, with the sum 1, not {float(total):g}", parameter="shares"
         )
-    return found
+    return shares
 
 
 def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By, seed: int) -> Division:
@@ -193,7 +193,7 @@ def _divided(whole: _Whole, shares: Mapping[str, Fraction], *, by: By, seed: int
         rest = [
             Group(members, size)
             for members in groups
-            if members[0] not in part_of and (size := sum(place in within for place in members))
+            if members[0] not in part_of and (size := sum(member in within for member in members))
         ]
         rest.sort(key=lambda group: _order(group, every, seed))
         room = {part: number - placed[part] for part, number in quotas(shares, many).items()}
@@ -202,7 +202,7 @@ def _divided(whole: _Whole, shares: Mapping[str, Fraction], *, by: By, seed: int
             room[part] -= group.size
             part_of |= dict.fromkeys(group.members, part)
         counted = counted or rest
-    return counted, {query.query_id: part_of[place] for place, query in enumerate(every)}
+    return counted, {query.query_id: part_of[position] for position, query in enumerate(every)}
 
 
 def linked(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
@@ -225,7 +225,9 @@ def linked(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
 
 def _order(group: Group, every: Sequence[Query], seed: int) -> tuple[int, str]:
     """Return a group's place in the seeded order: that of its first query, whatever joins later."""
-    return min((number_of("split", seed, normal(every[one].text)), every[one].query_id) for one in group.members)
+    return min(
+        (number_of("split", seed, normal(every[member].text)), every[member].query_id) for member in group.members
+    )
 
 
 def _own_keys(query: Query) -> Iterator[Hashable]:
@@ -269,7 +271,7 @@ def _relevant_in_several(dataset: TestSet, part_of: Mapping[str, str]) -> int:
     for query_id, chunk_ids in dataset.relevant_docs.items():
         for chunk_id in chunk_ids:
             parts[chunk_id].add(part_of[query_id])
-    return sum(len(found) > 1 for found in parts.values())
+    return sum(len(part) > 1 for part in parts.values())
 
 
 def _write_part(

@@ -160,10 +160,10 @@ def answers_of_queries(path: Path) -> dict[str, dict[str, Any]]:
     """Return the reference answer of each query that has one, with its evidence; empty if ``path`` has none."""
     answers: Any = _dataset(path).get("answers")
     if answers is None:
-        answers = {key: found.get("answer") for key, found in metadata_of_queries(path).items()}
+        answers = {key: metadata_of_query.get("answer") for key, metadata_of_query in metadata_of_queries(path).items()}
     if not isinstance(answers, Mapping):
         return {}
-    return {key: found for key, found in answers.items() if isinstance(found, dict) and found.get("text")}
+    return {key: answer for key, answer in answers.items() if isinstance(answer, dict) and answer.get("text")}
 
 
 def metadata_of_queries(path: Path) -> dict[str, Mapping[str, Any]]:
@@ -188,8 +188,8 @@ def members_of(path: Path, *, search: bool = False) -> dict[str, dict[str, Any]]
     names = MEMBERS if search else read_metadata(file).get("members")
     if not isinstance(names, list | tuple):
         return {}
-    found = _dataset(file)
-    return {name: found[name] for name in names if name in MEMBERS and isinstance(found.get(name), dict)}
+    dataset = _dataset(file)
+    return {name: dataset[name] for name in names if name in MEMBERS and isinstance(dataset.get(name), dict)}
 
 
 def _data_set_at(path: Path) -> Path | None:
@@ -247,12 +247,12 @@ def notes_of_queries(path: Path) -> dict[str, dict[str, Any]]:
     lines = (path if path.is_dir() else path.parent) / QUERIES
     if not lines.is_file():
         return {}
-    found = {}
+    notes = {}
     for _, record in json_objects(Source(lines)):
         query_id = record.pop("query_id", None)
         if isinstance(query_id, str):
-            found[query_id] = record
-    return found
+            notes[query_id] = record
+    return notes
 
 
 def metadata_of(path: Path) -> dict[str, Any]:

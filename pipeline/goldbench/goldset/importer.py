@@ -170,8 +170,8 @@ class _WrittenCounts:
 class _Import:
     """One import under way: the items read so far, and the draft they are written to."""
 
-    def __init__(self, collection: Collection, books: Books, place: Draft) -> None:
-        self.collection, self.books, self.place = collection, books, place
+    def __init__(self, collection: Collection, books: Books, draft: Draft) -> None:
+        self.collection, self.books, self.place = collection, books, draft
         self.reading = Reading(collection, books)
         self.generator = f"import-{collection.kind}"
 

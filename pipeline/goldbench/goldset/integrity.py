@@ -133,8 +133,8 @@ def _problems_of_members(
     unanswerable = list(folder.unanswerable.read_any())
     written = gold.model_dump(mode="json", exclude_none=True)
     relevant = {query_id: dict.fromkeys(ids, Relevance.ANSWERS) for query_id, ids in gold.relevant_docs.items()}
-    kept = GoldContents(queries, lambda: passages(chunks, TitleUse.NONE), relevant, {}, unanswerable)
-    expected = {name: json.loads(json.dumps(dict(entries))) for name, entries in kept.members()}
+    gold_contents = GoldContents(queries, lambda: passages(chunks, TitleUse.NONE), relevant, {}, unanswerable)
+    expected = {name: json.loads(json.dumps(dict(entries))) for name, entries in gold_contents.members()}
     for name in MEMBERS:
         if name == "derived":
             continue  # the labels tell, not the queries

@@ -96,15 +96,15 @@ def _project(
 ) -> tuple[list[tuple[Query, Projection]], dict[str, str]]:
     """Return the projection of each query on chunks, and by query id why the others have none."""
     cuts = _cuts(chunks, relevance)
-    kept: list[tuple[Query, Projection]] = []
+    kept_queries: list[tuple[Query, Projection]] = []
     left_out: dict[str, str] = {}
     for item in relevance:
         projection = project(item, cuts)
         if isinstance(projection, str):
             left_out[item.query.query_id] = projection
         else:
-            kept.append((item.query, projection))
-    return kept, left_out
+            kept_queries.append((item.query, projection))
+    return kept_queries, left_out
 
 
 def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace: bool = False) -> Outcome:
@@ -195,15 +195,15 @@ def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
     carried = list(folder.relevance.read_any())
     if folder.relevance.exists() and not folder.judgments.exists():
         return carried
-    found = _relevance_here(folder)
-    if not any(one.query.evidence for one in found):
+    positives = _positives(folder)
+    if not any(one.query.evidence for one in positives):
         raise InputError(
             folder.path, "no query has evidence in a document, so nothing tells which part of a text is relevant"
         )
-    return _joined(carried, found)
+    return _joined(carried, positives)
 
 
-def _relevance_here(folder: GoldFolder) -> list[TextRelevance]:
+def _positives(folder: GoldFolder) -> list[TextRelevance]:
     dataset = folder.dataset()
     grades = dataset.relevance_scores or {}
     queries = list(folder.queries.read())
@@ -281,9 +281,9 @@ def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[s
     return {doc_id: Cuts(*lists) for doc_id, lists in found.items()}
 
 
-def _moved(query: Query, found: Projection) -> Query:
+def _moved(query: Query, projection: Projection) -> Query:
     """Return a query about the new passages, without the difficulty, which was measured on the earlier ones."""
-    moved = {"chunk_id": found.source, "evidence": found.evidence, "needs": found.needs}
+    moved = {"chunk_id": projection.source, "evidence": projection.evidence, "needs": projection.needs}
     return query.model_copy(update={**moved, "difficulty": None})
 
 

@@ -511,15 +511,15 @@ class _Heirs:
                         _raise(by_evidence, holder, _Grade(grade, chunk_id, derived=False))
         return {**by_evidence, **kept}
 
-    def _holders(self, place: Evidence, labels: Mapping[str, Relevance]) -> list[str]:
+    def _holders(self, evidence: Evidence, labels: Mapping[str, Relevance]) -> list[str]:
         """Return the chunks that hold a stretch; otherwise the relevant (or unjudged) chunk with the largest part."""
-        cuts = self.matches.now.cuts(place.doc_id)
-        holders = holding(place, cuts)
+        cuts = self.matches.now.cuts(evidence.doc_id)
+        holders = holding(evidence, cuts)
         if any(labels.get(chunk_id, RELEVANT) >= RELEVANT for chunk_id in holders):
             return holders
         parts = [
-            (min(span.end, place.end) - max(span.start, place.start), chunk_id)
-            for chunk_id, span in cuts.meeting(place)
+            (min(span.end, evidence.end) - max(span.start, evidence.start), chunk_id)
+            for chunk_id, span in cuts.meeting(evidence)
             if labels.get(chunk_id, RELEVANT) >= RELEVANT
         ]
         return [max(parts)[1]] if parts else []

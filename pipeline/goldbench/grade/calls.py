@@ -71,7 +71,7 @@ def held_out_grades(answers: Sequence[float], fakes: Sequence[float]) -> tuple[l
     halves = [thresholds_for(answers[1 - half :: 2], fakes[1 - half :: 2]) for half in (0, 1)]
     return (
         [halves[place % 2].grade(value) for place, value in enumerate(answers)],
-        [halves[place % 2].grade(value) for place, value in enumerate(fakes)],
+        [halves[position % 2].grade(value) for position, value in enumerate(fakes)],
     )
 
 
@@ -295,8 +295,8 @@ class _AskingState:
     def in_order(self, groups: Sequence[Group]) -> Answers:
         """Return the answers in the order of the groups; pairs that were not asked about are unjudged."""
         answers = Answers()
-        for place, group in enumerate(groups):
-            for item in self.found.get(place) or [SlotAnswer(slot) for slot in group]:
+        for position, group in enumerate(groups):
+            for item in self.found.get(position) or [SlotAnswer(slot) for slot in group]:
                 answers.slots.append(item)
                 answers.failures.extend(item.failures)
                 answers.limit = answers.limit or item.limit
@@ -349,18 +349,18 @@ class Asking:
             ModelUnfit: The first replies are useless.
         """
         groups = list(grouped(slots, per_call, self.is_known))
-        asked = _AskingState(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
+        asking_state = _AskingState(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
         for places, may_end in self._turns(groups):
             await bounded(
                 self._work,
                 [groups[place] for place in places],
                 limit=self.concurrency,
-                take=functools.partial(asked.take_next, iter(places)),
-                ahead=asked.ahead,
+                take=functools.partial(asking_state.take_next, iter(places)),
+                ahead=asking_state.ahead,
             )
-            if places and may_end and asked.failed_checks(len(self.gold.queries)):
+            if places and may_end and asking_state.failed_checks(len(self.gold.queries)):
                 break
-        return asked.in_order(groups)
+        return asking_state.in_order(groups)
 
     def _turns(self, groups: Sequence[Group]) -> Iterator[tuple[list[int], bool]]:
         """Yield the places of the groups asked about at a time, and whether a judge that failed by then is given up.

@@ -101,8 +101,8 @@ def _with_source(query: Query, own: Sequence[str], grades: Mapping[str, Relevanc
     return query.model_copy(update={"chunk_id": best})
 
 
-def _shared(found: Sequence[Judgment], chunk_id: str) -> Iterator[Judgment]:
-    for item in found:
+def _shared(judgments: Sequence[Judgment], chunk_id: str) -> Iterator[Judgment]:
+    for item in judgments:
         yield item.model_copy(update={"chunk_id": chunk_id, "shared_from": item.chunk_id, "rationale": ""})
 
 
@@ -141,7 +141,7 @@ def _reason(query: Query, own: Sequence[str], grades: Mapping[str, Relevance]) -
     return JUDGE_CHECK, f"no chunk of its pool of {len(own)} is graded {RELEVANT:d} or more"
 
 
-def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> Iterator[StageReport]:
+def _reports(gold: GradableSet, pool: Pool, answers: Answers, outcome: Outcome) -> Iterator[StageReport]:
     yield StageReport(stage="pool", reads=QUERIES, writes=POOL, read=len(gold.queries), written=len(gold.queries))
     judged = {pair for pair, judgments in answers.pairs().items() if judgments}
     graded = sum((row.query_id, row.shared_from or row.chunk_id) in judged for row in _rows(pool))
@@ -156,15 +156,15 @@ def _reports(gold: GradableSet, pool: Pool, answers: Answers, made: Outcome) -> 
         failed=lost,
         unused=len(pool) - graded - lost,
     )
-    rules = Counter(item.filter for item in made.dropped if item.filter == JUDGE_CHECK)
-    rules.update(NOTHING_FOUND for reason in made.waiting if reason == JUDGE_CHECK)
-    waiting = len(made.dropped) + len(made.waiting) - rules.total()
+    rules = Counter(item.filter for item in outcome.dropped if item.filter == JUDGE_CHECK)
+    rules.update(NOTHING_FOUND for reason in outcome.waiting if reason == JUDGE_CHECK)
+    waiting = len(outcome.dropped) + len(outcome.waiting) - rules.total()
     yield StageReport(
         stage="judge-check",
         reads=JUDGMENTS,
         writes=DATASET,
         read=len(gold.queries),
-        written=len(made.kept),
+        written=len(outcome.kept),
         rejected=rules.total(),
         unused=waiting,
         rules=dict(rules),
@@ -176,7 +176,7 @@ def _rows(pool: Pool) -> Iterator[PooledPair]:
 
 
 def figures(
-    settings: GradeSettings, panel: Assessors, pool: Pool, answers: Answers, made: Outcome, *, own: str | None = None
+    settings: GradeSettings, panel: Assessors, pool: Pool, answers: Answers, outcome: Outcome, *, own: str | None = None
 ) -> Grading:
     """Return the figures of a grading.
 
@@ -185,7 +185,7 @@ def figures(
         panel: The judges.
         pool: The pool.
         answers: What the judges answered.
-        made: The result of the answers.
+        outcome: The result of the answers.
         own: Why no answer of the set was written by the judge's model, if so.
     """
     counts = tally(answers.canaries())
@@ -214,21 +214,21 @@ def figures(
         else checked.verdict,
         canary_findings=[*checked.failed, *checked.warnings, *crossed],
         guardrails=held,
-        **grading_counts(_rows(pool), made.judgments, made.kept),
+        **grading_counts(_rows(pool), outcome.judgments, outcome.kept),
     )
 
 
 _ACCOUNTS = (*ACCOUNTS, "embed")
 
 
-def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, grading: Grading) -> None:
+def write_graded(draft: Draft, gold: GradableSet, pool: Pool, outcome: Outcome, grading: Grading) -> None:
     """Write everything but the manifest.
 
     Args:
-        place: The draft.
+        draft: The draft.
         gold: The set that is graded.
         pool: Its pool.
-        made: The outcome of the grading.
+        outcome: The outcome of the grading.
         grading: The figures of the grading.
 
     Raises:
@@ -236,21 +236,21 @@ def write_graded(place: Draft, gold: GradableSet, pool: Pool, made: Outcome, gra
     """
     given = next((path for path in (gold.folder.given_labels, gold.folder.labels) if path.is_file()), None)
     kept_labels = given.read_bytes() if given else b""
-    place.pool.write(row for rows in pool.pairs.values() for row in rows)
-    place.judgments.write(made.judgments)
-    place.checks.write(made.checks)
-    place.ungraded.write(made.dropped)
-    place.queries.write(made.kept)
-    place.write_gold(
+    draft.pool.write(row for rows in pool.pairs.values() for row in rows)
+    draft.judgments.write(outcome.judgments)
+    draft.checks.write(outcome.checks)
+    draft.ungraded.write(outcome.dropped)
+    draft.queries.write(outcome.kept)
+    draft.write_gold(
         GoldContents(
-            queries=made.kept,
+            queries=outcome.kept,
             corpus=functools.partial(passages, gold.chunks, title_use(gold.metadata)),
-            relevance=made.grades,
+            relevance=outcome.grades,
             metadata=described(gold.metadata, grading),
             unanswerable=list(gold.folder.unanswerable.read_any()),
         )
     )
-    place.given_labels.write_bytes(kept_labels)
+    draft.given_labels.write_bytes(kept_labels)
 
 
 def described(metadata: Mapping[str, Any], grading: Grading) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def notice_of(grading: Grading) -> str | None:
 
 def manifest_of(
     manifest: Manifest,
-    made: Outcome,
+    outcome: Outcome,
     grading: Grading,
     *,
     failures: Sequence[Failure],
@@ -296,7 +296,7 @@ def manifest_of(
 
     Args:
         manifest: The manifest so far.
-        made: The outcome of the grading.
+        outcome: The outcome of the grading.
         grading: The figures of the grading.
         failures: The calls that failed.
         prompts: The digest of every prompt in use, by its id.
@@ -310,8 +310,8 @@ def manifest_of(
     kept_prompts = {name: digest for name, digest in manifest.prompts.items() if not name.startswith("grade")}
     return manifest.model_copy(
         update={
-            "queries": len(made.kept),
-            "stages": with_reports(manifest.stages, made.reports),
+            "queries": len(outcome.kept),
+            "stages": with_reports(manifest.stages, outcome.reports),
             "failures": [*before, *failures[:FAILURES_LISTED]],
             "usage": spent,
             "prompts": {**kept_prompts, **prompts},

@@ -96,26 +96,28 @@ def read_gradable(folder: GoldFolder, manifest: Manifest) -> GradableSet:
                 relevant.setdefault(row.query_id, []).append(row.chunk_id)
     sources = {query.query_id: _ordered(query, relevant.get(query.query_id, ())) for query in built}
     sources |= dict.fromkeys(unlabelled, ())
-    found = GradableSet(folder, manifest, chunks, queries, sources, gold.metadata, earlier, frozenset(unlabelled))
+    gradable_set = GradableSet(
+        folder, manifest, chunks, queries, sources, gold.metadata, earlier, frozenset(unlabelled)
+    )
     for query in queries:
         for chunk_id in sources[query.query_id]:
-            if chunk_id not in found.positions:
+            if chunk_id not in gradable_set.positions:
                 raise InputError(
                     folder.queries.path,
                     f"query {query.query_id} names chunk {chunk_id}, which is missing from {CHUNKS}",
                 )
-    return found
+    return gradable_set
 
 
 def _ordered(query: Query, chunk_ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({query.chunk_id, *chunk_ids}, key=lambda chunk_id: (chunk_id != query.chunk_id, chunk_id)))
 
 
-def _merged(kept: Iterable[Query], dropped: Sequence[DroppedQuery]) -> Iterator[Query]:
+def _merged(queries: Iterable[Query], dropped: Sequence[DroppedQuery]) -> Iterator[Query]:
     """Yield all queries in the order they had before some were left out."""
     waiting = {item.position: item.query for item in dropped}
     position = 0
-    for query in kept:
+    for query in queries:
         while position in waiting:
             yield waiting.pop(position)
             position += 1
@@ -246,10 +248,10 @@ def pool_of(gold: GradableSet, pools: Pools, progress: Progress, *, depth: int) 
         reached = {query.query_id: Reach(query.reached_by or (), bool(query.unreachable)) for query in known}
     new = [query for query in gold.queries if query.query_id not in pooled]
     if new and not pools.again:
-        found = _ranked(gold, new, pools, progress, depth=max(depth, SOUGHT_WITHIN))
+        ranked = _ranked(gold, new, pools, progress, depth=max(depth, SOUGHT_WITHIN))
         for name in names:
-            built_in[name] |= {key: ids[:depth] for key, ids in found[name].items()}
-        reached |= _reach_of(gold, new, found, cluster_of)
+            built_in[name] |= {key: ids[:depth] for key, ids in ranked[name].items()}
+        reached |= _reach_of(gold, new, ranked, cluster_of)
     rankings = built_in | theirs
     pairs = {
         query.query_id: pool_query(
@@ -279,14 +281,14 @@ def waiting_pool(
     Raises:
         RetrieverFailed: A retriever cannot index or search.
     """
-    found = _ranked(gold, queries, pools, progress, depth=depth)
+    ranked = _ranked(gold, queries, pools, progress, depth=depth)
     cluster_of = near_duplicates(gold, progress)
     return [
         row
         for query in queries
         for row in pool_query(
             query.query_id,
-            rankings={name: by.get(query.query_id, []) for name, by in found.items()},
+            rankings={name: by.get(query.query_id, []) for name, by in ranked.items()},
             sources=(),
             cluster_of=cluster_of,
         )
@@ -302,14 +304,16 @@ def _ranked(gold: GradableSet, queries: Sequence[Query], pools: Pools, progress:
 
 
 def _reach_of(
-    gold: GradableSet, queries: Sequence[Query], found: Rankings, cluster_of: Callable[[str], tuple[str, ...]]
+    gold: GradableSet, queries: Sequence[Query], rankings: Rankings, cluster_of: Callable[[str], tuple[str, ...]]
 ) -> dict[str, Reach]:
     """Return which retrievers reach the sources of queries; queries without a known source are left out."""
     reached = {}
     for query in queries:
         sources = [near for chunk_id in gold.sources[query.query_id] for near in cluster_of(chunk_id)]
         if sources:
-            reached[query.query_id] = reach({name: by.get(query.query_id, []) for name, by in found.items()}, sources)
+            reached[query.query_id] = reach(
+                {name: by.get(query.query_id, []) for name, by in rankings.items()}, sources
+            )
     return reached
 
 
@@ -334,7 +338,7 @@ def _still_there(by_query: Mapping[str, Sequence[str]], gold: GradableSet) -> di
 
 
 def _checked_runs(
-    given: Mapping[str, Run], depth: int, gold: GradableSet, taken: set[str], theirs: Rankings
+    given: Mapping[str, Run], depth: int, gold: GradableSet, taken: set[str], rankings: Rankings
 ) -> Rankings:
     runs: Rankings = {}
     known: dict[str, dict[str, int]] = {query.query_id: {} for query in gold.queries}
@@ -347,7 +351,7 @@ def _checked_runs(
             unknown = next((chunk_id for chunk_id in ids if chunk_id not in gold.positions), None)
             if unknown is not None:
                 raise InputError(f"run {name}", f"query {query_id!r} finds {unknown!r}, not a chunk of this set")
-        if name in taken and cut != theirs.get(name):
+        if name in taken and cut != rankings.get(name):
             raise UsageError(
                 f"the pool already has another system {name}; give the run a new name, NAME=FILE", parameter="run"
             )

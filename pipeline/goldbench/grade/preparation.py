@@ -188,7 +188,7 @@ def finishing(
     rubric = GoldFolder(out).rubric()
     with pools(config, answers, (), replay=replay) as chosen:
 
-        async def finish(place: Draft, manifest: Manifest) -> Manifest:
+        async def finish(draft: Draft, manifest: Manifest) -> Manifest:
             left = _later(config, (time.monotonic() - started) / 60)
             work = Work(
                 panel=ModelPanel(left, answers, replay=replay, batches=say if batch else None, say=say, rubric=rubric),
@@ -201,7 +201,7 @@ def finishing(
                 say=say,
                 spent=manifest.usage,
             )
-            done.append(await grade_place(place, manifest, work))
+            done.append(await grade_place(draft, manifest, work))
             return done[-1].manifest
 
         yield finish, done

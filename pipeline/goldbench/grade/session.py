@@ -61,10 +61,10 @@ EXPECTED_SPLIT = 0.41
 class Decisions(Protocol):
     """What people decided about a set, taken off it while it is graded and put on again."""
 
-    def take_off(self, place: Draft, manifest: Manifest) -> None:
+    def take_off(self, draft: Draft, manifest: Manifest) -> None:
         """Write the set, as it was before people's decisions, into a draft."""
 
-    async def put_on(self, place: Draft, manifest: Manifest) -> Manifest:
+    async def put_on(self, draft: Draft, manifest: Manifest) -> Manifest:
         """Put the decisions into the draft, and return its manifest."""
 
 
@@ -170,33 +170,33 @@ async def grade_folder(folder: Path, work: Work) -> GradingResult:
     return replace(found, manifest=home.manifest())
 
 
-async def grade_place(place: Draft, manifest: Manifest, work: Work) -> GradingResult:
+async def grade_place(draft: Draft, manifest: Manifest, work: Work) -> GradingResult:
     """Grade a set that is written but not put in place yet; a refused grading leaves it as it was written.
 
     Args:
-        place: The draft.
+        draft: The draft.
         manifest: Its manifest so far.
         work: As in `grade_folder`.
     """
-    return await _grade(read_gradable(place, manifest), place, manifest, work)
+    return await _grade(read_gradable(draft, manifest), draft, manifest, work)
 
 
-def refusal_of(found: GradingResult, *, force: bool) -> NothingKept | None:
+def refusal_of(grading_result: GradingResult, *, force: bool) -> NothingKept | None:
     """Return why a grading is not put into its set, or None.
 
     Args:
-        found: The grading as it would be put in place.
+        grading_result: The grading as it would be put in place.
         force: Whether the grades of a judge that failed the judge checks are used.
     """
-    if found.grading.canary_verdict is CanaryVerdict.FAILED and not force:
-        finding = found.grading.canary_findings[0]
-        return JudgeFailed(f"the judge {found.grading.assessors[0]} failed the judge checks: {finding}")
-    if found.manifest.queries:
+    if grading_result.grading.canary_verdict is CanaryVerdict.FAILED and not force:
+        finding = grading_result.grading.canary_findings[0]
+        return JudgeFailed(f"the judge {grading_result.grading.assessors[0]} failed the judge checks: {finding}")
+    if grading_result.manifest.queries:
         return None
-    if found.limit is not None:
-        return NothingKept(f"no query is fully judged yet: {found.limit}")
-    if found.grading.unjudged:
-        pairs = amount(found.grading.unjudged, "pair")
+    if grading_result.limit is not None:
+        return NothingKept(f"no query is fully judged yet: {grading_result.limit}")
+    if grading_result.grading.unjudged:
+        pairs = amount(grading_result.grading.unjudged, "pair")
         return NothingKept(f"no query would be left: {pairs} could not be judged")
     return None
 
@@ -353,7 +353,7 @@ def _pool(gold: GradableSet, work: Work) -> Pool:
     return pool_of(gold, work.pools, work.progress, depth=work.pools.depth or work.panel.config.grade.depth)
 
 
-async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work) -> GradingResult:
+async def _grade(gold: GradableSet, draft: Draft, manifest: Manifest, work: Work) -> GradingResult:
     settings = work.panel.config.grade
     pool = _pool(gold, work)
     slots = slots_of(gold, pool, share=settings.canaries, judge=_judge(work))
@@ -362,29 +362,29 @@ async def _grade(gold: GradableSet, place: Draft, manifest: Manifest, work: Work
         panel, answers = await _judge_all(gold, _as_before(opened, manifest, work), slots, work)
     if work.people is not None:
         answers = with_earlier(answers, gold.earlier.judgments, _disputed(gold, work.people))
-    made = outcome_of(gold, pool, answers)
-    grading = figures(settings, panel, pool, answers, made, own=own_answers_missing(gold, _judge(work)))
+    outcome = outcome_of(gold, pool, answers)
+    grading = figures(settings, panel, pool, answers, outcome, own=own_answers_missing(gold, _judge(work)))
     if work.pools.again and manifest.grading is not None:
         change = manifest.grading.rubric_change
         if work.people is not None:
-            change = _rubric_change(gold, work.people, panel, made)
+            change = _rubric_change(gold, work.people, panel, outcome)
         grading = grading.model_copy(update={"depth": manifest.grading.depth, "rubric_change": change})
     usage = {**work.pools.usage(), **work.panel.usage()}
     told = manifest_of(
         manifest,
-        made,
+        outcome,
         grading,
         failures=answers.failures,
         prompts=panel.digests,
         usage=usage,
         again=is_graded(manifest) and not work.replace,
     )
-    found = GradingResult(told, usage, answers.limit)
-    refusal = refusal_of(found, force=work.force)
+    grading_result = GradingResult(told, usage, answers.limit)
+    refusal = refusal_of(grading_result, force=work.force)
     if refusal is not None:
-        return replace(found, manifest=with_refusal(manifest, told, usage, str(refusal)), refusal=refusal)
-    write_graded(place, gold, pool, made, grading)
-    return found
+        return replace(grading_result, manifest=with_refusal(manifest, told, usage, str(refusal)), refusal=refusal)
+    write_graded(draft, gold, pool, outcome, grading)
+    return grading_result
 
 
 async def _judge_all(
@@ -411,8 +411,8 @@ def _disputed(gold: GradableSet, people: People) -> set[tuple[str, str]]:
     return {pair for pair, agreed in agreement(gold.earlier.judgments, people).items() if not agreed}
 
 
-def _rubric_change(gold: GradableSet, people: People, panel: Assessors, made: Outcome) -> RubricChange:
-    before, after = agreement(gold.earlier.judgments, people), agreement(made.judgments, people)
+def _rubric_change(gold: GradableSet, people: People, panel: Assessors, outcome: Outcome) -> RubricChange:
+    before, after = agreement(gold.earlier.judgments, people), agreement(outcome.judgments, people)
     compared = before.keys() & after.keys()
     grading = gold.manifest.grading
     return RubricChange(

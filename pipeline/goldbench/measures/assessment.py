@@ -92,33 +92,33 @@ def _depth(measure: Measure) -> int:
     return measure.k if measure.k is not None and FAMILIES[measure.family].cutoff != "none" else UNCUT
 
 
-def _depends_on_ties(place: Placed, ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
+def _depends_on_ties(placed: Placed, ranked: Ranked, kernels: Sequence[Kernel], deepest: int) -> bool:
     """Return whether a value differs between the best and the worst order of equal scores above ``deepest``."""
-    end = bisect_left(place.above, deepest)
-    if max(place.equal[:end], default=1) == 1:
+    end = bisect_left(placed.above, deepest)
+    if max(placed.equal[:end], default=1) == 1:
         return False
     best, worst = (
-        Ranked(*_reordered(place, end, best_first=best_first), ranked.retrieved, ranked.judged)
+        Ranked(*_reordered(placed, end, best_first=best_first), ranked.retrieved, ranked.judged)
         for best_first in (True, False)
     )
     return any(kernel(best) != kernel(worst) for kernel in kernels)
 
 
-def _reordered(place: Placed, end: int, *, best_first: bool) -> tuple[list[int], list[int]]:
+def _reordered(placed: Placed, end: int, *, best_first: bool) -> tuple[list[int], list[int]]:
     """Return ranks and grades with the equal scores of the first documents in the best or the worst order.
 
     Args:
-        place: The judged documents.
+        placed: The judged documents.
         end: How many of them are reordered.
         best_first: Whether equal scores stand by grade, unjudged last; or the other way round.
     """
-    ranks = place.ranks.copy()
-    grades = place.grades.copy()
+    ranks = placed.ranks.copy()
+    grades = placed.grades.copy()
     start = 0
     while start < end:
-        above = place.above[start]
-        stop = bisect_right(place.above, above, start)
-        first = above + 1 if best_first else above + place.equal[start] - (stop - start) + 1
+        above = placed.above[start]
+        stop = bisect_right(placed.above, above, start)
+        first = above + 1 if best_first else above + placed.equal[start] - (stop - start) + 1
         ranks[start:stop] = range(first, first + stop - start)
         grades[start:stop] = sorted(grades[start:stop], reverse=best_first)
         start = stop

@@ -180,12 +180,12 @@ def _parse(text: str, default_rel: int, *, cut: bool) -> Measure:
     family = _family(match[1], options, at=match[2] or ("" if cut else "10"))
     k = _cutoff(match[2] or options.pop("cutoff", None))
     rel = _level(family, options.pop("rel", None), default_rel)
-    kept = _chosen(family, options)
-    if k is None and family.cutoff == "required" and kept.get("k") != "returned" and not cut:
+    chosen = _chosen(family, options)
+    if k is None and family.cutoff == "required" and chosen.get("k") != "returned" and not cut:
         raise _Problem(f"needs a cutoff, as {family.name}@10")
     if k is not None and family.cutoff == "none":
         raise _Problem(f"has no cutoff, write {family.name}")
-    return Measure(family.name, k, rel, tuple(kept.items()))
+    return Measure(family.name, k, rel, tuple(chosen.items()))
 
 
 def _options(text: str) -> dict[str, str]:

@@ -61,7 +61,7 @@ class Pool:
 
     def __init__(self, chunks: Sequence[tuple[str, str]], analysis: Analysis) -> None:
         self._ids = [chunk_id for chunk_id, _ in chunks]
-        self._position = {chunk_id: place for place, chunk_id in enumerate(self._ids)}
+        self._position = {chunk_id: position for position, chunk_id in enumerate(self._ids)}
         self._texts = [text for _, text in chunks]
         self._vocabulary: dict[str, int] = {}
         self._forms: dict[str, Counter[str]] = defaultdict(Counter)

@@ -68,7 +68,7 @@ def _frequent_sequences(texts: Sequence[Sequence[str]]) -> dict[str, tuple[int, 
 
     A sequence is frequent only if its beginning is, so each length is counted at the places that the last one left.
     """
-    found: dict[str, tuple[int, list[str]]] = {}
+    frequent_sequences: dict[str, tuple[int, list[str]]] = {}
     places = [(number, start) for number, text in enumerate(texts) for start in range(len(text))]
     for length in range(1, LONGEST + 1):
         fitting = [(number, start) for number, start in places if start + length <= len(texts[number])]
@@ -78,9 +78,12 @@ def _frequent_sequences(texts: Sequence[Sequence[str]]) -> dict[str, tuple[int, 
         for place, sequence in zip(fitting, sequences, strict=True):
             if counts[sequence] >= LOWEST_COUNT:
                 places.append(place)
-                if sequence not in found:
-                    found[sequence] = (counts[sequence], list(texts[place[0]][place[1] : place[1] + length]))
-    return found
+                if sequence not in frequent_sequences:
+                    frequent_sequences[sequence] = (
+                        counts[sequence],
+                        list(texts[place[0]][place[1] : place[1] + length]),
+                    )
+    return frequent_sequences
 
 
 def _bonds(sequences: dict[str, tuple[int, list[str]]], size: int) -> dict[str, float]:

@@ -130,13 +130,17 @@ class QueryMaker:
         own = draws.race("own", subject, max(2, size - strange))
         said = {stem: source.first()[stem] for stem in own}
         known = set(passage.counts())
-        for other in self._neighbours(passage, near, draws):  # the first has enough words unless it is nearly a copy
+        for neighbour in self._neighbours(
+            passage, near, draws
+        ):  # the first has enough words unless it is nearly a copy
             missing = strange - (len(said) - len(own))
             if missing <= 0:
                 break
-            weights = {stem: float(count) for stem, count in other.counts().items() if stem not in known}
+            weights = {stem: float(count) for stem, count in neighbour.counts().items() if stem not in known}
             # Placed after the chunk's own words, whatever their place in the neighbour.
-            said |= {stem: _after(other.first()[stem], passage) for stem in draws.race("borrowed", weights, missing)}
+            said |= {
+                stem: _after(neighbour.first()[stem], passage) for stem in draws.race("borrowed", weights, missing)
+            }
             known |= said.keys()
         text = self._phrase(said, passage, draws, constraints)
         kept = {stem: self._pool.idf(stem) for stem in own}

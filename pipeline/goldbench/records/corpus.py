@@ -23,13 +23,13 @@ class Span(Record):
             raise ValueError(f"span ends at {self.end}, before it starts at {self.start}")
         return self
 
-    def contains(self, other: Span) -> bool:
-        """Return whether every character of ``other`` lies in this span."""
-        return self.doc_id == other.doc_id and self.start <= other.start and other.end <= self.end
+    def contains(self, span: Span) -> bool:
+        """Return whether every character of ``span`` lies in this span."""
+        return self.doc_id == span.doc_id and self.start <= span.start and span.end <= self.end
 
-    def meets(self, other: Span) -> bool:
+    def meets(self, span: Span) -> bool:
         """Return whether any character lies in both spans."""
-        return self.doc_id == other.doc_id and self.start < other.end and other.start < self.end
+        return self.doc_id == span.doc_id and self.start < span.end and span.start < self.end
 
 
 class Evidence(Span):

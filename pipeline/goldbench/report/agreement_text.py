@@ -37,38 +37,39 @@ MAIN = ("exact", "kappa_quadratic", "kappa_binary", "bias")
 """The figures that a terminal shows; the others with ``--wide``."""
 
 
-def sections(found: Agreement, *, whole: bool = True) -> Iterator[Section]:
+def sections(agreement: Agreement, *, whole: bool = True) -> Iterator[Section]:
     """Yield the tables.
 
     Args:
-        found: The agreement.
+        agreement: The agreement.
         whole: Whether every figure is in them, or the few that matter most.
     """
-    if found.overall is not None:
-        title = f"Agreement of {found.judge} with {found.reference}"
-        names = (found.reference, found.judge)
-        yield from pair_sections(found.overall, title, names, level=found.level, whole=whole)
-    for name, values in found.by.items():
+    if agreement.overall is not None:
+        title = f"Agreement of {agreement.judge} with {agreement.reference}"
+        names = (agreement.reference, agreement.judge)
+        yield from pair_sections(agreement.overall, title, names, level=agreement.level, whole=whole)
+    for name, values in agreement.by.items():
         yield _by(name, values)
-    for raters in found.raters:
+    for raters in agreement.raters:
         yield from _raters(raters)
-    if found.ranking is not None:
-        yield _ranking(found.ranking)
-        yield _systems(found.ranking, found.reference, found.judge)
+    if agreement.ranking is not None:
+        yield _ranking(agreement.ranking)
+        yield _systems(agreement.ranking, agreement.reference, agreement.judge)
 
 
-def words(found: Agreement) -> Iterator[str]:
+def words(agreement: Agreement) -> Iterator[str]:
     """Yield the lines above the tables: what was compared, and what limits the figures."""
-    if found.overall is None and (found.only_reference or found.only_judge):
+    if agreement.overall is None and (agreement.only_reference or agreement.only_judge):
         yield (
-            f"No pair was graded by both: {found.reference} graded {amount(found.only_reference, 'pair')}, "
-            f"{found.judge} {amount(found.only_judge, 'other pair')}. Are these ids of the same collection?"
+            f"No pair was graded by both: {agreement.reference} graded {amount(agreement.only_reference, 'pair')}, "
+            f"{agreement.judge} {amount(agreement.only_judge, 'other pair')}. Are these ids of the same collection?"
         )
-    if found.overall is not None:
-        figures = found.overall
+    if agreement.overall is not None:
+        figures = agreement.overall
         yield (
             f"{amount(figures.pairs, 'pair')} of {queries(figures.queries)} graded by both; "
-            f"{found.only_reference:,} only by {found.reference}, {found.only_judge:,} only by {found.judge}."
+            f"{agreement.only_reference:,} only by {agreement.reference}, "
+            f"{agreement.only_judge:,} only by {agreement.judge}."
         )
         if figures.pairs == 1:
             yield "One pair says nothing about agreement."
@@ -77,18 +78,18 @@ def words(found: Agreement) -> Iterator[str]:
                 "Pairs were drawn with known probabilities and are weighted by the inverse; "
                 f"this is equivalent to {figures.effective_pairs:,.0f} equally weighted pairs."
             )
-    if found.ranking is not None and len(found.ranking.systems) < FEW_SYSTEMS:
+    if agreement.ranking is not None and len(agreement.ranking.systems) < FEW_SYSTEMS:
         yield (
-            f"{amount(len(found.ranking.systems), 'system')} are too few for a meaningful tau; "
+            f"{amount(len(agreement.ranking.systems), 'system')} are too few for a meaningful tau; "
             f"compare at least {FEW_SYSTEMS}."
         )
-    yield from guardrail_lines(found.guardrails)
-    yield from found.remarks
+    yield from guardrail_lines(agreement.guardrails)
+    yield from agreement.remarks
 
 
-def verdict(found: Agreement) -> str | None:
+def verdict(agreement: Agreement) -> str | None:
     """Return how far the labels agree in one sentence, None if no pair was graded by both or it says nothing."""
-    figures = found.overall
+    figures = agreement.overall
     kappa = None if figures is None else figures.kappa_binary
     if figures is None or kappa is None or kappa.value is None:
         return None
@@ -103,24 +104,24 @@ def _strength(kappa: float) -> str:
     return next((word for least, word in words if kappa > least), "no more than chance")
 
 
-def markdown(found: Agreement) -> str:
+def markdown(agreement: Agreement) -> str:
     """Return everything in Markdown."""
-    parts = [line for sentence in words(found) for line in (escaped(sentence), "")]
-    for section in sections(found):
+    parts = [line for sentence in words(agreement) for line in (escaped(sentence), "")]
+    for section in sections(agreement):
         parts += [f"**{escaped(section.title)}**", "", markdown_table([section.head, *section.rows]), ""]
-    return "\n".join([*parts, escaped(method(found)), ""])
+    return "\n".join([*parts, escaped(method(agreement)), ""])
 
 
-def method(found: Agreement) -> str:
+def method(agreement: Agreement) -> str:
     """Return the method of the figures, one line."""
-    if found.overall is None and not found.raters:
-        if found.ranking is None:
-            return f"Relevant: grade {found.level} or higher."
-        return f"Intervals: 95 %, over queries; ceiling: middle 95 % of the draws; seed {found.seed}."
+    if agreement.overall is None and not agreement.raters:
+        if agreement.ranking is None:
+            return f"Relevant: grade {agreement.level} or higher."
+        return f"Intervals: 95 %, over queries; ceiling: middle 95 % of the draws; seed {agreement.seed}."
     return (
-        f"Intervals: {found.confidence:.0%}, over queries ({found.resamples:,} resamples, seed {found.seed}; shares by "
-        f"grade: Wilson with the design effect of queries). Relevant: grade {found.level} or higher. "
-        "Several assessors count as their rounded mean."
+        f"Intervals: {agreement.confidence:.0%}, over queries ({agreement.resamples:,} resamples, seed "
+        f"{agreement.seed}; shares by grade: Wilson with the design effect of queries). Relevant: grade "
+        f"{agreement.level} or higher. Several assessors count as their rounded mean."
     )
 
 
@@ -128,10 +129,10 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _row(name: str, found: Estimate) -> list[str]:
-    if found.value is None:
-        return [name, "absent", "", "", found.reason or ""]
-    return [name, _number(found.value), _number(found.low), _number(found.high), ""]
+def _row(name: str, estimate: Estimate) -> list[str]:
+    if estimate.value is None:
+        return [name, "absent", "", "", estimate.reason or ""]
+    return [name, _number(estimate.value), _number(estimate.low), _number(estimate.high), ""]
 
 
 def pair_sections(
@@ -182,8 +183,8 @@ def _by(name: str, values: dict[str, PairFigures]) -> Section:
     return Section(f"By {name}", [name, "pairs", "same", "kappa", "quadratic", "binary", "bias"], rows)
 
 
-def _short(found: Estimate) -> str:
-    return "absent" if found.value is None else with_interval(found.value, found.low, found.high, places=3)
+def _short(estimate: Estimate) -> str:
+    return "absent" if estimate.value is None else with_interval(estimate.value, estimate.low, estimate.high, places=3)
 
 
 def _raters(raters: Raters) -> Iterator[Section]:
@@ -224,14 +225,23 @@ def guardrail_lines(held: Sequence[Guardrail]) -> Iterator[str]:
         yield f"guardrail, {one.probe}: {guardrail_text(one)}"
 
 
-def guardrail_text(one: Guardrail) -> str:
+def guardrail_text(guardrail: Guardrail) -> str:
     """Return what was found on a guardrail, in a few words."""
-    if one.verdict is GuardrailVerdict.ABSENT or one.rate is None or one.low is None or one.high is None:
-        return f"not tested: {one.reason}"
-    verdict = one.verdict.value
-    if one.verdict is GuardrailVerdict.UNDECIDED:
-        verdict += f", {amount(one.more, 'more pair')} would" if one.more is not None else ", too close to the limit"
+    if (
+        guardrail.verdict is GuardrailVerdict.ABSENT
+        or guardrail.rate is None
+        or guardrail.low is None
+        or guardrail.high is None
+    ):
+        return f"not tested: {guardrail.reason}"
+    verdict = guardrail.verdict.value
+    if guardrail.verdict is GuardrailVerdict.UNDECIDED:
+        verdict += (
+            f", {amount(guardrail.more, 'more pair')} would"
+            if guardrail.more is not None
+            else ", too close to the limit"
+        )
     return (
-        f"wrong on {one.wrong:,} of {one.shown:,} ({one.rate:.0%}, 95 % interval {one.low:.0%} to {one.high:.0%}; "
-        f"limit {one.limit:.0%}): {verdict}"
+        f"wrong on {guardrail.wrong:,} of {guardrail.shown:,} ({guardrail.rate:.0%}, 95 % interval "
+        f"{guardrail.low:.0%} to {guardrail.high:.0%}; limit {guardrail.limit:.0%}): {verdict}"
     )

@@ -232,24 +232,24 @@ def plan_notes(stages: Sequence[PlannedStage], drawn: DrawnQueries, config: Conf
         yield f"max_requests = {cap:,} stops the run before it is complete."
 
 
-def users_queries_lines(found: UsersQueries) -> Iterator[str]:
+def users_queries_lines(users_queries: UsersQueries) -> Iterator[str]:
     """Yield a line on the log, on the queries left out for personal data, and on the sample; no query is shown."""
-    skipped = ", ".join(f"{reason} {count:,}" for reason, count in found.skipped.items())
+    skipped = ", ".join(f"{reason} {count:,}" for reason, count in users_queries.skipped.items())
     yield (
-        f"log: {amount(found.searches, 'search', 'searches')}, {queries(found.distinct)}"
+        f"log: {amount(users_queries.searches, 'search', 'searches')}, {queries(users_queries.distinct)}"
         + (f"; skipped: {skipped}" if skipped else "")
     )
-    if found.personal:
-        rules = ", ".join(f"{rule} {count:,}" for rule, count in found.personal.items())
+    if users_queries.personal:
+        rules = ", ".join(f"{rule} {count:,}" for rule, count in users_queries.personal.items())
         yield (
-            f"personal data: {queries(sum(found.personal.values()))} left out by rule ({rules}), asked "
-            f"{amount(found.personal_searches, 'time')}; rules are no guarantee: look through the queries before you "
-            "give the set away"
+            f"personal data: {queries(sum(users_queries.personal.values()))} left out by rule ({rules}), asked "
+            f"{amount(users_queries.personal_searches, 'time')}; rules are no guarantee: look through the queries "
+            "before you give the set away"
         )
-    searches = sum(band.searches for band in found.bands.values())
+    searches = sum(band.searches for band in users_queries.bands.values())
     parts = (
         f"{name} {band.drawn:,} of {queries(band.queries)} ({band.searches / searches:.0%} of the searches)"
-        for name, band in found.bands.items()
+        for name, band in users_queries.bands.items()
         if band.queries
     )
     yield f"drawn: {', '.join(parts)}"

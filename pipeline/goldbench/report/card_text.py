@@ -53,7 +53,7 @@ def remarks(card: Card) -> Iterator[str]:
 
 def doubtful(card: Card) -> list[Figure]:
     """Return the figures that limit what the set is good for, the failed ones first."""
-    return [one for state in (State.FAIL, State.WARN) for one in card.figures if one.state is state]
+    return [figure for state in (State.FAIL, State.WARN) for figure in card.figures if figure.state is state]
 
 
 def named_queries(card: Card, place: str) -> list[str]:
@@ -77,21 +77,23 @@ def figure_rows(figures: Sequence[Figure], *, meanings: bool = True) -> list[tup
         meanings: Whether the last cell says what the figure means; if not, it is empty.
     """
     rows = []
-    for one in figures:
-        state = "" if one.state is State.INFO else one.state.value
-        value = said(one)
-        named = title(one.name) + (f": {value}" if value else "")
-        rows.append((state, named, one.meaning if meanings or one.state is State.ABSENT else ""))
+    for figure in figures:
+        state = "" if figure.state is State.INFO else figure.state.value
+        value = said(figure)
+        named = title(figure.name) + (f": {value}" if value else "")
+        rows.append((state, named, figure.meaning if meanings or figure.state is State.ABSENT else ""))
     return rows
 
 
 def plain(card: Card) -> str:
     """Return the card as plain text, for a pipe: one line for each figure."""
     lines = [*verdict_lines(card.verdict), printable(heading(card))]
-    for one in card.figures:
-        state = "" if one.state is State.INFO else one.state.value
-        value = said(one) if one.state is not State.ABSENT else "absent"
-        lines.append(printable(f"{state if value != 'absent' else '':<5} {title(one.name)}: {value}. {one.meaning}"))
+    for figure in card.figures:
+        state = "" if figure.state is State.INFO else figure.state.value
+        value = said(figure) if figure.state is not State.ABSENT else "absent"
+        lines.append(
+            printable(f"{state if value != 'absent' else '':<5} {title(figure.name)}: {value}. {figure.meaning}")
+        )
     return "\n".join([*lines, printable(verdict(card)), ""])
 
 
@@ -103,37 +105,37 @@ def markdown(card: Card) -> str:
     parts += [escaped(heading(card)), "", escaped(verdict(card)), ""]
     for remark in remarks(card):
         parts += [f"> {escaped(remark)}", ""]
-    for section, figures in groupby(card.figures, key=lambda one: one.section):
+    for section, figures in groupby(card.figures, key=lambda figure: figure.section):
         rows = list(figures)
         parts += [f"## {escaped(title(section).capitalize())}", "", "| figure | value | good | state | meaning |"]
         parts.append("| --- | ---: | --- | --- | --- |")
-        for one in rows:
-            cells = (title(one.name), said(one), one.threshold or "", one.state.value, one.meaning)
+        for row in rows:
+            cells = (title(row.name), said(row), row.threshold or "", row.state.value, row.meaning)
             parts.append(markdown_row(cells))
         parts.append("")
-        for one in rows:
-            parts += list(_details(one))
+        for row in rows:
+            parts += list(_details(row))
     parts += [f"goldbench {escaped(card.goldbench)}, seed {card.seed}.", ""]
     return "\n".join(parts)
 
 
-def _details(one: Figure) -> Iterator[str]:
-    if one.values:
-        made = "; ".join(f"{escaped(title(key))} {escaped(shown(value))}" for key, value in one.values.items())
-        yield f"*{escaped(title(one.name))}*: {made}."
+def _details(figure: Figure) -> Iterator[str]:
+    if figure.values:
+        made = "; ".join(f"{escaped(title(key))} {escaped(shown(value))}" for key, value in figure.values.items())
+        yield f"*{escaped(title(figure.name))}*: {made}."
         yield ""
-    if one.items:
-        yield f"*{escaped(title(one.name))}*, listed: {', '.join(map(escaped, one.items))}."
+    if figure.items:
+        yield f"*{escaped(title(figure.name))}*, listed: {', '.join(map(escaped, figure.items))}."
         yield ""
 
 
-def said(one: Figure) -> str:
+def said(figure: Figure) -> str:
     """Return a figure's value with its unit; a share in percent, as ``90.0% of the first 10``."""
-    if one.value is None:
+    if figure.value is None:
         return ""
-    if one.unit.startswith("share ") and isinstance(one.value, int | float):
-        return f"{one.value:.1%} {one.unit.removeprefix('share ')}"
-    return f"{shown(one.value)} {one.unit}".rstrip()
+    if figure.unit.startswith("share ") and isinstance(figure.value, int | float):
+        return f"{figure.value:.1%} {figure.unit.removeprefix('share ')}"
+    return f"{shown(figure.value)} {figure.unit}".rstrip()
 
 
 def shown(value: Value) -> str:

@@ -21,18 +21,18 @@ _SIGNS = dict(zip(_KINDS, "-+~", strict=True))
 _SAME = "No difference."
 
 
-def terminal_lines(found: Difference, *, examples: int) -> Iterator[str]:
+def terminal_lines(difference: Difference, *, examples: int) -> Iterator[str]:
     """Yield the counts of every section, the remarks, and examples; no line is wider than 80 columns.
 
     Args:
-        found: The difference.
+        difference: The difference.
         examples: Most examples of each kind of difference, 0 or more.
     """
-    yield from aligned(_rows(found))
-    yield from found.notes
-    if not found.differs:
+    yield from aligned(_rows(difference))
+    yield from difference.notes
+    if not difference.differs:
         yield _SAME
-    for section, kind, items in _lists(found):
+    for section, kind, items in _lists(difference):
         if examples:
             yield ""
             yield f"{section.name} {kind}: {len(items):,}"
@@ -42,19 +42,22 @@ def terminal_lines(found: Difference, *, examples: int) -> Iterator[str]:
             yield f"  and {len(items) - examples:,} more"
 
 
-def markdown(found: Difference, names: tuple[str, str], *, examples: int) -> str:
+def markdown(difference: Difference, names: tuple[str, str], *, examples: int) -> str:
     """Return the difference for a pull request; texts and ids stand in code spans, so that nothing in them works.
 
     Args:
-        found: The difference.
+        difference: The difference.
         names: What the sets are called.
         examples: Most examples of each kind of difference, 0 or more.
     """
-    parts = [f"**Gold set** from {code_span(names[0])} (A) to {code_span(names[1])} (B)", markdown_table(_rows(found))]
-    if found.notes or not found.differs:
-        notes = [*found.notes, *(() if found.differs else (_SAME,))]
+    parts = [
+        f"**Gold set** from {code_span(names[0])} (A) to {code_span(names[1])} (B)",
+        markdown_table(_rows(difference)),
+    ]
+    if difference.notes or not difference.differs:
+        notes = [*difference.notes, *(() if difference.differs else (_SAME,))]
         parts.append("\n".join(f"- {escaped(note)}" for note in notes))
-    for section, kind, items in _lists(found) if examples else ():
+    for section, kind, items in _lists(difference) if examples else ():
         lines = [f"{section.name.capitalize()} {kind}: {len(items):,}", ""]
         shown = (" ".join(code_span(cut(part, _SHOWN)) for part in _parts(section, item)) for item in items[:examples])
         lines.extend(f"- {line}" for line in shown)
@@ -64,19 +67,19 @@ def markdown(found: Difference, names: tuple[str, str], *, examples: int) -> str
     return "\n\n".join(parts) + "\n"
 
 
-def as_record(found: Difference, names: tuple[str, str]) -> dict[str, Any]:
+def as_record(difference: Difference, names: tuple[str, str]) -> dict[str, Any]:
     """Return the difference for programs, with every item.
 
     Args:
-        found: The difference.
+        difference: The difference.
         names: What the sets are called.
     """
     return {
         "a": names[0],
         "b": names[1],
-        "differs": found.differs,
-        "notes": list(found.notes),
-        "sections": {section.name: _section_record(section) for section in found.sections},
+        "differs": difference.differs,
+        "notes": list(difference.notes),
+        "sections": {section.name: _section_record(section) for section in difference.sections},
     }
 
 
@@ -90,16 +93,16 @@ def _item_record(item: Item) -> dict[str, Any]:
     return {name: value for name, value in said.items() if value}
 
 
-def _rows(found: Difference) -> list[list[str]]:
+def _rows(difference: Difference) -> list[list[str]]:
     rows = [["", "A", "B", "same", *_KINDS]]
-    for one in found.sections:
-        counts = (one.before, one.after, one.same, *(len(getattr(one, kind)) for kind in _KINDS))
-        rows.append([one.name, *(f"{count:,}" for count in counts)])
+    for section in difference.sections:
+        counts = (section.before, section.after, section.same, *(len(getattr(section, kind)) for kind in _KINDS))
+        rows.append([section.name, *(f"{count:,}" for count in counts)])
     return rows
 
 
-def _lists(found: Difference) -> Iterator[tuple[Section, str, Sequence[Item]]]:
-    for section in found.sections:
+def _lists(difference: Difference) -> Iterator[tuple[Section, str, Sequence[Item]]]:
+    for section in difference.sections:
         for kind in _KINDS:
             items: tuple[Item, ...] = getattr(section, kind)
             if items:

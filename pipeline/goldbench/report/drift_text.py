@@ -183,7 +183,7 @@ def _uneven(name: str, shape: Mapping[str, Any]) -> list[str]:
     """Return a sentence about the class of queries that the gold set lacks most."""
     asked, known = (sum(shape[side].values()) for side in ("log", "gold"))
     gaps = {key: count / asked - shape["gold"].get(key, 0) / known for key, count in shape["log"].items()}
-    key = max(gaps, key=lambda one: (gaps[one], one))
+    key = max(gaps, key=lambda gap: (gaps[gap], gap))
     what = {"length": f"queries of {key} words", "script": f"queries in {key} script", "form": f"queries put as {key}"}
     shares = f"{shape['log'][key] / asked:.0%} of the log, {shape['gold'].get(key, 0) / known:.0%} of the gold set"
     return [f"Add {what[name]}: {shares}."]

@@ -31,10 +31,10 @@ MOST_PAIRS = 12
 """Comparisons shown in a terminal; the files hold all of them."""
 
 
-def leaderboard(found: Experiment) -> Rows:
+def leaderboard(experiment: Experiment) -> Rows:
     """Return a row for each system: the measures that no table by cutoff holds, and the judged share."""
-    headings, *rows = leaderboard_rows(found.card, list(dict.fromkeys([*found.compared, *alone(found)])))
-    passages = {one.system: f"{one.passages:,}" for one in found.systems}
+    headings, *rows = leaderboard_rows(experiment.card, list(dict.fromkeys([*experiment.compared, *alone(experiment)])))
+    passages = {one.system: f"{one.passages:,}" for one in experiment.systems}
     return [(*headings[:-1], "passages"), *((*row[:-1], passages[row[0]]) for row in rows)]
 
 
@@ -42,24 +42,24 @@ MAIN = ("ndcg", "mrr", "r", "hit")
 """The families of measures that a terminal shows at one cutoff, the first one ranks; the others with ``--wide``."""
 
 
-def main_rows(found: Experiment, timings: Timings, *, every: bool = False) -> Rows:
+def main_rows(experiment: Experiment, timings: Timings, *, every: bool = False) -> Rows:
     """Return a row for each system: the measures, judged share, median time.
 
     Of more than `MOST_MEASURES` measures, those that matter at the cutoff of the tests are shown.
 
     Args:
-        found: The experiment.
+        experiment: The experiment.
         timings: The times.
         every: Whether all measures are shown, because somebody named them.
     """
-    cutoff = next((parse_measure(name).k for name in found.compared), None)
-    known = {name: parse_measure(name) for name in found.card.measures}
+    cutoff = next((parse_measure(name).k for name in experiment.compared), None)
+    known = {name: parse_measure(name) for name in experiment.card.measures}
     same = [name for name, one in known.items() if one.k == cutoff and one.family in MAIN]
     every = every or len(known) <= MOST_MEASURES
-    measures = list(known) if every else list(dict.fromkeys([*found.compared, *same]))[:MOST_MEASURES]
-    judged = sorted({name for system in found.card.systems for name in system.judged})
+    measures = list(known) if every else list(dict.fromkeys([*experiment.compared, *same]))[:MOST_MEASURES]
+    judged = sorted({name for system in experiment.card.systems for name in system.judged})
     rows: Rows = [("system", *measures, *judged, "p50 ms")]
-    for system in found.card.systems:
+    for system in experiment.card.systems:
         timing = timings.timings.get(system.system)
         means = (f"{system.scores[name].mean:.4f}" for name in measures)
         shares = (f"{system.judged[name]:.4f}" for name in judged)
@@ -67,10 +67,10 @@ def main_rows(found: Experiment, timings: Timings, *, every: bool = False) -> Ro
     return rows
 
 
-def families(found: Experiment) -> dict[str, list[tuple[int, str]]]:
+def families(experiment: Experiment) -> dict[str, list[tuple[int, str]]]:
     """Return the measures with a cutoff, grouped by name without it; each with its cutoff, the smallest first."""
     groups: dict[str, list[tuple[int, str]]] = {}
-    for name in found.card.measures:
+    for name in experiment.card.measures:
         measure = parse_measure(name)
         if measure.k:
             title = name.replace(f"@{measure.k}", "", 1)
@@ -78,21 +78,21 @@ def families(found: Experiment) -> dict[str, list[tuple[int, str]]]:
     return {title: sorted(measures) for title, measures in sorted(groups.items(), key=lambda item: _place(item[0]))}
 
 
-def alone(found: Experiment) -> list[str]:
+def alone(experiment: Experiment) -> list[str]:
     """Return the measures with no or only one cutoff, in the order given."""
-    several = {name for measures in families(found).values() if len(measures) > 1 for _, name in measures}
-    return [name for name in found.card.measures if name not in several]
+    several = {name for measures in families(experiment).values() if len(measures) > 1 for _, name in measures}
+    return [name for name in experiment.card.measures if name not in several]
 
 
-def by_cutoff(found: Experiment) -> Iterator[tuple[str, Rows]]:
+def by_cutoff(experiment: Experiment) -> Iterator[tuple[str, Rows]]:
     """Yield a table of means for each measure with several cutoffs: a row for each system, a column for each cutoff."""
-    for title, measures in families(found).items():
+    for title, measures in families(experiment).items():
         if len(measures) == 1:
             continue
         rows: Rows = [(title, *(f"@{cutoff}" for cutoff, _ in measures))]
         rows += [
             (system.system, *(f"{system.scores[name].mean:.4f}" for _, name in measures))
-            for system in found.card.systems
+            for system in experiment.card.systems
         ]
         yield title, rows
 
@@ -130,15 +130,18 @@ def timing_line(timings: Timings) -> str:
     )
 
 
-def beside_published(found: Experiment) -> Iterator[tuple[str, Rows]]:
+def beside_published(experiment: Experiment) -> Iterator[tuple[str, Rows]]:
     """Yield a table for each measure: published figures, below them the measured ones and the difference."""
-    ours = {(one.published, one.system, one.measure): one for one in found.differences}
-    for title, measures in families(found).items():
-        names = [name for _, name in measures if any(name in row.values for row in found.published)]
+    ours = {
+        (difference.published, difference.system, difference.measure): difference
+        for difference in experiment.differences
+    }
+    for title, measures in families(experiment).items():
+        names = [name for _, name in measures if any(name in row.values for row in experiment.published)]
         if not names:
             continue
         rows: Rows = [(title, *(f"@{parse_measure(name).k}" for name in names))]
-        for row in found.published:
+        for row in experiment.published:
             if not row.values.keys() & set(names):
                 continue
             printed = [f"{row.values[name]:.4f}" if name in row.values else "" for name in names]
@@ -146,68 +149,68 @@ def beside_published(found: Experiment) -> Iterator[tuple[str, Rows]]:
             for system in row.beside or (row.published,):
                 cells = [ours.get((row.published, system, name)) for name in names]
                 if any(cells):
-                    shown = [f"{one.ours:.4f} ({one.queries:+.1f})" if one else "" for one in cells]
+                    shown = [f"{cell.ours:.4f} ({cell.queries:+.1f})" if cell else "" for cell in cells]
                     rows.append((f"  {system}", *shown))
         if len(rows) > 1:
             yield title, rows
 
 
-def pairs(found: Experiment, measure: str | None = None) -> Rows:
+def pairs(experiment: Experiment, measure: str | None = None) -> Rows:
     """Return the comparisons by one measure or by all, or nothing if there are none."""
-    shown = [one for one in found.card.comparisons if measure in {None, one.measure}]
+    shown = [comparison for comparison in experiment.card.comparisons if measure in {None, comparison.measure}]
     return [PAIR_HEADINGS, *(pair_row(one) for one in shown)] if shown else []
 
 
-def verdict(found: Experiment) -> Iterator[str]:
+def verdict(experiment: Experiment) -> Iterator[str]:
     """Yield what follows about the systems as a whole; nothing follows from simulated queries."""
-    card = found.card
+    card = experiment.card
     if not card.comparisons or claims_nothing(card):
         return
-    if found.baseline is None:
+    if experiment.baseline is None:
         top = best(card)
         if top:
             yield top
         return
     groups: dict[str, list[str]] = {"better than": [], "worse than": [], "not separable from": []}
-    for one in card.comparisons:
-        if one.measure == found.compared[0]:
-            other = one.second if one.first == found.baseline else one.first
-            wins = one.verdict is (Verdict.FIRST if other == one.first else Verdict.SECOND)
-            settled = one.verdict in {Verdict.FIRST, Verdict.SECOND}
+    for comparison in card.comparisons:
+        if comparison.measure == experiment.compared[0]:
+            other = comparison.second if comparison.first == experiment.baseline else comparison.first
+            wins = comparison.verdict is (Verdict.FIRST if other == comparison.first else Verdict.SECOND)
+            settled = comparison.verdict in {Verdict.FIRST, Verdict.SECOND}
             groups["better than" if wins else "worse than" if settled else "not separable from"].append(other)
     for words, names in groups.items():
         if names:
-            yield f"By {found.compared[0]}, {words} the baseline {found.baseline}: {', '.join(names)}."
+            yield f"By {experiment.compared[0]}, {words} the baseline {experiment.baseline}: {', '.join(names)}."
 
 
-def warned(found: Experiment) -> list[str]:
+def warned(experiment: Experiment) -> list[str]:
     """Return the warnings, including the gold set's own."""
-    return [*found.card.warnings, *([found.notice] if found.notice else [])]
+    return [*experiment.card.warnings, *([experiment.notice] if experiment.notice else [])]
 
 
-def figures_markdown(found: Experiment) -> str:
+def figures_markdown(experiment: Experiment) -> str:
     """Return everything but the times as Markdown."""
-    tables = [leaderboard(found), *(rows for _, rows in by_cutoff(found))]
-    tables += [rows for _, rows in beside_published(found)]
-    if found.failures:
-        tables.append([("system", "failed"), *((one.system, one.problem) for one in found.failures)])
-    lines = [*verdict(found), *sentences(found.card), *(f"Warning: {line}" for line in warned(found))]
-    lines += [*(f"Note: {line}" for line in found.notes), method_line(found.card)]
+    tables = [leaderboard(experiment), *(rows for _, rows in by_cutoff(experiment))]
+    tables += [rows for _, rows in beside_published(experiment)]
+    if experiment.failures:
+        tables.append([("system", "failed"), *((failure.system, failure.problem) for failure in experiment.failures)])
+    lines = [*verdict(experiment), *sentences(experiment.card), *(f"Warning: {line}" for line in warned(experiment))]
+    lines += [*(f"Note: {line}" for line in experiment.notes), method_line(experiment.card)]
     parts = [markdown_table(rows) for rows in tables if rows]
-    if found.card.comparisons:
-        parts.append(markdown_table(pairs(found), words=3))
-    if found.card.verdict is not None:
-        parts.append(verdict_markdown(found.card.verdict))
+    if experiment.card.comparisons:
+        parts.append(markdown_table(pairs(experiment), words=3))
+    if experiment.card.verdict is not None:
+        parts.append(verdict_markdown(experiment.card.verdict))
     return "\n\n".join([*parts, "\n".join(f"- {escaped(line)}" for line in lines)]) + "\n"
 
 
-def figures_csv(found: Experiment) -> list[list[object]]:
+def figures_csv(experiment: Experiment) -> list[list[object]]:
     """Return a row for each system: every mean with all digits and the ends of its interval."""
-    measures = found.card.measures
+    measures = experiment.card.measures
     heads = [head for name in measures for head in (name, f"{name} low", f"{name} high")]
     rows: list[list[object]] = [["system", "chunk_size", "chunk_overlap", "passages", "queries", *heads]]
-    kept = {one.system: one for one in found.systems}
-    for system in found.card.systems:
+    kept = {one.system: one for one in experiment.systems}
+    for system in experiment.card.systems:
         cut = kept[system.system].chunking
         scores = [system.scores[name] for name in measures]
         rows.append(
@@ -223,12 +226,12 @@ def figures_csv(found: Experiment) -> list[list[object]]:
     return rows
 
 
-def _times(one: Timing, parts: Sequence[str], *, embeds: bool) -> Iterator[str]:
-    yield f"{one.index_s:.2f}"
+def _times(timing: Timing, parts: Sequence[str], *, embeds: bool) -> Iterator[str]:
+    yield f"{timing.index_s:.2f}"
     if embeds:
-        yield f"{one.index_embed_s:.2f}"
+        yield f"{timing.index_embed_s:.2f}"
     for part in ("search", *parts, *(["whole"] if parts else [])):
-        latency: Latency | None = getattr(one, part)
+        latency: Latency | None = getattr(timing, part)
         yield _milliseconds(latency.p50_ms) if latency else ""
         yield _milliseconds(latency.p95_ms) if latency else ""
 

@@ -263,7 +263,7 @@ def _opened(gated: GateOutcome, query_ids: Sequence[str]) -> list[str]:
 
 
 def _table(headings: Sequence[str], *, words: int) -> list[str]:
-    rule = ("---" if place < words else "---:" for place in range(len(headings)))
+    rule = ("---" if number < words else "---:" for number in range(len(headings)))
     return [_line(map(escaped, headings)), _line(rule)]
 
 

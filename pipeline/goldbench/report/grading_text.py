@@ -80,7 +80,7 @@ def _judge_check(grading: Grading) -> str:
     answers = grading.canaries.get(Canary.EVIDENCE_ALONE.value, none)
     unanswered = sum(count.unanswered for count in grading.canaries.values())
     return (
-        f"judge check {grading.canary_verdict.value}: accepted {sum(one.relevant for one in fakes):,} of "
+        f"judge check {grading.canary_verdict.value}: accepted {sum(fake.relevant for fake in fakes):,} of "
         f"{amount(sum(one.graded for one in fakes), 'planted fake')}, missed {answers.graded - answers.relevant:,} of "
         f"{amount(answers.graded, 'planted answer')}" + (f", no usable reply to {unanswered:,}" if unanswered else "")
     )
@@ -101,8 +101,8 @@ def grading_warnings(
     if isinstance(record, Manifest) and not record.queries:
         known = "found yet, and pairs are left to judge" if grading.unjudged else "found by the judge"
         yield f"No query is left in the set: no relevant chunk was {known} for any of them."
-    for place, finding in enumerate(grading.canary_findings):
-        failed = grading.canary_verdict is CanaryVerdict.FAILED and place == 0
+    for position, finding in enumerate(grading.canary_findings):
+        failed = grading.canary_verdict is CanaryVerdict.FAILED and position == 0
         yield f"{'Failed' if failed else 'Warning'}: {finding}."
     if grading.canary_verdict is CanaryVerdict.FAILED and kept:
         yield "The grades are kept but marked as not to be trusted; grade with another model."

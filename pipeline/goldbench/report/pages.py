@@ -135,7 +135,7 @@ def experiment_page(experiment: Experiment, timings: Timings, *, command: str | 
     check_installed()
     card = experiment.card
     order = [system.system for system in card.systems]
-    failures = [f"{one.system}: {one.problem}" for one in experiment.failures]
+    failures = [f"{failure.system}: {failure.problem}" for failure in experiment.failures]
     settings = [json.dumps(one.settings, ensure_ascii=False, sort_keys=True, indent=1) for one in experiment.systems]
     published = experiment_tables.beside_published(experiment)
     sections = [
@@ -246,7 +246,7 @@ def _page(
         numbers=list(_numbers(card)) if card else [],
         doubts=doubts,
         lines=lines,
-        sections=[one for one in sections if one.lines or one.charts or len(one.rows) > 1],
+        sections=[section for section in sections if section.lines or section.charts or len(section.rows) > 1],
         plotly=charts.library(),
     )
     return page.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written to a file
@@ -262,7 +262,9 @@ def _numbers(card: Scorecard) -> Iterator[tuple[str, str, str]]:
         second = card.systems[1]
         pair = {first.system, second.system}
         verdicts = [
-            one.verdict for one in card.comparisons if one.measure == measure and {one.first, one.second} == pair
+            comparison.verdict
+            for comparison in card.comparisons
+            if comparison.measure == measure and {comparison.first, comparison.second} == pair
         ]
         chance = ""
         if verdicts:
@@ -327,10 +329,10 @@ def _trust(trust: Trust) -> Iterator[Section]:
         lines.append(card_text.verdict(trust.card))
         lines.append("Figures on rankings compare goldbench's baselines, not the systems above.")
         rows.append(("figure", "state", "value", "good", "meaning"))
-        for one in trust.card.figures:
-            value = "absent" if one.state is State.ABSENT else card_text.said(one)
-            state = one.state.value if one.state in {State.OK, State.WARN, State.FAIL} else ""
-            rows.append((title(one.name), state, value, one.threshold or "", one.meaning))
+        for figure in trust.card.figures:
+            value = "absent" if figure.state is State.ABSENT else card_text.said(figure)
+            state = figure.state.value if figure.state in {State.OK, State.WARN, State.FAIL} else ""
+            rows.append((title(figure.name), state, value, figure.threshold or "", figure.meaning))
     yield Section(title="How far the gold set can be trusted", lines=lines, rows=rows, words=5)
     if trust.agreement is not None:
         for section in agreement_text.sections(trust.agreement):
@@ -360,7 +362,7 @@ def _by_cutoff(experiment: Experiment) -> Iterator[Section]:
 def _prices(experiment: Experiment, timings: Timings) -> Iterator[Section]:
     """Yield quality against latency and against cost."""
     measure = experiment.compared[0]
-    latencies = {name: one.whole.p95_ms for name, one in timings.timings.items()}
+    latencies = {name: timing.whole.p95_ms for name, timing in timings.timings.items()}
     costs = {name: one.usd_per_1000 for name, one in timings.timings.items() if one.usd_per_1000 is not None}
     for what, unit, prices in (
         ("latency", "p95, ms per query", latencies),
@@ -375,7 +377,7 @@ def _prices(experiment: Experiment, timings: Timings) -> Iterator[Section]:
         lines = [f"Unknown {what}: {', '.join(unknown)}."] if unknown else []
         chart: list[Any] = []
         if len({one.positions[0] for one in points}) > 1:
-            front = pareto_front([one.positions[0] for one in points], [one.values[0] for one in points])
+            front = pareto_front([point.positions[0] for point in points], [one.values[0] for one in points])
             lines.append(f"On the Pareto front, the dotted line: {', '.join(points[at].name for at in front)}.")
             chart.append(chart_html(charts.priced(points, x_title=unit, y_title=measure), what))
         elif not unknown and what == "cost" and not any(costs.values()):

@@ -240,11 +240,11 @@ def markdown_tree(text: str) -> Node:
     Raises:
         Unrendered: It is too deeply nested or too long, or a part of it would not be seen.
     """
-    made = _Growth(text)
-    made.take_all(text, 0)
-    root = made.root
+    growth = _Growth(text)
+    growth.take_all(text, 0)
+    root = growth.root
     root.children = list(_with_definitions(text, root))
-    made.check_complete(root)
+    growth.check_complete(root)
     return root
 
 
@@ -275,7 +275,7 @@ class _Growth:
         stretches = [*self._hidden, *((piece.start, piece.end) for piece in root.pieces())]
         for start, end in stretches:
             seen[start:end] = b"\1" * (end - start)
-        if any(not seen[place] and char.isalnum() for place, char in enumerate(self.text)):
+        if any(not seen[position] and char.isalnum() for position, char in enumerate(self.text)):
             raise Unrendered
 
     def _take(self, event: Event, start: int, end: int) -> None:
@@ -353,7 +353,7 @@ class _Places:
         self._of: list[int] | None = None
         if not text.isascii():
             widths = (len(char.encode()) for char in text)
-            self._of = [place for place, width in enumerate(widths) for _ in range(width)]
+            self._of = [position for position, width in enumerate(widths) for _ in range(width)]
             self._of.append(len(text))
 
     def of(self, byte: int) -> int:

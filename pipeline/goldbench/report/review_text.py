@@ -22,55 +22,55 @@ _BETWEEN = ("exact", "kappa", "kappa_quadratic", "kappa_binary", "alpha")
 _KAPPAS = ("pairs", "kappa", "quadratic", "relevant or not")
 
 
-def lines(found: ReviewReport) -> Iterator[str]:
+def lines(report: ReviewReport) -> Iterator[str]:
     """Yield the report, line by line."""
-    lanes = {LANES.get(lane, OUTSIDE): count for lane, count in found.by_lane.items()}
+    lanes = {LANES.get(lane, OUTSIDE): count for lane, count in report.by_lane.items()}
     yield (
-        f"{found.judged:,} of {amount(found.pairs, 'pair')} judged, {amount(found.judgments, 'judgment')}"
+        f"{report.judged:,} of {amount(report.pairs, 'pair')} judged, {amount(report.judgments, 'judgment')}"
         + _listed(lanes)
     )
     yield (
-        f"{amount(found.adjudicated, 'disagreement')} settled, {found.disputed:,} open; "
-        f"{amount(found.cannot, 'pair')} that people cannot judge; "
-        f"{queries(found.complete_queries)} judged completely"
+        f"{amount(report.adjudicated, 'disagreement')} settled, {report.disputed:,} open; "
+        f"{amount(report.cannot, 'pair')} that people cannot judge; "
+        f"{queries(report.complete_queries)} judged completely"
     )
-    for name, counts in (("decisions on queries", found.verdicts), ("bad queries", found.bad_queries)):
+    for name, counts in (("decisions on queries", report.verdicts), ("bad queries", report.bad_queries)):
         if counts:
             yield name + _listed(counts)
-    yield from _rubrics(found)
-    if found.sample is not None:
-        weighted = f", equivalent to {found.sample.effective_pairs:,.0f} drawn with equal probability"
+    yield from _rubrics(report)
+    if report.sample is not None:
+        weighted = f", equivalent to {report.sample.effective_pairs:,.0f} drawn with equal probability"
         yield from _agreement(
-            found.sample, f"People and model on the random sample: {amount(found.sample.pairs, 'pair')}{weighted}"
+            report.sample, f"People and model on the random sample: {amount(report.sample.pairs, 'pair')}{weighted}"
         )
-    if found.complete is not None:
+    if report.complete is not None:
         yield from _agreement(
-            found.complete, f"People and model on queries judged completely: {amount(found.complete.pairs, 'pair')}"
+            report.complete, f"People and model on queries judged completely: {amount(report.complete.pairs, 'pair')}"
         )
-    for slice_, groups in found.by.items():
-        rows = [[name, f"{one.pairs:,}", *_kappas(one)] for name, one in groups.items()]
+    for slice_, groups in report.by.items():
+        rows = [[name, f"{group.pairs:,}", *_kappas(group)] for name, group in groups.items()]
         yield from _table(f"By {slice_}", ["", *_KAPPAS], rows)
-    if found.between is not None:
-        yield from _between(found.between)
-    yield from _people(found)
+    if report.between is not None:
+        yield from _between(report.between)
+    yield from _people(report)
     yield ""
     yield "When to stop"
-    for rule in found.stop:
+    for rule in report.stop:
         word = {True: " (done)", False: " (not done)", None: ""}[rule.holds]
         yield f"  {rule.rule}: {rule.found}{word}"
-    if found.likely_errors is not None:
-        yield _order(found.likely_errors)
-    yield from _not_applied(found)
-    for remark in found.remarks:
+    if report.likely_errors is not None:
+        yield _order(report.likely_errors)
+    yield from _not_applied(report)
+    for remark in report.remarks:
         yield f"Note: {printable(remark)}"
-    yield f"Intervals: {found.confidence:.0%}, {found.resamples:,} resamples of the queries, seed {found.seed}"
+    yield f"Intervals: {report.confidence:.0%}, {report.resamples:,} resamples of the queries, seed {report.seed}"
 
 
-def _rubrics(found: ReviewReport) -> Iterator[str]:
-    for name, counts in found.rubrics.items():
+def _rubrics(report: ReviewReport) -> Iterator[str]:
+    for name, counts in report.rubrics.items():
         uses = ", ".join(f"{sha} ({amount(count, 'judgment')})" for sha, count in counts.items())
         yield f"Rubric of {'the model' if name == 'model' else name}: {uses}"
-    change = found.rubric_change
+    change = report.rubric_change
     if change is not None:
         yield (
             f"Rubric {change.before} edited to {change.after}: people and model agree whether a passage is relevant on "
@@ -79,13 +79,13 @@ def _rubrics(found: ReviewReport) -> Iterator[str]:
         )
 
 
-def _order(found: LikelyErrors) -> str:
-    if not found.pairs:
+def _order(likely_errors: LikelyErrors) -> str:
+    if not likely_errors.pairs:
         return "Likely judge errors: ordered by fixed weights until 60 pairs of the random sample are judged"
-    rates = ", ".join(f"grade {one.grade} wrong in {one.wrong:,} of {one.pairs:,}" for one in found.rates)
+    rates = ", ".join(f"grade {rate.grade} wrong in {rate.wrong:,} of {rate.pairs:,}" for rate in likely_errors.rates)
     return (
-        f"Likely judge errors: ordered by the error rates of {amount(found.pairs, 'judged pair')} of the random sample"
-        + (f" ({rates})" if rates else "")
+        f"Likely judge errors: ordered by the error rates of {amount(likely_errors.pairs, 'judged pair')} of the "
+        "random sample" + (f" ({rates})" if rates else "")
     )
 
 
@@ -94,11 +94,11 @@ def _agreement(figures: PairFigures, title: str) -> Iterator[str]:
         yield from _table(section.title, section.head, [row for row in section.rows if any(row)])
 
 
-def _between(found: PeopleAgreement) -> Iterator[str]:
-    rows = [[LABELS[key], _long(getattr(found, key))] for key in _BETWEEN]
-    title = f"Agreement between people, the ceiling for a model: {amount(found.pairs, 'pair')} judged twice"
+def _between(people_agreement: PeopleAgreement) -> Iterator[str]:
+    rows = [[LABELS[key], _long(getattr(people_agreement, key))] for key in _BETWEEN]
+    title = f"Agreement between people, the ceiling for a model: {amount(people_agreement.pairs, 'pair')} judged twice"
     yield from _table(title, ["", ""], rows)
-    rows = [[f"{one.first} / {one.second}", f"{one.pairs:,}", *_kappas(one)] for one in found.two_by_two]
+    rows = [[f"{one.first} / {one.second}", f"{one.pairs:,}", *_kappas(one)] for one in people_agreement.two_by_two]
     yield from _table("Each two people", ["", *_KAPPAS], rows)
 
 
@@ -108,17 +108,17 @@ def no_longer_applies(count: int) -> str:
     return f"No longer applies: {amount(count, 'decision')} of people; {command} lists them with their texts"
 
 
-def _not_applied(found: ReviewReport) -> Iterator[str]:
+def _not_applied(report: ReviewReport) -> Iterator[str]:
     """Yield how many decisions on earlier sets apply and do not apply, and the first of those that do not."""
-    if found.carried:
-        yield f"Note: {amount(found.carried, 'decision')} on an earlier set, carried to the same texts or evidence"
-    count = len(found.not_applied)
+    if report.carried:
+        yield f"Note: {amount(report.carried, 'decision')} on an earlier set, carried to the same texts or evidence"
+    count = len(report.not_applied)
     if not count:
         return
     yield ""
     command = shell_command("review export")
     yield f"No longer applies: {amount(count, 'decision')}; {command} writes all, with their texts"
-    for one in found.not_applied[:_FIRST]:
+    for one in report.not_applied[:_FIRST]:
         said = one.kind if one.grade is None else f"{one.kind} {one.grade}"
         passage = "" if one.passage is None else f" | {_short(one.passage)}"
         query = "query of unknown text" if one.query is None else _short(one.query)
@@ -131,16 +131,16 @@ def _short(text: str) -> str:
     return cut(printable(" ".join(text.split())), _SHOWN)
 
 
-def _people(found: ReviewReport) -> Iterator[str]:
+def _people(report: ReviewReport) -> Iterator[str]:
     rows = [
         [
-            one.name,
-            f"{one.judgments:,}",
-            "-" if one.median_ms is None else f"{one.median_ms / 1000:.1f} s",
-            f"{one.too_fast:,}",
-            f"{one.same:,} of {one.repeated:,}" if one.repeated else "-",
+            annotator.name,
+            f"{annotator.judgments:,}",
+            "-" if annotator.median_ms is None else f"{annotator.median_ms / 1000:.1f} s",
+            f"{annotator.too_fast:,}",
+            f"{annotator.same:,} of {annotator.repeated:,}" if annotator.repeated else "-",
         ]
-        for one in found.annotators
+        for annotator in report.annotators
     ]
     yield from _table("Annotators", ["", "judgments", "median time", "too fast", "same grade again"], rows)
 
@@ -157,8 +157,12 @@ def _kappas(found: PairFigures | RaterPair) -> list[str]:
     return ["-" if value is None else f"{value:.2f}" for value in values]
 
 
-def _long(found: Estimate) -> str:
-    return f"- ({found.reason})" if found.value is None else with_interval(found.value, found.low, found.high, places=2)
+def _long(estimate: Estimate) -> str:
+    return (
+        f"- ({estimate.reason})"
+        if estimate.value is None
+        else with_interval(estimate.value, estimate.low, estimate.high, places=2)
+    )
 
 
 def _listed(counts: dict[str, int]) -> str:

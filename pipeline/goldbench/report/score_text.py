@@ -306,7 +306,7 @@ def unanswerable_lines(special: Mapping[str, Special], asked: int) -> Iterator[s
         )
 
 
-def special_members(one: Special) -> dict[str, Any]:
+def special_members(special: Special) -> dict[str, Any]:
     """Return the figures of a run as members of a JSON object."""
     noise = {
         name: {
@@ -314,11 +314,16 @@ def special_members(one: Special) -> dict[str, Any]:
             "differences": {m: score.model_dump(mode="json") for m, score in loss.differences.items()},
             **({"over": dict(loss.over)} if loss.over else {}),
         }
-        for name, loss in one.noise.items()
+        for name, loss in special.noise.items()
     }
-    told = asdict(one.separation) if one.separation else {"unanswerable": one.unanswerable}
-    found = {**told, "empty": one.empty} if one.unanswerable else {}
-    members = {"kinds": _parts(one.kinds), "difficulty": _parts(one.levels), "noise": noise, "unanswerable": found}
+    told = asdict(special.separation) if special.separation else {"unanswerable": special.unanswerable}
+    found = {**told, "empty": special.empty} if special.unanswerable else {}
+    members = {
+        "kinds": _parts(special.kinds),
+        "difficulty": _parts(special.levels),
+        "noise": noise,
+        "unanswerable": found,
+    }
     return {name: value for name, value in members.items() if value}
 
 

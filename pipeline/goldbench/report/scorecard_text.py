@@ -61,27 +61,27 @@ def score_text(score: Score) -> str:
     return with_interval(score.mean, score.low, score.high)
 
 
-def pair_row(found: Comparison) -> tuple[str, ...]:
+def pair_row(comparison: Comparison) -> tuple[str, ...]:
     """Return the cells of one comparison, in the order of ``PAIR_HEADINGS``."""
     return (
-        found.measure,
-        found.first,
-        found.second,
-        f"{found.difference:+.4f}",
-        f"[{found.low:+.4f}, {found.high:+.4f}]",
-        "-" if found.uplift is None else f"{found.uplift:+.1%}",
-        p_value(found.p),
-        p_value(found.p_holm),
-        "-" if found.p_t is None else p_value(found.p_t),
-        f"{found.wins}/{found.ties}/{found.losses}",
-        "-" if found.effect_size is None else f"{found.effect_size:+.2f}",
-        _detectable(found),
+        comparison.measure,
+        comparison.first,
+        comparison.second,
+        f"{comparison.difference:+.4f}",
+        f"[{comparison.low:+.4f}, {comparison.high:+.4f}]",
+        "-" if comparison.uplift is None else f"{comparison.uplift:+.1%}",
+        p_value(comparison.p),
+        p_value(comparison.p_holm),
+        "-" if comparison.p_t is None else p_value(comparison.p_t),
+        f"{comparison.wins}/{comparison.ties}/{comparison.losses}",
+        "-" if comparison.effect_size is None else f"{comparison.effect_size:+.2f}",
+        _detectable(comparison),
     )
 
 
-def _detectable(found: Comparison) -> str:
+def _detectable(comparison: Comparison) -> str:
     """Return the detectable difference of this comparison alone and, in brackets, after Holm over all of them."""
-    alone, adjusted = (f"{one:.4f}" if one else "-" for one in (found.detectable, found.detectable_holm))
+    alone, adjusted = (f"{one:.4f}" if one else "-" for one in (comparison.detectable, comparison.detectable_holm))
     return alone if alone == "-" else f"{alone} ({adjusted})"
 
 
@@ -105,14 +105,14 @@ def main_pair_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
         ("measure", "runs", "difference", "interval", "p Holm", "result"),
         *(
             (
-                one.measure,
-                f"{one.first} - {one.second}",
-                f"{one.difference:+.4f}",
-                f"[{one.low:+.4f}, {one.high:+.4f}]",
-                p_value(one.p_holm),
-                _RESULTS[one.verdict],
+                comparison.measure,
+                f"{comparison.first} - {comparison.second}",
+                f"{comparison.difference:+.4f}",
+                f"[{comparison.low:+.4f}, {comparison.high:+.4f}]",
+                p_value(comparison.p_holm),
+                _RESULTS[comparison.verdict],
             )
-            for one in comparisons
+            for comparison in comparisons
         ),
     ]
 
@@ -144,43 +144,45 @@ def sentences(card: Scorecard) -> Iterator[str]:
         yield sentence(comparison, alpha=card.method.alpha, claims=claims)
 
 
-def sentence(found: Comparison, *, alpha: float, claims: bool = True) -> str:
+def sentence(comparison: Comparison, *, alpha: float, claims: bool = True) -> str:
     """Return the result of one comparison.
 
     Args:
-        found: The comparison.
+        comparison: The comparison.
         alpha: Level of the test, 0 to 1.
         claims: Whether the set allows a statement about the systems; see `claims_nothing`.
     """
     figures = (
-        f"{found.difference:+.4f}, interval {found.low:+.4f} to {found.high:+.4f}{_uplift(found)}, "
-        f"p {p_value(found.p_holm)} after Holm"
+        f"{comparison.difference:+.4f}, interval {comparison.low:+.4f} to {comparison.high:+.4f}{_uplift(comparison)}, "
+        f"p {p_value(comparison.p_holm)} after Holm"
     )
-    if found.verdict is Verdict.SAME:
-        return f"{found.first} and {found.second} have the same {found.measure} on every query."
-    if found.verdict is Verdict.NOT_SEPARABLE:
-        return f"{found.first} and {found.second} are not separable by {found.measure} ({figures}); {_shows(found)}."
-    better, worse = found.first, found.second
-    if found.verdict is Verdict.SECOND:
+    if comparison.verdict is Verdict.SAME:
+        return f"{comparison.first} and {comparison.second} have the same {comparison.measure} on every query."
+    if comparison.verdict is Verdict.NOT_SEPARABLE:
+        both = f"{comparison.first} and {comparison.second}"
+        return f"{both} are not separable by {comparison.measure} ({figures}); {_shows(comparison)}."
+    better, worse = comparison.first, comparison.second
+    if comparison.verdict is Verdict.SECOND:
         better, worse = worse, better
     if not claims:
         nothing = "on these queries, which show nothing about the systems"
-        return f"{better} scores higher than {worse} by {found.measure} {nothing} ({figures})."
-    return f"{better} is better than {worse} by {found.measure} ({figures}, level {alpha:g})."
+        return f"{better} scores higher than {worse} by {comparison.measure} {nothing} ({figures})."
+    return f"{better} is better than {worse} by {comparison.measure} ({figures}, level {alpha:g})."
 
 
-def _uplift(found: Comparison) -> str:
+def _uplift(comparison: Comparison) -> str:
     """Return the difference in percent of the second system's mean, with its interval; empty if it has none."""
-    if found.uplift is None or found.uplift_low is None or found.uplift_high is None:
+    if comparison.uplift is None or comparison.uplift_low is None or comparison.uplift_high is None:
         return ""
-    return f", {found.uplift:+.1%} of {found.second}'s mean ({found.uplift_low:+.1%} to {found.uplift_high:+.1%})"
+    interval = f"{comparison.uplift_low:+.1%} to {comparison.uplift_high:+.1%}"
+    return f", {comparison.uplift:+.1%} of {comparison.second}'s mean ({interval})"
 
 
-def _shows(found: Comparison) -> str:
+def _shows(comparison: Comparison) -> str:
     """Return which differences the queries can show after Holm over all comparisons."""
-    if found.detectable_holm is None:
-        return f"{queries(found.queries)}: too few to show any difference in this many comparisons"
-    return f"{queries(found.queries)} can show differences of about {found.detectable_holm:.4f} or more"
+    if comparison.detectable_holm is None:
+        return f"{queries(comparison.queries)}: too few to show any difference in this many comparisons"
+    return f"{queries(comparison.queries)} can show differences of about {comparison.detectable_holm:.4f} or more"
 
 
 def best(card: Scorecard) -> str | None:
@@ -203,9 +205,11 @@ def unbeaten(card: Scorecard) -> list[str]:
     if not card.comparisons or claims_nothing(card):
         return []
     beaten = set()
-    for found in card.comparisons:
-        if found.measure == card.measures[0]:
-            beaten |= {Verdict.FIRST: {found.second}, Verdict.SECOND: {found.first}}.get(found.verdict, set())
+    for comparison in card.comparisons:
+        if comparison.measure == card.measures[0]:
+            beaten |= {Verdict.FIRST: {comparison.second}, Verdict.SECOND: {comparison.first}}.get(
+                comparison.verdict, set()
+            )
     return [system.system for system in card.systems if system.system not in beaten]
 
 
@@ -218,7 +222,7 @@ def verdict_lines(verdict: SetVerdict | None) -> list[str]:
         return []
     lines = [f"Verdict: {verdict.sentence}."]
     if verdict.improvements:
-        lines += [_HEADING, *(f"- {one}" for one in verdict.improvements)]
+        lines += [_HEADING, *(f"- {improvement}" for improvement in verdict.improvements)]
     return [printable(line) for line in lines]
 
 
@@ -245,4 +249,6 @@ def verdict_markdown(verdict: SetVerdict) -> str:
     sentence = f"**Verdict:** {escaped(verdict.sentence)}."
     if not verdict.improvements:
         return sentence
-    return "\n".join([sentence, "", escaped(_HEADING), "", *(f"- {escaped(one)}" for one in verdict.improvements)])
+    return "\n".join(
+        [sentence, "", escaped(_HEADING), "", *(f"- {escaped(improvement)}" for improvement in verdict.improvements)]
+    )

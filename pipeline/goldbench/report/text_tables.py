@@ -131,12 +131,12 @@ def _blocks(widths: Sequence[int], words: int, room: int) -> Iterator[list[int]]
     names = sum(widths[:words]) + _TIGHT * (words - 1)
     block: list[int] = []
     taken = names
-    for place in range(words, len(widths)):
-        if block and taken + _TIGHT + widths[place] > room:
+    for number in range(words, len(widths)):
+        if block and taken + _TIGHT + widths[number] > room:
             yield block
             block, taken = [], names
-        block.append(place)
-        taken += _TIGHT + widths[place]
+        block.append(number)
+        taken += _TIGHT + widths[number]
     yield block
 
 
@@ -174,7 +174,7 @@ def described(rows: Rows, width: int | None, *, indent: str = "") -> Iterator[st
 
 def markdown_table(rows: Rows, *, words: int = 1) -> str:
     """Return rows as a Markdown table without a line end; the first ``words`` columns are aligned left."""
-    rule = "| " + " | ".join("---" if place < words else "---:" for place in range(len(rows[0]))) + " |"
+    rule = "| " + " | ".join("---" if number < words else "---:" for number in range(len(rows[0]))) + " |"
     return "\n".join([markdown_row(rows[0]), rule, *map(markdown_row, rows[1:])])
 
 
@@ -215,7 +215,7 @@ def html_table(rows: Rows, *, words: int = 1) -> str:
         words: How many columns from the left hold words, which are aligned left.
     """
     head, *body = ([escape(printable(cell)) for cell in row] for row in rows)
-    align = ["left" if place < words else "right" for place in range(len(head))]
+    align = ["left" if number < words else "right" for number in range(len(head))]
     made = (_row("th", head, align), *(_row("td", cells, align) for cells in body))
     lines = [f'<table class="{_NO_FORMULAS}">', *made, "</table>"]
     return "\n".join(lines)

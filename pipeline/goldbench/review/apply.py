@@ -80,11 +80,11 @@ def apply_review(
         if target is not folder:
             copy_set(home, manifest, place)
         keep(work.start, place)
-        made = work.write(place, target)
+        review = work.write(place, target)
         place.finish(work.told(manifest))
     if target is not folder and home.rubric_file.is_file():
         shutil.copyfile(home.rubric_file, GoldFolder(target).rubric_file)
-    return made
+    return review
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,42 +129,42 @@ class Application:
         """Whether people decided anything."""
         return bool(self.decided.notes or self.decided.dropped or self.people)
 
-    def write(self, place: Draft, target: Path) -> AppliedReview:
+    def write(self, draft: Draft, target: Path) -> AppliedReview:
         """Write the set as decided into a draft that holds the set from before below ``unreviewed/``.
 
         Args:
-            place: The draft.
+            draft: The draft.
             target: The folder that the draft will take.
         """
-        made = _applied(target, self.start, self.reviewed, self.decided, self.grades, self.people)
+        applied = _applied(target, self.start, self.reviewed, self.decided, self.grades, self.people)
         derived = _still_derived(self.home, self.decided.now(), self.grades, self.people)
-        _write_records(place, self.start, self.decided)
-        review = _described(place, made, self.decided, self.reviewed)
+        _write_records(draft, self.start, self.decided)
+        review = _described(draft, applied, self.decided, self.reviewed)
         if self.reject_bad:
             review["reject_bad"] = True
         metadata = {**self.reviewed.material.metadata, "review": review}
         corpus = functools.partial(passages, self.home.chunks.read(), title_use(metadata))
         unanswerable = list(self.home.unanswerable.read_any())
-        place.write_gold(GoldContents(self.decided.queries, corpus, self.grades, metadata, unanswerable, derived))
-        return made
+        draft.write_gold(GoldContents(self.decided.queries, corpus, self.grades, metadata, unanswerable, derived))
+        return applied
 
     def told(self, manifest: Manifest) -> Manifest:
         """Return the manifest of the set as decided."""
         return _manifest(manifest, self.start, self.decided)
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one.exists() and one.samefile(other)
+def _same(path: Path, other: Path) -> bool:
+    return path.exists() and path.samefile(other)
 
 
-def _write_records(place: Draft, start: UnreviewedSet, decided: DecidedSet) -> None:
+def _write_records(draft: Draft, start: UnreviewedSet, decided: DecidedSet) -> None:
     """Write every file whose records belong to single queries."""
     now = decided.now()
-    place.queries.write(decided.queries)
-    place.rejected.write(decided.dropped)
+    draft.queries.write(decided.queries)
+    draft.rejected.write(decided.dropped)
     if start.folder.pool.exists():
-        place.pool.write(renamed(start.folder.pool, now))
-    for judgments, written in ((start.folder.judgments, place.judgments), (start.folder.checks, place.checks)):
+        draft.pool.write(renamed(start.folder.pool, now))
+    for judgments, written in ((start.folder.judgments, draft.judgments), (start.folder.checks, draft.checks)):
         if judgments.exists():
             written.write(renamed(judgments, now))
 
@@ -215,16 +215,22 @@ def _still_derived(
     return {query_id: found for query_id, found in kept.items() if found}
 
 
-def _described(place: Draft, made: AppliedReview, decided: DecidedSet, reviewed: ReviewedSet) -> dict[str, Any]:
-    names = [name for name in BY_QUERY if place.file(name).is_file()]
+def _described(
+    draft: Draft, applied_review: AppliedReview, decided: DecidedSet, reviewed: ReviewedSet
+) -> dict[str, Any]:
+    names = [name for name in BY_QUERY if draft.file(name).is_file()]
     return {
         "data_sha": reviewed.material.data_sha,
-        "judgments": {"people": made.people, "model": made.model, "people_on_an_earlier_wording": made.carried},
+        "judgments": {
+            "people": applied_review.people,
+            "model": applied_review.model,
+            "people_on_an_earlier_wording": applied_review.carried,
+        },
         "random_sample": _sample(reviewed, decided),
         "annotators": len({review.annotator for review in reviewed.state.reviews()}),
         "queries": decided.notes,
-        "dropped": made.dropped,
-        "files": {name: sha256_if_there(place.file(name)) for name in names},
+        "dropped": applied_review.dropped,
+        "files": {name: sha256_if_there(draft.file(name)) for name in names},
     }
 
 
@@ -248,7 +254,7 @@ def _sample(reviewed: ReviewedSet, decided: DecidedSet) -> dict[str, list[float]
 
 
 def _tallied(pairs: Sequence[SampledPair]) -> list[float]:
-    weights = inverse_weights([one.inclusion for one in pairs])
+    weights = inverse_weights([pair.inclusion for pair in pairs])
     relevant = [one.people >= RELEVANT for one in pairs]
     share = float(weights[relevant].sum() / weights.sum())
     return [len(pairs), sum(relevant), round(effective_size(weights), _PLACES), round(share, _PLACES)]
@@ -258,19 +264,19 @@ def _carried(reviewed: ReviewedSet, decided: DecidedSet, people: Grades) -> int:
     """Return how many of people's grades were given to an earlier wording of their query."""
     settled = reviewed.state.gold()
     return sum(
-        len(given.keys() - settled.get(query_id, {}).keys())
-        for query_id, given in people.items()
+        len(person.keys() - settled.get(query_id, {}).keys())
+        for query_id, person in people.items()
         if query_id in decided.earlier
     )
 
 
-def copy_set(folder: GoldFolder, manifest: Manifest, place: Draft) -> None:
+def copy_set(folder: GoldFolder, manifest: Manifest, draft: Draft) -> None:
     """Copy every file that the manifest of a set names.
 
     Args:
         folder: The folder of the set.
         manifest: Its manifest.
-        place: The draft.
+        draft: The draft.
 
     Raises:
         InputError: The manifest names a file outside of the folder.
@@ -278,8 +284,8 @@ def copy_set(folder: GoldFolder, manifest: Manifest, place: Draft) -> None:
     for name in manifest.files:
         if not is_inside(folder.path, name):
             raise InputError(folder.file(MANIFEST), f"names {name!r}, not a file of this folder; build the set again")
-        place.file(name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(folder.file(name), place.file(name))
+        draft.file(name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(folder.file(name), draft.file(name))
 
 
 def _manifest(manifest: Manifest, start: UnreviewedSet, decided: DecidedSet) -> Manifest:
@@ -297,6 +303,8 @@ def _manifest(manifest: Manifest, start: UnreviewedSet, decided: DecidedSet) -> 
     return manifest.model_copy(update={"queries": len(decided.queries), "stages": stages})
 
 
-def as_json(made: AppliedReview) -> str:
+def as_json(applied_review: AppliedReview) -> str:
     """Return as JSON what a review changed."""
-    return json.dumps({name: getattr(made, name) for name in made.__slots__ if name != "folder"}, indent=2)
+    return json.dumps(
+        {name: getattr(applied_review, name) for name in applied_review.__slots__ if name != "folder"}, indent=2
+    )

@@ -88,7 +88,7 @@ def calibrate(
     corrected = {
         m.name: corrections(
             {name: found[m.name].raw for name, found in figures.items()},
-            {name: found[m.name].mixed for name, found in figures.items()},
+            {name: figure[m.name].mixed for name, figure in figures.items()},
             complete,
             highest=_highest(m),
         )
@@ -132,7 +132,7 @@ def _expected(reviewed: ReviewedSet, judge: Grades, people: Grades, curve: Curve
     if not curve.pairs:
         return _Expected({}, "nobody has judged a pair of the random sample")
     sources = sources_of(reviewed.material)
-    found: Grades = {}
+    grades: Grades = {}
     for query_id, graded in judge.items():
         gains = {chunk_id: grade * _STEPS for chunk_id, grade in people[query_id].items()}
         for chunk_id, grade in graded.items():
@@ -140,8 +140,8 @@ def _expected(reviewed: ReviewedSet, judge: Grades, people: Grades, curve: Curve
             if gain is None:
                 return _Expected({}, f"nobody has judged a pair of the random sample that the model graded {grade}")
             gains.setdefault(chunk_id, round(gain * _STEPS))
-        found[query_id] = gains
-    return _Expected(found)
+        grades[query_id] = gains
+    return _Expected(grades)
 
 
 def _figures(
@@ -155,7 +155,8 @@ def _figures(
 ) -> dict[str, _Figures]:
     """Return the figures of one system by measure."""
     raw, mixed = (
-        score_run(replace(gold, qrels=one), run, measures, scores=reading.scores, match=reading.match) for one in qrels
+        score_run(replace(gold, qrels=qrel), run, measures, scores=reading.scores, match=reading.match)
+        for qrel in qrels
     )
     linear = [measure for measure in measures if _takes_gains(measure)]
     gains: dict[str, float] = {}

@@ -56,7 +56,7 @@ def decide(start: UnreviewedSet, reviewed: ReviewedSet, *, reject_bad: bool) -> 
     last, edits = _verdicts(reviewed)
     bad = reviewed.state.bad_queries()
     before = {} if start.kept else lineage(reviewed.material.metadata)
-    found = DecidedSet([], {}, {}, [])
+    decided_set = DecidedSet([], {}, {}, [])
     taken = {query.query_id for query in start.queries}
     for position, original in enumerate(start.queries):
         query, earlier = original, list(before.get(original.query_id, ()))
@@ -69,16 +69,16 @@ def decide(start: UnreviewedSet, reviewed: ReviewedSet, *, reject_bad: bool) -> 
         reasons = bad.get(query.query_id) if reject_bad and verdict is None else None
         if _rejected(last, query) and verdict is not None:
             reason = verdict.reason.value if verdict.reason else "rejected by a person"
-            found.dropped.append(DroppedQuery(position=position, filter=REJECTED, reason=reason, query=query))
+            decided_set.dropped.append(DroppedQuery(position=position, filter=REJECTED, reason=reason, query=query))
         elif reasons:
             reason = ", ".join(sorted({one.value for one in reasons.values()}))
-            found.dropped.append(DroppedQuery(position=position, filter=BAD, reason=reason, query=query))
+            decided_set.dropped.append(DroppedQuery(position=position, filter=BAD, reason=reason, query=query))
         else:
-            found.queries.append(query)
+            decided_set.queries.append(query)
             if earlier:
-                found.earlier[query.query_id] = earlier
-            found.notes.update(_noted(query, earlier, last))
-    return found
+                decided_set.earlier[query.query_id] = earlier
+            decided_set.notes.update(_noted(query, earlier, last))
+    return decided_set
 
 
 def _verdicts(reviewed: ReviewedSet) -> tuple[dict[str, Event], dict[str, Event]]:

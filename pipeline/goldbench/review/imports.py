@@ -89,12 +89,12 @@ def _native(
 
 
 def _judgments(
-    found: Iterable[Given], before: tuple[Iterable[Event], Iterable[Event]], material: ReviewableSet, at: str
+    givens: Iterable[Given], before: tuple[Iterable[Event], Iterable[Event]], material: ReviewableSet, at: str
 ) -> tuple[int, list[Event]]:
     """Return the number of judgments, and the new events that they give.
 
     Args:
-        found: The judgments.
+        givens: The judgments.
         before: The events of the ledger, and those of them that apply to the set.
         material: The set.
         at: The time of the judgments.
@@ -102,7 +102,7 @@ def _judgments(
     state, queries, known = fold(before[1]), current_ids(material), {event.client_id for event in before[0]}
     events: list[Event] = []
     seen: dict[tuple[str, ...], int] = {}
-    for given in found:
+    for given in givens:
         review = given.review
         key = (given.kind, review.query_id, review.chunk_id, review.annotator)
         with _at(given.line):

@@ -35,11 +35,11 @@ class KeptDecisions:
         review = self.home.metadata().get("review")
         return review if isinstance(review, Mapping) else {}
 
-    def take_off(self, place: Draft, manifest: Manifest) -> None:
+    def take_off(self, draft: Draft, manifest: Manifest) -> None:
         """Write the set of the folder, as it was before people's decisions, into a draft.
 
         Args:
-            place: The draft.
+            draft: The draft.
             manifest: The manifest of the set in the folder.
 
         Raises:
@@ -49,10 +49,10 @@ class KeptDecisions:
         start = unreviewed_set(self.home, metadata)
         of_the_review = (DATASET, REJECTED, f"{UNREVIEWED}/", f"{BEIR}/", f"{TREC}/")
         left = {name: digest for name, digest in manifest.files.items() if not name.startswith(of_the_review)}
-        copy_set(self.home, manifest.model_copy(update={"files": left}), place)
+        copy_set(self.home, manifest.model_copy(update={"files": left}), draft)
         for name in BY_QUERY:
             if start.folder.file(name).is_file():
-                shutil.copyfile(start.folder.file(name), place.file(name))
+                shutil.copyfile(start.folder.file(name), draft.file(name))
         grades = {
             query.query_id: {one: Relevance(grade) for one, grade in start.grades.get(query.query_id, {}).items()}
             for query in start.queries
@@ -60,32 +60,32 @@ class KeptDecisions:
         metadata = {key: value for key, value in metadata.items() if key != "review"}
         corpus = functools.partial(passages, self.home.chunks.read(), title_use(metadata))
         unanswerable = list(self.home.unanswerable.read_any())
-        place.write_gold(GoldContents(list(start.queries), corpus, grades, metadata, unanswerable))
+        draft.write_gold(GoldContents(list(start.queries), corpus, grades, metadata, unanswerable))
         if self.home.given_labels.is_file():
-            shutil.copyfile(self.home.given_labels, place.given_labels)
+            shutil.copyfile(self.home.given_labels, draft.given_labels)
 
-    async def put_on(self, place: Draft, manifest: Manifest) -> Manifest:
+    async def put_on(self, draft: Draft, manifest: Manifest) -> Manifest:
         """Put what the ledger holds into a new set, and return its manifest; the set stays as it is if nothing applies.
 
         Args:
-            place: The draft with the new set, without people's decisions.
+            draft: The draft with the new set, without people's decisions.
             manifest: The manifest of the new set.
 
         Raises:
             InputError: The ledger is damaged.
         """
-        reviewed = load_reviewed(place.path, self.ledger)
+        reviewed = load_reviewed(draft.path, self.ledger)
         if reviewed.strays:
             self.say(no_longer_applies(len(reviewed.strays)))
         reject_bad = bool(self._review.get("reject_bad"))
-        start = unreviewed_set(place, {})
-        work = Application.of(place, start, reviewed, reject_bad=reject_bad)
+        start = unreviewed_set(draft, {})
+        work = Application.of(draft, start, reviewed, reject_bad=reject_bad)
         if not work.changes:
             return manifest
-        keep(start, place)
-        start = replace(work.start, folder=place.unreviewed, qrels=place.unreviewed_labels)
+        keep(start, draft)
+        start = replace(work.start, folder=draft.unreviewed, qrels=draft.unreviewed_labels)
         work = replace(work, start=start)
-        work.write(place, self.home.path)
+        work.write(draft, self.home.path)
         return work.told(manifest)
 
 

@@ -119,7 +119,7 @@ def suspects(
         rows.append(_row(grade, signs, min(ranks[pair].values(), default=0)))
         fixed.append(_fixed(one, grade, signs))
     return Suspects(
-        places={_pair(one): place for place, one in enumerate(pooled)},
+        places={_pair(one): position for position, one in enumerate(pooled)},
         grades=grades,
         features=np.array(rows, dtype=np.float64).reshape(len(rows), len(_EXPECTED)),
         fixed=np.array(fixed, dtype=np.float64),
@@ -132,7 +132,7 @@ def settled_grades(said: Mapping[Pair, Sequence[Judgment]]) -> dict[Pair, Releva
     return {pair: settled([one.relevance for one in given]) for pair, given in said.items()}
 
 
-def _signs(one: PooledPair, grade: Relevance | None, said: Sequence[Judgment], cover: float) -> tuple[float, ...]:
+def _signs(one: PooledPair, grade: Relevance | None, judgments: Sequence[Judgment], cover: float) -> tuple[float, ...]:
     """Return five signs of an error, 0 to 1 each.
 
     Judges differ, the source is not relevant, a passage with most words of the query is, a quote was not there, users
@@ -140,12 +140,12 @@ def _signs(one: PooledPair, grade: Relevance | None, said: Sequence[Judgment], c
     """
     if grade is None:
         return (0.0,) * 5
-    given, relevant = [each.relevance for each in said], grade >= RELEVANT
+    given, relevant = [each.relevance for each in judgments], grade >= RELEVANT
     return (
         (max(given) - min(given)) / max(Relevance),
         float(one.origin is Origin.SOURCE and not relevant),
         float(cover >= 0.8 and relevant),
-        float(any(each.capped for each in said)),
+        float(any(each.capped for each in judgments)),
         float(one.origin is Origin.FEEDBACK and not relevant),
     )
 

@@ -133,12 +133,12 @@ class SetMeanings:
 
     @cached_property
     def _unreviewed(self) -> dict[str, Query]:
-        return {one.query_id: one for one in GoldFolder(self.material.folder).unreviewed.queries.read_any()}
+        return {query.query_id: query for query in GoldFolder(self.material.folder).unreviewed.queries.read_any()}
 
     @cached_property
     def _sources(self) -> dict[str, str]:
         """The path of each document, by its id; empty without documents."""
-        return {one.doc_id: one.source for one in GoldFolder(self.material.folder).documents.read_any()}
+        return {document.doc_id: document.source for document in GoldFolder(self.material.folder).documents.read_any()}
 
     def query(self, query_id: str) -> QueryMeaning | None:
         """Return what the id of a query means, None if it is not in the set."""

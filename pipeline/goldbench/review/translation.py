@@ -96,11 +96,11 @@ class _Translator:
                     ids = {"query_id": about.query_id, "chunk_id": about.chunk_id}
                     kept[event.client_id] = event.model_copy(update=ids)
                 continue
-            found = self._placed(event)
-            if isinstance(found, Event):
-                kept[event.client_id] = found
+            placed = self._placed(event)
+            if isinstance(placed, Event):
+                kept[event.client_id] = placed
             elif self._is_current(event):
-                strays.append(Stray(event, self._query_text(event), self._passage(event), found))
+                strays.append(Stray(event, self._query_text(event), self._passage(event), placed))
         carried = sum(one.data_sha != self.own.data_sha and one.kind not in _MARKS for one in kept.values())
         return Translation(tuple(kept.values()), tuple(strays), carried)
 
@@ -108,12 +108,12 @@ class _Translator:
         """Return an event with the ids of the open set, or why it does not apply."""
         if event.data_sha == self.own.data_sha:
             return event
-        asked = self._query(event)
-        if asked is None or (event.chunk_id is not None and self._passage(event) is None):
+        query = self._query(event)
+        if query is None or (event.chunk_id is not None and self._passage(event) is None):
             return NO_TEXT
-        query_id = self.queries.of(event.query_id, asked)
+        query_id = self.queries.of(event.query_id, query)
         if query_id is None:
-            return SEVERAL_QUERIES if self.queries.several(asked) else NO_QUERY
+            return SEVERAL_QUERIES if self.queries.several(query) else NO_QUERY
         return self._placed_passage(event, query_id)
 
     def _placed_passage(self, event: Event, query_id: str) -> Event | str:
@@ -152,8 +152,8 @@ class _Translator:
         return found or (self.own.query(event.query_id) if event.data_sha == self.own.data_sha else None)
 
     def _query_text(self, event: Event) -> str | None:
-        asked = self._query(event)
-        return asked.text if asked else None
+        query = self._query(event)
+        return query.text if query else None
 
     def _passage(self, event: Event) -> PassageMeaning | None:
         if event.chunk_id is None:
@@ -163,8 +163,8 @@ class _Translator:
 
     def _foreign_edits(self) -> Iterator[tuple[Event, QueryMeaning]]:
         for event in self.events:
-            if event.kind is EventKind.EDIT_QUERY and (asked := self._query(event)) is not None:
-                yield event, asked
+            if event.kind is EventKind.EDIT_QUERY and (query := self._query(event)) is not None:
+                yield event, query
 
     def _same_passages(self) -> dict[tuple[str, str], str]:
         """Return the passage of today with the same text, by earlier set and id."""
@@ -173,13 +173,17 @@ class _Translator:
         digests = {meaning.digest for meaning in wanted.values()}
         if not digests:
             return {}
-        later = [_recognised(chunk_id, one) for chunk_id, one in self.own.passages().items() if one.digest in digests]
-        found: dict[tuple[str, str], str] = {}
+        later = [
+            _recognised(chunk_id, passage)
+            for chunk_id, passage in self.own.passages().items()
+            if passage.digest in digests
+        ]
+        same_passages: dict[tuple[str, str], str] = {}
         for data_sha in {data_sha for data_sha, _ in wanted}:
             of_set = [(chunk_id, one) for (sha, chunk_id), one in wanted.items() if sha == data_sha]
             earlier = [_recognised(*one) for one in sorted(of_set, key=lambda one: (one[1].source, one[1].start))]
-            found |= {(data_sha, before): now for before, now in successors(earlier, later).items()}
-        return found
+            same_passages |= {(data_sha, before): now for before, now in successors(earlier, later).items()}
+        return same_passages
 
     def _moved_by_evidence(self) -> dict[tuple[str, str, str, bool], str]:
         """Return the passage of today that holds the evidence, by person, query and earlier passage.
@@ -206,13 +210,13 @@ class _Translator:
         return (event.data_sha, event.chunk_id) not in self.passages
 
     def _moved_pair(
-        self, pair: Pair, said: Sequence[Event], places: EvidenceFinder
+        self, pair: Pair, events: Sequence[Event], places: EvidenceFinder
     ) -> dict[tuple[str, str, str, bool], str]:
-        passage, asked = self._passage(said[-1]), self._query(said[-1])
+        passage, asked = self._passage(events[-1]), self._query(events[-1])
         if passage is None or asked is None:
             return {}
         found: dict[tuple[str, str, str, bool], str] = {}
-        for name in sorted({event.annotator for event in said}):
+        for name in sorted({event.annotator for event in events}):
             review = self.raw.review(name, pair)
             if review is not None and review.grade >= RELEVANT:
                 place = places.of(passage, asked, review.evidence)
@@ -223,7 +227,7 @@ class _Translator:
             place = places.of(passage, asked, decided.evidence or "") or next(iter(found.values()), None)
             if place is None or any(one != place for one in found.values()):
                 return {}
-            found |= {(name, *pair, True): place for name in {event.annotator for event in said}}
+            found |= {(name, *pair, True): place for name in {event.annotator for event in events}}
         return found
 
     def _key(self, event: Event) -> tuple[str, str, str, bool]:
@@ -242,7 +246,7 @@ class _Wordings:
         for query_id, text in own.wordings.items():
             self._ids[wording_digest(text)].append(query_id)
         self._taken = set(own.wordings)
-        waiting = [one for one in edits if raw.stands(one[0])]
+        waiting = [edit for edit in edits if raw.stands(edit[0])]
         self._edit(waiting, own.data_sha)
 
     def _edit(self, edits: Sequence[tuple[Event, QueryMeaning]], data_sha: str) -> None:
@@ -260,9 +264,9 @@ class _Wordings:
                 self._taken.add(name)
                 self._ids[wording_digest(event.text or "")].append(name)
 
-    def of(self, query_id: str, asked: QueryMeaning) -> str | None:
+    def of(self, query_id: str, query_meaning: QueryMeaning) -> str | None:
         """Return the id of the query with the same text, the same id first, None if there is none or several."""
-        found = self._ids.get(asked.digest, [])
+        found = self._ids.get(query_meaning.digest, [])
         if query_id in found:
             return query_id
         present = [one for one in found if one in self._present]
@@ -270,9 +274,9 @@ class _Wordings:
             return present[0]
         return found[0] if len(found) == 1 else None
 
-    def several(self, asked: QueryMeaning) -> bool:
+    def several(self, query_meaning: QueryMeaning) -> bool:
         """Return whether several queries have this text."""
-        return len(self._ids.get(asked.digest, [])) > 1
+        return len(self._ids.get(query_meaning.digest, [])) > 1
 
 
 def _recognised(chunk_id: str, meaning: PassageMeaning) -> Passage:
@@ -288,9 +292,9 @@ class EvidenceFinder:
 
     def __init__(self, passages: Mapping[str, PassageMeaning]) -> None:
         self._passages = passages
-        self._plain = {chunk_id: _plain(one.text) for chunk_id, one in passages.items()}
+        self._plain = {chunk_id: _plain(passage.text) for chunk_id, passage in passages.items()}
 
-    def of(self, judged: PassageMeaning, asked: QueryMeaning, quoted: str) -> str | None:
+    def of(self, judged: PassageMeaning, query_meaning: QueryMeaning, quoted: str) -> str | None:
         """Return the one passage that holds the evidence for a judgment, None if there is none or several.
 
         Args:
@@ -299,11 +303,11 @@ class EvidenceFinder:
             quoted: What the person quoted from the passage; may be empty.
         """
         if quoted.strip():
-            found = find_quote(quoted, judged.text)
-            stretches = [] if found is None else [found]
+            quote = find_quote(quoted, judged.text)
+            stretches = [] if quote is None else [quote]
         else:
-            stretches = judged.stretches(asked.evidence)
-        places = {self._holder(Stretch.of(judged.text, *one), judged.source) for one in stretches}
+            stretches = judged.stretches(query_meaning.evidence)
+        places = {self._holder(Stretch.of(judged.text, *stretch), judged.source) for stretch in stretches}
         return places.pop() if len(places) == 1 else None
 
     def _holder(self, stretch: Stretch, source: str) -> str | None:

@@ -66,13 +66,13 @@ def with_waiting(start: UnreviewedSet, folder: GoldFolder, judge: Grades) -> Unr
     return replace(start, queries=(*start.queries, *waiting), grades={**start.grades, **grades})
 
 
-def keep(start: UnreviewedSet, place: Draft) -> None:
+def keep(start: UnreviewedSet, draft: Draft) -> None:
     """Copy the set before people's decisions into the draft's ``unreviewed/``."""
-    place.unreviewed.path.mkdir(parents=True, exist_ok=True)
+    draft.unreviewed.path.mkdir(parents=True, exist_ok=True)
     for name in BY_QUERY:
         if start.folder.file(name).is_file():
-            shutil.copyfile(start.folder.file(name), place.unreviewed.file(name))
-    shutil.copyfile(start.qrels, place.unreviewed_labels)
+            shutil.copyfile(start.folder.file(name), draft.unreviewed.file(name))
+    shutil.copyfile(start.qrels, draft.unreviewed_labels)
 
 
 def sha256_if_there(path: Path) -> str | None:

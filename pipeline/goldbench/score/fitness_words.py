@@ -64,53 +64,55 @@ class Case:
         return self.makers.reviewed and self.ranking is None and not self.counted
 
 
-def verdict_in_words(found: Fitness, case: Case) -> SetVerdict:
+def verdict_in_words(fitness: Fitness, case: Case) -> SetVerdict:
     """Return the verdict.
 
     Args:
-        found: What was decided.
+        fitness: What was decided.
         case: What it is about.
     """
-    number, means = _number(found)
+    number, means = _number(fitness)
     return SetVerdict(
-        level=found.level.value,
-        sentence=_sentence(found, case),
+        level=fitness.level.value,
+        sentence=_sentence(fitness, case),
         number=number,
         means=means,
-        improvements=tuple(text for _, text in sorted(_improvements(found, case), key=lambda one: one[0])),
+        improvements=tuple(
+            text for _, text in sorted(_improvements(fitness, case), key=lambda improvement: improvement[0])
+        ),
     )
 
 
-def _number(found: Fitness) -> tuple[float | None, str]:
-    if found.reason in {Reason.FEW_QUERIES, Reason.NOTHING_JUDGED, Reason.SIMULATED}:
-        return float(found.queries), "queries"
-    if found.level in {Level.RANKS, Level.SEPARATES} or found.reason is Reason.CHANCE:
-        return found.chance, "probability that the order of the systems is right (tau 0.8 or more)"
-    return found.detectable, "smallest difference that a test finds with probability 0.8"
+def _number(fitness: Fitness) -> tuple[float | None, str]:
+    if fitness.reason in {Reason.FEW_QUERIES, Reason.NOTHING_JUDGED, Reason.SIMULATED}:
+        return float(fitness.queries), "queries"
+    if fitness.level in {Level.RANKS, Level.SEPARATES} or fitness.reason is Reason.CHANCE:
+        return fitness.chance, "probability that the order of the systems is right (tau 0.8 or more)"
+    return fitness.detectable, "smallest difference that a test finds with probability 0.8"
 
 
-def _sentence(found: Fitness, case: Case) -> str:
-    systems = case.systems.format(n=f"{found.systems:,}")
-    if found.level is Level.UNUSABLE:
+def _sentence(fitness: Fitness, case: Case) -> str:
+    systems = case.systems.format(n=f"{fitness.systems:,}")
+    if fitness.level is Level.UNUSABLE:
         return f"unusable: {_fault(case)}"
-    if found.level is Level.SMOKE:
-        return f"good for smoke tests of one system only: {_weakness(found, case)}"
-    if found.level is Level.RANKS:
-        share, asked = _percent(found.chance or 0.0), queries(found.queries)
+    if fitness.level is Level.SMOKE:
+        return f"good for smoke tests of one system only: {_weakness(fitness, case)}"
+    if fitness.level is Level.RANKS:
+        share, asked = _percent(fitness.chance or 0.0), queries(fitness.queries)
         condition = "" if case.makers.basis.judged_by else ", if people made its judgments: who did is not recorded"
-        nearly = " but for 1 pair of 10" if found.systems > 4 else ""
+        nearly = " but for 1 pair of 10" if fitness.systems > 4 else ""
         by = f"corrected {case.measure}" if case.ranking is not None else case.measure
         return f"ranks {systems} by {by}: the chance that their order is right{nearly} is {share} ({asked}){condition}"
-    if found.level is Level.SEPARATES:
-        pairs = f"{found.separated:,} of {amount(found.pairs, 'pair')} of {systems}"
-        return f"tells apart {pairs} by {case.measure}, but does not rank them: {_doubt(found)}"
-    if found.detectable is None:
-        return f"good for regressions of one system; {_against(found, case, systems)}"
-    difference = f"it shows differences of {found.detectable:.3f} or more in {case.measure}"
-    if found.mean is not None:
-        ends = f"{found.mean - found.reach:.3f} to {found.mean + found.reach:.3f}"
-        difference = f"{difference} (its mean is {found.mean:.3f}, 95% interval {ends})"
-    return f"good for regressions of one system: {difference}{_against(found, case, systems)}"
+    if fitness.level is Level.SEPARATES:
+        pairs = f"{fitness.separated:,} of {amount(fitness.pairs, 'pair')} of {systems}"
+        return f"tells apart {pairs} by {case.measure}, but does not rank them: {_doubt(fitness)}"
+    if fitness.detectable is None:
+        return f"good for regressions of one system; {_against(fitness, case, systems)}"
+    difference = f"it shows differences of {fitness.detectable:.3f} or more in {case.measure}"
+    if fitness.mean is not None:
+        ends = f"{fitness.mean - fitness.reach:.3f} to {fitness.mean + fitness.reach:.3f}"
+        difference = f"{difference} (its mean is {fitness.mean:.3f}, 95% interval {ends})"
+    return f"good for regressions of one system: {difference}{_against(fitness, case, systems)}"
 
 
 def _fault(case: Case) -> str:
@@ -119,12 +121,12 @@ def _fault(case: Case) -> str:
     return "no query is left to score"
 
 
-def _weakness(found: Fitness, case: Case) -> str:
-    if found.reason is Reason.SIMULATED:
-        return _simulated(found.queries, case.makers.by_people)
-    if found.reason is Reason.FEW_QUERIES:
-        return f"it has {queries(found.queries)}, and anything more needs {FEWEST}"
-    return f"differences of {case.measure} below {found.detectable or 0.0:.2f} are noise ({queries(found.queries)})"
+def _weakness(fitness: Fitness, case: Case) -> str:
+    if fitness.reason is Reason.SIMULATED:
+        return _simulated(fitness.queries, case.makers.by_people)
+    if fitness.reason is Reason.FEW_QUERIES:
+        return f"it has {queries(fitness.queries)}, and anything more needs {FEWEST}"
+    return f"differences of {case.measure} below {fitness.detectable or 0.0:.2f} are noise ({queries(fitness.queries)})"
 
 
 def _simulated(count: int, by_people: int) -> str:
@@ -139,23 +141,23 @@ def _are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _against(found: Fitness, case: Case, systems: str) -> str:
+def _against(fitness: Fitness, case: Case, systems: str) -> str:
     """Return why a set that shows regressions does not rank."""
-    if found.reason is Reason.ONE_SYSTEM:
-        known = found.detectable is not None
+    if fitness.reason is Reason.ONE_SYSTEM:
+        known = fitness.detectable is not None
         return ", if its versions differ as two systems do" if known else f"every query has the same {case.measure}"
-    if found.reason is Reason.EQUAL:
+    if fitness.reason is Reason.EQUAL:
         return f"{systems} have the same {case.measure} on every query"
     why = {
         Reason.MODEL: f"a model judged, and {_by_people(case)}",
         Reason.SOURCE: "the only label of a query is the passage that it was written from",
         Reason.UNJUDGED: f"up to {_percent(max(case.holes, default=0.0))} of their top results are unjudged",
-        Reason.CHANCE: _doubt(found),
+        Reason.CHANCE: _doubt(fitness),
         Reason.TEST: "the test tells none of them apart",
         Reason.NO_QUALITY: f"{case.measure} does not measure quality",
     }
-    start = "; " if found.detectable is not None else ""
-    return f"{start}does not rank {systems.removesuffix(',')}: {why[found.reason or Reason.CHANCE]}"
+    start = "; " if fitness.detectable is not None else ""
+    return f"{start}does not rank {systems.removesuffix(',')}: {why[fitness.reason or Reason.CHANCE]}"
 
 
 def _by_people(case: Case) -> str:
@@ -166,39 +168,42 @@ def _by_people(case: Case) -> str:
     return f"people judged fewer than {queries(FEWEST)} completely"
 
 
-def _doubt(found: Fitness) -> str:
-    least, chance = _percent(ENOUGH_CHANCE), f"the chance that their order is right is {_percent(found.chance or 0.0)}"
+def _doubt(fitness: Fitness) -> str:
+    least, chance = (
+        _percent(ENOUGH_CHANCE),
+        f"the chance that their order is right is {_percent(fitness.chance or 0.0)}",
+    )
     chance = f"{chance}, and {least} is needed"
-    if found.more or found.systems < 2:
+    if fitness.more or fitness.systems < 2:
         return chance
-    return f"{chance}; those not told apart differ by less than {found.delta:.2f}"
+    return f"{chance}; those not told apart differ by less than {fitness.delta:.2f}"
 
 
-def _improvements(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
+def _improvements(fitness: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     """Yield what would change the verdict, each with its cost in judgments."""
     makers = case.makers
-    if found.level is Level.RANKS or found.reason in {Reason.NOTHING_JUDGED, Reason.NO_QUALITY}:
+    if fitness.level is Level.RANKS or fitness.reason in {Reason.NOTHING_JUDGED, Reason.NO_QUALITY}:
         return
     if case.has_runs and makers.basis.lists_others and has_holes(case.holes):
         yield _judge_the_rest(case)
-    if found.reason is Reason.SOURCE:
+    if fitness.reason is Reason.SOURCE:
         yield 0.0, f"judge a pool of passages for every query{_command(makers, 'grade')}"
-    if found.reason in {Reason.MODEL, Reason.CHANCE, Reason.TEST} and makers.basis.judged_by == "model":
-        yield from _ask_people(found, case)
-    if found.reason is Reason.SIMULATED:
-        yield from _ask_users(found, case)
-    elif found.reason in {Reason.FEW_QUERIES, Reason.COARSE}:
-        yield _add(_first_queries(found), case)
-    elif case.ranking is None and found.more:
-        yield _add(found.more, case, found.delta)
+    if fitness.reason in {Reason.MODEL, Reason.CHANCE, Reason.TEST} and makers.basis.judged_by == "model":
+        yield from _ask_people(fitness, case)
+    if fitness.reason is Reason.SIMULATED:
+        yield from _ask_users(fitness, case)
+    elif fitness.reason in {Reason.FEW_QUERIES, Reason.COARSE}:
+        yield _add(_first_queries(fitness), case)
+    elif case.ranking is None and fitness.more:
+        yield _add(fitness.more, case, fitness.delta)
     elif case.ranking is not None and case.ranking.queries_more and not case.ranking.together:
         yield _add(case.ranking.queries_more, case, case.ranking.delta)
 
 
-def _first_queries(found: Fitness) -> int:
+def _first_queries(fitness: Fitness) -> int:
     """Return the queries that a set for smoke tests lacks to be good for more."""
-    wanted = found.queries * ((found.detectable or COARSE) / COARSE) ** 2
-    return missing_of(max(wanted, USUAL), found.queries)
+    wanted = fitness.queries * ((fitness.detectable or COARSE) / COARSE) ** 2
+    return missing_of(max(wanted, USUAL), fitness.queries)
 
 
 def _add(count: int, case: Case, delta: float | None = None) -> tuple[float, str]:
@@ -206,23 +211,23 @@ def _add(count: int, case: Case, delta: float | None = None) -> tuple[float, str
     return count * case.makers.per_query, f"add {queries(count)}{aim}{_command(case.makers, 'add', 'FILE')}"
 
 
-def _ask_users(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
+def _ask_users(fitness: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     """Yield what real queries would do in place of these, whose spread stands for theirs.
 
     The command builds another set: queries that are added leave the simulated ones in this set, and its level.
     """
     command = "" if case.makers.place is None else _OF_USERS
-    if found.detectable:
-        shown = found.detectable * sqrt(found.queries / USUAL)
+    if fitness.detectable:
+        shown = fitness.detectable * sqrt(fitness.queries / USUAL)
         text = (
             f"replace the queries with {queries(USUAL)} of users or people, which show differences of about {shown:.2f}"
         )
     else:
         text = f"replace the queries with {queries(USUAL)} of users or people"
     yield USUAL * case.makers.per_query, f"{text}{command}"
-    wanted = found.queries + found.more
-    if found.systems > 1 and wanted > USUAL:
-        text = f"replace the queries with {queries(wanted)} to rank at a difference of {found.delta:.2f}"
+    wanted = fitness.queries + fitness.more
+    if fitness.systems > 1 and wanted > USUAL:
+        text = f"replace the queries with {queries(wanted)} to rank at a difference of {fitness.delta:.2f}"
         yield wanted * case.makers.per_query, f"{text}{command}"
 
 
@@ -234,7 +239,7 @@ def _judge_the_rest(case: Case) -> tuple[float, str]:
     return count, text + _command(case.makers, command, run="NAME=FILE")
 
 
-def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
+def _ask_people(fitness: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     makers, ranking = case.makers, case.ranking
     if case.leaves_people_out:
         command = _command(makers, "score", calibrated="", run="NAME=FILE")
@@ -242,7 +247,7 @@ def _ask_people(found: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     done = ranking.complete if ranking is not None else 0
     wanted = FEWEST - done if ranking is None or done < FEWEST else ranking.judged_more or 0
     besides = ranking.queries_more or 0 if ranking is not None and ranking.together else 0
-    wanted = min(wanted, found.queries + besides - done)
+    wanted = min(wanted, fitness.queries + besides - done)
     if wanted > 0:
         pairs = max(1, round(wanted * makers.per_query))
         more = "more " if done else ""
@@ -259,7 +264,7 @@ def _command(makers: Makers, name: str, *files: str, **options: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     """Return the first names, printable and short, and how many there are besides."""
-    shown = [cut(one_line(one), _LONGEST) for one in names[:_MOST_NAMES]]
+    shown = [cut(one_line(name), _LONGEST) for name in names[:_MOST_NAMES]]
     rest = len(names) - len(shown)
     listed = [*shown, f"{rest:,} more"] if rest else shown
     return " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))

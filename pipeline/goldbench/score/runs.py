@@ -98,7 +98,7 @@ class Gold:
         needs, others = self.needs(), dict[str, list[str]]()
         for query_id, needed in needs.items():
             grades = self.qrels[query_id]
-            others[query_id] = sorted(one for one in grades if grades[one] >= self.level and one not in needed)
+            others[query_id] = sorted(grade for grade in grades if grades[grade] >= self.level and grade not in needed)
         compared = {one for query_id, found in others.items() if found for one in (*found, *needs[query_id])}
         texts = self.corpus(compared) if compared else {}
         return {query_id: _groups(needed, others[query_id], texts) for query_id, needed in needs.items()}
@@ -422,8 +422,10 @@ def top_documents(
         documents, judged = results[query_id], gold.qrels[query_id]
         top = best(single_precision(documents) if scores == "float32" else documents, depth)
         found[query_id] = [
-            RetrievedDocument(doc_id, documents[doc_id], judged.get(doc_id), texts[query_id][place] if texts else None)
-            for place, doc_id in enumerate(top)
+            RetrievedDocument(
+                doc_id, documents[doc_id], judged.get(doc_id), texts[query_id][position] if texts else None
+            )
+            for position, doc_id in enumerate(top)
         ]
     return found
 

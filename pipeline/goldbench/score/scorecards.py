@@ -57,7 +57,7 @@ def to_compare(measures: Sequence[Measure]) -> tuple[list[Measure], Measure]:
     Raises:
         UsageError: Every measure is judged@k, which does not measure quality.
     """
-    compared = [one for one in measures if one.family != "judged"]
+    compared = [measure for measure in measures if measure.family != "judged"]
     if not compared:
         raise UsageError(
             "judged@k counts judged results and does not measure quality; name another measure", parameter="measure"
@@ -116,7 +116,7 @@ def with_verdict(card: Scorecard, gold: Gold, results: Mapping[str, Result]) -> 
         results: The results it was made of.
     """
     measure = card.measures[0]
-    tested = [one.verdict for one in card.comparisons if one.measure == measure]
+    tested = [comparison.verdict for comparison in card.comparisons if comparison.measure == measure]
     whole = len(tested) == len(results) * (len(results) - 1) // 2
     separated = sum(one in {Verdict.FIRST, Verdict.SECOND} for one in tested) if whole else None
     verdict = verdict_on(results, makers_of(gold), measure=measure, separated=separated)

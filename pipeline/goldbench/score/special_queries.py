@@ -28,7 +28,9 @@ def special_of(gold: Gold, runs: Mapping[str, Run], results: Mapping[str, Result
     if not _has_kinds(gold, members):
         return {}
     notes = gold.about()
-    return {name: _special(members, notes, partial(read_results, runs[name]), one) for name, one in results.items()}
+    return {
+        name: _special(members, notes, partial(read_results, runs[name]), result) for name, result in results.items()
+    }
 
 
 def special_by(gold: Gold, run: Mapping[str, Mapping[str, float]], result: Result) -> Special | None:

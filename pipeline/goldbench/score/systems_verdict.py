@@ -50,7 +50,7 @@ def verdict_on(
     case = Case(
         measure,
         makers,
-        unjudged={name: one.unjudged for name, one in results.items()},
+        unjudged={name: result.unjudged for name, result in results.items()},
         top={name: one.top for name, one in results.items()},
         ranking=ranking,
         strange=[name for name, one in results.items() if one.strange],

@@ -72,7 +72,7 @@ def bands_of(frequencies: Mapping[str, int]) -> dict[str, Band]:
         frequencies: How often each query was asked, 1 or more.
     """
     total = sum(frequencies.values())
-    found: dict[str, Band] = {}
+    bands: dict[str, Band] = {}
     before = 0
     ordered = sorted(frequencies, key=lambda query: (-frequencies[query], query))
     for frequency, equal in itertools.groupby(ordered, key=frequencies.__getitem__):
@@ -81,9 +81,9 @@ def bands_of(frequencies: Mapping[str, int]) -> dict[str, Band]:
             band = Band.TAIL
         else:
             band = Band.HEAD if 3 * before < total else Band.TORSO
-        found.update(dict.fromkeys(queries, band))
+        bands.update(dict.fromkeys(queries, band))
         before += frequency * len(queries)
-    return found
+    return bands
 
 
 def draw_sample(

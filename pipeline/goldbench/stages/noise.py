@@ -72,15 +72,15 @@ def noisy_forms(
     if query.original is not None or query.kind is QueryKind.NOISY:
         return ()
     draws = Draws("noise", seed, query.query_id)
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for name in draws.shuffled("order", [noise.value for noise in noises]):
         text, alone = (
             said and noisy_text(said, Noise(name), draws, language=query.language)
             for said in (query.text, query.standalone)
         )
-        if text and (alone or not query.standalone) and len(found) < most:
-            found.append(_candidate(query, text, alone, Noise(name)))
-    return tuple(found)
+        if text and (alone or not query.standalone) and len(candidates) < most:
+            candidates.append(_candidate(query, text, alone, Noise(name)))
+    return tuple(candidates)
 
 
 def _candidate(query: Query, text: str, standalone: str | None, noise: Noise) -> Candidate:
@@ -123,10 +123,10 @@ def _changeable(parts: Sequence[str]) -> list[int]:
     """Return the places of the words that may be changed: none that carries a number, a name or a quotation."""
     quoted = _quoted("".join(parts))
     found, start = [], 0
-    for place, part in enumerate(parts):
+    for position, part in enumerate(parts):
         end = start + len(part)
-        if place % 2 and _is_word(part) and not any(first < end and start < last for first, last in quoted):
-            found.append(place)
+        if position % 2 and _is_word(part) and not any(first < end and start < last for first, last in quoted):
+            found.append(position)
         start = end
     return found
 
@@ -200,7 +200,7 @@ def _shortened(parts: list[str], draws: Draws, language: str | None) -> list[str
     if most < 1:
         return parts
     dropped = set(map(int, draws.shuffled("dropped", map(str, droppable))[: 1 + int(draws.uniform("count") * most)]))
-    kept = [place for place in range(1, len(parts), 2) if place not in dropped]
+    kept = [number for number in range(1, len(parts), 2) if number not in dropped]
     return [parts[0], *(piece for place in kept for piece in (parts[place], parts[place + 1]))] if kept else parts
 
 
@@ -229,6 +229,6 @@ def _transliterated(parts: list[str], _: Draws, language: str | None) -> list[st
     """Write words in plain Latin letters, as people without the right keyboard do."""
     changeable = set(_changeable(parts))
     return [
-        in_latin(unicodedata.normalize("NFC", part), language) if place in changeable else part
-        for place, part in enumerate(parts)
+        in_latin(unicodedata.normalize("NFC", part), language) if position in changeable else part
+        for position, part in enumerate(parts)
     ]

@@ -103,8 +103,8 @@ def reach(rankings: Mapping[str, Ranking], sources: Iterable[str]) -> Reach:
     """
     wanted = set(sources)
     best = {
-        name: next((rank for rank, chunk_id in enumerate(found, start=1) if chunk_id in wanted), None)
-        for name, found in rankings.items()
+        name: next((rank for rank, chunk_id in enumerate(ranking, start=1) if chunk_id in wanted), None)
+        for name, ranking in rankings.items()
     }
     reached = tuple(sorted(name for name, rank in best.items() if rank is not None and rank <= REACHED_WITHIN))
     return Reach(reached, all(rank is None or rank > SOUGHT_WITHIN for rank in best.values()))

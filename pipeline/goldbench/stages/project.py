@@ -150,7 +150,7 @@ def _needed(query: Query, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevan
         return ()
     holders = [found for evidence in query.evidence if (found := _holders(evidence, cuts, grades))]
     often = Counter(chunk_id for found in holders for chunk_id in found)
-    needed = dict.fromkeys(max(found, key=lambda chunk_id: often[chunk_id]) for found in holders)
+    needed = dict.fromkeys(max(holder, key=lambda chunk_id: often[chunk_id]) for holder in holders)
     return tuple(needed) if len(needed) > 1 else ()
 
 
@@ -200,7 +200,7 @@ def _source(relevance: TextRelevance, cuts: Mapping[str, Cuts], grades: Mapping[
     if grades.get(relevance.query.chunk_id, Relevance.UNRELATED) >= RELEVANT:
         return relevance.query.chunk_id
     holders = (chunk_id for evidence in relevance.query.evidence for chunk_id in _holders(evidence, cuts, grades))
-    judged = sorted({span.doc_id for one in relevance.passages for span in (one.span, *one.evidence)})
+    judged = sorted({span.doc_id for passage in relevance.passages for span in (passage.span, *passage.evidence)})
     in_order = (chunk_id for doc_id in judged if doc_id in cuts for chunk_id in cuts[doc_id].chunk_ids)
     relevant = (chunk_id for chunk_id in in_order if grades.get(chunk_id, Relevance.UNRELATED) >= RELEVANT)
     return next(chain(holders, relevant), None)

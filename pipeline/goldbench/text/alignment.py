@@ -33,12 +33,12 @@ def locate(text: str, pieces: list[str], *, overlap: int) -> list[int]:
             return starts
         first = max(starts[-1] + 1, end - overlap)
         untried.append(_places(text, pieces[index], first, end) if index < len(pieces) else iter(()))
-        while (place := _next_place(untried[-1], len(starts), wrong)) is None:
+        while (next_place := _next_place(untried[-1], len(starts), wrong)) is None:
             untried.pop()
             wrong.add((len(starts) - 1, starts.pop()))
             if not untried:
                 raise RuntimeError("the pieces cannot be found in the text they were cut from")
-        starts.append(place)
+        starts.append(next_place)
     raise RuntimeError(f"the pieces were not found in the text they were cut from in {MAX_STEPS} steps")
 
 

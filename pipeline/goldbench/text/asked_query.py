@@ -82,16 +82,16 @@ def _spoken(turn: Turn) -> Iterable[tuple[str, str]]:
         yield _ASSISTANT, turn.answer
 
 
-def asked_queries(found: TestSet) -> dict[str, AskedQuery]:
+def asked_queries(test_set: TestSet) -> dict[str, AskedQuery]:
     """Return every query of a test set, also those that nothing in the corpus answers."""
-    texts = {**found.queries, **found.unanswerable}
+    texts = {**test_set.queries, **test_set.unanswerable}
     return {
         query_id: AskedQuery(
             text=text,
-            history=tuple(found.history.get(query_id, ())),
-            standalone=found.standalone.get(query_id),
-            original=_original(query_id, texts, found.originals),
-            several=query_id in found.needs,
+            history=tuple(test_set.history.get(query_id, ())),
+            standalone=test_set.standalone.get(query_id),
+            original=_original(query_id, texts, test_set.originals),
+            several=query_id in test_set.needs,
         )
         for query_id, text in texts.items()
     }

@@ -72,8 +72,8 @@ def prepare_alone() -> None:
     are imported as a whole.
     """
     package, documents = ModuleType(_PACKAGE), ModuleType("langchain_core.documents")
-    found = PathFinder.find_spec(_PACKAGE)
-    package.__path__ = list(found.submodule_search_locations or ()) if found else []
+    spec = PathFinder.find_spec(_PACKAGE)
+    package.__path__ = list(spec.submodule_search_locations or ()) if spec else []
     documents.__dict__.update(BaseDocumentTransformer=type("BaseDocumentTransformer", (ABC,), {}), Document=object)
     sys.modules |= {_PACKAGE: package, documents.__name__: documents}
     try:

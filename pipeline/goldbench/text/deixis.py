@@ -31,9 +31,9 @@ def deixis(text: str, language: str | None) -> str | None:
     chosen = known if known in table("deixis")["patterns"] else _BY_SCRIPT.get(script_of(text) or "", "")
     query = text.strip()
     for pattern in _compiled(chosen):
-        found = pattern.search(query)
-        if found:
-            return " ".join(found.group().split())
+        match = pattern.search(query)
+        if match:
+            return " ".join(match.group().split())
     return None
 
 

@@ -122,13 +122,13 @@ def _places(quote: str, text: str) -> list[tuple[int, int]]:
     parts = quote.split()
     if not parts:
         return []
-    found = [match.span() for match in regex.finditer(regex.escape(quote), text, overlapped=True)]
+    places = [match.span() for match in regex.finditer(regex.escape(quote), text, overlapped=True)]
     for form in (quote, *(unicodedata.normalize(form, quote) for form in ("NFC", "NFD"))):
-        if found:
+        if places:
             break
         pattern = r"\s+".join(map(regex.escape, form.split()))
-        found = [match.span() for match in regex.finditer(pattern, text, overlapped=True)]
-    return found
+        places = [match.span() for match in regex.finditer(pattern, text, overlapped=True)]
+    return places
 
 
 def _around(text: str, start: int, end: int) -> tuple[str, str]:
@@ -140,7 +140,7 @@ def _around(text: str, start: int, end: int) -> tuple[str, str]:
 def _common(one: str, other: str) -> int:
     """Return how many characters two texts have in common from their beginning."""
     return next(
-        (place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        (position for position, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
         min(len(one), len(other)),
     )
 

@@ -48,7 +48,7 @@ def _tells(text: str) -> bool:
 def _sentences() -> tuple[_Sentence, ...]:
     found = table("injection")
     patterns = [*found["disregard"], *found["verdict"], *found["markers"]]
-    return tuple(_Sentence(_words_of(one), regex.compile(one, regex.IGNORECASE)) for one in patterns)
+    return tuple(_Sentence(_words_of(pattern), regex.compile(pattern, regex.IGNORECASE)) for pattern in patterns)
 
 
 def _words_of(pattern: str) -> tuple[tuple[str, ...], ...]:
@@ -56,9 +56,9 @@ def _words_of(pattern: str) -> tuple[tuple[str, ...], ...]:
     if any(pattern.count("(", 0, at) == pattern.count(")", 0, at) for at, sign in enumerate(pattern) if sign == "|"):
         return ()
     outer = (
-        one
-        for one in _ALTERNATIVES.finditer(pattern)
-        if pattern.count("(", 0, one.start()) == pattern.count(")", 0, one.start())
+        match
+        for match in _ALTERNATIVES.finditer(pattern)
+        if pattern.count("(", 0, match.start()) == pattern.count(")", 0, match.start())
     )
     return tuple(tuple(one[1].casefold().split("|")) for one in outer)
 

@@ -39,7 +39,7 @@ def matched_forms(query: str, texts: Iterable[str], language: str | None) -> lis
         for word in spaceless:
             if word in text[:LONGEST]:
                 forms[word][word] = None
-    return [sorted(found)[:_MOST_FORMS] for found in forms.values()]
+    return [sorted(form)[:_MOST_FORMS] for form in forms.values()]
 
 
 def matched_words(query: str, text: str, language: str | None) -> dict[str, list[str]]:

@@ -43,11 +43,11 @@ class Quantity(NamedTuple):
     unit: float
     amount: float
 
-    def equals(self, other: Quantity) -> bool:
+    def equals(self, quantity: Quantity) -> bool:
         """Whether both are one quantity; amounts in different units may be rounded."""
-        if self.measure != other.measure or self.unit == other.unit:
-            return self == other
-        return abs(self.amount - other.amount) <= _ROUNDED * max(self.amount, other.amount)
+        if self.measure != quantity.measure or self.unit == quantity.unit:
+            return self == quantity
+        return abs(self.amount - quantity.amount) <= _ROUNDED * max(self.amount, quantity.amount)
 
 
 @cache

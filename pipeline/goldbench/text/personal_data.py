@@ -74,8 +74,8 @@ class Names:
         Accents and apostrophes do not count, and the last word of a name may stand first.
         """
         for words in _readings(plain):
-            for place, word in enumerate(words):
-                if any(tuple(words[place : place + len(name)]) == name for name in self.by_first.get(word, ())):
+            for position, word in enumerate(words):
+                if any(tuple(words[position : position + len(name)]) == name for name in self.by_first.get(word, ())):
                     return True
         joined = "".join(_RUN.findall(plain)) if self.unspaced else ""
         return any(name in joined for name in self.unspaced)
@@ -102,7 +102,7 @@ def _rule_met(plain: str, names: Names | None) -> str | None:
         return "secret"
     if _MAIL.search(plain):
         return "mail"
-    if any(sum(map(str.isdigit, found.group())) >= _LONG_NUMBER for found in _ACCOUNT.finditer(plain)):
+    if any(sum(map(str.isdigit, match.group())) >= _LONG_NUMBER for match in _ACCOUNT.finditer(plain)):
         return "account"
     if _NUMBER.search(plain):
         return "number"

@@ -23,7 +23,7 @@ _KINDS = (QueryKind.REASON, QueryKind.COMPARISON, QueryKind.CONDITION, QueryKind
 """The kinds that words tell, in the order in which they are tried."""
 
 
-def style_of(query: str, language: str | None, asked: QueryStyle) -> QueryStyle | None:
+def style_of(query: str, language: str | None, query_style: QueryStyle) -> QueryStyle | None:
     """Return how a query is put, None if no style fits it.
 
     Keywords and questions are told by their form. A statement is a problem if somebody speaks of himself in it or of
@@ -32,21 +32,21 @@ def style_of(query: str, language: str | None, asked: QueryStyle) -> QueryStyle 
     Args:
         query: The query.
         language: ISO 639-1, None if it is not known.
-        asked: The style that was asked for.
+        query_style: The style that was asked for.
     """
     if is_question(query, language):
-        speaks = asked is QueryStyle.VAGUE and _matches(language, "first", query)
+        speaks = query_style is QueryStyle.VAGUE and _matches(language, "first", query)
         return QueryStyle.VAGUE if speaks else QueryStyle.QUESTION
     if is_keywords(query, language):
         return QueryStyle.KEYWORDS
-    if asked not in {QueryStyle.PROBLEM, QueryStyle.VAGUE} or _is_plain_statement(query, language, asked):
+    if query_style not in {QueryStyle.PROBLEM, QueryStyle.VAGUE} or _is_plain_statement(query, language, query_style):
         return None
-    return asked
+    return query_style
 
 
-def _is_plain_statement(query: str, language: str | None, asked: QueryStyle) -> bool:
+def _is_plain_statement(query: str, language: str | None, query_style: QueryStyle) -> bool:
     """Return whether nobody speaks of himself, nor of trouble where a problem was asked for; False without patterns."""
-    forms = ("first",) if asked is QueryStyle.VAGUE else ("first", "trouble")
+    forms = ("first",) if query_style is QueryStyle.VAGUE else ("first", "trouble")
     is_known = _compiled((language or "").split("-")[0], forms[-1]) is not None
     return is_known and not any(_matches(language, form, query) for form in forms)
 

@@ -68,9 +68,9 @@ def shingles_of(texts: Sequence[str]) -> list[Shingles]:
     every = [token for tokens in together for token in tokens]
     if every:
         rows, first = _in_rows(every, WORDS), 0
-        for place, tokens in enumerate(together):
+        for position, tokens in enumerate(together):
             if tokens:
-                found[place] = rows[first : first + len(tokens) - WORDS + 1]
+                found[position] = rows[first : first + len(tokens) - WORDS + 1]
                 first += len(tokens)
     return found
 

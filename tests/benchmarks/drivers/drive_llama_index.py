@@ -32,8 +32,8 @@ def questions(llm: OpenAILike, nodes: list[TextNode]) -> tuple[float, int]:
 
     started = time.perf_counter()
     generator = DatasetGenerator(nodes, llm=llm, num_questions_per_chunk=1)
-    found = generator.generate_questions_from_nodes()
-    return time.perf_counter() - started, len(found)
+    generate_questions = generator.generate_questions_from_nodes()
+    return time.perf_counter() - started, len(generate_questions)
 
 
 def main(task: dict, answer: Path, way: str) -> None:

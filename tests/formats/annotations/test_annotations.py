@@ -138,15 +138,17 @@ def test_a_cell_made_safe_is_restored_exactly(cell: str) -> None:
 
 @pytest.mark.parametrize("cell", [text for text in HOSTILE if text[0] in "=+-@\t\r"])
 def test_no_cell_is_a_formula(cell: str) -> None:
-    said = Review(query_id="q1", chunk_id="c1", annotator=cell, grade=Relevance(1), first_grade=Relevance(1), note=cell)
-    rows = list(csv.reader(io.StringIO(judgment_table.write(exchange([said], text=cell)), newline=""), strict=True))
+    review = Review(
+        query_id="q1", chunk_id="c1", annotator=cell, grade=Relevance(1), first_grade=Relevance(1), note=cell
+    )
+    rows = list(csv.reader(io.StringIO(judgment_table.write(exchange([review], text=cell)), newline=""), strict=True))
     assert all(not value.startswith(tuple("=+-@\t\r")) for row in rows for value in row)
     assert rows[1][rows[0].index("note")] == f"'{cell}"
 
 
 def test_people_elsewhere_read_the_conversation_and_judge_its_stand_alone_form() -> None:
-    said = Review(query_id="q1", chunk_id="c1", annotator="a", grade=Relevance(1), first_grade=Relevance(1))
-    given = exchange([said], asked=conversation("=Who <b>built</b> it?"))
+    review = Review(query_id="q1", chunk_id="c1", annotator="a", grade=Relevance(1), first_grade=Relevance(1))
+    given = exchange([review], asked=conversation("=Who <b>built</b> it?"))
     built = "=Who <b>built</b> it?"
     turns = f"Person: {built}\nAssistant: {built}\nPerson: and then?\nPerson: {built}"
     (row,) = [
@@ -155,13 +157,13 @@ def test_people_elsewhere_read_the_conversation_and_judge_its_stand_alone_form()
     shown = (row["query"], row["conversation"], row["hint"], row["original"])
     assert shown == ("'=Who <b>built</b> it? of Ann", turns, SEVERAL, "")
     records = [json.loads(line) for line in argilla.write(given)["records.jsonl"].splitlines()]
-    fields = {one["metadata"]["query_id"]: one["fields"] for one in records}
+    fields = {record["metadata"]["query_id"]: record["fields"] for record in records}
     assert fields["q1"]["query"] == "=Who <b>built</b> it? of Ann"
     assert (fields["q1"]["conversation"], fields["q1"]["hint"]) == (turns, SEVERAL)
     assert fields["q=2"]["original"] == "=Who <b>built</b> it?"
     assert "conversation" not in fields["q=2"]
     settings = json.loads(argilla.write(given)["settings.json"])["fields"]
-    assert [(one["name"], one["required"]) for one in settings] == [
+    assert [(setting["name"], setting["required"]) for setting in settings] == [
         ("conversation", False), ("original", False), ("hint", False), ("query", True), ("passage", True),
     ]  # fmt: skip
     files = label_studio.write(given)
@@ -185,8 +187,8 @@ def test_a_models_grades_are_there_only_when_asked_for(form: str) -> None:
 
 
 def test_argilla_finds_records_and_settings_as_it_writes_them_itself() -> None:
-    said = Review(query_id="q1", chunk_id="c1", annotator="ann", grade=Relevance(2), first_grade=Relevance(2))
-    files = argilla.write(exchange([said]))
+    review = Review(query_id="q1", chunk_id="c1", annotator="ann", grade=Relevance(2), first_grade=Relevance(2))
+    files = argilla.write(exchange([review]))
     records = [json.loads(line) for line in files["records.jsonl"].splitlines()]
     assert len(records) == 4
     for record in records:
@@ -205,7 +207,7 @@ def test_argilla_finds_records_and_settings_as_it_writes_them_itself() -> None:
 def test_the_page_of_label_studio_has_the_digit_as_key() -> None:
     page = ET.fromstring(label_studio.config(RULES))
     choices = list(page.iter("Choice"))
-    assert [(one.get("alias"), one.get("hotkey")) for one in choices] == [(n, n) for n in "3210"]
+    assert [(choice.get("alias"), choice.get("hotkey")) for choice in choices] == [(n, n) for n in "3210"]
     names = {tag.get("name"): tag.get("value") for tag in page.iter("Text")}
     assert names == {"query": "$query", "passage": "$passage"}
     assert next(page.iter("Choices")).get("toName") == "passage"

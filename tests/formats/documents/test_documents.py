@@ -48,7 +48,7 @@ def test_characters_that_nobody_sees_are_left_out_of_converted_files_and_counted
     files = find_files([str(tmp_path)]).files
     documents = list(documents_of(files, on_failure=pytest.fail, on_left_out=found.append))
     kept = [("a", "pu\u00admp\x07"), ("Tank", "valve"), ("Pipe", "wa\u200bter")]
-    assert [(one.title, one.text) for one in documents] == kept
+    assert [(document.title, document.text) for document in documents] == kept
     assert found[0].unseen == 2
 
 
@@ -170,15 +170,15 @@ def test_a_bad_file_costs_itself_alone(tmp_path: Path) -> None:
 
 def test_on_failure_may_end_the_reading_and_is_asked_once(tmp_path: Path) -> None:
     put(tmp_path / "a.csv", "text,n\n,1\nrow,2\n")
-    told: list[UnreadableDocument] = []
+    unreadable_documents: list[UnreadableDocument] = []
 
     def strict(failure: UnreadableDocument) -> None:
-        told.append(failure)
+        unreadable_documents.append(failure)
         raise failure
 
     with pytest.raises(UnreadableDocument):
         list(documents_of(find_files([str(tmp_path)]).files, on_failure=strict))
-    assert len(told) == 1
+    assert len(unreadable_documents) == 1
 
 
 def test_a_file_that_vanishes_after_it_was_found_is_a_failure(tmp_path: Path) -> None:

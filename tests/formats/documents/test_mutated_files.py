@@ -83,7 +83,7 @@ def _read(folder: Path) -> tuple[dict[str, list[tuple[str, str]]], list[str], se
         source_of = {document.doc_id: document.source for document in read}
         for chunk in cut_documents(read, cutters, size=1000, overlap=100, on_failure=lambda one: said.append(str(one))):
             cut.add(source_of[chunk.span.doc_id])
-    return documents, said + [str(one) for one in found.failures], cut
+    return documents, said + [str(failure) for failure in found.failures], cut
 
 
 @pytest.mark.slow

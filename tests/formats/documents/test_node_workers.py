@@ -75,7 +75,7 @@ def far(
         documents = list(read_documents(files, ReadOptions(), workers, on_failure=failures.append))
     for held in node.held:
         held.kill()
-    return documents, [str(one) for one in failures]
+    return documents, [str(failure) for failure in failures]
 
 
 def mixed(folder: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_page_and_its_source_are_near_duplicates(documents: list[Document]) ->
     sources = {document.doc_id: document.source for document in chosen}
     held = Held(chunk_documents(chosen))
     selection = select(held, seed=1)
-    joined = [_formats(selection, held, sources, place) for place in range(len(held))]
+    joined = [_formats(selection, held, sources, number) for number in range(len(held))]
     of_pages = [both for both, chunk in zip(joined, held, strict=True) if sources[chunk.span.doc_id].endswith(".html")]
     assert sum(of_pages) >= 0.75 * len(of_pages)
 

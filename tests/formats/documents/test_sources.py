@@ -72,9 +72,9 @@ def test_two_files_with_one_source_are_both_read_unless_they_are_the_same_bytes(
     for version in ("v1", "v2", "v3"):
         put(tmp_path / version, "same.txt")
     (tmp_path / "v3/same.txt").write_text("another text")
-    found = find_files([str(tmp_path / version) for version in ("v1", "v2", "v3")])
-    assert sources(found) == ["same.txt", "same.txt"]
-    assert found.repeated == ("same.txt",)
+    files = find_files([str(tmp_path / version) for version in ("v1", "v2", "v3")])
+    assert sources(files) == ["same.txt", "same.txt"]
+    assert files.repeated == ("same.txt",)
 
 
 def test_files_with_one_source_come_in_an_order_that_is_not_the_arguments(tmp_path: Path) -> None:
@@ -201,9 +201,9 @@ def test_a_glob_follows_no_link_out_of_the_folder_either(folder: Path, tmp_path:
 @posix
 def test_a_link_to_a_file_of_the_folder_is_read_by_its_own_name_only(folder: Path) -> None:
     (folder / "again.txt").symlink_to("b.txt")
-    found = find_files([str(folder)])
-    assert "again.txt" not in sources(found)
-    assert found.repeated == ("again.txt",)
+    files = find_files([str(folder)])
+    assert "again.txt" not in sources(files)
+    assert files.repeated == ("again.txt",)
 
 
 @posix
@@ -212,9 +212,9 @@ def test_links_to_hidden_files_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "..data").symlink_to("..2024")
     (tmp_path / "a.txt").symlink_to("..data/a.txt")
     (tmp_path / "b.txt").symlink_to("..data/a.txt")
-    found = find_files([str(tmp_path)])
-    assert sources(found) == ["a.txt"]
-    assert found.repeated == ("b.txt",)
+    files = find_files([str(tmp_path)])
+    assert sources(files) == ["a.txt"]
+    assert files.repeated == ("b.txt",)
 
 
 @posix

@@ -180,7 +180,7 @@ def test_the_documents_and_chunks_are_the_same_for_one_process_and_for_three(tmp
     outcomes = [read(tmp_path, jobs=jobs) for jobs in (1, 3)]
     assert outcomes[0] == outcomes[1]
     assert [one.source.split("#")[0] for one in outcomes[0].documents] == sorted(
-        one.source.split("#")[0] for one in outcomes[0].documents
+        document.source.split("#")[0] for document in outcomes[0].documents
     )
     cuts = [cut(outcomes[0].documents, jobs=jobs) for jobs in (1, 3)]
     assert cuts[0] == cuts[1]
@@ -254,9 +254,9 @@ def test_a_reading_that_is_given_up_leaves_no_process_at_work(tmp_path: Path) ->
     (tmp_path / "a.txt").write_text("text")
     (tmp_path / "c.csv").write_text("text\n" + "word\n" * 300_000)
     before = children()
-    found = documents_of(find_files([str(tmp_path)]).files, on_failure=unexpected, jobs=3)
-    assert next(found).text == "text"
-    found.close()
+    documents = documents_of(find_files([str(tmp_path)]).files, on_failure=unexpected, jobs=3)
+    assert next(documents).text == "text"
+    documents.close()
     WorkerProcess.stop_resting()
     assert children() <= before
 

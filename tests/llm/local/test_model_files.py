@@ -31,10 +31,10 @@ def test_a_name_means_a_file_or_a_model_at_a_server(tmp_path: Path) -> None:
     needs_local_model()
     (tmp_path / "my model.GGUF").write_bytes(b"GGUF and more")
     path = str(tmp_path / "my model.GGUF")
-    found = find_model(path, None)
-    assert found is not None
-    assert found.path == tmp_path / "my model.GGUF"
-    assert found.name == "my_model@144581c1"
+    model = find_model(path, None)
+    assert model is not None
+    assert model.path == tmp_path / "my model.GGUF"
+    assert model.name == "my_model@144581c1"
     assert find_model(path, "http://127.0.0.1:8080/v1") is None  # llama.cpp's own server names models by file
     assert find_model("qwen3", None) is None
     bundled = find_model("local", "http://127.0.0.1:8080/v1")

@@ -81,8 +81,8 @@ def test_every_query_is_in_one_cluster_and_near_its_centre(
     groups = words.clusters(queries, weights, likeness=likeness)
     assert sorted(place for group in groups for place in group) == list(range(len(queries)))
     for centre, *members in groups:
-        for place in members:
-            assert words.likeness([queries[place]], [queries[centre]]).likeness[0] >= likeness - 1e-6
+        for member in members:
+            assert words.likeness([queries[member]], [queries[centre]]).likeness[0] >= likeness - 1e-6
     masses = [sum(weights[place] for place in group) for group in groups]
     assert masses == sorted(masses, reverse=True)
 

@@ -127,7 +127,7 @@ def test_what_several_systems_show_is_what_compare_says() -> None:
 def test_pairs_are_separated_as_by_scipy_s_t_test_after_holm() -> None:
     columns = scores(0.40, 0.42, 0.45, 0.47, queries=60)
     p = sorted(ttest_rel(columns[a], columns[b]).pvalue for a in range(4) for b in range(a))
-    holm = [min(1.0, max(p[k] * (6 - k) for k in range(place + 1))) for place in range(6)]
+    holm = [min(1.0, max(p[k] * (6 - k) for k in range(number + 1))) for number in range(6)]
     assert fitness(columns, PEOPLE).separated == sum(value <= 0.05 for value in holm)
 
 
@@ -165,11 +165,11 @@ def test_two_systems_have_the_chance_of_the_integral(t: float, freedom: int) -> 
 
 def test_the_covariance_is_that_of_numpy_with_one_query_more() -> None:
     scores = np.random.default_rng(0).random((4, 30))
-    found = moments_of(scores.tolist())
+    moments = moments_of(scores.tolist())
     more = np.column_stack([scores, np.full(4, scores.mean())])
-    np.testing.assert_allclose(found.means, more.mean(axis=1))
-    np.testing.assert_allclose(found.covariance, np.cov(more) / 31)
-    assert found.spread(0, 1) == pytest.approx((more[0] - more[1]).std(ddof=1) / np.sqrt(31))
+    np.testing.assert_allclose(moments.means, more.mean(axis=1))
+    np.testing.assert_allclose(moments.covariance, np.cov(more) / 31)
+    assert moments.spread(0, 1) == pytest.approx((more[0] - more[1]).std(ddof=1) / np.sqrt(31))
 
 
 def test_one_of_ten_pairs_may_be_the_wrong_way_round() -> None:
@@ -200,25 +200,25 @@ def joint(inner: float, outer: float, gap: float = 0.05) -> Joint:
 
 def test_the_work_asked_for_brings_the_variance_to_what_the_gap_needs() -> None:
     allowed = (0.05 / errors_apart()) ** 2
-    found = ranking_of(joint(0.0004, 0.0001), complete=20, queries=100)
-    assert found.judged_more == missing_of(20 * 0.0004 / (allowed - 0.0001), 20)
-    assert found.queries_more is None
-    assert (found.complete, found.delta, found.together) == (20, pytest.approx(0.05), False)
+    ranking = ranking_of(joint(0.0004, 0.0001), complete=20, queries=100)
+    assert ranking.judged_more == missing_of(20 * 0.0004 / (allowed - 0.0001), 20)
+    assert ranking.queries_more is None
+    assert (ranking.complete, ranking.delta, ranking.together) == (20, pytest.approx(0.05), False)
     other = ranking_of(joint(0.0001, 0.0004), complete=20, queries=100)
     assert (other.judged_more, other.queries_more) == (None, missing_of(100 * 0.0004 / (allowed - 0.0001), 100))
 
 
 def test_where_neither_kind_of_work_is_enough_both_are_asked_for() -> None:
     allowed = (0.05 / errors_apart()) ** 2
-    found = ranking_of(joint(0.0004, 0.0004), complete=20, queries=100)
-    assert found.together
+    ranking = ranking_of(joint(0.0004, 0.0004), complete=20, queries=100)
+    assert ranking.together
     times = 0.0008 / allowed
-    assert (found.judged_more, found.queries_more) == (missing_of(20 * times, 20), missing_of(100 * times, 100))
+    assert (ranking.judged_more, ranking.queries_more) == (missing_of(20 * times, 20), missing_of(100 * times, 100))
 
 
 def test_with_all_queries_judged_by_people_the_chance_is_that_of_their_scores() -> None:
     random = np.random.default_rng(3)
     human = random.normal(0, 0.2, 80) + random.normal(0, 0.15, (3, 80)) + np.array([[0.0], [0.04], [0.1]])
     judge = human + random.normal(0.2, 0.02, human.shape)
-    found = ranking_of(joint_estimate(human, judge, np.empty((3, 0))), complete=80, queries=80)
-    assert found.chance == pytest.approx(order_chance(moments_of(human.tolist())), abs=0.1)
+    ranking = ranking_of(joint_estimate(human, judge, np.empty((3, 0))), complete=80, queries=80)
+    assert ranking.chance == pytest.approx(order_chance(moments_of(human.tolist())), abs=0.1)

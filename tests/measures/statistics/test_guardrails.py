@@ -14,13 +14,13 @@ from goldbench.records.relevance import Relevance
 
 def _said(kind: Canary, grades: list[int]) -> list[Judgment]:
     return [
-        Judgment(query_id=f"q{place}", chunk_id="c", relevance=Relevance(grade), assessor="m", canary=kind)
-        for place, grade in enumerate(grades)
+        Judgment(query_id=f"q{position}", chunk_id="c", relevance=Relevance(grade), assessor="m", canary=kind)
+        for position, grade in enumerate(grades)
     ]
 
 
 def _held(kind: Canary, grades: list[int]) -> Guardrail:
-    return next(one for one in guardrails(_said(kind, grades)) if one.probe == PROBES[kind])
+    return next(guardrail for guardrail in guardrails(_said(kind, grades)) if guardrail.probe == PROBES[kind])
 
 
 @pytest.mark.parametrize(
@@ -34,18 +34,18 @@ def _held(kind: Canary, grades: list[int]) -> Guardrail:
     ],
 )
 def test_a_verdict_needs_an_interval_on_one_side_of_the_limit(grades: list[int], verdict: GuardrailVerdict) -> None:
-    found = _held(Canary.QUERY_WORDS, grades)
-    assert found.verdict is verdict
+    held = _held(Canary.QUERY_WORDS, grades)
+    assert held.verdict is verdict
     wrong = sum(grade >= 2 for grade in grades)
     oracle = binomtest(wrong, len(grades)).proportion_ci(method="wilson")
-    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
+    assert (held.low, held.high) == pytest.approx((oracle.low, oracle.high), abs=1e-9)
 
 
 def test_the_number_of_further_pairs_is_the_least_that_decides() -> None:
-    found = _held(Canary.EMPTY, [0] * 4)
-    assert found.more is not None
-    assert _held(Canary.EMPTY, [0] * (4 + found.more)).verdict is GuardrailVerdict.PASSED
-    assert _held(Canary.EMPTY, [0] * (3 + found.more)).verdict is GuardrailVerdict.UNDECIDED
+    held = _held(Canary.EMPTY, [0] * 4)
+    assert held.more is not None
+    assert _held(Canary.EMPTY, [0] * (4 + held.more)).verdict is GuardrailVerdict.PASSED
+    assert _held(Canary.EMPTY, [0] * (3 + held.more)).verdict is GuardrailVerdict.UNDECIDED
     assert _held(Canary.EMPTY, [3, 0, 0, 0]).more is None  # just at the limit
 
 

@@ -67,7 +67,7 @@ def test_a_system_that_the_model_favours_is_named_and_corrected() -> None:
     bias, low, high = found.favours()
     assert low[2] > 0
     assert low[2] < 0.2 * 4 / 5 < high[2]
-    assert [place for place in range(5) if low[place] > 0] == [2]
+    assert [number for number in range(5) if low[number] > 0] == [2]
     assert abs(bias[2] - 0.16) < 0.05
     assert error(found.means, truth) < error(found.raw, truth) / 10
 

@@ -42,9 +42,9 @@ def test_tau_of_level_systems_is_undefined() -> None:
 def by_the_words(reference: np.ndarray, order: tuple[int, ...]) -> float:
     """2 / (N - 1) times the sum over places i > 1 of C(i) / (i - 1), less 1; ties in the truth count half."""
     total = 0.0
-    for place in range(1, len(order)):
-        above = [np.sign(reference[system] - reference[order[place]]) for system in order[:place]]
-        total += sum((1 + sign) / 2 for sign in above) / place
+    for number in range(1, len(order)):
+        above = [np.sign(reference[system] - reference[order[number]]) for system in order[:number]]
+        total += sum((1 + sign) / 2 for sign in above) / number
     return 2 * total / (len(order) - 1) - 1
 
 

@@ -32,8 +32,8 @@ def falls(now: dict[str, float], before: dict[str, float], drop: Drop, *, signif
 
 
 def test_a_mean_at_its_lowest_value_passes() -> None:
-    found = check_minimums(result({"a": 0.7, "b": 0.9}), {"ndcg@10": 0.8})
-    assert [check.passed for check in found] == [True]
+    minimums = check_minimums(result({"a": 0.7, "b": 0.9}), {"ndcg@10": 0.8})
+    assert [check.passed for check in minimums] == [True]
     assert not check_minimums(result({"a": 0.7, "b": 0.9}), {"ndcg@10": 0.81})[0].passed
 
 

@@ -120,7 +120,7 @@ def test_too_few_permutations_for_any_claim_are_told(permutations: int, *, is_to
     gold = GoldReference(name="gold", sha256="0" * 64, queries=2)
     method = Method(missing="zero", scores="float64", permutations=permutations, resamples=100, seed=0, alpha=0.05)
     card = scorecard(results, ["p@1"], judged="judged@10", gold=gold, method=method, goldbench="0")
-    told = [one for one in card.warnings if "permutations" in one]
+    told = [warning for warning in card.warnings if "permutations" in warning]
     assert bool(told) is is_told
     assert all("none of 3 comparisons" in one and "use 59 permutations" in one for one in told)
 

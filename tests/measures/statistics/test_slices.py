@@ -12,7 +12,8 @@ def cut(about: dict[str, dict[str, object]], texts: dict[str, str] | None = None
     ids = sorted(about)
     scores = np.array(values or [1.0] * len(ids))[:, None]
     return {
-        one.trait: one for one in slicings(ids, scores, ["s"], texts=texts or {}, about=about, resamples=100, seed=0)
+        slicing.trait: slicing
+        for slicing in slicings(ids, scores, ["s"], texts=texts or {}, about=about, resamples=100, seed=0)
     }
 
 

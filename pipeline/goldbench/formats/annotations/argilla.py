@@ -45,9 +45,9 @@ def write(exchange: Exchange) -> dict[str, str]:
     return {RECORDS: "".join(lines), SETTINGS: json.dumps(_settings(exchange), ensure_ascii=False, indent=2) + "\n"}
 
 
-def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any]:
+def _record(exchange: Exchange, pair: Pair, reviews: list[Review]) -> dict[str, Any]:
     query_id, chunk_id = pair
-    own: dict[str, Any] = {"reviews": [details(review) for review in said]}
+    own: dict[str, Any] = {"reviews": [details(review) for review in reviews]}
     if pair in exchange.adjudicated:
         annotator, grade = exchange.adjudicated[pair]
         own["adjudicated"] = {"annotator": annotator, "grade": int(grade)}
@@ -66,12 +66,12 @@ def _record(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any
             "query_id": query_id,
             "chunk_id": chunk_id,
             "rubric_sha": exchange.rubric.sha,
-            "lane": lanes_of(said),
+            "lane": lanes_of(reviews),
             "goldbench": json.dumps(own, ensure_ascii=False, sort_keys=True),
             **exchange.answer(query_id),
         },
         "suggestions": suggestions,
-        "responses": {QUESTION: [{"value": int(r.grade), "user_id": id_of("annotator", r.annotator)} for r in said]},
+        "responses": {QUESTION: [{"value": int(r.grade), "user_id": id_of("annotator", r.annotator)} for r in reviews]},
         "vectors": {},
     }
 
@@ -118,8 +118,8 @@ def read(path: Path) -> Iterator[Given]:
         InputError: A record is not valid; the message names its line.
     """
     with in_file(path):
-        for given in read_rows(objects(path), _given):
-            yield from given
+        for row in read_rows(objects(path), _given):
+            yield from row
 
 
 def _given(line: int, record: Mapping[str, Any]) -> list[Given]:
@@ -129,7 +129,7 @@ def _given(line: int, record: Mapping[str, Any]) -> list[Given]:
     pair = {name: metadata.get(name) for name in ("query_id", "chunk_id")}
     own = own_details(metadata.get("goldbench"))
     reviews = own.get("reviews", [])
-    if not isinstance(reviews, list) or not all(isinstance(one, dict) for one in reviews):
+    if not isinstance(reviews, list) or not all(isinstance(review, dict) for review in reviews):
         raise Fault("the field called goldbench differs from what was written")
     known = {id_of("annotator", str(one.get("annotator"))): one for one in reviews}
     rubric = metadata.get("rubric_sha") if isinstance(metadata.get("rubric_sha"), str) else None

@@ -74,10 +74,10 @@ def config(rubric: Rubric, beside: Sequence[str] = ()) -> str:
 """
 
 
-def _task(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any]:
+def _task(exchange: Exchange, pair: Pair, reviews: list[Review]) -> dict[str, Any]:
     query_id, chunk_id = pair
-    own = {_unique(review): details(review) for review in said}
-    annotations = [_annotation(review) for review in said]
+    own = {_unique(review): details(review) for review in reviews}
+    annotations = [_annotation(review) for review in reviews]
     if pair in exchange.adjudicated:
         annotator, grade = exchange.adjudicated[pair]
         unique = id_of("adjudication", annotator, *pair)
@@ -91,7 +91,7 @@ def _task(exchange: Exchange, pair: Pair, said: list[Review]) -> dict[str, Any]:
             "query_id": query_id,
             "chunk_id": chunk_id,
             "rubric_sha": exchange.rubric.sha,
-            "lane": lanes_of(said),
+            "lane": lanes_of(reviews),
             "goldbench": json.dumps(own, ensure_ascii=False, sort_keys=True),
             **exchange.answer(query_id),
         },
@@ -136,8 +136,8 @@ def read(path: Path) -> Iterator[Given]:
         InputError: A task is not valid; the message names its line.
     """
     with in_file(path):
-        for given in read_rows(objects(path), _given):
-            yield from given
+        for row in read_rows(objects(path), _given):
+            yield from row
 
 
 def _given(line: int, task: Mapping[str, Any]) -> list[Given]:
@@ -164,7 +164,7 @@ def _review(annotation: Mapping[str, Any], known: Mapping[str, Any], pair: Mappi
     results = [
         one for one in annotation["result"] if isinstance(one, Mapping) and isinstance(one.get("value"), Mapping)
     ]
-    chosen = [one["value"].get("choices") for one in results if one.get("from_name") == _GRADE]
+    chosen = [result["value"].get("choices") for result in results if result.get("from_name") == _GRADE]
     if len(chosen) != 1 or not isinstance(chosen[0], list) or len(chosen[0]) != 1:
         raise Fault("an annotation does not have exactly one grade")
     grade = grade_from(str(chosen[0][0]).partition(" - ")[0])

@@ -107,7 +107,7 @@ def _of_file(kind: str, path: Path, read: Callable[[Mapping[str, Any]], Fields])
 
 def _collection(kind: str, path: Path, samples: list[Sample | Malformed]) -> Collection:
     name = shown(path)
-    whole = [one for one in samples if isinstance(one, Sample)]
+    whole = [sample for sample in samples if isinstance(sample, Sample)]
     about = about_of(whole[0].known) if whole else About()
     return Collection(
         kind=kind,
@@ -175,26 +175,28 @@ def _judged(one: Sample | Malformed) -> Iterator[Qrel | Malformed]:
         yield from (Qrel(one.query_id, doc_id, grade, one.place) for doc_id, grade in _grades(one).items())
 
 
-def _grades(one: Sample) -> dict[str, int]:
+def _grades(sample: Sample) -> dict[str, int]:
     """Return the grades that an export noted; else 3 for a passage that stands alone, and 2 for each of several.
 
     Passages of a row are relevant, so that grades of another scale than 0 to 3 are not taken.
     """
-    noted = one.known.get("grades")
+    noted = sample.known.get("grades")
     known = noted if isinstance(noted, Mapping) else {}
-    grades = {doc_id: int(grade) for doc_id in one.passages if (grade := known.get(doc_id)) in _RELEVANT}
-    if len(grades) == len(one.passages):
+    grades = {doc_id: int(grade) for doc_id in sample.passages if (grade := known.get(doc_id)) in _RELEVANT}
+    if len(grades) == len(sample.passages):
         return grades
-    usual = Relevance.ANSWERS if len(one.passages) == 1 else RELEVANT
-    return dict.fromkeys(one.passages, int(usual))
+    usual = Relevance.ANSWERS if len(sample.passages) == 1 else RELEVANT
+    return dict.fromkeys(sample.passages, int(usual))
 
 
-def _topic(one: Sample) -> Topic:
-    topic = noted_topic(one.place, {"id": one.query_id, "text": one.question}, one.answer, one.known, one.passages)
-    if not one.passages:
-        source = one.known.get("source")
+def _topic(sample: Sample) -> Topic:
+    topic = noted_topic(
+        sample.place, {"id": sample.query_id, "text": sample.question}, sample.answer, sample.known, sample.passages
+    )
+    if not sample.passages:
+        source = sample.known.get("source")
         return topic._replace(kind=QueryKind.UNANSWERABLE, near=source if isinstance(source, str) else None)
-    return topic if one.passages.keys() >= set(topic.needs) else topic._replace(needs=())
+    return topic if sample.passages.keys() >= set(topic.needs) else topic._replace(needs=())
 
 
 def noted_topic(

@@ -96,11 +96,11 @@ def _known(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _with_quotes(asked: Path, corpus: Path) -> Iterator[Topic]:
+def _with_quotes(path: Path, corpus: Path) -> Iterator[Topic]:
     """Yield the questions with the quotes of their answers, as far as an export of goldbench has them."""
-    cited = {doc_id for ids in _rows(asked, lambda _, row: [*cited_ids(_known(row).get("evidence"))]) for doc_id in ids}
+    cited = {doc_id for ids in _rows(path, lambda _, row: [*cited_ids(_known(row).get("evidence"))]) for doc_id in ids}
     passages = {one.doc_id: one.text for one in _rows(corpus, _entry) if one.doc_id in cited} if cited else {}
-    return _rows(asked, lambda place, row: _topic(place, row, passages))
+    return _rows(path, lambda place, row: _topic(place, row, passages))
 
 
 def _topic(place: Place, row: Mapping[str, Any], passages: Mapping[str, str]) -> Topic:

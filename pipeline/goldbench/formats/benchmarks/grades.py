@@ -90,5 +90,5 @@ def suggestion(seen: Iterable[int]) -> str:
     """Return a value of ``--grades`` to start from: 0 for grades up to 0, and three equal steps for the others."""
     grades = sorted(set(seen))
     above = [grade for grade in grades if grade > 0]
-    steps = {grade: 1 + 3 * place // max(1, len(above)) for place, grade in enumerate(above)}
+    steps = {grade: 1 + 3 * position // max(1, len(above)) for position, grade in enumerate(above)}
     return ",".join(f"{grade}={steps.get(grade, 0)}" for grade in grades)

@@ -48,7 +48,7 @@ class Asked(NamedTuple):
 
     def needed(self) -> dict[str, Paragraph]:
         """Return the supporting paragraphs by id."""
-        return {one.doc_id: one for one in self.paragraphs if one.supports and self.answerable}
+        return {paragraph.doc_id: paragraph for paragraph in self.paragraphs if paragraph.supports and self.answerable}
 
 
 def read_hotpotqa(path: Path) -> Collection:

@@ -134,8 +134,10 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
         _check_inside(datasets, name, configurations, where)
     if "corpus" in configurations and "queries" in configurations:
         told = _about(name)
-        found = _retrieval_set(datasets, name, configurations, chosen, where, own=told is not None)
-        return replace(found, level=told.level or found.level, notes=told.notes) if told else found
+        retrieval_set = _retrieval_set(datasets, name, configurations, chosen, where, own=told is not None)
+        return (
+            replace(retrieval_set, level=told.level or retrieval_set.level, notes=told.notes) if told else retrieval_set
+        )
     split = chosen.split or "validation"
     rows = _loaded(datasets, name, configurations[0], where, split)
     columns = set(rows.column_names)
@@ -237,12 +239,12 @@ def _read(
 def _qrel(place: Place, row: Mapping[str, Any]) -> Qrel:
     try:
         grade = float(row["score"])
-        found = Qrel(str(row["query-id"]), str(row["corpus-id"]), int(grade), place)
+        qrel = Qrel(str(row["query-id"]), str(row["corpus-id"]), int(grade), place)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise Fault("has no query-id, no corpus-id or no score") from None
-    if grade != found.grade:
+    if grade != qrel.grade:
         raise Fault("has a score that is not a whole number")
-    return found
+    return qrel
 
 
 def _only_split(datasets: Any, name: str, part: str, where: str) -> Any:  # noqa: ANN401  an optional package

@@ -48,7 +48,7 @@ def main_content(page: Tag) -> Tag:
     take_out(_asides(root, sizes, inside=root is not body))
     _mark_code(root)
     inside = root.find_all(True)
-    first = next((place for place, tag in enumerate(inside) if tag.name in MARKED), len(inside))
+    first = next((position for position, tag in enumerate(inside) if tag.name in MARKED), len(inside))
     leading = set() if _stands_below_heading(root) else {id(tag) for tag in inside[:first]}
     soft = _outermost(inside, lambda tag: is_furniture(tag, sizes, leads=id(tag) in leading))
     if sizes.text[id(root)] - sum(sizes.text[id(tag)] for tag in soft) >= _LEAST:
@@ -138,12 +138,12 @@ def _largest(tags: list[Tag], whole: Tag, sizes: Sizes, *, share: float) -> Tag:
 
 def _asides(root: Tag, sizes: Sizes, *, inside: bool) -> list[Tag]:
     """Return the asides that are not notes: within the main content lists of links, elsewhere all others."""
-    found = []
+    asides = []
     for tag in root.find_all("aside"):
         names = f"{names_of(tag)} {tag.get('role', '')}"
         if not _NOTES.search(names) and (not inside or sizes.is_linked(tag)):
-            found.append(tag)
-    return found
+            asides.append(tag)
+    return asides
 
 
 def _mark_code(root: Tag) -> None:

@@ -72,8 +72,8 @@ def register_names(text: str) -> None:
             directives.register_directive(lower, shown)
         elif lower not in known:
             directives.register_directive(lower, _Plain)
-    for found in _ROLES.finditer(text):
-        name = (found[1] or found[2]).lower()
+    for match in _ROLES.finditer(text):
+        name = (match[1] or match[2]).lower()
         last = name.rsplit(":", 1)[-1]
         if last in _CODE_ROLES | _STRONG_ROLES | _EMPHASIS_ROLES | _LEADS.keys() or name not in en.roles:
             roles.register_local_role(name, _role)

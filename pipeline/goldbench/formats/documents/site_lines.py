@@ -284,7 +284,7 @@ def _stamp_words() -> re.Pattern[str]:
 
 def _stamps(lines: Sequence[str], kinds: Sequence[str]) -> list[tuple[int, str]]:
     """Return the places and the forms of lines at the end of a page that say when it was made."""
-    last = [place for place, line in enumerate(lines) if kinds[place] or line.strip("-*_ ")][-_LAST_LINES:]
+    last = [position for position, line in enumerate(lines) if kinds[position] or line.strip("-*_ ")][-_LAST_LINES:]
     return [
         (place, _NUMBERED + _NUMBER.sub("0", normal_line(lines[place])))
         for place in last
@@ -321,11 +321,11 @@ def _kinds(lines: Sequence[str]) -> list[str]:
 
 def _keep_tables(kinds: Sequence[str], gone: list[bool]) -> None:
     start = 0
-    for place in range(len(kinds) + 1):
-        if place == len(kinds) or kinds[place] != "row":
-            if not all(gone[start:place]):
-                gone[start:place] = [False] * (place - start)
-            start = place + 1
+    for number in range(len(kinds) + 1):
+        if number == len(kinds) or kinds[number] != "row":
+            if not all(gone[start:number]):
+                gone[start:number] = [False] * (number - start)
+            start = number + 1
 
 
 def _keep_paragraphs(
@@ -340,7 +340,7 @@ def _keep_paragraphs(
         if not all(gone[start:end]):
             gone[start:end] = [False] * (end - start)
             continue
-        text = normal_line(" ".join(lines[place] for place in range(start, end) if place not in stamped))
+        text = normal_line(" ".join(lines[number] for number in range(start, end) if number not in stamped))
         if text not in kept and text not in added and _SENTENCE.search(text) and word_count(text) >= _FEWEST_WORDS:
             added.add(text)
             gone[start:end] = [False] * (end - start)
@@ -350,31 +350,31 @@ def _keep_paragraphs(
 def _paragraphs(lines: Sequence[str], kinds: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield where paragraphs and items of lists begin and end."""
     start = 0
-    for place in range(len(lines) + 1):
-        inside = place < len(lines) and kinds[place] == "text"
-        if start < place and (not inside or _ITEM.match(lines[place])):
-            yield start, place
-            start = place
+    for number in range(len(lines) + 1):
+        inside = number < len(lines) and kinds[number] == "text"
+        if start < number and (not inside or _ITEM.match(lines[number])):
+            yield start, number
+            start = number
         if not inside:
-            start = place + 1
+            start = number + 1
 
 
 def _keep_headings(lines: Sequence[str], kinds: Sequence[str], gone: list[bool]) -> None:
     below = [0] * 7
     """By level: whether anything is kept below a heading of this level that would stand here."""
     others = False
-    for place in range(len(lines) - 1, -1, -1):
-        mark = _HEADING.match(lines[place]) if kinds[place] == "heading" else None
+    for number in range(len(lines) - 1, -1, -1):
+        mark = _HEADING.match(lines[number]) if kinds[number] == "heading" else None
         if mark is None:
-            if not gone[place] and lines[place].strip(" -|*_"):
+            if not gone[number] and lines[number].strip(" -|*_"):
                 below = [1] * 7
             continue
         level = len(mark[1])
-        gone[place] = gone[place] and (not below[level] or (level == 1 and others))
-        others = others or not gone[place]
+        gone[number] = gone[number] and (not below[level] or (level == 1 and others))
+        others = others or not gone[number]
         for lower in range(level, 7):
             below[lower] = 0
-        if not gone[place]:
+        if not gone[number]:
             below[:level] = [1] * level
 
 
@@ -395,10 +395,10 @@ def _parts(title: str) -> list[tuple[str, str]]:
 def _bracket(title: str) -> int:
     """Return where the brackets begin that a title ends with; 0 if it ends otherwise."""
     depth = 0
-    for place in range(len(title) - 1, 0, -1):
-        depth += (title[place] == ")") - (title[place] == "(")
+    for number in range(len(title) - 1, 0, -1):
+        depth += (title[number] == ")") - (title[number] == "(")
         if depth <= 0:
-            return place if title[place] == "(" else 0
+            return number if title[number] == "(" else 0
     return 0
 
 

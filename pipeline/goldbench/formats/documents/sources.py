@@ -125,7 +125,7 @@ def find_files(paths: Sequence[str], *, is_run: Callable[[Path], bool] = lambda 
         files=tuple(kept),
         ignored=dict(sorted(sum((walk.ignored for walk in walks), Counter()).items())),
         repeated=tuple(sorted(repeated + copies)),
-        failures=tuple(sorted((one for walk in walks for one in walk.failures), key=str)),
+        failures=tuple(sorted((failure for walk in walks for failure in walk.failures), key=str)),
     )
 
 
@@ -263,14 +263,14 @@ def _without_copies(files: Iterable[SourceFile]) -> tuple[list[SourceFile], list
     by_source: dict[str, list[SourceFile]] = {}
     for file in files:
         by_source.setdefault(file.source, []).append(file)
-    kept: list[SourceFile] = []
+    source_files: list[SourceFile] = []
     copies: list[str] = []
     for source in sorted(by_source):
         same = by_source[source]
         distinct = {_fingerprint(file): file for file in reversed(same)} if len(same) > 1 else {"": same[0]}
-        kept += _told_apart([file for _, file in sorted(distinct.items(), key=lambda item: item[0])])
+        source_files += _told_apart([file for _, file in sorted(distinct.items(), key=lambda item: item[0])])
         copies += [source] * (len(same) - len(distinct))
-    return kept, copies
+    return source_files, copies
 
 
 def _told_apart(files: list[SourceFile]) -> list[SourceFile]:

@@ -176,18 +176,18 @@ def _scored(found: Any) -> dict[str, float]:  # noqa: ANN401
     if not isinstance(found, list):
         raise Fault("neither an object of scores nor a list of documents")
     scored: dict[str, float] = {}
-    for place, item in enumerate(found):
-        doc_id, score = item, -float(place)
+    for position, item in enumerate(found):
+        doc_id, score = item, -float(position)
         if isinstance(item, Mapping):
             doc_id = next((item[key] for key in _IDS if key in item), None)
             score = _score(item["score"]) if "score" in item else score
         elif isinstance(item, list) and len(item) == 2:
             doc_id, score = item[0], _score(item[1])
         if not isinstance(doc_id, str):
-            raise Fault(f"result {place + 1}: the document id is not a string")
+            raise Fault(f"result {position + 1}: the document id is not a string")
         if doc_id in scored:
             first = list(scored).index(doc_id) + 1
-            raise Fault(f"results {first} and {place + 1} are both {doc_id!r}; keep one of the two")
+            raise Fault(f"results {first} and {position + 1} are both {doc_id!r}; keep one of the two")
         scored[doc_id] = score
     if len({isinstance(item, list) or (isinstance(item, Mapping) and "score" in item) for item in found}) > 1:
         raise Fault("some results have a score and some have none")
@@ -210,13 +210,13 @@ def _passages(found: Any) -> list[Passage]:  # noqa: ANN401
     if not isinstance(found, list):
         raise Fault(Message("no list of passages, which {match='text'} needs"))
     passages = []
-    for place, item in enumerate(found, 1):
+    for position, item in enumerate(found, 1):
         text, score = item, None
         if isinstance(item, Mapping):
             text = next((item[key] for key in _TEXTS if key in item), None)
             score = _score(item["score"]) if "score" in item else None
         if not isinstance(text, str):
-            raise Fault(Message("result {}: no text, which {match='text'} needs", place))
+            raise Fault(Message("result {}: no text, which {match='text'} needs", position))
         passages.append(Passage(text, score))
     if len({passage.score is None for passage in passages}) > 1:
         raise Fault("some results have a score and some have none")

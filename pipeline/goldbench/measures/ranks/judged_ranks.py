@@ -107,10 +107,10 @@ def place_hits(hits: Sequence[Hit], ordered: Sequence[float], documents: Iterabl
         for doc_id, score in documents:
             if score in tied:
                 tied[score].append(doc_id)
-        for place, (doc_id, grade, score) in enumerate(hits):
-            _, _, above, equal = rows[place]
+        for position, (doc_id, grade, score) in enumerate(hits):
+            _, _, above, equal = rows[position]
             if equal > 1:
-                rows[place] = (rank_of(doc_id, above, tied[score]), grade, above, equal)
+                rows[position] = (rank_of(doc_id, above, tied[score]), grade, above, equal)
     columns = [list(column) for column in zip(*sorted(rows), strict=True)] or [[], [], [], []]
     return Placed(len(ordered), *columns)
 

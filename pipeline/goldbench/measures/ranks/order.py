@@ -25,7 +25,7 @@ def rank_of(doc_id: str, above: int, equals: Iterable[str]) -> int:
         above: How many documents score higher.
         equals: The documents with the same score, itself included.
     """
-    return 1 + above + sum(other > doc_id for other in equals)
+    return 1 + above + sum(equal > doc_id for equal in equals)
 
 
 def in_tie_order(ids: Iterable[str]) -> list[str]:

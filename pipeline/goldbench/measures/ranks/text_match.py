@@ -74,6 +74,6 @@ class TextMatch:
 
     def _ranked(self, query_id: str, texts: Sequence[str]) -> dict[str, float]:
         run: dict[str, float] = {}
-        for place, text in enumerate(texts):
-            run[self.find(query_id, text, run) or f"{self._unmatched}{place + 1}"] = -float(place)
+        for position, text in enumerate(texts):
+            run[self.find(query_id, text, run) or f"{self._unmatched}{position + 1}"] = -float(position)
         return run

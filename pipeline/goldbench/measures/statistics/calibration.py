@@ -62,7 +62,7 @@ def expected_gains(rated: Sequence[Rated]) -> Curve:
     names = sorted({pair.stratum for pair in rated})
     strata = {}
     for name in names if len(names) > 1 else []:
-        own = [place for place, pair in enumerate(rated) if pair.stratum == name]
+        own = [position for position, pair in enumerate(rated) if pair.stratum == name]
         cells = _cells([rated[place] for place in own], weights[own])
         drawn = {
             grade: ((n * mean + STRENGTH * pooled[grade]) / (n + STRENGTH), n + STRENGTH)
@@ -77,7 +77,7 @@ def _cells(rated: Sequence[Rated], weights: Floats) -> dict[int, tuple[float, fl
     """Return the weighted mean of people's gains at each grade, and its effective number of pairs."""
     cells = {}
     for grade in sorted({pair.judge for pair in rated}):
-        own = [place for place, pair in enumerate(rated) if pair.judge == grade]
+        own = [position for position, pair in enumerate(rated) if pair.judge == grade]
         mean = float(np.average([rated[place].human for place in own], weights=weights[own]))
         cells[grade] = mean, effective_size(weights[own])
     return cells

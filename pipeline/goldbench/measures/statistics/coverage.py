@@ -66,16 +66,16 @@ class Words:
         """
         rows = self._weighted(queries, binary=True)
         totals = np.asarray(rows.sum(axis=1)).ravel()
-        found = _greatest(rows, self._widened(self._passages, rows.shape[1]), without=without)
-        share = np.divide(found.likeness, totals, out=np.zeros_like(totals), where=totals > 0)
-        return Nearest(np.minimum(share, 1.0), found.position)
+        greatest = _greatest(rows, self._widened(self._passages, rows.shape[1]), without=without)
+        share = np.divide(greatest.likeness, totals, out=np.zeros_like(totals), where=totals > 0)
+        return Nearest(np.minimum(share, 1.0), greatest.position)
 
     def likeness(self, queries: Sequence[Sequence[str]], others: Sequence[Sequence[str]] | None = None) -> Nearest:
         """Return for each query the greatest cosine with one of the others; without others, with another query."""
         rows = _normalised(self._weighted(queries))
         if others is None:
-            found = _greatest(rows, rows, without=[(place,) for place in range(rows.shape[0])])
-            return Nearest(np.minimum(found.likeness, 1.0), found.position)
+            greatest = _greatest(rows, rows, without=[(number,) for number in range(rows.shape[0])])
+            return Nearest(np.minimum(greatest.likeness, 1.0), greatest.position)
         against = _normalised(self._weighted(others))
         return _greatest(self._widened(rows, against.shape[1]), against)
 
@@ -89,7 +89,7 @@ class Words:
         """
         if len(queries) > _MOST_LEADERS // 2:  # more pairs would not change the quantile
             step = len(queries) / (_MOST_LEADERS // 2)
-            kept = [int(place * step) for place in range(_MOST_LEADERS // 2)]
+            kept = [int(number * step) for number in range(_MOST_LEADERS // 2)]
             queries, groups = [queries[place] for place in kept], [groups[place] for place in kept]
         rows = _normalised(self._weighted(queries))
         numbers = np.unique([str(group) for group in groups], return_inverse=True)[1]
@@ -112,14 +112,14 @@ class Words:
         """
         if not queries:
             return []
-        order = sorted(range(len(queries)), key=lambda place: (-weights[place], place))
+        order = sorted(range(len(queries)), key=lambda number: (-weights[number], number))
         rows = _normalised(self._weighted(queries))
         likeness = max(likeness, 1e-9)
         candidates = order[:_MOST_LEADERS]
         among = (rows[candidates] @ rows[candidates].T).tocsr()
         among.data[among.data < likeness - 1e-12] = 0
         among.eliminate_zeros()
-        groups = _spheres(among, np.array([weights[place] for place in candidates], dtype=np.int64))
+        groups = _spheres(among, np.array([weights[candidate] for candidate in candidates], dtype=np.int64))
         found = [[candidates[place] for place in group] for group in groups]
         rest = order[_MOST_LEADERS:]
         if rest:

@@ -393,19 +393,19 @@ def _p_value(moments: Moments, one: int, other: int) -> float:
     return two_sided_p((moments.means[one] - moments.means[other]) / error, int(moments.freedom)) if error else 1.0
 
 
-def ranking_of(found: Joint, *, complete: int, queries: int) -> CorrectedRanking:
+def ranking_of(joint: Joint, *, complete: int, queries: int) -> CorrectedRanking:
     """Return the chance of the corrected order, and what either kind of further work alone would have to amount to.
 
     The variance over exactly these queries falls with the number that people judged completely, the rest with the
     number of all queries.
 
     Args:
-        found: The means of 2 systems or more with their distribution.
+        joint: The means of 2 systems or more with their distribution.
         complete: The number of queries that people judged completely.
         queries: The number of all queries.
     """
-    within, whole = (Moments(found.means, np.cov(draws, rowvar=False), inf) for draws in (found.set_draws, found.draws))
-    pairs = len(found.differences())
+    within, whole = (Moments(joint.means, np.cov(draws, rowvar=False), inf) for draws in (joint.set_draws, joint.draws))
+    pairs = len(joint.differences())
     judged: list[float] = []
     asked: list[float] = []
     both: list[float] = []

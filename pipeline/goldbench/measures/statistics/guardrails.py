@@ -45,10 +45,10 @@ def guardrails(judgments: Iterable[Judgment], *, own: str | None = None) -> list
         own: Why there is no answer written by the judge's model, or None if that is not known.
     """
     found: defaultdict[Canary, dict[tuple[str, str], bool]] = defaultdict(dict)
-    for one in judgments:
-        if one.canary is not None:
-            relevant = one.relevance >= RELEVANT or one.capped
-            found[one.canary].setdefault((one.query_id, one.chunk_id), relevant)
+    for judgment in judgments:
+        if judgment.canary is not None:
+            relevant = judgment.relevance >= RELEVANT or judgment.capped
+            found[judgment.canary].setdefault((judgment.query_id, judgment.chunk_id), relevant)
     if not found:
         return []
     lines = []

@@ -78,7 +78,7 @@ def distributions(queries: Iterable[tuple[str, int]], language: str | None) -> d
         counts["length"][length_band(text)] += count
         counts["script"][script_of(text) or "none"] += count
         counts["form"][form_of(text, language)] += count
-    order = {name: place for place, name in enumerate(BANDS)}
+    order = {name: position for position, name in enumerate(BANDS)}
     return {
         name: dict(sorted(found.items(), key=lambda item: (order.get(item[0], 99), -item[1], item[0])))
         for name, found in counts.items()

@@ -84,7 +84,7 @@ def clustered_share(successes: Sequence[float], trials: Sequence[float]) -> tupl
     seen = usual
     if 0 < share < 1:
         residuals = [(hit - share * size) / (1 - size / total) for hit, size in zip(hits, sizes, strict=True)]
-        variance = (queries - 1) / queries * sum(one * one for one in residuals) / total**2
+        variance = (queries - 1) / queries * sum(residual * residual for residual in residuals) / total**2
         seen = variance * total / (share * (1 - share))
     misses = [size - hit for hit, size in zip(hits, sizes, strict=True)]
     informed = min(effective_size(hits), effective_size(misses))

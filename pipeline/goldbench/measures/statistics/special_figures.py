@@ -90,7 +90,7 @@ def noise_loss(
         originals: The id of the original by that of the noisy query.
         resamples: Number of resamples of the pairs.
     """
-    row = {query_id: place for place, query_id in enumerate(result.query_ids)}
+    row = {query_id: position for position, query_id in enumerate(result.query_ids)}
     pairs = [(row[noisy], row[first]) for noisy, first in sorted(originals.items()) if noisy in row and first in row]
     if not pairs:
         return None

@@ -105,7 +105,7 @@ def query_orders(
         passages: Passages, in an order that does not depend on their subject.
         seed: Seed of the random orders, not negative.
     """
-    known = {language: WordOrder(found, language) for language, found in _sentences(passages).items()}
+    known = {language: WordOrder(sentence, language) for language, sentence in _sentences(passages).items()}
     ranks: dict[str, float] = {}
     left_out: Counter[str] = Counter()
     for query_id, text in queries.items():

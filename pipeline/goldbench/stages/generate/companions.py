@@ -101,16 +101,16 @@ class Companions:
             across_documents: Whether all passages of a group are of different documents.
         """
         given: set[frozenset[int]] = set()
-        draws = {place: number_of(seed, purpose, one.chunk_id) for place, one in enumerate(self._members)}
-        order = sorted(draws, key=lambda place: (draws[place], self._members[place].chunk_id))
+        draws = {place: number_of(seed, purpose, member.chunk_id) for place, member in enumerate(self._members)}
+        order = sorted(draws, key=lambda draw: (draws[draw], self._members[draw].chunk_id))
         for turn, first in itertools.product(range(MOST_TURNS), order):
             group = [first]
             while len(group) < size:
-                found = self._ranked(group, across_documents=across_documents)
+                ranked = self._ranked(group, across_documents=across_documents)
                 skipped = turn if len(group) == 1 else 0
-                if len(found) <= skipped:
+                if len(ranked) <= skipped:
                     break
-                group.append(found[skipped])
+                group.append(ranked[skipped])
             if len(group) == size and frozenset(group) not in given:
                 given.add(frozenset(group))
                 positions = tuple(self._members[place].position for place in group)
@@ -123,7 +123,7 @@ class Companions:
             seed: Seed of the run.
             purpose: What they are for; another purpose has another order.
         """
-        drawn = sorted(self._members, key=lambda one: (number_of(seed, purpose, one.chunk_id), one.chunk_id))
+        drawn = sorted(self._members, key=lambda member: (number_of(seed, purpose, member.chunk_id), member.chunk_id))
         yield from (one.position for one in drawn)
 
     def near(self, position: int, *, count: int) -> Iterator[int]:
@@ -137,7 +137,7 @@ class Companions:
         if place is None:
             return
         scores = self._scores(place)
-        ranked = sorted(scores, key=lambda other: (-scores[other], self._members[other].chunk_id))
+        ranked = sorted(scores, key=lambda score: (-scores[score], self._members[score].chunk_id))
         yield from (self._members[other].position for other in ranked[:count])
 
     def _ranked(self, group: Sequence[int], *, across_documents: bool) -> list[int]:
@@ -145,7 +145,7 @@ class Companions:
         scores: Counter[int] = Counter()
         for place in group:
             scores.update(self._scores(place))
-        ranked = sorted(scores, key=lambda other: (-scores[other], self._members[other].chunk_id))
+        ranked = sorted(scores, key=lambda score: (-scores[score], self._members[score].chunk_id))
         allowed = (
             other
             for other in ranked

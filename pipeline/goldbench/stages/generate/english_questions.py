@@ -259,15 +259,15 @@ def _with_auxiliary(text: str, context: str) -> Clause | None:
 def _with_full_verb(text: str, context: str) -> Clause | None:
     """Return the clause of the first word that is a known verb in a finite form."""
     parts = text.split()
-    for place in range(1, min(len(parts) - 1, 10)):
-        subject, word, after = " ".join(parts[:place]), parts[place], parts[place + 1]
+    for number in range(1, min(len(parts) - 1, 10)):
+        subject, word, after = " ".join(parts[:number]), parts[number], parts[number + 1]
         if not word.isalpha() or word in _AUXILIARIES:
             return None
         noun = word.endswith("s") and re.fullmatch(r"\w+(?:ing|ed)", after)
         bound = _is_participle(word) and after in {"by", "on", "to", "with", "for", "in", "at", "from"}
         if word in _verbs() and _is_subject(subject) and not noun and not bound and after != "of":
             base, helper = _verbs()[word]
-            return Clause(_inside(subject, context), word, " ".join(parts[place + 1 :]), helper, base)
+            return Clause(_inside(subject, context), word, " ".join(parts[number + 1 :]), helper, base)
     return None
 
 

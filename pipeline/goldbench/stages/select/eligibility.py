@@ -143,11 +143,11 @@ def link_list(p: Passage, limits: Limits) -> str | None:
 
 def _links(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of every link, and of every address that stands alone."""
-    for found in _LINK.finditer(text):
-        if found["open"] and not found["whole"]:
-            yield from (address.span() for address in _ADDRESS.finditer(text, *found.span()))
+    for match in _LINK.finditer(text):
+        if match["open"] and not match["whole"]:
+            yield from (address.span() for address in _ADDRESS.finditer(text, *match.span()))
         else:
-            yield found.span()
+            yield match.span()
 
 
 def navigation(p: Passage, limits: Limits) -> str | None:
