@@ -32,7 +32,8 @@ def documents(tmp_path: Path) -> Path:
     folder.mkdir()
     for position, topic in enumerate(TOPICS):
         text = " ".join(
-            f"The {topic} of line {turn} are {verb} by the {TOPICS[(position + turn) % 10]} crew in {turn + position} days."
+            f"The {topic} of line {turn} are {verb} by the {TOPICS[(position + turn) % 10]} crew "
+            f"in {turn + position} days."
             for turn, verb in enumerate(("cleaned", "opened", "tested", "sealed", "painted", "weighed", "replaced"))
         )
         (folder / f"{topic}.md").write_text(f"# About {topic}\n\n{text}\n", encoding="utf-8")

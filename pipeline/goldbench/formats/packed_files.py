@@ -42,7 +42,8 @@ class Source:
         self._stored = self.path
         """The file that is read: a copy of standard input or of a pipe, removed with this object."""
         if str(path) == STDIN:
-            self._store(sys.stdin.buffer)
+            with in_file(self.name):
+                self._store(sys.stdin.buffer)
         elif _is_pipe(self.path):
             with in_file(self.name), _opened_pipe(self.path) as pipe:
                 self._store(pipe)

@@ -493,5 +493,6 @@ async def forecast(
     )
     if seconds_a_call is not None and requests:
         minutes = requests * (1 + more) * seconds_a_call / 60
-        line += f" At the pace of the judge checks, {seconds_a_call:.1f} s an answer, {max(1, round(minutes)):,} min."
+        pace = f"At the pace of the judge checks ({seconds_a_call:.1f} s an answer)"
+        line += f" {pace} at most {max(1, round(minutes)):,} min."
     return line

@@ -259,13 +259,20 @@ class Batch:
         return await self._persist(attempt)
 
     async def _search(self, token: str) -> str | None:
-        """Return the id of a batch that may have been started, None where it is none of the account's last batches."""
-        try:
-            page = await self.client.get(f"/batches?limit={_PAGE}")
-        except PathUnknown:
-            return None
-        rows = [row for row in page.get("data") or [] if mapping_at(row, "metadata").get("goldbench") == token]
-        return _id_of(rows[0]) if rows else None
+        """Return the id of a batch that may have been started, None where the account has no such batch."""
+        after = ""
+        while True:
+            try:
+                page = await self.client.get(f"/batches?limit={_PAGE}{after}")
+            except PathUnknown:
+                return None
+            rows = [row for row in page.get("data") or [] if isinstance(row, dict)]
+            for row in rows:
+                if mapping_at(row, "metadata").get("goldbench") == token:
+                    return _id_of(row)
+            if not page.get("has_more") or not rows:
+                return None
+            after = f"&after={_id_of(rows[-1])}"
 
     async def _pick_up(self, token: str, batch_id: str | None, items: list[_Item]) -> None:
         """Wait for a batch of an earlier process; send its lines if it was never started."""
@@ -405,13 +412,13 @@ class Batch:
 
     async def _persist(self, exchange: Callable[[], Coroutine[Any, Any, R]]) -> R:
         try:
-            return await persist(exchange, label="batch", gate=self.gate)
+            return await persist(exchange, label="batch", gate=self.gate, passes_gate=False)
+        except ParameterRefused as error:
+            problem = "the server refuses the batch ({}): run without {batch=True}, or with another model"
+            raise self._unavailable(Message(problem, error.kind)) from None
         except CallFailed as error:
-            kind = error.kind
-        problem = (
-            "the server takes no batches now ({}): run again, which picks up what was sent, or without {batch=True}"
-        )
-        raise self._unavailable(Message(problem, kind))
+            problem = "the server cannot be asked about batches now ({}): run again, which picks up what was sent"
+            raise self._unavailable(Message(problem, error.kind)) from None
 
     def _unavailable(self, problem: str) -> ModelUnavailable:
         return ModelUnavailable(problem).at(self.client.url)

@@ -54,6 +54,7 @@ _MEANING = {
     "rate-limit": "the server asked for fewer calls (HTTP 429, see model.concurrency)",
     "too-long": "the response is longer than any answer",
     "not-json": "the response is not JSON",
+    "compressed": "the server or a proxy compresses its replies, although that was not asked for",
     "parameters": "the server keeps refusing parameters",
 }
 _log = logging.getLogger(__name__)
@@ -272,18 +273,21 @@ class LimitedCalls(Generic[Q, R]):
             gate.report_refusal(ticket.label, error.message)
 
 
-async def persist(exchange: Callable[[], Coroutine[Any, Any, B]], *, label: str, gate: Gate) -> B:
+async def persist(
+    exchange: Callable[[], Coroutine[Any, Any, B]], *, label: str, gate: Gate, passes_gate: bool = True
+) -> B:
     """Return the result of an exchange, repeated while another attempt may work.
 
     Args:
         exchange: Makes one attempt.
         label: The name of the call.
         gate: The gate of the server, with the settings that limit attempts and seconds.
+        passes_gate: Whether each attempt passes the gate, which gives up for all calls a server that is not there.
 
     Raises:
         CallFailed: The attempts or the seconds are used up.
     """
-    patience = _Patience(gate, label)
+    patience = _Patience(gate, label, passes_gate=passes_gate)
 
     async def attempt() -> B:  # tenacity awaits what is a coroutine function, not what returns a coroutine
         return await exchange()
@@ -302,9 +306,10 @@ async def persist(exchange: Callable[[], Coroutine[Any, Any, B]], *, label: str,
 class _Patience:
     """How often one call was tried and how long it waited."""
 
-    def __init__(self, gate: Gate, label: str) -> None:
+    def __init__(self, gate: Gate, label: str, *, passes_gate: bool) -> None:
         self._gate = gate
         self._label = label
+        self._passes_gate = passes_gate
         self._settings = gate.settings
         self._answered_before = gate.answered
         self._attempts = 0
@@ -321,9 +326,8 @@ class _Patience:
         self.pause_s = 0.0
         if failed.cause is Cause.LEARNED:
             self._lessons += 1
-        elif failed.cause is Cause.UNREACHABLE:  # no attempt was made; the gate gives up for every call when it must
+        elif failed.cause is Cause.UNREACHABLE and self._passes_gate:  # no attempt was made; the gate gives up for all
             self.pause_s = random.uniform(0.5, 1.0) * _RECONNECT_S  # noqa: S311 - as below
-            self._waited_s += self.pause_s
         else:
             self._attempts += 1
             if failed.kind == "timeout":

@@ -173,7 +173,7 @@ def _key_headers(settings: ModelSettings) -> dict[str, str | openai.Omit]:
 def _from_connection(error: Exception) -> ExchangeFailed:
     kinds: list[tuple[tuple[type[BaseException], ...], Cause, str]] = [
         ((TooLong,), Cause.BROKEN, "too-long"),
-        ((httpx2.DecodingError,), Cause.BROKEN, "not-json"),  # a false content-encoding
+        ((httpx2.DecodingError,), Cause.BROKEN, "compressed"),
         ((httpx2.ConnectError, httpx2.ConnectTimeout), Cause.UNREACHABLE, "connect"),
         ((TimeoutError, httpx2.TimeoutException), Cause.OVERLOADED, "timeout"),
     ]
@@ -189,7 +189,7 @@ async def read_body(response: httpx2.Response) -> None:
     is_error = response.status_code >= 300
     most = MOST_FILE_BYTES if response.request.url.path.endswith("/content") else MOST_BYTES
     most = MOST_ERROR_BYTES if is_error else most
-    if response.headers.pop("content-encoding", "identity").strip().lower() not in {"", "identity"}:
+    if response.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
         raise httpx2.DecodingError("the body is compressed, which was not asked for and may be without bound")
     body = bytearray()
     assert isinstance(response.stream, httpx2.AsyncByteStream)

@@ -86,8 +86,7 @@ class Dialect:
     def loads(cls, text: str) -> Dialect:
         """Return the dialect that ``dumps`` wrote; one of another version gives the default."""
         try:
-            known = cls(**json.loads(text))
-            return replace(known, limits=bool(known.limits))
+            return cls(**json.loads(text))
         except (TypeError, ValueError):
             return cls()
 

@@ -26,6 +26,8 @@ NOT_JSON = "the server answers with something that is not JSON (is the base URL 
 COMING_UP = frozenset({"http-502", "http-503", "http-504", "http-529", "rate-limit"})
 """What a server that starts, loads its model or has too much to do answers; any other error is waited for less long."""
 
+QUESTIONS_BEFORE_GONE = 3
+"""Different calls that a server which has answered must fail before it counts as gone: one alone may be at fault."""
 REFUSALS_BEFORE_END = 5
 """Close the gate after this many different calls were refused and none was answered."""
 
@@ -98,6 +100,8 @@ class Gate:
         self._refused: set[str] = set()
         self._patience_s = settings.never_reached_s
         self._failing_since: float | None = None
+        self._failing: set[str] = set()
+        """Names of the calls that failed since the last answer."""
         self._last_fault = ""
         budget.call_when_freed(self._changed.set)
 
@@ -124,11 +128,17 @@ class Gate:
             return ticket
 
     def _may_go(self, most: Usage) -> bool:
-        """Return whether a call may go now, else when another one comes back."""
+        """Return whether a call may start now; if not, wait until a call in flight ends.
+
+        Raises:
+            ModelUnavailable: The server is given up.
+        """
         if self._closed is not None:
             raise ModelUnavailable(self._closed)
         gone_s = 0.0 if self._failing_since is None else time.monotonic() - self._failing_since
-        if gone_s >= self._patience_s:
+        has_worked = self.answered and self._last_fault != "connect"
+        is_server = not has_worked or len(self._failing) >= QUESTIONS_BEFORE_GONE
+        if is_server and gone_s >= self._patience_s:
             raise ModelUnavailable(f"{self.settings.shown_url()}: {_gone(self._last_fault, gone_s)}")
         return self.budget.check(most) and len(self._in_flight) < self._width.now
 
@@ -170,13 +180,15 @@ class Gate:
             return
         if kind in COMING_UP:  # else it may be another server's page
             self._patience_s = self.settings.unreachable_s
+        self._failing.add(label)
         if self._failing_since is None:
-            _log.info("%s: %s; the server is given up if none answers for %.0f s", label, kind, self._patience_s)
+            _log.info("%s: %s; the server is given up after %.0f s without an answer", label, kind, self._patience_s)
             self._failing_since = time.monotonic()
 
     def _record_contact(self) -> None:
         self._patience_s = self.settings.unreachable_s
         self._failing_since = None
+        self._failing.clear()
 
     def report_refusal(self, label: str, reason: str) -> None:
         """Record a permanent refusal; close the gate when the server refused all of several calls."""
@@ -228,6 +240,7 @@ def _gone(fault: str, seconds: float) -> str:
         return f"{NOT_JSON} and has for {seconds:.0f} s; correct it, {then}"
     does = {
         "too-long": "answers without end",
+        "compressed": "compresses its answers, which nobody asked for,",
         "connection": "breaks off connections, or answers with something that is not HTTP",
     }.get(fault, f"answers HTTP {fault.removeprefix('http-')}" if fault.startswith("http-") else "")
     if not does:
@@ -274,7 +287,7 @@ class Width:
         """Record how one call ended.
 
         Args:
-            is_overloaded: Whether the server wanted fewer calls, or gave no answer in time.
+            is_overloaded: Whether the server wanted fewer calls, gave no answer in time, or took no connection.
             has_timed_out: Whether it gave no answer in time.
             seconds: How long its answer took, None without an answer.
         """

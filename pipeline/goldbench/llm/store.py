@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import sqlite3
 import time
 from collections import deque
@@ -43,6 +44,8 @@ _NO_STORE = "no answer store here; give the file answers.sqlite beside a gold se
 _NOT_A_STORE = "not an answer store, or a damaged one: move it away or name another file"
 
 R = TypeVar("R")
+
+_log = logging.getLogger(__name__)
 
 KEPT_REJECTIONS = frozenset({"misfit", "no-probability", "refusal", "content-filter", "cut-off", "loop"})
 """The kinds of rejected replies that are stored, because they were paid for; any other reply is asked for again."""
@@ -81,8 +84,7 @@ def connect(path: Path, *, create: bool = True) -> sqlite3.Connection:
             if _check_version(connection, path, may_be_new=create):
                 _make_tables(connection)
             connection.execute("COMMIT")
-            with contextlib.suppress(sqlite3.OperationalError):  # another process is in the file, and sets it, too
-                connection.execute("PRAGMA journal_mode = WAL")  # readers and one writer work at once
+            _let_readers_in(connection, path)
             connection.execute("PRAGMA synchronous = FULL")  # an answer is on the disk when it is committed
     except GoldbenchError:
         connection.close()
@@ -107,8 +109,10 @@ def read_unchanged(path: Path) -> Iterator[sqlite3.Connection]:
         _sqlite_explained(path),
         contextlib.closing(sqlite3.connect(address, uri=True, timeout=_BUSY_S, isolation_level=None)) as connection,
     ):
+        connection.execute("BEGIN")  # one view of the file: another process may be setting it up
         if _check_version(connection, path, may_be_new=is_new):
             _make_tables(connection)
+        connection.execute("COMMIT")
         yield connection
 
 
@@ -136,6 +140,16 @@ def _check_version(connection: sqlite3.Connection, path: Path, *, may_be_new: bo
     if version and tables != set(_TABLES):
         raise InputError(path, "the answer store has other tables than it should: put a copy back, or move it away")
     return version == 0
+
+
+def _let_readers_in(connection: sqlite3.Connection, path: Path) -> None:
+    """Let readers and one writer work at once; a process that is in the file now does the same."""
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise
+        _log.debug("%s: another process holds the store; its journal stays as it is", path)
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:

@@ -56,7 +56,7 @@ def noisy_forms(
 ) -> tuple[Candidate, ...]:
     """Return noisy forms of an accepted query, each with another noise; fewer if it has no place for more.
 
-    A form keeps everything that its labels rest on (chunk, evidence, answer, needed passages, held-out words), has the
+    A form keeps everything that its labels rest on (chunk, evidence, answer, needed passages), has the
     kind ``noisy``, and names its ``original`` and its ``noise``. Both forms of
     a conversation's question get the noise. It is the same for the same id and seed. Numbers,
     identifiers, abbreviations, words with a capital letter, which may be names, quoted words, and words of scripts

@@ -283,7 +283,7 @@ def evidence_spans(text: str, position: Position, evidence: Sequence[Evidence]) 
         if start >= 0 and text[start : start + len(each.quote)] == each.quote:
             spans.add((start, start + len(each.quote)))
         elif span.start < each.end and each.start < span.end and (match := find_quote(each.quote, text)):
-            spans.add(match)  # words held out of the passage have moved the rest
+            spans.add(match)  # the evidence crosses the border of the passage
     return sorted(spans)
 
 

@@ -291,7 +291,7 @@ class Workers:
                 process.stop()
                 process = None
                 progress.count(error)
-            except _Closed:
+            except BaseException:  # answers that are left would be taken for those of the next job
                 process.stop()
                 raise
             finally:

@@ -43,7 +43,7 @@ class CheckContext:
     """What a candidate is checked against.
 
     ``language`` is the requested language of the query (ISO 639-1), None if it is not known. ``indexed_text`` is the
-    passage as retrievers will see it: its title and its text without the words that are held out. ``own_words`` is
+    passage as retrievers will see it: its title and its text. ``own_words`` is
     false where the generator cannot say a thing in other words than the chunk's. ``title`` is the title and the
     headings alone, ``passage_language`` the language of the passage (ISO 639-1), None if it is not known.
     """

@@ -4,7 +4,7 @@
 const GRADES = JSON.parse($("grade-names").textContent);
 const REASONS = { unclear: "unclear", not_stand_alone: "does not stand alone", unrealistic: "nobody would ask it", too_broad: "too broad", wrong_language: "wrong language" };
 const FLAGS = { instructions_in_text: "the passage holds instructions to the judge", unreadable: "the passage is unreadable", ambiguous_query: "the query is ambiguous" };
-const LABELS = { kind: "kind", style: "style", language: "language", recipe: "recipe", generator: "written by", overlap: "shared words", noise: "noise", frequency: "times asked", traffic: "searches", persona: "asked as", difficulty: "difficulty" };
+const LABELS = { kind: "kind", style: "style", language: "language", generator: "written by", overlap: "shared words", noise: "noise", frequency: "times asked", traffic: "searches", persona: "asked as", difficulty: "difficulty" };
 
 function badge(passage, level) {
   if (passage.grade === null || passage.grade === undefined) return make("span", { class: "badge unjudged" }, "unjudged");
