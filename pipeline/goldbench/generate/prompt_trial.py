@@ -15,6 +15,7 @@ from goldbench.generate.first_replies import Trial
 from goldbench.generate.inputs import brief_for
 from goldbench.generate.task_source import TaskSource
 from goldbench.ports import QueryGenerator
+from goldbench.records.manifest import Failure
 
 TRIAL_PASSAGES = 5
 _LEAD = 2
@@ -39,14 +40,14 @@ async def in_better_style(
     if other_style is None:
         return style, attempts, None
     tasks = list(islice(source.about_one_passage(), count))
-    yields, _ = await count_fruitful(attempts, tasks, limit=2 * config.model.calls_at_once)
+    yields, asked_about, failed = await count_fruitful(attempts, tasks, limit=2 * config.model.calls_at_once)
     needed = yields + _LEAD if yields else 1
-    if needed > len(tasks):
+    if needed > len(tasks) or failed == asked_about:
         return style, attempts, None
     other_config = config.in_style(style.opposite)
     tasks = [replace(task, brief=brief_for(other_config, task.chunks[0])) for task in tasks]
     in_other_style = replace(attempts, generator=other_style)
-    other_yields, asked_about = await count_fruitful(
+    other_yields, asked_about, _ = await count_fruitful(
         in_other_style, tasks, needed=needed, limit=2 * config.model.calls_at_once
     )
     chosen = style.opposite if other_yields >= needed else style
@@ -75,8 +76,8 @@ def _is_sound(outcome: Outcome) -> bool:
 
 async def count_fruitful(
     attempts: Attempts, tasks: Sequence[Task], *, limit: int, needed: int | None = None
-) -> tuple[int, int]:
-    """Return for how many passages a query passes the checks that look at it alone, and how many were asked about.
+) -> tuple[int, int, int]:
+    """Return for how many passages a query passes the checks of its own, how many were asked about, how many failed.
 
     Args:
         attempts: Asks about passages.
@@ -86,11 +87,13 @@ async def count_fruitful(
     """
     fruitful = 0
     asked_about = 0
+    failed = 0
 
     def take(result: TaskResult) -> None:
-        nonlocal fruitful, asked_about
+        nonlocal fruitful, asked_about, failed
         asked_about += 1
         fruitful += any(map(_is_sound, result.outcomes))
+        failed += isinstance(result.end, Failure) and not result.outcomes
 
     def ahead() -> int | None:
         if needed is None:
@@ -99,4 +102,4 @@ async def count_fruitful(
 
     alone = replace(attempts, critics=None, advance=lambda _: None)
     await bounded(alone.carry_out, tasks, limit=limit, take=take, ahead=ahead)
-    return fruitful, asked_about
+    return fruitful, asked_about, failed

@@ -47,7 +47,8 @@ _RECONNECT_S = 2.0
 _LESSONS = 12
 """Give a call up after it has taught as many things about the server's parameters."""
 _MOST_TIMEOUTS = 4
-"""Give a call up after this many time-outs. Each attempt has twice the time of the one before, 120 to 960 s."""
+"""Give a call up after this many time-outs, and a server that never answered. Each attempt has twice the time of the
+one before, 120 to 960 s."""
 _MEANING = {
     "connect": "no connection was made",
     "connection": "the connection broke",
@@ -339,6 +340,7 @@ class _Patience:
             self._lessons >= _LESSONS
             or self._attempts >= self._settings.max_attempts
             or self._timeouts >= _MOST_TIMEOUTS
+            or (not self._gate.answered and self._gate.timeouts >= _MOST_TIMEOUTS)
             or self._waited_s > self._settings.retry_s
         )
 
@@ -374,6 +376,8 @@ class _Patience:
             if is_silent:
                 remedy = "run again then; every answer so far is kept"
                 self._gate.close(f"{url}: {meaning}: {remedy}")
+        elif failed.kind == "rate-limit":
+            self._gate.report_refusal(self._label, f"{url}: {meaning}")
         attempts = max(1, self._attempts)
         return CallFailed(failed.kind, f"{self._label}: {meaning} ({amount(attempts, 'attempt')})", attempts=attempts)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
@@ -97,11 +96,15 @@ def costs_nothing(error: Exception) -> bool:
     return isinstance(error, ModelUnavailable)
 
 
+_DAY_S = 86_400.0
+"""The longest wait that is told; who asks for more asks to come back another day."""
+
+
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Return how many seconds the server asks to wait, None where it does not say; a date is not read."""
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         with contextlib.suppress(ValueError):
             seconds = float(headers.get(name, "")) * unit_s
-            if 0 <= seconds < math.inf:
-                return seconds
+            if seconds >= 0:
+                return min(seconds, _DAY_S)
     return None

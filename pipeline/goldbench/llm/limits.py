@@ -26,6 +26,8 @@ NOT_JSON = "the server answers with something that is not JSON (is the base URL 
 COMING_UP = frozenset({"http-502", "http-503", "http-504", "http-529", "rate-limit"})
 """What a server that starts, loads its model or has too much to do answers; any other error is waited for less long."""
 
+_LONGEST_TIMEOUTS = 8
+"""The longest time of a call, in first times: 960 s."""
 QUESTIONS_BEFORE_GONE = 3
 """Different calls that a server which has answered must fail before it counts as gone: one alone may be at fault."""
 REFUSALS_BEFORE_END = 5
@@ -88,6 +90,7 @@ class Gate:
         self.budget = budget
         self.accounts = Accounts()
         self.timeout_s = settings.timeout_seconds or settings.first_timeout_s
+        self.timeouts = 0
         self.answered = 0
         self._width = Width(settings.calls_at_once)
         self._closed: str | None = None
@@ -162,6 +165,8 @@ class Gate:
         self._answer_s += seconds
         self._answer_tokens += output_tokens
         self._width.record(seconds=seconds)
+        if self.settings.timeout_seconds is None and 2 * seconds < self.settings.first_timeout_s:
+            self.timeout_s = self.settings.first_timeout_s
         self._record_contact()
 
     def report_failure(self, label: str, cause: Cause, kind: str) -> None:
@@ -202,9 +207,10 @@ class Gate:
         self._changed.set()
 
     def lengthen_timeout(self, after_s: float) -> None:
-        """Give later calls twice the time that one has run out of, unless the user fixed it."""
+        """Give later calls twice the time that one has run out of, at most 960 s, unless the user fixed it."""
+        self.timeouts += 1
         if self.settings.timeout_seconds is None:
-            self.timeout_s = max(self.timeout_s, 2 * after_s)
+            self.timeout_s = min(max(self.timeout_s, 2 * after_s), _LONGEST_TIMEOUTS * self.settings.first_timeout_s)
 
     def resize(self, calls: int) -> None:
         """Let so many calls be in flight from now on; more that are in flight go on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ _CONTEXT = re.compile(
     r"|must be <= \d+\. given"
 )
 _LIMIT = re.compile(r"(?:context (?:length|size|window)(?: is| of)?:? *\(?|must be <= |limit of )(\d{3,8})")
+_ARGUMENTS = "arguments"
 _STARTS = (b"data:", b"event:", b"id:", b":")
 """How a stream of events begins."""
 
@@ -51,7 +53,7 @@ def text_of(completion: Mapping[str, Any]) -> str:
     content = content if isinstance(content, str) else ""
     if content.strip():
         return content
-    is_whole = choice.get("finish_reason") not in {"length", "content_filter"}
+    is_whole = choice.get("finish_reason") not in ("length", "content_filter")
     return _arguments(message) or (thoughts_of(completion) if is_whole else "") or content
 
 
@@ -136,7 +138,8 @@ def parse_body(content: bytes) -> dict[str, Any] | None:
 def _join_events(content: bytes) -> dict[str, Any] | None:
     """Return the completion that a stream of events holds, None if it holds none or breaks off."""
     whole: dict[str, Any] = {}
-    choice: dict[str, Any] = {"message": {"role": "assistant", "content": ""}, "finish_reason": None}
+    choice: dict[str, Any] = {"finish_reason": None}
+    texts: defaultdict[str, list[str]] = defaultdict(list)
     is_ended = False
     for line in content.splitlines():
         data = line.removeprefix(b"data:").strip()
@@ -144,22 +147,25 @@ def _join_events(content: bytes) -> dict[str, Any] | None:
         event = parse_body(data) if line.startswith(b"data:") and not data.startswith(_STARTS) else None
         if event is not None:
             whole |= {name: event[name] for name in ("id", "model", "usage", "error") if event.get(name)}
-            _add(choice, first_choice(event))
+            _add(choice, texts, first_choice(event))
     if not (is_ended or choice["finish_reason"] or whole.get("error")):
         return None
-    return {**whole, "choices": [choice]}
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    message |= {name: "".join(pieces) for name, pieces in texts.items() if name != _ARGUMENTS}
+    if _ARGUMENTS in texts:
+        message["function_call"] = {"arguments": "".join(texts[_ARGUMENTS])}
+    return {**whole, "choices": [{**choice, "message": message}]}
 
 
-def _add(choice: dict[str, Any], part: dict[str, Any]) -> None:
-    """Add what an event says of the first choice."""
-    message = choice["message"]
+def _add(choice: dict[str, Any], texts: Mapping[str, list[str]], part: dict[str, Any]) -> None:
+    """Add what an event says of the first choice; its texts are joined once, at the end."""
     delta = mapping_at(part, "delta") or mapping_at(part, "message")
     for name in ("content", "reasoning_content", "reasoning", "refusal"):
         text = delta.get(name)
         if isinstance(text, str):
-            message[name] = (message.get(name) or "") + text
+            texts[name].append(text)
     if arguments := _arguments(delta):
-        message.setdefault("function_call", {"arguments": ""})["arguments"] += arguments
+        texts[_ARGUMENTS].append(arguments)
     choice |= {name: part[name] for name in ("finish_reason", "error") if part.get(name)}
     tokens = value_at(part, "logprobs", "content")
     if isinstance(tokens, list):

@@ -73,6 +73,8 @@ def pdf_to_text(data: bytes) -> tuple[str, int]:
     least = 2 if len(pages) < 6 else 3
     furniture = {key for key, count in counts.items() if count >= least}
     bodies = [_without_edges(page, furniture) for page in pages]
+    if not any(bodies):  # pages that hold nothing but what they share
+        bodies = pages
     text = "\n\n".join(_in_paragraphs(_join_columns(body)) for body in bodies)
     text = tidy(_join_words(text.translate(_LIGATURES)))
     if not text.strip():
