@@ -96,8 +96,8 @@ def costs_nothing(error: Exception) -> bool:
     return isinstance(error, ModelUnavailable)
 
 
-_DAY_S = 86_400.0
-"""The longest wait that is told; who asks for more asks to come back another day."""
+_LONGEST_TOLD_S = 1_000_000.0
+"""The longest wait that is told, some twelve days."""
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -106,5 +106,5 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         with contextlib.suppress(ValueError):
             seconds = float(headers.get(name, "")) * unit_s
             if seconds >= 0:
-                return min(seconds, _DAY_S)
+                return min(seconds, _LONGEST_TOLD_S)
     return None
