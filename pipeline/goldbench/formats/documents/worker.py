@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -206,7 +207,7 @@ def _limit_time(seconds: float) -> None:
 
 def limits_memory() -> bool:
     """Return whether this system can limit the memory of a process (Linux can)."""
-    return _SIZE.exists()
+    return find_spec("resource") is not None and _SIZE.exists()
 
 
 def _size() -> int:
