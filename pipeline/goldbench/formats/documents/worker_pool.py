@@ -279,7 +279,10 @@ class Workers:
         """Answer all items of a job, over as many processes as it takes; return the last one, None if it is gone."""
         progress = _Progress(job)
         while progress.done < len(job.items):
-            if process is None or not process.is_alive():
+            if process is not None and not process.is_alive():
+                process.stop()  # closes its pipes
+                process = None
+            if process is None:
                 process = self._start()
             self._busy.add(process)
             if self._closed.is_set():  # the closing thread kills those that it finds busy
