@@ -11,7 +11,7 @@ from goldbench.errors import Message
 from goldbench.generate.attempts import Attempts
 from goldbench.generate.bounded_work import bounded
 from goldbench.generate.drawn_queries import Outcome, Task, TaskResult
-from goldbench.generate.first_replies import Trial
+from goldbench.generate.first_replies import FAULTS, Trial
 from goldbench.generate.inputs import brief_for
 from goldbench.generate.task_source import TaskSource
 from goldbench.ports import QueryGenerator
@@ -77,7 +77,7 @@ def _is_sound(outcome: Outcome) -> bool:
 async def count_fruitful(
     attempts: Attempts, tasks: Sequence[Task], *, limit: int, needed: int | None = None
 ) -> tuple[int, int, int]:
-    """Return for how many passages a query passes the checks of its own, how many were asked about, how many failed.
+    """Return for how many passages a query passes the checks of its own, how many were asked, how many got no reply.
 
     Args:
         attempts: Asks about passages.
@@ -93,7 +93,7 @@ async def count_fruitful(
         nonlocal fruitful, asked_about, failed
         asked_about += 1
         fruitful += any(map(_is_sound, result.outcomes))
-        failed += isinstance(result.end, Failure) and not result.outcomes
+        failed += isinstance(result.end, Failure) and result.end.kind not in FAULTS
 
     def ahead() -> int | None:
         if needed is None:
