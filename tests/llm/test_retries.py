@@ -91,7 +91,7 @@ async def test_a_server_that_works_slowly_is_waited_for_ever_longer_and_never_ca
     open_path: Opener, model_server: ServerHandle
 ):
     model_server.script(tokens_per_s=25, slots=1)
-    async with open_path(first_timeout_s=0.1, never_reached_s=0.1) as path:
+    async with open_path(first_timeout_s=0.4, never_reached_s=0.1) as path:
         answers = await asyncio.gather(*(path.complete(verdict_request(n)) for n in range(4)))
         assert not path.snapshot().server_gone
         assert path.gate.timeout_s > 1
