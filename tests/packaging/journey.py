@@ -137,7 +137,7 @@ def build_and_score(installed: Installed) -> None:
     assert "ndcg@10" in installed.goldbench("score", "set", "--run", "bm25=bm25.trec")
     installed.goldbench("gate", "set", "--run", "bm25.trec", "--min", "ndcg@10=0.5")
     assert "30 queries" in installed.goldbench("card", "set")
-    assert len(installed.read("set/card.json")["figures"]) == 15
+    assert len(installed.read("set/card.json")["figures"]) == 14
     assert "grade.v1" in installed.goldbench("prompts", "list")
 
 
