@@ -434,7 +434,6 @@ def config_of(data: dict[str, Any], options: Mapping[str, Any], *, path: Path | 
 
     Args:
         data: The tables of the file.
-        options: As in `load_config`.
         path: The file, named where it holds something wrong.
 
     Raises:

@@ -13,7 +13,7 @@ from tests.benchmarks.systems import character_pairs
 
 Model = Literal["popular", "discriminative"]
 MEAN_LENGTH = 8
-"""As many words as this project's own recipes draw, so that only the way of drawing differs."""
+"""As many words as this project's own simulation draws, so that only the way of drawing differs."""
 NOISE = 0.2
 
 

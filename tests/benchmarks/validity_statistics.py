@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from goldbench.measures.statistics.floats import Floats
-from goldbench.measures.statistics.rank_correlation import kendall_tau_b, split_halves, tau_b_rows
+from goldbench.measures.statistics.rank_correlation import split_halves, tau_b_rows
 
 RESAMPLES, SPLITS = 1_000, 500
 LEVELS = (0.025, 0.975)
@@ -29,7 +29,7 @@ class Interval:
 
 def tau(first: Floats, second: Floats) -> float:
     """Return Kendall's tau-b of two rankings by mean score, -1 to 1; NaN if a source cannot tell systems apart."""
-    return kendall_tau_b(first.mean(axis=1), second.mean(axis=1))
+    return float(tau_b_rows(first.mean(axis=1)[None], second.mean(axis=1)[None])[0])
 
 
 def means_of_resamples(scores: Floats, count: int, random: np.random.Generator) -> Floats:

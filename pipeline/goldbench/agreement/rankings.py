@@ -68,7 +68,6 @@ def rank_scores(table: ScoreTable, first: str, second: str, *, measure: str, see
         first: Name of the set of labels that is taken as right.
         second: Name of the other set.
         measure: One of ``table.measures``.
-        seed: As in `rank_runs`.
 
     Raises:
         InputError: The sets have fewer than two systems in common.
@@ -109,7 +108,6 @@ def ranking(
         judge: Scores under the other labels, shape (their queries, systems).
         measure: Name of the measure of the scores.
         counts: Numbers of queries of the reference, of the judge, and of both; 0 if only means were given.
-        seed: As in `rank_runs`.
         own: Whether each side has queries of its own.
         paired: Whether the queries of both sides are the same, in the same order.
     """
@@ -158,7 +156,6 @@ def halves(scores: Floats, *, seed: int) -> tuple[Estimate, Estimate, int]:
 
     Args:
         scores: Shape (queries, systems); no query if only means are known.
-        seed: As in `rank_runs`.
     """
     queries, systems = scores.shape
     half = queries // 2

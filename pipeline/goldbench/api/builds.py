@@ -79,7 +79,6 @@ def refresh_order(
     Args:
         folder: The folder of the set.
         documents: As in `goldbench.build`; None for the documents of the last build.
-        texts: As in `goldbench.build`.
         config: A ``goldbench.toml`` or its tables, of which ``[model]`` and ``[machines]`` are read.
         options: Settings by keyword.
         dry_run: Whether it is only planned.

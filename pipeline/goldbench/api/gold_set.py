@@ -312,18 +312,10 @@ class GoldSet(GoldRecords):
         Args:
             systems: Two retrievers or runs, or more, by name; see `evaluate`.
             measures: Measures that are tested (default: as ``goldbench compare``); the first one ranks.
-            k: As in `evaluate`.
-            cutoffs: As in `evaluate`.
-            missing: As in `evaluate`.
-            scores: As in `evaluate`.
-            match: As in `evaluate`.
-            conversation: As in `evaluate`.
             permutations: Draws of the randomization test, 1 or more.
             resamples: Resamples of the bootstrap, 100 or more.
             seed: The same seed gives the same figures; 0 or more.
             alpha: Accepted chance of a false claim, above 0 and below 1 (0.05 = 5 %).
-            timeout: As in `evaluate`.
-            progress: As in `evaluate`.
 
         Raises:
             UsageError: There are fewer than two systems, or a parameter has a value that is not offered.
@@ -453,7 +445,6 @@ class GoldSet(GoldRecords):
 
         Args:
             documents: As in `goldbench.build` (default: the paths of the last build).
-            texts: As in `goldbench.build`.
             config: A ``goldbench.toml`` or its tables, of which ``[model]`` is read; the other settings are the set's.
             answers: Store of model answers (default: answers.sqlite beside the folder).
             replay: Take every answer from the store; use no network.

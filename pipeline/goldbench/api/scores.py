@@ -92,12 +92,8 @@ def compare(
     'first'
 
     Args:
-        qrels: As in `evaluate`.
         runs: Two runs or more, by name; each as in `evaluate`.
         measures: Measures that are tested (default: as ``goldbench compare``); the first one ranks.
-        missing: As in `evaluate`.
-        scores: As in `evaluate`.
-        rel: As in `evaluate`.
         permutations: Draws of the randomization test, 1 or more.
         resamples: Resamples of the bootstrap, 100 or more.
         seed: The same seed gives the same figures; 0 or more.

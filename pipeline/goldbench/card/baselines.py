@@ -84,7 +84,6 @@ def ranked_by_all(language: str | None, corpus: Mapping[str, str], queries: Mapp
     One thread calculates: the same bits on any number of processors, and faster on small corpora.
 
     Args:
-        language: As in `described`.
         corpus: The texts of the passages by id.
         queries: The texts of the queries by id.
     """

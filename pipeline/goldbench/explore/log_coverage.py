@@ -66,7 +66,6 @@ def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retri
         gold: A gold set with its texts.
         log: The users' queries.
         settings: Settings of the comparison.
-        vectors: As in `compare`.
     """
     found = compare(gold, log, settings, vectors=vectors)
     return found.report(looked_up(found.undecided(), found.corpus, found.language))

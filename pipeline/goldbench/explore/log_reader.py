@@ -99,8 +99,6 @@ async def plan_undecided(
 
     Args:
         compared: The comparison.
-        how: As in `read_undecided`.
-        systems: As in `read_undecided`.
         progress: Shows how far the search is.
     """
     with pools(how.config, how.answers, (), dry_run=True) as chosen:

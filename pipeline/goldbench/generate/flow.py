@@ -195,7 +195,6 @@ def renewal_of(folder: GoldFolder, draft: Draft, *, refresh: bool) -> Renewal | 
     Args:
         folder: The folder.
         draft: The draft with the documents and chunks of today.
-        refresh: As in `build`.
 
     Raises:
         InputError: The set cannot be refreshed.
@@ -265,7 +264,6 @@ async def plan(
             None if the queries are simulated, of which nothing is drawn.
         progress: Shows how far the run is.
         folder: The folder with the set before, None if nothing of it is kept.
-        refresh: As in `build`.
     """
     run = Run(
         config=config,

@@ -146,11 +146,7 @@ class Renewal:
         self.new_passages = len(chunks) - len(set(self.left.passages.values()))
 
     def has_same_texts(self, draft: Draft) -> bool:
-        """Return whether documents and chunks are the earlier ones, byte by byte.
-
-        Args:
-            draft: As in `compare_documents`.
-        """
+        """Return whether documents and chunks are the earlier ones, byte by byte."""
         files, now = self.manifest.files, {DOCUMENTS: draft.documents.path, CHUNKS: draft.chunks.path}
         return all(files.get(name) == sha256_of(path) for name, path in now.items())
 
@@ -196,7 +192,6 @@ class Renewal:
             manifest: The record of the run.
             drawn: The queries of the new set.
             draft: Where pool and judgments are written if they are taken over.
-            judged: As in `metadata`.
         """
         grading = self.write_judged(draft) if judged else None
         if grading is not None:
@@ -253,7 +248,6 @@ class Renewal:
 
         Args:
             found: The labels that follow from the evidence, by query.
-            judged: As in `metadata`.
         """
         assert self.left is not None
         labels = dict(found)

@@ -47,8 +47,6 @@ def draw_users_queries(
         log: The log.
         count: Queries to draw, 1 or more; all are given if there are fewer.
         names: Names of people; queries that hold one are left out.
-        shares: As in `draw_sample`.
-        seed: As in `draw_sample`.
 
     Raises:
         InputError: Every query of the log holds personal data.

@@ -259,7 +259,6 @@ class NotSimulated:
         """Return nothing: there is no query.
 
         Args:
-            brief: As in `propose`.
             candidate: The rejected query.
             complaint: Why it was rejected.
         """
@@ -367,7 +366,6 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
 
     Args:
         config: The configuration.
-        runs: As in `find_model`.
 
     Raises:
         MissingExtra: ``xllamacpp`` is not installed.

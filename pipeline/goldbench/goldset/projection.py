@@ -111,10 +111,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
     """Write the gold set of a run folder on another chunking to a folder of its own.
 
     Args:
-        folder: As in `rechunk`.
         out: The new run folder.
-        size: As in `rechunk`.
-        overlap: As in `rechunk`.
         replace: Whether another run in ``out`` may be replaced.
 
     Raises:

@@ -92,8 +92,6 @@ def pools(
         store: The store of answers.
         runs: The users' runs, as ``NAME=FILE`` or ``FILE``.
         replay: Whether every answer comes from the store.
-        again: As in `Pools`.
-        depth: As in `Pools`.
         dry_run: Whether no request may be sent.
         feedback: The file of ``goldbench feedback``, or None.
 

@@ -176,7 +176,6 @@ async def grade_place(draft: Draft, manifest: Manifest, work: Work) -> GradingRe
     Args:
         draft: The draft.
         manifest: Its manifest so far.
-        work: As in `grade_folder`.
     """
     return await _grade(read_gradable(draft, manifest), draft, manifest, work)
 
@@ -459,7 +458,6 @@ async def forecast(
         slots: The pairs to judge.
         work: What the grading works with.
         asking: How the panel will be asked.
-        seconds_a_call: As in `Choice`.
     """
     config = work.panel.config
     per_call = config.grade.passages_per_call

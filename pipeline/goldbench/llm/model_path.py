@@ -152,9 +152,6 @@ async def open_reranker(
 
     Args:
         settings: The endpoint and how hard to drive it.
-        answers: As in `open_model`.
-        replay: As in `open_model`.
-        budget: As in `open_model`.
 
     Raises:
         UsageError: The URL is not valid, a replay has no store, or there is a cap on money and the price is not known.

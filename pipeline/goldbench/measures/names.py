@@ -142,8 +142,6 @@ def asked_measures(names: Iterable[str] | None, cutoffs: Sequence[int] = (), *, 
 
     Args:
         names: As in `parse_measures`, or None.
-        cutoffs: As in `parse_measures`.
-        rel: As in `parse_measures`.
 
     Raises:
         UnknownMeasure: A name or a cutoff cannot be understood.

@@ -64,7 +64,6 @@ class OfflineGenerator:
         """Return a query from another draw, None if it has the same words.
 
         Args:
-            brief: As in `propose`.
             candidate: The rejected query.
             complaint: Why it was rejected; every reason leads to the same draw.
         """

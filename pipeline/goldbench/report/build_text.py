@@ -295,7 +295,6 @@ def planned_lines(renewed: RenewalCounts, retired: Sequence[RetiredQuery]) -> It
     """Yield what would become of the queries.
 
     Args:
-        renewed: As in `renewal_lines`.
         retired: The queries that would be retired.
     """
     yield f"Plan for the queries: {_counts(renewed)}."
@@ -320,7 +319,6 @@ def renewal_warnings(renewed: RenewalCounts, graded: bool, unanswerable: int, ou
     """Yield what a person should do next.
 
     Args:
-        renewed: As in `renewal_lines`.
         graded: Whether the set holds grades of a judge.
         unanswerable: How many queries that nothing answers were kept.
         out: The folder of the set.

@@ -142,8 +142,6 @@ def priced(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
 
     Args:
         series: One point each.
-        x_title: As in `lines`.
-        y_title: As in `lines`.
     """
     from plotly.graph_objects import Scatter
 

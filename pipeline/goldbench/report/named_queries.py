@@ -73,7 +73,6 @@ def difference_line(results: Mapping[str, Result], measure: str, place: str | No
     Args:
         results: The scores of 2 runs or more.
         measure: The measure.
-        place: As in `worst_line`.
     """
     if len(results) < 2:
         return []
@@ -88,7 +87,6 @@ def line_of(what: str, query_ids: Sequence[str], place: str | None, *, colon: st
     Args:
         what: What the queries are.
         query_ids: Their ids.
-        place: As in `worst_line`.
         colon: What stands between the two.
     """
     if not query_ids:
@@ -104,7 +102,6 @@ def command_for(query_id: str, place: str | None) -> str | None:
 
     Args:
         query_id: The id.
-        place: As in `worst_line`.
     """
     if place is None or not query_id.isprintable() or len(query_id) > _LONGEST:
         return None

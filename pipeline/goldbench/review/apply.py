@@ -110,7 +110,6 @@ class Application:
             home: The folder with the corpus of the set.
             start: The set before people's decisions.
             reviewed: What people decided.
-            reject_bad: As in `apply_review`.
         """
         start = with_waiting(start, home, reviewed.judge)
         decided = decide(start, reviewed, reject_bad=reject_bad)

@@ -98,7 +98,6 @@ def kept_decisions(
         folder: The folder, which need not exist.
         ledger: The address of the ledger; None for the file in the folder.
         strict: Whether decisions whose ledger is elsewhere are an error; otherwise they count as none.
-        say: As in `KeptDecisions`.
 
     Raises:
         OutputError: The ledger is not in the folder, and no address was given, so that a new set would lose the

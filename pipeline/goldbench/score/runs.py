@@ -284,12 +284,8 @@ def score_results(
     """Return the value of every measure for every query, of a run in memory.
 
     Args:
-        gold: As in `score_run`.
         results: The score of each document by query.
-        measures: As in `score_run`.
         name: What messages call the run.
-        missing: As in `score_run`.
-        scores: As in `score_run`.
 
     Raises:
         InputError: The run is not valid, or does not fit the judgments.
@@ -325,12 +321,9 @@ def _score(
     corpus knows does not use other ids; it merely missed what is judged.
 
     Args:
-        gold: As in `score_run`.
-        measures: As in `score_run`.
         place: Returns the ranks of the documents in some judgments, and how many queries are not judged.
         ids_in: Returns all ids of queries or of documents.
         name: What messages call the run.
-        missing: As in `score_run`.
     """
     placed, extra = place(gold.qrels)
     names = (str(gold.path), name)
@@ -398,12 +391,8 @@ def top_documents(
     """Return the first ``depth`` documents of each query, or of those given, in the order that is measured.
 
     Args:
-        gold: As in `score_run`.
-        run: As in `score_run`.
         depth: Number of documents, 1 or more.
         query_ids: The queries; those that the run lacks are absent from the result. None for all.
-        scores: As in `score_run`.
-        match: As in `score_run`.
 
     Raises:
         InputError: The run is not valid.
@@ -527,9 +516,6 @@ def score_all(
         gold: The judgments.
         runs: The runs by name.
         measures: The measures to compute.
-        missing: As in `score_run`.
-        scores: As in `score_run`.
-        match: As in `score_run`.
 
     Raises:
         InputError: A run or the judgments cannot be used.

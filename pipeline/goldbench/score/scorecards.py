@@ -170,10 +170,6 @@ def entry_of(
     """Return the means of a run as a line of a history, with intervals from 2 queries on.
 
     Args:
-        gold: As in `baseline_of`.
-        system: As in `baseline_of`.
-        result: As in `baseline_of`.
-        measures: As in `baseline_of`.
         at: Time of the run, ISO 8601 in UTC.
         label: What was scored, or None.
         alerts: One line for each mean that is too low.

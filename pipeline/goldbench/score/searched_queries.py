@@ -66,7 +66,6 @@ def texts_to_search(gold: Gold, conversation: Conversation = "last") -> tuple[di
 
     Args:
         gold: The gold set.
-        conversation: As in `searched_queries`.
 
     Raises:
         InputError: There are none, or a conversation has no stand-alone form, which was asked for.

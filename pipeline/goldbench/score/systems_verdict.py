@@ -65,7 +65,6 @@ def decided(columns: Sequence[Sequence[float]], case: Case, *, separated: int | 
     Args:
         columns: Scores by system, finite, over the same queries in the same order; 1 system or more.
         case: What the verdict is about.
-        separated: As in `verdict_on`.
     """
     if case.strange or not columns[0]:
         return verdict_in_words(Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(columns)), case)

@@ -26,8 +26,6 @@ def passages(text: str, *, size: int, overlap: int) -> list[Passage]:
 
     Args:
         text: The text.
-        size: As in `spans`.
-        overlap: As in `spans`.
     """
     above = headings(text)
     places = spans(text, size=size, overlap=overlap)

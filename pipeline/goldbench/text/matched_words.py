@@ -48,7 +48,6 @@ def matched_words(query: str, text: str, language: str | None) -> dict[str, list
     Args:
         query: The query.
         text: The passage.
-        language: As in `matched_forms`.
     """
     forms = zip(wanted_words(query, language), matched_forms(query, (text,), language), strict=True)
     return {word: found for word, found in sorted(forms) if found}
@@ -60,7 +59,6 @@ def shares_words(query: str, text: str, language: str | None) -> bool:
     Args:
         query: The query.
         text: The passage.
-        language: As in `matched_forms`.
     """
     wanted = frozenset(wanted_words(query, language))
     begin = text[:LONGEST]

@@ -131,7 +131,6 @@ def systems_of(
     Args:
         ranked: Results by system.
         measures: Canonical names.
-        judged: As in `scorecard`.
         means: Means, shape (systems, measures).
         ends: Intervals of the means, or None without any.
     """
@@ -172,7 +171,6 @@ def warnings(systems: Sequence[SystemScores], judged: str, *, shared: int) -> It
 
     Args:
         systems: The systems with their scores.
-        judged: As in `scorecard`.
         shared: Number of queries that all systems have.
     """
     if shared < 2:

@@ -192,7 +192,6 @@ def queries_needed(deviation: float, difference: float, *, pairs: int = 1) -> in
     Args:
         deviation: Standard deviation of the per-query differences, not negative.
         difference: The true mean difference to find, above 0.
-        pairs: As in `detectable_difference`.
 
     Raises:
         ValueError: An argument is out of its range.

@@ -71,7 +71,6 @@ def distributions(queries: Iterable[tuple[str, int]], language: str | None) -> d
 
     Args:
         queries: Texts, each with how often it was asked.
-        language: As in `form_of`.
     """
     counts: dict[str, Counter[str]] = {"length": Counter(), "script": Counter(), "form": Counter()}
     for text, count in queries:

@@ -23,19 +23,14 @@ _SPLITS = 3
 """Number that separates this use of a seed from those in ``goldbench.measures.statistics.resamples``."""
 
 
-def kendall_tau_b(first: Floats, second: Floats) -> float:
-    """Return tau-b of two lists of scores of the same systems, -1 to 1.
+def tau_b_rows(first: Floats, second: Floats) -> Floats:
+    """Return tau-b row by row, shape (rows), -1 to 1; scores have the shape (rows, systems).
 
     Pairs of systems ordered alike, less those ordered otherwise, over the geometric mean of the pairs that are not tied
     in each list.
 
     Source: Kendall, The treatment of ties in ranking problems (Biometrika, 1945).
     """
-    return float(tau_b_rows(first[None, :], second[None, :])[0])
-
-
-def tau_b_rows(first: Floats, second: Floats) -> Floats:
-    """Return tau-b row by row, shape (rows); scores have the shape (rows, systems)."""
     one, other = np.triu_indices(first.shape[1], k=1)
     a = _signs(first[:, one] - first[:, other])
     b = _signs(second[:, one] - second[:, other])
