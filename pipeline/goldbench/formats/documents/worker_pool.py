@@ -69,7 +69,7 @@ class Late(Crash):
     """The process was ended because an answer took too long."""
 
 
-class Answering(Protocol):
+class Worker(Protocol):
     """A process that answers requests, on this machine or on another one."""
 
     def is_alive(self) -> bool:
@@ -198,15 +198,13 @@ class Workers:
         start: Returns a process; by default one of this machine.
     """
 
-    def __init__(
-        self, budget: Budget, jobs: int | None = None, *, start: Callable[[], Answering] | None = None
-    ) -> None:
+    def __init__(self, budget: Budget, jobs: int | None = None, *, start: Callable[[], Worker] | None = None) -> None:
         self.budget = budget
         self._start = start or WorkerProcess.start
         self._jobs = jobs or min(usable_processors(), _MOST_JOBS)
         self._todo: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._busy: set[Answering] = set()
+        self._busy: set[Worker] = set()
         self._closed = threading.Event()
 
     def __enter__(self) -> Self:
@@ -263,7 +261,7 @@ class Workers:
         return job
 
     def _serve(self) -> None:
-        process: Answering | None = None
+        process: Worker | None = None
         while (job := self._todo.get()) is not None:
             try:
                 process = self._answer_all(job, process)
@@ -275,7 +273,7 @@ class Workers:
         if process is not None:
             process.rest()
 
-    def _answer_all(self, job: _Job, process: Answering | None) -> Answering | None:
+    def _answer_all(self, job: _Job, process: Worker | None) -> Worker | None:
         """Answer all items of a job, over as many processes as it takes; return the last one, None if it is gone."""
         progress = _Progress(job)
         while progress.done < len(job.items):
@@ -312,7 +310,7 @@ class _Progress:
         """How many answers were given to the next item, which another process gives again."""
         self._crashes = self._losses = 0
 
-    def take_from(self, process: Answering) -> None:
+    def take_from(self, process: Worker) -> None:
         """Hand over the answers of a process to the items that are left."""
         number = 0
         is_last = False
