@@ -82,9 +82,6 @@ RULES = {
     "answered": ("A query that nothing should answer, and a judged passage helps to", "Another model"),
     "kind-quota": ("A query of a kind of which there are enough", "A model that writes the kind asked for"),
     "surplus": ("A query after the number asked for was reached", ""),
-    "critic-grounded": ("A query that the critic `grounded` gave fewer than 4 of 5 points", ""),
-    "critic-stand-alone": ("The same by the critic `stand-alone`", ""),
-    "critic-useful": ("The same by the critic `useful`", ""),
 }
 """What each rule of a build rejects, and what to do when it rejects too much."""
 
@@ -171,7 +168,7 @@ judges; the query is kept if all grades are below 2, else rejected (`answered`).
 without a model; `originals` in `dataset.json` names what it was made from. |
 
 The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model of 0.3 billion
-parameters or more writes these kinds, except `noisy`. Critics do not judge these kinds. Simulated queries and those of
+parameters or more writes these kinds, except `noisy`. Simulated queries and those of
 a model that is asked in short have the kind that their words tell, so that only the number of `noisy` queries and that
 of all others are exact there.
 

@@ -20,7 +20,6 @@ from goldbench.records.corpus import TitleUse
 from goldbench.records.query import Constraints, QueryKind, QueryStyle
 from goldbench.records.record import Record
 from goldbench.records.settings import SHARE, Setting, SettingDeclaration, declared, put
-from goldbench.stages.critique import Critic
 from goldbench.text.display import shell_command, shown
 from goldbench.text.suggestion import did_you_mean, language_meant
 
@@ -256,15 +255,6 @@ class Generation(Record):
         return kinds
 
 
-class Critics(Record):
-    """Critics judge each written query in one call each; 4 of 5 points keep it."""
-
-    use: Annotated[tuple[Critic, ...], Setting(
-        "grounded, stand-alone, useful, or none", "critics", "Queries", "LIST",
-    )] = ()  # fmt: skip
-    share: Annotated[float, Field(gt=0, le=1), Setting("Share of the queries that critics judge", unit=SHARE)] = 1.0
-
-
 class Engine(StrEnum):
     """Where documents are read and cut, and BM25 searches: on this machine, or on the nodes of a Ray cluster."""
 
@@ -336,7 +326,6 @@ class Config(Record):
     chunk: Chunking = Chunking()
     corpus: Corpus = Corpus()
     generate: Generation = Generation()
-    critics: Critics = Critics()
     grade: GradeSettings = GradeSettings()
     model: Model = Model()
     machines: Machines = Machines()
@@ -357,7 +346,7 @@ class Config(Record):
             if self.model.server == OPENAI and not self.model.needs_no_server:
                 data["model"]["base_url"] = OPENAI
         if self.generate.generator is Generator.SIMULATED:
-            del data["model"], data["critics"]
+            del data["model"]
         for key in ("strict", "seconds", "memory_megabytes", "jobs"):
             data["documents"].pop(key, None)
         if not self.documents.encodings:

@@ -1,4 +1,4 @@
-"""The interfaces that the stages call: models, retrievers, generators, critics, progress."""
+"""The interfaces that the stages call: models, retrievers, generators, progress."""
 
 from __future__ import annotations
 
@@ -260,13 +260,6 @@ class PoolJudge(Protocol):
         """
 
 
-class Critics(Protocol):
-    """Judges candidates that passed the mechanical checks; raises as ``ChatModel`` does."""
-
-    async def judge(self, brief: Brief, candidate: Candidate) -> Mapping[str, int]:
-        """Return a score from 1 to 5 by criterion, empty where this candidate is not judged."""
-
-
 @dataclass(frozen=True, slots=True)
 class Speed:
     """How many calls were answered, the seconds they took together, and the tokens that they wrote."""
@@ -291,7 +284,7 @@ class Traffic(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """The generator and the critics of one run, open.
+    """The generator of one run, open.
 
     ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
     state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown. ``kinds``
@@ -302,7 +295,6 @@ class Writing:
 
     generator: QueryGenerator
     other_style: QueryGenerator | None = None
-    critics: Critics | None = None
     at_once: int | None = None
     traffic: Callable[[], Traffic] | None = None
     patience_s: float = 30.0

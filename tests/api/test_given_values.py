@@ -143,7 +143,6 @@ def test_the_other_calls_take_or_refuse_every_value(
         ({"language": "english"}, "language: not a valid value: 'english'; did you mean en?"),
         ({"seed": "a"}, "seed: not a valid value: 'a'; give a whole number"),
         ({"queries": "5"}, "queries: not a valid value: '5'; give a whole number of at least 1"),
-        ({"critics": "x"}, "critics: not a valid value: 'x'; give a list of grounded, stand-alone or useful"),
         ({"generator": "x"}, "generator: not a valid value: 'x'; give auto, model or simulated"),
         ({"config": {"generate": {"querys": 1}}}, "unknown key generate.querys; did you mean generate.queries?"),
         ({"config": {"generate": 3}}, "generate: not a table"),

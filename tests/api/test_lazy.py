@@ -55,7 +55,7 @@ def test_every_error_is_a_public_name() -> None:
 @pytest.mark.parametrize(
     ("options", "tables"),
     [
-        (BuildOptions, ("documents", "chunk", "generate", "critics", "model", "machines")),
+        (BuildOptions, ("documents", "chunk", "generate", "model", "machines")),
         (GradeOptions, ("grade", "model", "machines")),
     ],
 )

@@ -14,7 +14,7 @@ def search(query: str, k: int) -> list[str]:
 
 
 def sets(path: Path) -> None:
-    gold = build(texts=["a text"], queries=3, model="m", critics=["useful"])
+    gold = build(texts=["a text"], queries=3, model="m")
     assert_type(gold, GoldSet)
     assert_type(build(path, config={"generate": {"queries": 3}}, dry_run=True), CostPlan)
     assert_type(GoldSet.load(path, kind="beir"), GoldSet)

@@ -23,7 +23,6 @@ from typing import Any
 from tests.benchmarks.rows import TIMES, heading, row
 
 CONCURRENCY = 64
-CRITIC = ("useful",)
 BUILD_RATIO, IDEAL_SHARE, PATH_RATIO = 1.3, 0.95, 1.3
 
 
@@ -57,7 +56,6 @@ def main() -> None:
     heading()
     with serving(200) as server:
         _say("50 chunks at 200 ms, one call each", _rounds(server, 50, repeats=TIMES))
-        _say("50 chunks at 200 ms, one critic", _rounds(server, 50, critics=CRITIC, repeats=TIMES))
     with serving(1000) as server:
         build = statistics.median(item.build for item in _rounds(server, 640, repeats=1, bare=False))
         share = 640 / CONCURRENCY / build
@@ -100,13 +98,11 @@ def _say(what: str, rounds: Sequence[Round]) -> None:
     )
 
 
-def _rounds(
-    server: Server, chunks: int, *, critics: Sequence[str] = (), repeats: int, bare: bool = True
-) -> list[Round]:
-    return asyncio.run(_measure(server, chunks, critics, repeats, bare=bare))
+def _rounds(server: Server, chunks: int, *, repeats: int, bare: bool = True) -> list[Round]:
+    return asyncio.run(_measure(server, chunks, repeats, bare=bare))
 
 
-async def _measure(server: Server, chunks: int, critics: Sequence[str], repeats: int, *, bare: bool) -> list[Round]:
+async def _measure(server: Server, chunks: int, repeats: int, *, bare: bool) -> list[Round]:
     from goldbench.config import load_config
     from goldbench.formats.documents.sources import find_files
     from goldbench.generate import flow
@@ -115,7 +111,7 @@ async def _measure(server: Server, chunks: int, critics: Sequence[str], repeats:
 
     model = {"name": "bench", "base_url": server.base_url, "concurrency": CONCURRENCY}
     generate = {"generator": "model", "queries": chunks}
-    config = load_config(None, {"generate": generate, "model": model, "critics": {"use": list(critics)}})
+    config = load_config(None, {"generate": generate, "model": model})
     rounds = []
     with tempfile.TemporaryDirectory() as folder:
         write_corpus(Path(folder, "documents"), math.ceil(chunks / 500))
@@ -128,16 +124,10 @@ async def _measure(server: Server, chunks: int, critics: Sequence[str], repeats:
             seconds = math.nan
             if bare:
                 bodies = [item["body"] for item in server.control("requests") if item["kind"] == "chat"]
-                waves = _waves(bodies * math.ceil(requests / len(bodies)), requests, 1 + len(critics))
-                seconds = await bare_loop(server.base_url, waves)
+                sent = (bodies * math.ceil(requests / len(bodies)))[:requests]  # the server keeps the first bodies only
+                seconds = await bare_loop(server.base_url, [[body] for body in sent])
             rounds.append(Round(clock.seconds["generate"], seconds, requests, result.manifest.queries))
     return rounds
-
-
-def _waves(bodies: list[dict[str, Any]], requests: int, calls: int) -> list[list[dict[str, Any]]]:
-    """Return the bodies as chains of ``calls`` that wait for one another, as a query waits for its critic."""
-    bodies, chains = bodies[:requests], requests // calls
-    return [bodies[start::chains] for start in range(chains)]
 
 
 async def bare_loop(base_url: str, chains: Sequence[Sequence[dict[str, Any]]]) -> float:

@@ -25,7 +25,6 @@ def test_a_vendor_is_known_by_the_name_or_not_at_all(name: str, expected: str | 
 def test_generator_and_judge_of_one_vendor_are_named() -> None:
     found = {
         "generator": [("gpt-4o", "OpenAI")],
-        "critic": [],
         "judge": [("gpt-5", "OpenAI"), ("claude", "Anthropic")],
         "embedder": [],
         "evaluated": [("bm25", None)],
@@ -34,6 +33,6 @@ def test_generator_and_judge_of_one_vendor_are_named() -> None:
 
 
 def test_unknown_vendors_never_overlap_unless_they_are_one_model() -> None:
-    parties = {role: [] for role in ("critic", "embedder", "evaluated")}
+    parties = {role: [] for role in ("embedder", "evaluated")}
     assert overlapping({**parties, "generator": [("x", None)], "judge": [("y", None)]}) == []
     assert overlapping({**parties, "generator": [("x", None)], "judge": [("x", None)]}) == ["generator and judge are x"]

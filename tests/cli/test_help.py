@@ -104,7 +104,6 @@ def test_every_option_of_a_setting_has_the_settings_help() -> None:
         ),
         (("--chunk-size", 50, "--chunk-overlap", 50), ("--chunk-size, --chunk-overlap: overlap 50 must be smaller",)),
         (("--config", "bad.toml", "--concurrency", 0), ("bad.toml: ", "unknown key model.nmae", "--concurrency: ")),
-        (("--critics", "magic"), ("--critics: ",)),
     ],
 )
 def test_every_wrong_value_is_named_with_its_option_or_key(

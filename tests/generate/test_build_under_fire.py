@@ -186,7 +186,7 @@ def test_a_hostile_document_changes_no_other_query_and_no_file_outside_the_run(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
 ) -> None:
     many(tmp_path / "docs", 12)
-    build = ("build", "docs", "--queries", 40, "--critics", "useful", *url)
+    build = ("build", "docs", "--queries", 40, *url)
     assert goldbench(*build, "--out", "one").returncode == 3
     (tmp_path / "docs" / "evil.md").write_text(HOSTILE.format(escape=tmp_path / "escaped"), encoding="utf-8")
     model_server.script({"when": {"contains": "PWNED-CANARY"}, "do": {"reply": "injected"}})

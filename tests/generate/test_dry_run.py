@@ -11,11 +11,6 @@ from tests.conftest import Goldbench
 from tests.generate.test_build import corpus
 from tests.model_server.fixture import ServerHandle
 
-GOOD_VERDICT = {
-    "when": {"contains": '"Verdict"'},
-    "do": {"content": '{"rationale": "It names its subject and stands alone.", "score": 5}'},
-}
-CRITICS = '[critics]\nuse = ["grounded", "stand-alone", "useful"]\n'
 ZH = """
 第{n}号机组的循环水泵在水箱液位低于{t}升时启动，浮球开关再次断开两分钟后停止运行。叶轮磨损后会发出明显的撞击声，更换叶轮时必须同时更换轴封，因为拆下叶轮之后旧轴封一定会漏水。第{n}号仓库保存着编号为{t}的备用轴封。
 {n}系列砂滤池每隔{t}小时反向冲洗一次，防止细小的黏土沉积在下层。如果冲洗以后压力表的读数仍然超过上限，就要更换上层的砾石并且重复冲洗两遍，然后水厂才可以向第{n}站的村庄供应饮用水。
@@ -62,7 +57,6 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("critics", [CRITICS, pytest.param("", marks=pytest.mark.slow)], ids=["critics", "alone"])
 @pytest.mark.parametrize(
     "make",
     [
@@ -73,14 +67,10 @@ def everything(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_the_plan_holds_when_every_reply_is_good(
-    make, critics: str, goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+    make, goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ):
     make(tmp_path / "docs")
-    (tmp_path / "goldbench.toml").write_text(critics)
-    calls = 4 if critics else 1
-    model_server.script(GOOD_VERDICT)
-    command = ("build", "docs", "--config", "goldbench.toml", "--base-url", model_server.base_url, "--model", "m")
-    command += ("--answers", "answers.sqlite")
+    command = ("build", "docs", "--base-url", model_server.base_url, "--model", "m", "--answers", "answers.sqlite")
     for queries in (4, 8):  # the second time half of the answers are in the store
         before = everything(tmp_path)
         plan = goldbench(*command, "--out", f"run-{queries}", "--queries", queries, "--dry-run")
@@ -90,7 +80,7 @@ def test_the_plan_holds_when_every_reply_is_good(
         assert goldbench(*command, "--out", f"run-{queries}", "--queries", queries).returncode == 0
         stats = model_server.stats()
         requests, stored, input_tokens, output_tokens = total(plan.stdout)
-        assert (requests, stored) == (stats["requests"], 4 * calls if queries == 8 else 0)
+        assert (requests, stored) == (stats["requests"], 4 if queries == 8 else 0)
         assert input_tokens == pytest.approx(stats["input_tokens"], rel=0.1)
         assert output_tokens == pytest.approx(stats["output_tokens"], rel=0.3)
         model_server.reset()

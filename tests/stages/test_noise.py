@@ -139,14 +139,13 @@ def test_a_form_keeps_what_its_labels_rest_on_and_names_its_original() -> None:
     asked = query(QUERIES["en"], "en").model_copy(
         update={
             "evidence": evidence, "answer": "slowly", "needs": ("c1", "c2"), "history": (Turn(question="why"),),
-            "kind": QueryKind.MULTI_HOP, "scores": {"useful": 4},
+            "kind": QueryKind.MULTI_HOP,
         }
     )  # fmt: skip
     (form,) = noisy_forms(asked)
     assert (form.original, form.kind, form.generator) == ("q1", QueryKind.NOISY, "noise")
     for name in ("chunk_id", "evidence", "answer", "needs", "history", "language"):
         assert getattr(form, name) == getattr(asked, name)
-    assert form.scores == {}
     again = Query(**{name: getattr(form, name) for name in type(form).model_fields}, query_id="q2")
     assert noisy_forms(again) == ()
 

@@ -24,7 +24,7 @@ from goldbench.score.runs import load_gold
 if TYPE_CHECKING:
     from pathlib import Path
 
-_TABLES = ("documents", "chunk", "generate", "critics", "model", "machines")
+_TABLES = ("documents", "chunk", "generate", "model", "machines")
 _PAID = (
     "out: a model's answers are stored beside the set, so that none is paid for twice: give out=, or answers= for the "
     "store, or generator='simulated' for simulated queries"
@@ -93,7 +93,7 @@ def build(
         grade: Also judge a pool, as ``GoldSet.grade`` does.
         dry_run: Return the expected cost; send and write nothing.
         progress: Show the progress: in the output of a notebook's cell, else on standard error.
-        options: Settings of the tables ``[documents]``, ``[chunk]``, ``[generate]``, ``[critics]``, ``[model]`` and
+        options: Settings of the tables ``[documents]``, ``[chunk]``, ``[generate]``, ``[model]`` and
             ``[machines]``, as ``queries=100`` and ``model="qwen3"``; see `BuildOptions`.
 
     Raises:

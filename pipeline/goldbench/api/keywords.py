@@ -64,7 +64,6 @@ class BuildOptions(MachineOptions, total=False):
     seed: int | None
     language: str | None
     per_chunk: int | None
-    critics: str | Sequence[str] | None
 
 
 class BuildKeywords(BuildOptions, total=False):

@@ -229,7 +229,7 @@ def _guardrails(material: DescribedSet) -> Figure:
 
 def _model_families(material: DescribedSet) -> Figure:
     named = parties(material)
-    if not any(named[role] for role in ("generator", "critic", "judge", "embedder")):
+    if not any(named[role] for role in ("generator", "judge", "embedder")):
         return absent(JUDGE, "model families", "the files of the set name no model that took part")
     clashes = overlapping(named)
     unknown = len({name for models in named.values() for name, vendor in models if vendor is None})
@@ -266,11 +266,9 @@ def _vendors() -> dict[str, str]:
 
 
 def parties(material: DescribedSet) -> Parties:
-    """Return the models that wrote, criticised, judged and embedded, and the systems being measured, from the files."""
+    """Return the models that wrote, judged and embedded, and the systems being measured, from the files."""
     manifest = material.manifest
     model = manifest.model if manifest and manifest.model else None
-    critics = material.settings.get("critics", {})
-    criticised = bool(critics.get("use")) if isinstance(critics, Mapping) else False
     judges = sorted({judgment.assessor for judgment in material.judgments})
     if not judges and manifest is not None and manifest.grading is not None:
         judges = sorted(manifest.grading.assessors)
@@ -278,7 +276,6 @@ def parties(material: DescribedSet) -> Parties:
     embedding = model_settings.get("embedding") if isinstance(model_settings, Mapping) else None
     roles = {
         "generator": [model] if model else [],
-        "critic": [model] if model and criticised else [],
         "judge": _models(judges),
         "embedder": [embedding] if isinstance(embedding, str) else [],
         "evaluated": sorted(material.runs),
@@ -297,7 +294,6 @@ def overlapping(models: Parties) -> list[str]:
     for first, second in (
         ("generator", "judge"),
         ("generator", "evaluated"),
-        ("critic", "evaluated"),
         ("judge", "evaluated"),
         ("embedder", "evaluated"),
     ):

@@ -34,7 +34,7 @@ T = TypeVar("T")
 Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or quoted globs.")]
 
 
-@options.takes("documents", "chunk", "generate", "critics", "model", "machines")
+@options.takes("documents", "chunk", "generate", "model", "machines")
 def build(
     paths: Paths,
     out: Annotated[Path, options.Output(metavar="DIR", help="Folder of the gold set.")],

@@ -9,7 +9,7 @@ from goldbench.config import KINDS
 from goldbench.errors import CallFailed, LimitReached, NotAsked
 from goldbench.generate.answer_search import AnswerSearch
 from goldbench.generate.drawn_queries import Outcome, Task, TaskResult, failure_of, stand_in
-from goldbench.ports import Critics, KindWriter, PoolJudge, Proposal, QueryGenerator
+from goldbench.ports import KindWriter, PoolJudge, Proposal, QueryGenerator
 from goldbench.records.corpus import Chunk
 from goldbench.records.query import Candidate, QueryKind, Rejection
 from goldbench.records.relevance import RELEVANT
@@ -22,7 +22,6 @@ from goldbench.stages.check import (
     check_joined,
     query_id,
 )
-from goldbench.stages.critique import GOOD
 
 FOREIGN = "foreign-language"
 """The rule of chunks in a language that the model does not know."""
@@ -45,7 +44,6 @@ class Attempts:
     Args:
         generator: Writes queries about one passage.
         cluster_of: Returns the positions of a chunk's near-duplicates.
-        critics: Score queries about one passage, if asked to.
         kind_writer: Writes the kinds beyond one passage; None if nobody can.
         judge: Judges the passages that ``search`` finds for queries that nothing should answer.
         advance: Is told when a task is done.
@@ -53,7 +51,6 @@ class Attempts:
 
     generator: QueryGenerator
     cluster_of: Callable[[int], Sequence[int]] = lambda position: (position,)
-    critics: Critics | None = None
     kind_writer: KindWriter | None = None
     judge: PoolJudge | None = None
     search: AnswerSearch | None = None
@@ -67,16 +64,13 @@ class Attempts:
             self.advance(1)
 
     def may_fall_back(self, outcome: Outcome) -> bool:
-        """Return whether the first wording may fill the set at the end; one that critics have not read may not."""
+        """Return whether the first wording may fill the set at the end."""
         finding = outcome.first_finding or outcome.finding
-        if self.critics is not None or finding is None or outcome.task.kind not in KINDS:
-            return False
-        return finding.filter in _BROKEN_BY_GOOD_QUERIES
+        return finding is not None and outcome.task.kind in KINDS and finding.filter in _BROKEN_BY_GOOD_QUERIES
 
     async def reword(self, outcome: Outcome) -> Outcome:
-        """Reword a candidate that the set rejected; check and criticise it like the first wording."""
+        """Reword a candidate that the set rejected, and check it like the first wording."""
         await self._rewrite(outcome)
-        await self._criticise(outcome)
         return outcome
 
     async def _ask_about_passage(self, task: Task) -> TaskResult:
@@ -92,10 +86,8 @@ class Attempts:
         except (CallFailed, LimitReached) as error:
             return TaskResult(task, outcomes, failure_of("generate", task.chunks[0].chunk_id, error))
         except NotAsked:
-            for number in range(task.brief.constraints.per_chunk):
-                outcomes.append(_planned(task, number))
-                await self._criticise(outcomes[-1])
-            return TaskResult(task, outcomes)
+            planned = [_planned(task, number) for number in range(task.brief.constraints.per_chunk)]
+            return TaskResult(task, outcomes + planned)
         if not outcomes:
             return _skipped(task, proposal.skip_reason, FOREIGN if proposal.is_foreign else "skipped")
         return TaskResult(task, outcomes)
@@ -110,7 +102,6 @@ class Attempts:
         for outcome in outcomes:
             outcome.finding = self._check(outcome)
             await self._rewrite(outcome)
-            await self._criticise(outcome)
         return outcomes
 
     def _check(self, outcome: Outcome) -> Finding | None:
@@ -136,23 +127,6 @@ class Attempts:
         if rewritten is not None and _keeps_evidence(rewritten, outcome.candidate):
             outcome.candidate = rewritten.model_copy(update={"first_text": outcome.candidate.text})
             outcome.finding = self._check(outcome)
-
-    async def _criticise(self, outcome: Outcome) -> None:
-        """Ask the critics about a candidate that passed the mechanical checks."""
-        if self.critics is None or outcome.finding is not None or outcome.failure is not None:
-            return
-        try:
-            scores = dict(await self.critics.judge(outcome.task.brief, outcome.candidate))
-        except (CallFailed, LimitReached) as error:
-            outcome.failure = failure_of("critic", outcome.candidate.chunk_id, error)
-            return
-        except NotAsked:
-            return
-        outcome.candidate = outcome.candidate.model_copy(update={"scores": scores})
-        low = [name for name, score in scores.items() if score < GOOD]
-        if low:
-            score = scores[low[0]]
-            outcome.finding = Finding(f"critic-{low[0]}", f"scored {score} of 5, {GOOD} are needed", float(score))
 
     async def _ask_beyond_passage(self, task: Task) -> TaskResult:
         """Ask for a query of a kind beyond one passage, and ask about it what words alone do not decide."""

@@ -100,6 +100,6 @@ async def count_fruitful(
             return None
         return 1 if fruitful < needed <= fruitful + len(tasks) - asked_about else 0
 
-    alone = replace(attempts, critics=None, advance=lambda _: None)
+    alone = replace(attempts, advance=lambda _: None)
     await bounded(alone.carry_out, tasks, limit=limit, take=take, ahead=ahead)
     return fruitful, asked_about, failed

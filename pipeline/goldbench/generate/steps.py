@@ -259,7 +259,6 @@ async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], No
     attempts = Attempts(
         generator=writing.generator,
         cluster_of=run.selection.cluster_of,
-        critics=writing.critics,
         kind_writer=writing.kinds,
         judge=writing.pool_judge,
         search=AnswerSearch(run.chunks, unanswerable.depth, unanswerable.passages_per_call, with_titles),

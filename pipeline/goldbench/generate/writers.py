@@ -22,7 +22,6 @@ from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import StageUsage
 from goldbench.records.query import Candidate
-from goldbench.stages.critique import ModelCritics
 from goldbench.stages.generate import (
     CROSS_COMPARISON,
     GRADE_MANY,
@@ -139,7 +138,6 @@ class ModelWriter:
                     yield Writing(
                         self._generator(chat),
                         self._other_style(chat),
-                        self._critics(chat),
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
                         patience_s=settings.patience_s,
@@ -165,7 +163,7 @@ class ModelWriter:
             }
             chat = Planning(settings=ModelSettings.of(self.config.model), store=known, items=items)
             kinds, judge = self._kind_writer(chat), self._pool_judge(chat)
-            yield Writing(self._generator(chat), critics=self._critics(chat), kinds=kinds, pool_judge=judge), chat
+            yield Writing(self._generator(chat), kinds=kinds, pool_judge=judge), chat
 
     def _generator(self, chat: ChatModel) -> QueryGenerator:
         """Return the generator of the chosen way of asking."""
@@ -195,15 +193,6 @@ class ModelWriter:
             return None
         config = self.config.in_style(self.config.generate.prompt_style.opposite)
         return ModelWriter(config, self._answers, "")._generator(chat)  # noqa: SLF001
-
-    def _critics(self, chat: ChatModel) -> ModelCritics | None:
-        critics, generate = self.config.critics, self.config.generate
-        if not critics.use:
-            return None
-        prompts = {critic: self._prompts[critic.prompt_id] for critic in critics.use}
-        return ModelCritics(
-            model=chat, prompts=prompts, context=generate.context, share=critics.share, seed=generate.seed
-        )
 
     def _kind_writer(self, chat: ChatModel) -> ModelKindWriter | None:
         generate, model = self.config.generate, self.config.model
@@ -318,7 +307,7 @@ def prompts_of(config: Config) -> tuple[str, ...]:
     short = (CHOOSE if is_tiny(config) else ASK,)
     asking = short if config.generate.asks_in_short else (GENERATE, REWRITE)
     shared = () if is_tiny(config) else prompts_of_kinds(config.generate.kinds)
-    return (*asking, *shared, *(critic.prompt_id for critic in config.critics.use))
+    return (*asking, *shared)
 
 
 async def writer_for(

@@ -95,8 +95,7 @@ class Candidate(Record):
 
     ``kind`` and ``style`` are the generator's own labels; ``asked`` is what was requested. ``quote`` is the passage
     that the generator says it wrote from; ``evidence`` is that passage found again in the document, in the document's
-    own words (empty if it was not found). ``first_text`` is the wording before a rewrite. ``scores`` are those of the
-    critics, 1 to 5.
+    own words (empty if it was not found). ``first_text`` is the wording before a rewrite.
 
     ``needs`` are the chunks that are all needed to answer, two or more, the source first; empty if one passage is
     enough. ``history`` holds the earlier turns of a conversation, the oldest first, and ``standalone`` the last turn
@@ -117,7 +116,6 @@ class Candidate(Record):
     answer: str | None = None
     subject: str | None = None
     first_text: str | None = None
-    scores: dict[str, int] = Field(default_factory=dict)
     needs: tuple[Id, ...] = ()
     history: tuple[Turn, ...] = ()
     standalone: str | None = None

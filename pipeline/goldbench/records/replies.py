@@ -174,7 +174,7 @@ class Completeness(Answer):
 
 
 class Verdict(Answer):
-    """The reply to a critic's prompt: the reason first, then the score."""
+    """The reply to the question whether a query stands alone: the reason first, then the score."""
 
     rationale: str = Field(description="One sentence: what decides the score.", json_schema_extra=most(MIDDLE))
     score: int = Field(ge=1, le=5, description="The score, from 1 to 5; 4 or more is good.")

@@ -222,8 +222,6 @@ def plan_notes(stages: Sequence[PlannedStage], drawn: DrawnQueries, config: Conf
             f"The price of {config.model.name} is unknown: set usd_per_million_input and usd_per_million_output "
             "under [model]."
         )
-    if config.critics.use:
-        yield "The critics' requests assume queries of average length; a share of queries goes to them at random."
     target = config.generate.queries
     if target is not None and drawn.accepted < target:
         yield f"These documents and answers yield {drawn.accepted:,} of {queries(target)}."

@@ -85,7 +85,7 @@ def noisy_forms(
 
 def _candidate(query: Query, text: str, standalone: str | None, noise: Noise) -> Candidate:
     kept = {name: getattr(query, name) for name in Candidate.model_fields}
-    changed: dict[str, object] = {"first_text": None, "asked": None, "scores": {}}
+    changed: dict[str, object] = {"first_text": None, "asked": None}
     noisy = {"text": text, "standalone": standalone, "generator": GENERATOR, "kind": QueryKind.NOISY}
     return Candidate(**{**kept, **changed, **noisy, "original": query.query_id, "noise": noise.value})
 

@@ -36,7 +36,7 @@ A = TypeVar("A", bound=BaseModel)
 
 MULTI_HOP, CROSS_COMPARISON, ONE_ENOUGH = "multi-hop.v1", "cross-comparison.v1", "one-passage-enough.v1"
 UNANSWERABLE, GRADE_MANY = "unanswerable.v1", "grade-many.v1"
-TEMPORAL, CONVERSATION, STAND_ALONE = "temporal.v1", "conversation.v1", "critic-stand-alone.v1"
+TEMPORAL, CONVERSATION, STAND_ALONE = "temporal.v1", "conversation.v1", "stand-alone.v1"
 PROMPTS = {
     QueryKind.MULTI_HOP: MULTI_HOP,
     QueryKind.CROSS_COMPARISON: CROSS_COMPARISON,
@@ -53,7 +53,7 @@ _CHECKS = {
 }
 """The prompt with which each of them is checked, if a request is needed for it."""
 UNDERSTOOD = 4
-"""Score of the check ``critic-stand-alone``, 1 to 5, from which a question needs no earlier one."""
+"""Score of the check ``stand-alone``, 1 to 5, from which a question needs no earlier one."""
 
 _CHECK_TOKENS = 300
 
