@@ -12,8 +12,6 @@ from goldbench.cli import options
 from goldbench.cli.decisions import ask_before_replacing
 from goldbench.cli.output import screen
 from goldbench.errors import DONE_IN_PART, NEGATIVE, InputError, UsageError
-from goldbench.exports.hub_upload import check_push
-from goldbench.exports.hub_upload import push as upload
 from goldbench.exports.tools import Tool
 from goldbench.goldset.file_names import DATASET, MANIFEST, REJECTIONS
 from goldbench.goldset.gold_path import check_apart, holds_no_query
@@ -298,10 +296,7 @@ def export(
     out: Annotated[
         Path | None, options.Output("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
     ] = None,
-    force: Annotated[bool, options.Output("--force", help="Replace a file, or an earlier export in a folder.")] = False,
-    push: Annotated[
-        str | None, options.Output(metavar="USER/NAME", help="With hf: also upload it, as a private data set.")
-    ] = None,
+    force: Annotated[bool, options.Output("--force", help="Replace a file, or the folder of an export.")] = False,
 ) -> None:
     """Write a gold set for another tool.
 
@@ -314,9 +309,7 @@ def export(
     from goldbench.exports.placement import counts, export_set
     from goldbench.exports.targets import TARGETS
 
-    if push is not None:
-        check_push(to.value, push)
-    target = out or options.beside(folder, f"-{to.value}{next(iter(TARGETS[to].endings), '')}")
+    target = out or options.beside(folder, f"-{to.value}{TARGETS[to].ending}")
     check_apart({"--out": target}, [folder])
     exported = export_set(read_set(folder), to.value, target, force=force)
     screen.note(*exported.remarks)
@@ -328,7 +321,3 @@ def export(
         references=exported.written.references,
     )
     screen.show(f"{counts(exported.written)} in {exported.place}")
-    if push is not None:
-        address = upload(exported.place, push)
-        screen.add(pushed=address)
-        screen.show(f"Uploaded to {address}")

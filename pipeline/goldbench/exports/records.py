@@ -6,7 +6,6 @@ system. deepeval reads CSV, too, but cuts every cell of contexts at ``|``, so te
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import Any, NamedTuple
 from goldbench.exports.exported_set import ExportedQuery, ExportedSet
 from goldbench.exports.packages import package
 
-JSON_LINES = ".jsonl"
 _RAGAS_ADVICE = "run pip install 'langchain-community<0.4' (https://github.com/vibrantlabsai/ragas/issues/2753)"
 _OUTPUTS = "outputs"
 """What every version of LangSmith calls the reference outputs; those before 0.15 drop them under their later name."""
@@ -35,17 +33,9 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  whatever JSON t
         file.write("\n")
 
 
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows, a line for each if the name of the file says so, else as a list, which is valid YAML, too."""
-    if path.suffix == JSON_LINES:
-        write_json_lines(path, rows)
-    else:
-        write_json(path, rows)
-
-
 def write_ragas(exported: ExportedSet, path: Path) -> None:
     """Write the JSON Lines that ``EvaluationDataset.from_jsonl`` of ragas reads."""
-    write_rows(path, ragas_rows(exported))
+    write_json_lines(path, ragas_rows(exported))
 
 
 def ragas_dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of ragas
@@ -77,7 +67,7 @@ def ragas_rows(exported: ExportedSet) -> list[dict[str, Any]]:
 
 def write_deepeval(exported: ExportedSet, path: Path) -> None:
     """Write the goldens that ``add_goldens_from_json_file`` of deepeval reads."""
-    write_rows(path, deepeval_rows(exported))
+    write_json(path, deepeval_rows(exported))
 
 
 def deepeval_dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of deepeval
@@ -184,16 +174,8 @@ def _langsmith_rows(exported: ExportedSet, outputs: str) -> list[dict[str, Any]]
 
 
 def write_phoenix(exported: ExportedSet, path: Path) -> None:
-    """Write a line for each example as Phoenix's client takes it, or a table for the page where people upload files."""
-    if path.suffix == JSON_LINES:
-        write_json_lines(path, phoenix_examples(exported))
-        return
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(("query_id", "question", "answer", "contexts", "context_ids", "metadata"))
-        for query in exported.queries:
-            lists = map(json.dumps, (_texts(query), _ids(query), exported.described(query)))
-            table.writerow((query.query_id, query.alone, query.answer or "", *lists))
+    """Write a line for each example, as Phoenix's client takes it."""
+    write_json_lines(path, phoenix_examples(exported))
 
 
 def phoenix_examples(exported: ExportedSet) -> list[dict[str, Any]]:
@@ -211,7 +193,7 @@ def phoenix_examples(exported: ExportedSet) -> list[dict[str, Any]]:
 
 def write_promptfoo(exported: ExportedSet, path: Path) -> None:
     """Write the test cases of promptfoo."""
-    write_rows(path, promptfoo_cases(exported))
+    write_json(path, promptfoo_cases(exported))
 
 
 def promptfoo_cases(exported: ExportedSet) -> list[dict[str, Any]]:
