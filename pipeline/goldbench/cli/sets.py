@@ -20,7 +20,6 @@ from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.config import Config
-    from goldbench.goldset.difference import Decisions
 
 Kind = Literal[
     "beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ragas", "deepeval", "langsmith",
@@ -156,21 +155,18 @@ def diff(
 ) -> None:
     """Show what changed between two gold sets.
 
-    Compares documents, passages, queries, labels and people's decisions (of an applied review, and of the ledger in
-    the folder, which is only read). The same text under another id is the same. A BEIR folder has no documents.
-    Exits with 2 if a set cannot be read.
+    Compares documents, passages, queries and labels. The same text under another id is the same. A BEIR folder has no
+    documents. Exits with 2 if a set cannot be read.
 
     Example: goldbench diff runs/old runs/new
     """
-    from goldbench.goldset.difference import compare_sets, read_contents, with_passage_texts
+    from goldbench.goldset.difference import compare_sets, read_contents
     from goldbench.report import difference_text as report
 
     if screen.json and markdown:
         raise UsageError("diff: --json and --markdown exclude one another; give one of them")
     try:
-        people = _decisions(first), _decisions(second)
-        difference = compare_sets(read_contents(first), read_contents(second), people)
-        difference = with_passage_texts(difference, (first, second), examples=examples)
+        difference = compare_sets(read_contents(first), read_contents(second))
     except InputError as error:
         raise UsageError(str(error)) from None
     names = first.as_posix(), second.as_posix()
@@ -181,19 +177,6 @@ def diff(
         screen.show(*report.heading(names), *report.terminal_lines(difference, examples=examples))
     if exit_code and difference.differs:
         raise typer.Exit(NEGATIVE)
-
-
-def _decisions(path: Path) -> Decisions | None:
-    """Return the decisions in the ledger of a set's folder; the extra that reads it is needed only if there is one."""
-    from goldbench.goldset.difference import home_of
-    from goldbench.goldset.folder import GoldFolder
-
-    folder = home_of(path)
-    if not GoldFolder(folder).ledger.is_file():
-        return None
-    from goldbench.review.settled_decisions import settled_decisions
-
-    return settled_decisions(folder, of_the_set=True)
 
 
 def split(
