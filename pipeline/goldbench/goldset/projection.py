@@ -17,12 +17,12 @@ from goldbench.formats.documents.worker_pool import Budget, Workers
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.goldset.folder import GoldFolder, ReplacePolicy, stamp
-from goldbench.records.corpus import Chunk, Span
+from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import UNREADABLE, Failure, Manifest, StageReport
 from goldbench.records.query import JudgedPassage, Query, Rejection, TextRelevance
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import check_sizes
-from goldbench.stages.project import Cuts, Projection, judged_passage, project
+from goldbench.stages.project import Cuts, Projection, add_chunk, judged_passage, project
 from goldbench.text.title_path import titled
 
 NOT_PROJECTED = "not-projected"
@@ -95,7 +95,9 @@ def _project(
     relevance: Sequence[TextRelevance], chunks: Iterable[Chunk]
 ) -> tuple[list[tuple[Query, Projection]], dict[str, str]]:
     """Return the projection of each query on chunks, and by query id why the others have none."""
-    cuts = _cuts(chunks, relevance)
+    cuts: dict[str, Cuts] = {}
+    for chunk in chunks:
+        add_chunk(cuts, chunk)
     kept_queries: list[tuple[Query, Projection]] = []
     left_out: dict[str, str] = {}
     for item in relevance:
@@ -264,18 +266,6 @@ def _cut(
     whole = (document.model_copy(update={"ready": False}) if document.ready else document for document in documents)
     with Workers(Budget()) as workers:
         yield from cut_documents(whole, workers, size=size, overlap=overlap, on_failure=on_failure)
-
-
-def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[str, Cuts]:
-    """Return the chunks of every document that a judged passage or its evidence is in."""
-    named = {span.doc_id for one in relevance for passage in one.passages for span in (passage.span, *passage.evidence)}
-    found: dict[str, tuple[list[str], list[Span]]] = {}
-    for chunk in chunks:
-        if chunk.span.doc_id in named:
-            chunk_ids, spans = found.setdefault(chunk.span.doc_id, ([], []))
-            chunk_ids.append(chunk.chunk_id)
-            spans.append(chunk.span)
-    return {doc_id: Cuts(*lists) for doc_id, lists in found.items()}
 
 
 def _moved(query: Query, projection: Projection) -> Query:
