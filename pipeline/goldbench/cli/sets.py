@@ -204,9 +204,7 @@ def split(
 
     division = split_set(folder, out or options.beside(folder, "-parts"), shares=parse_shares(shares), by=by, seed=seed)
     for part in division.parts:
-        unanswered = f", {queries(part.unanswerable)} without an answer" if part.unanswerable else ""
-        labels = amount(part.labels, "label")
-        screen.show(f"{part.name}: {queries(part.queries)}{unanswered}, {labels} in {part.folder}")
+        screen.show(f"{part.name}: {queries(part.queries)} in {part.folder}")
     screen.add(
         parts=[
             {"name": part.name, "queries": part.queries, "wanted": part.wanted, "folder": str(part.folder)}
@@ -214,11 +212,7 @@ def split(
         ],
         groups=division.groups,
     )
-    groups = amount(division.groups, "group")
-    screen.note(f"{groups} of queries that stay together, the largest of {division.largest}.")
-    if division.shared:
-        shared = amount(division.shared, "passage")
-        screen.note(f"{shared} relevant to queries of several parts, written from other passages.")
+    screen.note(f"{amount(division.groups, 'group')} of queries that stay together.")
     ledger = GoldFolder(folder).ledger
     if ledger.is_file():
         screen.note(f"Not copied: {ledger}; decisions that were not applied are in no part.")
