@@ -117,7 +117,7 @@ def import_(
 def validate(folder: options.Folder) -> None:
     """Check every reference of a gold set.
 
-    Reads the set again and also checks spans and copies of texts.
+    Reads the set again and also checks its spans, and that no file was changed.
 
     Example: goldbench validate runs/mine
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from goldbench.exports.exported_set import ExportedQuery, ExportedSet
 from goldbench.exports.packages import package
@@ -95,20 +95,6 @@ def deepeval_rows(exported: ExportedSet) -> list[dict[str, Any]]:
     ]
 
 
-class LlamaIndexSet(NamedTuple):
-    """A set in classes of LlamaIndex.
-
-    ``nodes`` are the passages to index, each a ``TextNode`` with the id of the passage. ``queries`` and
-    ``relevant_docs`` are what ``RetrieverEvaluator.aevaluate`` takes, by query id. ``dataset`` is an
-    ``EmbeddingQAFinetuneDataset``, None where LlamaIndex has no such class any more.
-    """
-
-    nodes: list[Any]
-    queries: dict[str, str]
-    relevant_docs: dict[str, list[str]]
-    dataset: Any
-
-
 def write_llama_index(exported: ExportedSet, path: Path) -> None:
     """Write the file that both ``EmbeddingQAFinetuneDataset`` and ``LabelledRagDataset`` of LlamaIndex 0.12 read.
 
@@ -131,46 +117,13 @@ def write_llama_index(exported: ExportedSet, path: Path) -> None:
     write_json(path, value)
 
 
-def llama_index_set(exported: ExportedSet) -> LlamaIndexSet:
-    """Return the set in classes of LlamaIndex.
-
-    Raises:
-        MissingPackage: llama-index-core is not installed, or cannot be imported.
-    """
-    with package("llama-index-core"):
-        from llama_index.core import evaluation
-        from llama_index.core.schema import TextNode
-    nodes = [TextNode(id_=doc_id, text=text) for doc_id, text in exported.corpus()]
-    queries = {query.query_id: query.alone for query in exported.queries}
-    relevant_docs = {query.query_id: _ids(query) for query in exported.queries}
-    kind = getattr(evaluation, "EmbeddingQAFinetuneDataset", None)  # dropped by LlamaIndex 0.14
-    corpus = {node.node_id: node.text for node in nodes}
-    dataset = kind and kind(queries=queries, corpus=corpus, relevant_docs=relevant_docs)
-    return LlamaIndexSet(nodes, queries, relevant_docs, dataset)
-
-
 def write_langsmith(exported: ExportedSet, path: Path) -> None:
     """Write a line for each example, with the fields of ``langsmith.schemas.ExampleCreate``."""
-    write_json_lines(path, _langsmith_rows(exported, _OUTPUTS))
-
-
-def langsmith_examples(exported: ExportedSet) -> list[Any]:
-    """Return what ``Client.create_examples`` takes: a ``langsmith.schemas.ExampleCreate`` for each query.
-
-    Raises:
-        MissingPackage: langsmith is not installed, or cannot be imported.
-    """
-    with package("langsmith"):
-        from langsmith.schemas import ExampleCreate
-    outputs = "reference_outputs" if "reference_outputs" in ExampleCreate.model_fields else _OUTPUTS
-    return [ExampleCreate.model_validate(row) for row in _langsmith_rows(exported, outputs)]
-
-
-def _langsmith_rows(exported: ExportedSet, outputs: str) -> list[dict[str, Any]]:
-    return [
-        {"inputs": {"question": query.alone}, outputs: _reference(query), "metadata": exported.described(query)}
+    rows = (
+        {"inputs": {"question": query.alone}, _OUTPUTS: _reference(query), "metadata": exported.described(query)}
         for query in exported.queries
-    ]
+    )
+    write_json_lines(path, rows)
 
 
 def write_phoenix(exported: ExportedSet, path: Path) -> None:

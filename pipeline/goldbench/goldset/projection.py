@@ -19,7 +19,7 @@ from goldbench.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RE
 from goldbench.goldset.folder import GoldFolder, ReplacePolicy, stamp
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import UNREADABLE, Failure, Manifest, StageReport
-from goldbench.records.query import JudgedPassage, Query, Rejection, TextRelevance
+from goldbench.records.query import Query, Rejection, TextRelevance
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import check_sizes
 from goldbench.stages.project import Cuts, Projection, add_chunk, judged_passage, project
@@ -185,21 +185,20 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
 
 
 def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
-    """Return what is relevant to each query whatever the chunking; for a rechunked set, also what it came from.
+    """Return what is relevant to each query whatever the chunking; a rechunked set that nobody judged has it in a file.
 
     Raises:
         InputError: The folder is not that of a finished run, or no query of it has evidence.
     """
     folder.manifest()
-    carried = list(folder.relevance.read_any())
     if folder.relevance.exists() and not folder.judgments.exists():
-        return carried
+        return list(folder.relevance.read())
     positives = _positives(folder)
     if not any(one.query.evidence for one in positives):
         raise InputError(
             folder.path, "no query has evidence in a document, so nothing tells which part of a text is relevant"
         )
-    return _joined(carried, positives)
+    return positives
 
 
 def _positives(folder: GoldFolder) -> list[TextRelevance]:
@@ -224,26 +223,6 @@ def _positives(folder: GoldFolder) -> list[TextRelevance]:
         )
         for query in queries
     ]
-
-
-def _joined(carried: list[TextRelevance], found: list[TextRelevance]) -> list[TextRelevance]:
-    """Return the passages carried from the first chunking, with those judged since on this one.
-
-    Of two labels of the same passage the carried one stays, unless nobody had read the passage then.
-    """
-    if not carried:
-        return found
-    here = {one.query.query_id: one.passages for one in found}
-    return [
-        one.model_copy(update={"passages": _of_both(one.passages, here.get(one.query.query_id, ()))}) for one in carried
-    ]
-
-
-def _of_both(carried: Sequence[JudgedPassage], here: Sequence[JudgedPassage]) -> tuple[JudgedPassage, ...]:
-    unread = [passage for passage in carried if passage.derived]
-    read = [passage for passage in carried if not passage.derived]
-    first = [passage for passage in here if passage.derived]
-    return tuple({p.span: p for p in (*first, *unread, *(p for p in here if not p.derived), *read)}.values())
 
 
 def _problem(error: UnreadableDocument) -> str:
