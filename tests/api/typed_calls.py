@@ -35,7 +35,6 @@ def sets(path: Path) -> None:
     assert_type(gold.card(), GoldCard)
     assert_type(gold.export("ragas", "ragas.jsonl", force=True), Path)
     assert_type(gold.to_phoenix(), list[dict[str, Any]])
-    assert_type(gold.to_llama_index().queries, dict[str, str])
     assert_type(goldbench.__version__, str)
     build(texts=["a text"], queries="many")  # type: ignore[call-overload]
     build(texts=["a text"], querys=3)  # type: ignore[call-overload]

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from goldbench.errors import InputError
-from goldbench.goldset.file_names import PARQUET_COPIES
 from goldbench.goldset.integrity import validate
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import BadQuery, EventKind
@@ -52,7 +51,6 @@ class Case:
 
 def _applied(folder: Path, _: Goldbench) -> None:
     gold = make_set(folder / "gold", queries=6, pool=5).folder
-    (gold / PARQUET_COPIES[0]).write_bytes(b"the copy of an earlier export")
     material, ledger = ledger_of(gold)
     with ledger:
         ledger.append_all(

@@ -11,13 +11,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from goldbench import GoldSet, OutputError, UsageError
-from goldbench.exports.hub_upload import check_push
+from goldbench import GoldSet
 from goldbench.goldset.integrity import validate
 from tests.conftest import ROOT, Goldbench, needs
 from tests.exports.conftest import Read
 from tests.exports.how_to_page import SECTIONS, blocks
-from tests.exports.loopback_hub import loopback_hub
 from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADES, QUESTIONS, UNANSWERED
 
 Import = Callable[..., dict[str, Any]]
@@ -51,49 +49,9 @@ def check_brought(found: dict[str, Any], *, evidence: bool = True) -> None:
 
 
 class TestTheHub:
-    @pytest.mark.slow
-    def test_what_is_pushed_is_private_and_comes_back(self, sample: Path, tmp_path: Path, goldbench: Goldbench) -> None:
-        needs("datasets")
-        with loopback_hub() as hub:
-            home = {"HF_ENDPOINT": hub.address, "HF_TOKEN": "hf_secret", "HF_HOME": str(tmp_path / "hub")}
-            online = {**home, "HF_HUB_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0", "HF_HUB_DISABLE_TELEMETRY": "1"}
-            push = ("export", sample, "--to", "hf", "-o", "x", "--push", "user/name")
-            done = goldbench(*push, **online)
-            assert done.returncode == 0, done.stderr
-            assert f"Uploaded to {hub.address}/datasets/user/name" in done.stdout
-            assert "hf_secret" not in done.stdout + done.stderr
-            assert hub.private == {"user/name": True}
-            written = {path.name: path.read_bytes() for path in (tmp_path / "x").iterdir()}
-            assert hub.files["user/name"] == written
-            done = goldbench("import", "hf", "user/name", "--out", "again", **online)
-            assert done.returncode == 0, done.stderr
-            check_brought(json.loads((tmp_path / "again" / "dataset.json").read_text(encoding="utf-8")))
-            hub.files["user/name"]["old.parquet"] = b"of an earlier export"
-            assert goldbench(*push, "--force", **online).returncode == 0
-            assert set(hub.files["user/name"]) == set(written)
-            hub.refuse = True
-            named = hub.address.replace("://", "://anna:geheim@")
-            done = goldbench(*push, "--force", **{**online, "HF_ENDPOINT": named})
-            assert done.returncode != 0
-            assert "geheim" not in done.stdout + done.stderr
-            assert "--push user/name: cannot be uploaded (HfHubHTTPError: Client error '401" in done.stderr
-            assert "stays in" in done.stderr.splitlines()[-1]
-            assert (tmp_path / "x" / "README.md").is_file()
-
-    def test_a_push_that_cannot_work_writes_nothing(
-        self, sample: Path, tmp_path: Path, goldbench_inside: Goldbench
-    ) -> None:
-        for to, name, says in (("ragas", "a/b", "--to ragas is not a data set"), ("hf", "a", "not a valid name")):
-            done = goldbench_inside("export", sample, "--to", to, "-o", "x.jsonl", "--push", name)
-            assert (done.returncode, says in done.stderr) == (2, True), done.stderr
-            assert not (tmp_path / "x.jsonl").exists()
-        for name in ("", "/", "a/b/c", "a/../b", "-a/b", "a/b c", "https://x/y"):
-            with pytest.raises(UsageError, match="not a valid name"):
-                check_push("hf", name)
-
     def test_the_card_has_the_counts_and_nothing_of_the_texts(self, sample: Path, tmp_path: Path) -> None:
         yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
-        folder = GoldSet.load(sample).export("parquet", tmp_path / "x")
+        folder = GoldSet.load(sample).export("hf", tmp_path / "x")
         _, head, body = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)
         front = yaml.safe_load(head)
         assert front["language"] == ["en", "zh"]
@@ -271,18 +229,6 @@ def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path:
         assert module == (ROOT / "pipeline/goldbench/exports/standalone" / f"{name}.py").read_text(encoding="utf-8")
         assert "import goldbench" not in module
         assert "from goldbench" not in module
-
-
-def test_what_tools_made_in_a_folder_does_not_keep_it_from_being_replaced(sample: Path, tmp_path: Path) -> None:
-    folder = GoldSet.load(sample).export("ir_datasets", tmp_path / "x")
-    for name in ("__pycache__/ir_dataset.pyc", "corpus.jsonl.pklz4/bin"):
-        (folder / name).parent.mkdir()
-        (folder / name).write_bytes(b"made by a tool")
-    GoldSet.load(sample).export("ir_datasets", folder, force=True)
-    assert not (folder / "__pycache__").exists()
-    (folder / "mine.txt").write_text("a note")
-    with pytest.raises(OutputError, match=r"mine\.txt"):
-        GoldSet.load(sample).export("ir_datasets", folder, force=True)
 
 
 def test_grades_that_count_from_1_on_count_from_1_on_after_a_round_trip(tmp_path: Path, brought: Import) -> None:

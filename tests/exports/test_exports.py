@@ -20,7 +20,7 @@ from tests.exports.sample_exports import ALONE, ANSWERS, CONTEXTS, CORPUS, GRADE
 
 
 def place_for(to: str, folder: Path) -> Path:
-    return folder / f"out{next(iter(TARGETS[to].endings), '')}"
+    return folder / f"out{TARGETS[to].ending}"
 
 
 def content(place: Path) -> dict[str, bytes]:
@@ -42,20 +42,20 @@ class TestTheSet:
         assert {key: query.answer for key, query in queries.items() if query.answer} == ANSWERS
         assert (found.contexts, found.references, found.level, found.waiting) == (5, 3, 2, 1)
         assert not queries["q9"].answerable
-        assert queries["q2"].needs == ("tank#1", "valve")
-        assert queries["q4"].history == (("Which valve is slow?", "The motor valve."),)
+        assert queries["q2"].needs == ["tank#1", "valve"]
+        assert [(turn.question, turn.answer) for turn in queries["q4"].history] == [
+            ("Which valve is slow?", "The motor valve.")
+        ]
         assert queries["q3"].notes == {"kind": "fact", "style": "question", "language": "zh", "difficulty": "easy"}
-        assert queries["q1"].evidence[0] == ("The ", "pump")
+        assert queries["q1"].quotes()[0] == {"quote": "The ", "chunk_id": "pump"}
         assert dict(found.corpus()) == CORPUS
 
-    def test_a_copy_of_the_beir_folder_has_the_same_queries_contexts_answers_and_turns(
-        self, sample: Path, tmp_path: Path
-    ) -> None:
+    def test_a_copy_of_the_beir_folder_has_the_same_queries_and_contexts(self, sample: Path, tmp_path: Path) -> None:
         shutil.copytree(sample / "beir", tmp_path / "copy")
         whole, copy = read_set(sample), read_set(tmp_path / "copy")
         kept = [query for query in whole.queries if query.answerable]
-        assert [(q.query_id, q.text, q.contexts, q.answer, q.evidence, q.alone, q.history) for q in copy.queries] == [
-            (q.query_id, q.text, q.contexts, q.answer, q.evidence, q.alone, q.history) for q in kept
+        assert [(q.query_id, q.text, q.contexts) for q in copy.queries] == [
+            (q.query_id, q.text, q.contexts) for q in kept
         ]
 
     def test_judgments_without_texts_are_refused(self, sample: Path, tmp_path: Path) -> None:
@@ -138,36 +138,16 @@ class TestThePlace:
         assert content(tmp_path) == before
 
     def test_something_else_is_never_replaced(self, to: str, sample: Path, tmp_path: Path) -> None:
-        found, place = read_set(sample), place_for(to, tmp_path)
-        link = place.with_stem("link")
-        link.symlink_to(place)
-        with pytest.raises(OutputError, match="is a link"):
-            export_set(found, to, link, force=True)
-        if TARGETS[to].endings:
-            place.mkdir()
-        else:
-            export_set(found, to, place)
-            (place / "notes.txt").write_text("mine", encoding="utf-8")
+        place = place_for(to, tmp_path)
+        place.mkdir()
+        (place / "notes.txt").write_text("mine", encoding="utf-8")
         before = content(tmp_path)
-        with pytest.raises(OutputError, match=r"not an earlier export|notes\.txt, which is not part of the export"):
-            export_set(found, to, place, force=True)
+        with pytest.raises(OutputError, match="not an earlier export"):
+            export_set(read_set(sample), to, place, force=True)
         assert content(tmp_path) == before
 
 
-@pytest.mark.parametrize(("to", "where"), [("ragas", "query"), ("llama-index", "passage")])
-def test_half_a_character_is_refused_with_its_place(to: str, where: str, sample: Path, tmp_path: Path) -> None:
-    found = read_set(sample)
-    if where == "query":
-        broken = replace(found, queries=(*found.queries, replace(found.queries[0], query_id="odd", text="\ud83d")))
-    else:
-        broken = replace(found, corpus=lambda: [*found.corpus(), ("odd", "\ud83d")])
-    place = place_for(to, tmp_path)
-    with pytest.raises(InputError, match=f"{where} 'odd' holds half a character"):
-        export_set(broken, to, place)
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
-
-
-def test_a_wrong_target_a_wrong_ending_and_a_file_of_the_set_are_refused(
+def test_a_wrong_target_and_a_file_of_the_set_are_refused(
     sample: Path, tmp_path: Path, goldbench_inside: Goldbench
 ) -> None:
     done = goldbench_inside("export", sample, "--to", "ragaz")
@@ -175,8 +155,6 @@ def test_a_wrong_target_a_wrong_ending_and_a_file_of_the_set_are_refused(
     gold = GoldSet.load(sample)
     with pytest.raises(UsageError, match=r"no such tool: .ragaz.; give ragas"):
         gold.export("ragaz", tmp_path / "x")
-    with pytest.raises(UsageError, match=r"ragas takes a file that ends with \.jsonl"):
-        gold.export("ragas", tmp_path / "x.txt")
     with pytest.raises(OutputError, match="is one of the inputs"):
         gold.export("ragas", sample / "beir" / "corpus.jsonl", force=True)
 

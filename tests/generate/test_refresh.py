@@ -99,7 +99,7 @@ def test_a_query_whose_evidence_is_gone_is_retired_with_its_reason_and_another_a
     assert input_tokens == pytest.approx(stats["input_tokens"], rel=0.1)
     retired = lines(tmp_path / "run" / "3-retired.jsonl")
     assert len(retired) == 2
-    assert all(row["reason"] == "its evidence is no longer in the documents" for row in retired)
+    assert all(row["reason"].startswith("its evidence is no longer in the documents") for row in retired)
     gone: set[str] = {row["query"]["text"] for row in retired}  # type: ignore[index]
     assert gone == before - texts(tmp_path / "run")
     for text in gone:

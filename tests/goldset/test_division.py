@@ -111,7 +111,7 @@ def test_linked_queries_stay_together_and_records_follow_them(
     pool = [{"query_id": one, "chunk_id": row["chunk_id"]} for one, row in zip(ids, rows, strict=True)]
     write_lines(linked / "4-pool.jsonl", pool)
     write_lines(linked / "4-judgments.jsonl", [{**row, "relevance": 3, "assessor": "m"} for row in pool[:20]])
-    assert goldbench("split", linked, "--shares", "a=1/3,b=1/3,c=1/3", "--out", "parts").returncode == 0
+    assert goldbench("split", linked, "--shares", "a=0.3,b=0.3,c=0.4", "--out", "parts").returncode == 0
     part = {}
     for name in "abc":
         place = tmp_path / "parts" / name
@@ -144,8 +144,7 @@ def test_verdicts_of_people_go_along_and_the_ledger_is_named(goldbench: Goldbenc
         part = gold(tmp_path / "parts" / name)
         review = part["metadata"]["review"]
         assert review["queries"].keys() == part["queries"].keys()
-        assert review["data_sha"] == "0" * 64
-        assert review["of_the_whole_set"] == {"judgments": {"people": 4, "model": 26}}
+        assert "judgments" not in review, "counts of the whole set"
         assert not list((tmp_path / "parts" / name).rglob("review.sqlite"))
         assert validate(tmp_path / "parts" / name).problems == ()
 

@@ -117,8 +117,6 @@ def test_after_an_edit_only_pairs_are_asked_about_that_people_judged_otherwise_a
     change = report["rubric_change"]
     assert (change["before"], change["after"], change["asked"]) == (DEFAULT.sha, OURS.sha, len(wrong))
     assert change["agreed_after"] == change["compared"] == change["agreed_before"] + len(wrong)
-    assert report["rubrics"]["people"] == {DEFAULT.sha: sum(map(len, known.ids.values()))}
-    assert set(report["rubrics"]["model"]) == {DEFAULT.sha, OURS.sha}
     assert OURS.sha in goldbench_inside("review", "report", "set").stdout
     grade(known.folder, settings(model_server, depth=10), again=True)
     grading = read_manifest(known.folder).grading

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
@@ -299,13 +299,11 @@ def test_no_judgment_is_attached_to_other_words_after_random_edits(tmp_path: Pat
 @pytest.mark.parametrize(
     ("quoted", "holds"), [("ten seconds", False), ("runs dry for ten seconds at the most before it stops", True)]
 )
-def test_a_few_words_do_not_take_a_judgment_to_another_document(quoted: str, holds: bool) -> None:
+def test_a_few_words_do_not_take_a_judgment_to_another_passage(quoted: str, holds: bool) -> None:
     judged = PassageMeaning(text=f"Wait: the mixer {quoted}, then lift the lid.", source="safety.md")
     passage_meaning = PassageMeaning(text=f"Nobody knew that it {quoted}!", source="pump.md")
     query_meaning = QueryMeaning("How long does it run dry?")
     evidence_finder = EvidenceFinder(
         {"p": passage_meaning, "q": PassageMeaning(text="Nothing else.", source="safety.md")}
     )
-    assert evidence_finder.of(judged, query_meaning, quoted) == ("p" if holds else None)
-    at_home = EvidenceFinder({"p": replace(passage_meaning, source="safety.md")})
-    assert at_home.of(judged, query_meaning, quoted) == "p"
+    assert evidence_finder.of(judged, query_meaning, [quoted]) == ("p" if holds else None)

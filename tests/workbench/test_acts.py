@@ -12,7 +12,6 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.review.apply import apply_review
 from goldbench.review.queue import QueueSettings
 from goldbench.review.server import opened as review_opened
-from goldbench.review.settled_decisions import settled_decisions
 from goldbench.review.state import fold
 from tests.review.test_http import Client
 from tests.workbench.conftest import Site, serving
@@ -107,9 +106,7 @@ def test_a_judgment_of_a_passage_outside_the_pool_reaches_the_set(site: Site) ->
     apply_review(site.folder, ledger=None)
     qrels = read_qrels(Source(GoldFolder(site.folder).labels))
     assert qrels["q-de"] == {"de1": 3, "de2": 0, "de3": 2}
-    decisions = settled_decisions(site.folder, of_the_set=True)
-    assert decisions is not None
-    assert decisions.grades == {"q-de": {"de3": 2}}
+    assert fold(site.events()).gold() == {"q-de": {"de3": 2}}
 
 
 def test_a_judgment_here_counts_in_no_figure_of_agreement(site: Site) -> None:

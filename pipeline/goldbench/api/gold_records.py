@@ -13,15 +13,7 @@ from goldbench.errors import InputError
 from goldbench.exports.exported_set import ExportedSet, read_set
 from goldbench.exports.folders import autorag_corpus, autorag_questions, ir_dataset, mteb_task, sentence_evaluator
 from goldbench.exports.placement import export_set
-from goldbench.exports.records import (
-    LlamaIndexSet,
-    deepeval_dataset,
-    langsmith_examples,
-    llama_index_set,
-    phoenix_examples,
-    promptfoo_cases,
-    ragas_dataset,
-)
+from goldbench.exports.records import deepeval_dataset, phoenix_examples, promptfoo_cases, ragas_dataset
 from goldbench.goldset.gold_path import check_apart, metadata_of, state_of
 from goldbench.score.runs import Gold
 from goldbench.text.display import shown
@@ -224,22 +216,6 @@ class GoldRecords:
             MissingPackage: deepeval is not installed, or cannot be imported.
         """
         return deepeval_dataset(self._exported())
-
-    def to_llama_index(self) -> LlamaIndexSet:
-        """Return nodes of LlamaIndex with the queries to evaluate, of those with a relevant passage.
-
-        Raises:
-            MissingPackage: llama-index-core is not installed, or cannot be imported.
-        """
-        return llama_index_set(self._exported().with_contexts())
-
-    def to_langsmith(self) -> list[Any]:
-        """Return what LangSmith's ``Client.create_examples(examples=...)`` takes, an object for each query.
-
-        Raises:
-            MissingPackage: langsmith is not installed, or cannot be imported.
-        """
-        return langsmith_examples(self._exported())
 
     def to_phoenix(self) -> list[dict[str, Any]]:
         """Return what Phoenix's ``Client().datasets.create_dataset(examples=...)`` takes, a dict for each query."""

@@ -71,11 +71,12 @@ def _count_decisions(folder: Path) -> tuple[int, str]:
 
     home = GoldFolder(folder)
     if home.ledger.is_file():
-        from goldbench.review.settled_decisions import settled_decisions
+        from goldbench.review.ledger import open_ledger
+        from goldbench.review.state import fold
 
-        settled = settled_decisions(folder)
-        count = 0 if settled is None else len(settled.verdicts) + sum(map(len, settled.grades.values()))
-        return count, shown(home.ledger)
+        with open_ledger(home.ledger, data_sha="", create=False) as ledger:
+            state = fold(ledger.events())
+        return len(state.query_verdicts()) + sum(map(len, state.gold().values())), shown(home.ledger)
     return _count_applied(home.metadata()) if home.has_reviews_applied() else 0, "the ledger they were made in"
 
 

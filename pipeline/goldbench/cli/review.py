@@ -63,7 +63,7 @@ AnnotatorOption = Annotated[
     list[str] | None, options.People(metavar="NAME", help="Who judges; each gets a link. Repeatable.")
 ]
 FormatOption = Annotated[
-    Literal["native", "trec", "beir", "csv", "argilla", "label-studio"],
+    Literal["native", "trec", "csv", "argilla", "label-studio"],
     options.Input("--format", help="Only native keeps everything."),
 ]
 
@@ -276,7 +276,7 @@ def report(
 @app.command()
 def export(
     folder: options.Folder,
-    out: Annotated[Path, options.Output(metavar="PATH", help="A file; a folder for beir, argilla, label-studio.")],
+    out: Annotated[Path, options.Output(metavar="PATH", help="A file; a folder for argilla, label-studio.")],
     kind: FormatOption = "native",
     ledger: options.LedgerOption = None,
     with_model_labels: Annotated[
@@ -292,7 +292,7 @@ def export(
     from goldbench.review.exports import export_ledger
     from goldbench.review.people import load_reviewed
 
-    if with_model_labels and kind in {"native", "trec", "beir"}:
+    if with_model_labels and kind in {"native", "trec"}:
         raise UsageError(f"--with-model-labels: {kind} holds only people's decisions; leave the option out")
     try:
         reviewed = load_reviewed(folder, ledger, create=True)
@@ -318,9 +318,7 @@ def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File that goldbench or the other tool exported.")],
     kind: FormatOption = "native",
     ledger: options.LedgerOption = None,
-    annotator: Annotated[
-        str | None, options.People(metavar="NAME", help="Who judged; needed for trec and beir.")
-    ] = None,
+    annotator: Annotated[str | None, options.People(metavar="NAME", help="Who judged; needed for trec.")] = None,
 ) -> None:
     """Add judgments made elsewhere to the ledger.
 

@@ -12,8 +12,6 @@ from goldbench.cli import options
 from goldbench.cli.decisions import ask_before_replacing
 from goldbench.cli.output import screen
 from goldbench.errors import DONE_IN_PART, NEGATIVE, InputError, UsageError
-from goldbench.exports.hub_upload import check_push
-from goldbench.exports.hub_upload import push as upload
 from goldbench.exports.tools import Tool
 from goldbench.goldset.file_names import DATASET, MANIFEST, REJECTIONS
 from goldbench.goldset.gold_path import check_apart, holds_no_query
@@ -22,7 +20,6 @@ from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.config import Config
-    from goldbench.goldset.difference import Decisions
 
 Kind = Literal[
     "beir", "trec", "msmarco", "squad", "hotpotqa", "musique", "llamaindex", "ragas", "deepeval", "langsmith",
@@ -120,7 +117,7 @@ def import_(
 def validate(folder: options.Folder) -> None:
     """Check every reference of a gold set.
 
-    Reads the set again and also checks spans and copies of texts.
+    Reads the set again and also checks its spans, and that no file was changed.
 
     Example: goldbench validate runs/mine
     """
@@ -158,21 +155,18 @@ def diff(
 ) -> None:
     """Show what changed between two gold sets.
 
-    Compares documents, passages, queries, labels and people's decisions (of an applied review, and of the ledger in
-    the folder, which is only read). The same text under another id is the same. A BEIR folder has no documents.
-    Exits with 2 if a set cannot be read.
+    Compares documents, passages, queries and labels. The same text under another id is the same. A BEIR folder has no
+    documents. Exits with 2 if a set cannot be read.
 
     Example: goldbench diff runs/old runs/new
     """
-    from goldbench.goldset.difference import compare_sets, read_contents, with_passage_texts
+    from goldbench.goldset.difference import compare_sets, read_contents
     from goldbench.report import difference_text as report
 
     if screen.json and markdown:
         raise UsageError("diff: --json and --markdown exclude one another; give one of them")
     try:
-        people = _decisions(first), _decisions(second)
-        difference = compare_sets(read_contents(first), read_contents(second), people)
-        difference = with_passage_texts(difference, (first, second), examples=examples)
+        difference = compare_sets(read_contents(first), read_contents(second))
     except InputError as error:
         raise UsageError(str(error)) from None
     names = first.as_posix(), second.as_posix()
@@ -183,19 +177,6 @@ def diff(
         screen.show(*report.heading(names), *report.terminal_lines(difference, examples=examples))
     if exit_code and difference.differs:
         raise typer.Exit(NEGATIVE)
-
-
-def _decisions(path: Path) -> Decisions | None:
-    """Return the decisions in the ledger of a set's folder; the extra that reads it is needed only if there is one."""
-    from goldbench.goldset.difference import home_of
-    from goldbench.goldset.folder import GoldFolder
-
-    folder = home_of(path)
-    if not GoldFolder(folder).ledger.is_file():
-        return None
-    from goldbench.review.settled_decisions import settled_decisions
-
-    return settled_decisions(folder, of_the_set=True)
 
 
 def split(
@@ -223,9 +204,7 @@ def split(
 
     division = split_set(folder, out or options.beside(folder, "-parts"), shares=parse_shares(shares), by=by, seed=seed)
     for part in division.parts:
-        unanswered = f", {queries(part.unanswerable)} without an answer" if part.unanswerable else ""
-        labels = amount(part.labels, "label")
-        screen.show(f"{part.name}: {queries(part.queries)}{unanswered}, {labels} in {part.folder}")
+        screen.show(f"{part.name}: {queries(part.queries)} in {part.folder}")
     screen.add(
         parts=[
             {"name": part.name, "queries": part.queries, "wanted": part.wanted, "folder": str(part.folder)}
@@ -233,11 +212,7 @@ def split(
         ],
         groups=division.groups,
     )
-    groups = amount(division.groups, "group")
-    screen.note(f"{groups} of queries that stay together, the largest of {division.largest}.")
-    if division.shared:
-        shared = amount(division.shared, "passage")
-        screen.note(f"{shared} relevant to queries of several parts, written from other passages.")
+    screen.note(f"{amount(division.groups, 'group')} of queries that stay together.")
     ledger = GoldFolder(folder).ledger
     if ledger.is_file():
         screen.note(f"Not copied: {ledger}; decisions that were not applied are in no part.")
@@ -298,10 +273,7 @@ def export(
     out: Annotated[
         Path | None, options.Output("--out", "-o", metavar="OUT", help="New file or folder (default: DIR-TOOL).")
     ] = None,
-    force: Annotated[bool, options.Output("--force", help="Replace a file, or an earlier export in a folder.")] = False,
-    push: Annotated[
-        str | None, options.Output(metavar="USER/NAME", help="With hf: also upload it, as a private data set.")
-    ] = None,
+    force: Annotated[bool, options.Output("--force", help="Replace a file, or the folder of an export.")] = False,
 ) -> None:
     """Write a gold set for another tool.
 
@@ -314,9 +286,7 @@ def export(
     from goldbench.exports.placement import counts, export_set
     from goldbench.exports.targets import TARGETS
 
-    if push is not None:
-        check_push(to.value, push)
-    target = out or options.beside(folder, f"-{to.value}{next(iter(TARGETS[to].endings), '')}")
+    target = out or options.beside(folder, f"-{to.value}{TARGETS[to].ending}")
     check_apart({"--out": target}, [folder])
     exported = export_set(read_set(folder), to.value, target, force=force)
     screen.note(*exported.remarks)
@@ -328,7 +298,3 @@ def export(
         references=exported.written.references,
     )
     screen.show(f"{counts(exported.written)} in {exported.place}")
-    if push is not None:
-        address = upload(exported.place, push)
-        screen.add(pushed=address)
-        screen.show(f"Uploaded to {address}")

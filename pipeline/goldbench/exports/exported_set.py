@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import ValidationError
+
 from goldbench.errors import InputError
+from goldbench.formats.faults import explain
 from goldbench.goldset.file_names import DATASET
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import (
-    answers_of_queries,
     each_document,
     holds_no_query,
     members_of,
     metadata_of,
-    metadata_of_queries,
     notes_of_queries,
     read_gold,
     texts_of_documents,
     texts_of_queries,
 )
+from goldbench.records.query import Turn
+from goldbench.records.record import Record
+from goldbench.records.testset import Answer, Citation
 from goldbench.text.display import shown
 
 _NOTES = ("kind", "style", "language", "frequency", "traffic")
@@ -34,13 +38,6 @@ class Context(NamedTuple):
     doc_id: str
     text: str
     grade: int
-
-
-class Quote(NamedTuple):
-    """Words that a reference answer rests on, and the passage they stand in, None if no relevant one holds them."""
-
-    text: str
-    doc_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +56,10 @@ class ExportedQuery:
     contexts: tuple[Context, ...] = ()
     grades: Mapping[str, int] = field(default_factory=dict)
     answer: str | None = None
-    evidence: tuple[Quote, ...] = ()
+    evidence: tuple[Citation, ...] = ()
     source: str | None = None
-    needs: tuple[str, ...] = ()
-    history: tuple[tuple[str, str | None], ...] = ()
+    needs: Sequence[str] = ()
+    history: Sequence[Turn] = ()
     standalone: str | None = None
     answerable: bool = True
     notes: Mapping[str, Any] = field(default_factory=dict)
@@ -74,12 +71,12 @@ class ExportedQuery:
 
     def quotes(self) -> list[dict[str, str | None]]:
         """Return the evidence of the answer, as JSON takes it."""
-        return [{"quote": quote.text, "chunk_id": quote.doc_id} for quote in self.evidence]
+        return [citation.model_dump(mode="json") for citation in self.evidence]
 
     def described(self) -> dict[str, Any]:
         """Return what a target has no field for, as JSON takes it; only what there is."""
-        turns = [{"question": asked, **({"answer": said} if said else {})} for asked, said in self.history]
-        found = {
+        turns = [turn.model_dump(mode="json", exclude_none=True) for turn in self.history]
+        described = {
             "query_id": self.query_id,
             "context_ids": [context.doc_id for context in self.contexts],
             "grades": dict(self.grades),
@@ -91,7 +88,7 @@ class ExportedQuery:
             "history": turns,
             **self.notes,
         }
-        return {name: value for name, value in found.items() if value not in (None, [], "")}
+        return {name: value for name, value in described.items() if value not in (None, [], "")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,25 +150,33 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
         if not grades and (path / DATASET).is_file():
             raise InputError(shown(path), holds_no_query(path))
         raise InputError(shown(path), "has no texts of queries to export; give the folder of a set, not its judgments")
-    members = members_of(path, search=True) or _members_of_copy(path)
-    unanswerable: Mapping[str, str] = members.get("unanswerable", {})
+    members = _read_members(path)
     home = GoldFolder(path if path.is_dir() else path.parent)
     written = {query.query_id: query.model_dump(mode="json") for query in home.unanswerable.read_any()}
-    known = _QueryMembers(members, answers_of_queries(path), {**written, **notes_of_queries(path)})
-    relevant = {query_id: _ranked(grades.get(query_id, {}), level, known.source(query_id)) for query_id in texts}
-    passages = texts_of_documents(path, {doc_id for found in relevant.values() for doc_id in found})
-    found = [
-        known.query(query_id, text, grades.get(query_id, {}), _contexts(path, query_id, relevant[query_id], passages))
+    notes = {**written, **notes_of_queries(path)}
+    relevant = {
+        query_id: _ranked(grades.get(query_id, {}), level, notes.get(query_id, {}).get("chunk_id"))
+        for query_id in texts
+    }
+    passages = texts_of_documents(path, {doc_id for doc_ids in relevant.values() for doc_id in doc_ids})
+    queries = [
+        replace(
+            members.query(query_id, text, notes.get(query_id, {})),
+            grades=grades.get(query_id, {}),
+            contexts=tuple(
+                Context(doc_id, passages[doc_id], grades[query_id][doc_id])
+                for doc_id in _with_text(path, query_id, relevant[query_id], passages)
+            ),
+        )
         for query_id, text in texts.items()
     ]
-    found += [
-        replace(known.query(query_id, text, {}, ()), answerable=False)
-        for query_id, text in unanswerable.items()
-        if query_id not in texts
+    unanswerable = [
+        replace(members.query(query_id, text, notes.get(query_id, {})), answerable=False)
+        for query_id, text in members.unanswerable.items()
     ]
     return ExportedSet(
         name=path.resolve().name if path.is_dir() else path.resolve().parent.name,
-        queries=tuple(found),
+        queries=(*queries, *unanswerable),
         corpus=lambda: each_document(path),
         level=level,
         metadata=metadata_of(path),
@@ -179,76 +184,40 @@ def read_set(path: Path, grades: Mapping[str, Mapping[str, int]] | None = None, 
     )
 
 
-def _members_of_copy(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the conversations that the metadata of a BEIR folder hold, as the members of a set."""
-    found = metadata_of_queries(path)
-    return {
-        name: {key: metadata[name] for key, metadata in found.items() if name in metadata}
-        for name in ("history", "standalone")
-    }
+class _Members(Record):
+    """What a ``dataset.json`` says of single queries."""
 
+    needs: dict[str, list[str]]
+    unanswerable: dict[str, str]
+    answers: dict[str, Answer]
+    history: dict[str, list[Turn]]
+    standalone: dict[str, str]
 
-@dataclass(frozen=True, slots=True)
-class _QueryMembers:
-    """What the files of a set hold of its queries, by query id."""
-
-    members: Mapping[str, Mapping[str, Any]]
-    answers: Mapping[str, Mapping[str, Any]]
-    notes: Mapping[str, Mapping[str, Any]]
-
-    def source(self, query_id: str) -> str | None:
-        found = self.notes.get(query_id, {}).get("chunk_id")
-        return found if isinstance(found, str) else None
-
-    def query(
-        self, query_id: str, text: str, grades: Mapping[str, int], contexts: Iterable[tuple[str, str]]
-    ) -> ExportedQuery:
-        answer = self.answers.get(query_id, {})
-        said = answer.get("text")
+    def query(self, query_id: str, text: str, notes: Mapping[str, Any]) -> ExportedQuery:
+        """Return a query without its passages; ``notes`` are what a build noted of it."""
+        answer = self.answers.get(query_id)
+        known = {name: notes[name] for name in _NOTES if notes.get(name) is not None}
+        if notes.get("difficulty"):
+            known["difficulty"] = notes["difficulty"]["level"]
         return ExportedQuery(
             query_id=query_id,
             text=text,
-            contexts=tuple(Context(doc_id, passage, grades[doc_id]) for doc_id, passage in contexts),
-            grades=grades,
-            answer=said if isinstance(said, str) and said.strip() else None,
-            evidence=tuple(_quotes(answer.get("evidence"))),
-            source=self.source(query_id),
-            needs=tuple(self._texts("needs", query_id)),
-            history=tuple(_turns(self._member("history", query_id))),
-            standalone=next(self._texts("standalone", query_id), None),
-            notes=dict(self._notes(query_id)),
+            answer=answer.text if answer else None,
+            evidence=answer.evidence if answer else (),
+            source=notes.get("chunk_id"),
+            needs=self.needs.get(query_id, ()),
+            history=self.history.get(query_id, ()),
+            standalone=self.standalone.get(query_id),
+            notes=known,
         )
 
-    def _member(self, name: str, query_id: str) -> object:
-        return self.members.get(name, {}).get(query_id)
 
-    def _texts(self, name: str, query_id: str) -> Iterator[str]:
-        """Yield the texts of a member that holds one text, or a list of texts, for a query."""
-        member = self._member(name, query_id)
-        yield from (one for one in (member if isinstance(member, list) else [member]) if isinstance(one, str))
-
-    def _notes(self, query_id: str) -> Iterator[tuple[str, Any]]:
-        notes = self.notes.get(query_id, {})
-        yield from ((name, notes[name]) for name in _NOTES if notes.get(name) is not None)
-        difficulty = notes.get("difficulty")
-        if isinstance(difficulty, Mapping) and isinstance(difficulty.get("level"), str):
-            yield "difficulty", difficulty["level"]
-
-
-def _quotes(found: object) -> Iterator[Quote]:
-    """Yield the evidence of an answer; what other tools write into a field of that name may be anything."""
-    for one in found if isinstance(found, list) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("quote"), str):
-            doc_id = one.get("chunk_id")
-            yield Quote(one["quote"], doc_id if isinstance(doc_id, str) else None)
-
-
-def _turns(found: object) -> Iterator[tuple[str, str | None]]:
-    """Yield the turns before a query; see `_quotes`."""
-    for one in found if isinstance(found, list) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("question"), str):
-            answer = one.get("answer")
-            yield one["question"], answer if isinstance(answer, str) else None
+def _read_members(path: Path) -> _Members:
+    members = members_of(path, search=True)
+    try:
+        return _Members.model_validate({name: members.get(name, {}) for name in _Members.model_fields})
+    except ValidationError as error:
+        raise InputError(path, explain(error)) from None
 
 
 def _ranked(grades: Mapping[str, int], level: int, source: str | None) -> list[str]:
@@ -257,11 +226,10 @@ def _ranked(grades: Mapping[str, int], level: int, source: str | None) -> list[s
     return sorted(relevant, key=lambda doc_id: (-grades[doc_id], doc_id != source, doc_id))
 
 
-def _contexts(
-    path: Path, query_id: str, relevant: Iterable[str], texts: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    for doc_id in relevant:
+def _with_text(path: Path, query_id: str, doc_ids: Iterable[str], texts: Mapping[str, str]) -> Iterator[str]:
+    """Yield passages; refuse one whose text is missing."""
+    for doc_id in doc_ids:
         if doc_id not in texts:
             problem = f"query {shown(query_id)}: the text of passage {shown(doc_id)} is missing"
             raise InputError(shown(path), f"{problem}; give the folder of a set with its corpus")
-        yield doc_id, texts[doc_id]
+        yield doc_id

@@ -18,17 +18,7 @@ from typing import Any
 from goldbench.exports.exported_set import ExportedQuery, ExportedSet
 from goldbench.exports.packages import package
 from goldbench.exports.records import write_json, write_json_lines
-from goldbench.formats.dataset_card import (
-    Columns,
-    Contents,
-    Facts,
-    Table,
-    contents_of,
-    dataset_card,
-    is_own_scale,
-    meaning_of,
-    write_parquet,
-)
+from goldbench.formats.dataset_card import Columns, Contents, Table, contents_of, dataset_card
 from goldbench.formats.interchange_names import (
     AUTORAG_CORPUS,
     AUTORAG_QA,
@@ -39,6 +29,7 @@ from goldbench.formats.interchange_names import (
     EXPORT_ABOUT,
     JUDGMENT_COLUMNS,
 )
+from goldbench.records.relevance import RELEVANT, RUBRIC, Relevance
 from goldbench.text.language import main_language
 
 DATA = "data"
@@ -74,25 +65,8 @@ _AUTORAG_CORPUS: Columns = {
     "contents": "string",
     "metadata": {"prev_id": "string", "next_id": "string"},
 }
-_UNKNOWN = "und-Zyyy"
+_LANGUAGE_UNKNOWN = "und-Zyyy"
 """The code of a language that is not known, in a script that is not known."""
-_CODES = dict(
-    pair.split("=")
-    for line in (
-        "af=afr-Latn am=amh-Ethi ar=ara-Arab as=asm-Beng az=aze-Latn be=bel-Cyrl bg=bul-Cyrl bn=ben-Beng bo=bod-Tibt",
-        "bs=bos-Latn ca=cat-Latn cs=ces-Latn cy=cym-Latn da=dan-Latn de=deu-Latn el=ell-Grek en=eng-Latn es=spa-Latn",
-        "et=est-Latn eu=eus-Latn fa=fas-Arab fi=fin-Latn fr=fra-Latn ga=gle-Latn gl=glg-Latn gu=guj-Gujr ha=hau-Latn",
-        "he=heb-Hebr hi=hin-Deva hr=hrv-Latn hu=hun-Latn hy=hye-Armn id=ind-Latn is=isl-Latn it=ita-Latn ja=jpn-Jpan",
-        "ka=kat-Geor kk=kaz-Cyrl km=khm-Khmr kn=kan-Knda ko=kor-Hang ku=kur-Latn ky=kir-Cyrl lo=lao-Laoo lt=lit-Latn",
-        "lv=lav-Latn mg=mlg-Latn mk=mkd-Cyrl ml=mal-Mlym mn=mon-Cyrl mr=mar-Deva ms=msa-Latn mt=mlt-Latn my=mya-Mymr",
-        "ne=nep-Deva nl=nld-Latn no=nor-Latn pa=pan-Guru pl=pol-Latn ps=pus-Arab pt=por-Latn ro=ron-Latn ru=rus-Cyrl",
-        "sd=snd-Arab si=sin-Sinh sk=slk-Latn sl=slv-Latn so=som-Latn sq=sqi-Latn sr=srp-Cyrl sv=swe-Latn sw=swa-Latn",
-        "ta=tam-Taml te=tel-Telu tg=tgk-Cyrl th=tha-Thai ti=tir-Ethi tl=tgl-Latn tr=tur-Latn tt=tat-Cyrl ug=uig-Arab",
-        "uk=ukr-Cyrl ur=urd-Arab uz=uzb-Latn vi=vie-Latn xh=xho-Latn yi=yid-Hebr yo=yor-Latn zh=zho-Hans zu=zul-Latn",
-    )
-    for pair in line.split()
-)
-"""MTEB's codes of the languages that goldbench tells apart: ISO 639-3 and the script they are mostly written in."""
 
 
 def identifier(name: str) -> str:
@@ -102,13 +76,15 @@ def identifier(name: str) -> str:
 
 def about(exported: ExportedSet) -> dict[str, Any]:
     """Return what a reader of the files must know of the set, and what `goldbench import` keeps of it."""
-    seen = sorted({grade for _, _, grade in judgments(exported)})
-    own = is_own_scale(seen, exported.level)
+    seen = {grade for _, _, grade in judgments(exported)}
+    meanings = {grade: "relevant" if grade >= exported.level else "not relevant" for grade in seen}
+    if exported.level == RELEVANT and seen <= set(Relevance):
+        meanings = {grade: RUBRIC[Relevance(grade)] for grade in seen}
     return {
         "name": identifier(exported.name),
         "relevant_from": exported.level,
         "languages": languages(exported),
-        "grades": {str(grade): meaning_of(grade, exported.level, own=own) for grade in seen},
+        "grades": {str(grade): meanings[grade] for grade in sorted(seen)},
         **exported.trust,
     }
 
@@ -201,29 +177,34 @@ def sentence_evaluator(exported: ExportedSet, **options: Any) -> Any:  # noqa: A
 
 def write_dataset(exported: ExportedSet, folder: Path) -> None:
     """Write a data set for the Hugging Face Hub: Parquet files, and the card by which ``datasets`` loads each."""
-    tables = list(_tables(exported))
-    facts = Facts(
-        metadata=exported.metadata,
-        grades=Counter(grade for _, _, grade in judgments(exported)),
-        languages=languages(exported),
-        tables=tuple(table for table, _ in tables),
-        level=exported.level,
-        parquet=True,
-    )
-    contents = {table.name: _write_table(table, rows, folder) for table, rows in tables}
-    (folder / BEIR_CARD).write_text(dataset_card(contents, facts), encoding="utf-8", newline="\n")
+    contents = {table: _write_table(table, rows, folder) for table, rows in _tables(exported)}
+    card = dataset_card(contents, exported.metadata, languages(exported), exported.level)
+    (folder / BEIR_CARD).write_text(card, encoding="utf-8", newline="\n")
     write_json(folder / EXPORT_ABOUT, about(exported))
 
 
 def _write_table(table: Table, rows: Iterable[Mapping[str, Any]], folder: Path) -> Contents:
-    """Write a table by way of JSON Lines, so that the memory does not grow with it."""
+    """Write a table by way of JSON Lines, so that the memory does not grow with it; every string stays as it is."""
+    import polars as pl
+
     lines = folder / f"{table.name}.jsonl"
     write_json_lines(lines, rows)
     with lines.open("rb") as file:
         contents = contents_of(file)
-    write_parquet(table, lines, folder / table.parquet)
+    schema = {name: _type_of(kind) for name, kind in table.columns.items()}
+    pl.scan_ndjson(lines, schema=schema).sink_parquet(folder / table.file)
     lines.unlink()
     return contents
+
+
+def _type_of(columns: str | Columns | tuple[Any]) -> Any:  # noqa: ANN401  a type of polars
+    import polars as pl
+
+    if isinstance(columns, str):
+        return {"string": pl.String, "int32": pl.Int32, "int64": pl.Int64, "float64": pl.Float64}[columns]
+    if isinstance(columns, tuple):
+        return pl.List(_type_of(columns[0]))
+    return pl.Struct({name: _type_of(inner) for name, inner in columns.items()})
 
 
 def _tables(exported: ExportedSet) -> Iterator[tuple[Table, Iterable[Mapping[str, Any]]]]:
@@ -250,8 +231,7 @@ def _tables(exported: ExportedSet) -> Iterator[tuple[Table, Iterable[Mapping[str
 
 
 def _table(name: str, columns: Columns, split: str | None = None) -> Table:
-    file = f"{name}.parquet"
-    return Table(name, split or name, file, file, columns)
+    return Table(name, split or name, f"{name}.parquet", columns)
 
 
 def _text_row(query: ExportedQuery) -> dict[str, Any]:
@@ -259,7 +239,7 @@ def _text_row(query: ExportedQuery) -> dict[str, Any]:
 
 
 def _answer_row(query: ExportedQuery) -> dict[str, Any]:
-    evidence = [{"quote": quote.text, "corpus-id": quote.doc_id} for quote in query.evidence]
+    evidence = [{"quote": citation.quote, "corpus-id": citation.chunk_id} for citation in query.evidence]
     return {"query-id": query.query_id, "answer": query.answer, "evidence": evidence}
 
 
@@ -268,7 +248,6 @@ def write_mteb(exported: ExportedSet, folder: Path) -> None:
     data = folder / DATA
     data.mkdir()
     write_dataset(exported, data)
-    codes = sorted({_CODES.get(code, _UNKNOWN) for code in languages(exported)}) or [_UNKNOWN]
     digest = hashlib.sha256((data / BEIR_CARD).read_bytes())  # the card has the digest of every file
     level = exported.metadata.get("evidence_level")
     evidence = f" Evidence level: {level}." if isinstance(level, str) else ""
@@ -276,7 +255,7 @@ def write_mteb(exported: ExportedSet, folder: Path) -> None:
         "name": f"Goldbench-{identifier(exported.name)}",
         "revision": digest.hexdigest()[:40],
         "description": f"A retrieval test set made with goldbench.{evidence}",
-        "languages": codes,
+        "languages": [_LANGUAGE_UNKNOWN],
     }
     write_json(folder / "task.json", task)
     write_json(folder / EXPORT_ABOUT, about(exported))
@@ -297,9 +276,8 @@ def mteb_task(folder: Path) -> Any:  # noqa: ANN401  a class of mteb
 
 def write_autorag(exported: ExportedSet, folder: Path) -> None:
     """Write ``qa.parquet`` and ``corpus.parquet``, as AutoRAG's evaluator reads them."""
-    _write_table(Table(AUTORAG_QA, "qa", AUTORAG_QA, AUTORAG_QA, _AUTORAG_QA), autorag_questions(exported), folder)
-    corpus = Table(AUTORAG_CORPUS, "corpus", AUTORAG_CORPUS, AUTORAG_CORPUS, _AUTORAG_CORPUS)
-    _write_table(corpus, autorag_corpus(exported), folder)
+    _write_table(Table("qa", "qa", AUTORAG_QA, _AUTORAG_QA), autorag_questions(exported), folder)
+    _write_table(Table("corpus", "corpus", AUTORAG_CORPUS, _AUTORAG_CORPUS), autorag_corpus(exported), folder)
     write_json(folder / EXPORT_ABOUT, about(exported))
 
 

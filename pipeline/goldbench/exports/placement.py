@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench.errors import InputError, Message, OutputError, UsageError, explained
@@ -15,9 +12,6 @@ from goldbench.exports.targets import TARGETS, Target
 from goldbench.exports.tools import Tool
 from goldbench.formats.interchange_names import EXPORT_ABOUT
 from goldbench.text.display import amount, queries, shown
-
-_MADE_BY_TOOLS = frozenset({"__pycache__", "corpus.jsonl.pklz4"})
-"""What Python and ir_datasets make in an exported folder when they read it; a new export takes its place, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,85 +30,46 @@ def export_set(exported: ExportedSet, to: str, out: Path, *, force: bool = False
         exported: The set.
         to: A name of `Tool`.
         out: The new file or folder.
-        force: Whether a file, or an earlier export in a folder, may be replaced.
+        force: Whether a file, or the folder of an earlier export, may be replaced.
 
     Raises:
-        UsageError: The tool is not known, or the file's name has an ending that the tool does not read.
+        UsageError: The tool is not known.
         InputError: No query of the set can be exported.
         OutputError: The place is taken, or cannot be written.
     """
     if to not in TARGETS:
         raise UsageError(f"to: no such tool: {shown(to)!r}; give {', '.join(TARGETS)}")
     target = TARGETS[Tool(to)]
-    _check_ending(target, to, out)
     _check_free(target, out, force=force)
     written = exported if target.contextless else exported.with_contexts()
     if not written.queries:
         problem = "no query has a relevant passage" if exported.queries else "holds 0 queries"
         raise InputError(exported.name, f"{problem}, so there is nothing to export to {to}")
     with explained(out):
-        _put(target, _check_whole(written), out)
+        _put(target, written, out)
     return ExportResult(out, written, tuple(_remarks(exported, written)))
 
 
-def _check_ending(target: Target, to: str, out: Path) -> None:
-    if target.endings and out.suffix.lower() not in target.endings:
-        raise UsageError(
-            Message("{out} {}: {} takes a file that ends with {}", shown(out), to, " or ".join(target.endings))
-        )
-
-
 def _check_free(target: Target, out: Path, *, force: bool) -> None:
-    """Refuse a place that is taken, or with ``force`` one that holds anything else than a file, or an export folder."""
-    if out.is_symlink():
-        raise OutputError(Message("{}: is a link; give another {out=}", shown(out)))
+    """Refuse a place that is taken, or with ``force`` one that holds neither a file nor an export."""
     if not out.exists():
         return
     if not force:
         raise OutputError(Message("{}: exists already; give another {out=}, or {force=True} to replace it", shown(out)))
-    is_folder = not target.endings
-    with explained(out):
-        is_free = not is_folder or (out.is_dir() and ((out / EXPORT_ABOUT).is_file() or not any(out.iterdir())))
-    if out.is_dir() != is_folder or not is_free:
+    replaceable = out.is_file() if target.ending else (out / EXPORT_ABOUT).is_file()
+    if not replaceable:
         raise OutputError(Message("{}: is not an earlier export to this target; give another {out=}", shown(out)))
-
-
-def _check_whole(written: ExportedSet) -> ExportedSet:
-    """Refuse half characters (lone surrogates), which most tools cannot read; those of the corpus while it is read.
-
-    Raises:
-        InputError: A text or an id holds one.
-    """
-
-    def check(what: str, *texts: object) -> None:
-        try:
-            json.dumps(texts, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            problem = f"{what} holds half a character (a lone surrogate), so it cannot be exported"
-            raise InputError(shown(written.name), problem) from None
-
-    def corpus() -> Iterator[tuple[str, str]]:
-        for doc_id, text in written.corpus():
-            check(f"passage {shown(doc_id)!r}", doc_id, text)
-            yield doc_id, text
-
-    for query in written.queries:
-        texts = (query.text, query.alone, query.answer, [*query.contexts], query.described())
-        check(f"query {shown(query.query_id)!r}", *texts)
-    return replace(written, corpus=corpus)
 
 
 def _put(target: Target, written: ExportedSet, out: Path) -> None:
     out.parent.mkdir(parents=True, exist_ok=True)
-    room = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out.parent))
-    try:
-        draft = room / f"draft{out.suffix.lower()}"
-        if not target.endings:
+    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as room:
+        draft = Path(room, "draft")
+        if not target.ending:
             draft.mkdir()
         target.write(written, draft)
-        if draft.is_dir() and out.is_dir():
-            _check_only_its_files(draft, out)
-            before = out.rename(room / "before")
+        if out.is_dir():
+            before = out.rename(Path(room, "before"))
             try:
                 draft.rename(out)
             except OSError:
@@ -122,19 +77,6 @@ def _put(target: Target, written: ExportedSet, out: Path) -> None:
                 raise
         else:
             draft.replace(out)
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
-
-
-def _check_only_its_files(draft: Path, out: Path) -> None:
-    """Refuse to replace a folder with a file that the export does not write."""
-    own = {path.relative_to(draft) for path in draft.rglob("*")}
-    found = (path for path in sorted(out.rglob("*")) if _MADE_BY_TOOLS.isdisjoint(path.relative_to(out).parts))
-    other = next((path for path in found if path.relative_to(out) not in own), None)
-    if other is not None:
-        raise OutputError(
-            Message("{}: holds {}, which is not part of the export; give another {out=}", shown(out), shown(other.name))
-        )
 
 
 def _remarks(exported: ExportedSet, written: ExportedSet) -> list[str]:

@@ -6,16 +6,14 @@ system. deepeval reads CSV, too, but cuts every cell of contexts at ``|``, so te
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from goldbench.exports.exported_set import ExportedQuery, ExportedSet
 from goldbench.exports.packages import package
 
-JSON_LINES = ".jsonl"
 _RAGAS_ADVICE = "run pip install 'langchain-community<0.4' (https://github.com/vibrantlabsai/ragas/issues/2753)"
 _OUTPUTS = "outputs"
 """What every version of LangSmith calls the reference outputs; those before 0.15 drop them under their later name."""
@@ -35,17 +33,9 @@ def write_json(path: Path, value: Any) -> None:  # noqa: ANN401  whatever JSON t
         file.write("\n")
 
 
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows, a line for each if the name of the file says so, else as a list, which is valid YAML, too."""
-    if path.suffix == JSON_LINES:
-        write_json_lines(path, rows)
-    else:
-        write_json(path, rows)
-
-
 def write_ragas(exported: ExportedSet, path: Path) -> None:
     """Write the JSON Lines that ``EvaluationDataset.from_jsonl`` of ragas reads."""
-    write_rows(path, ragas_rows(exported))
+    write_json_lines(path, ragas_rows(exported))
 
 
 def ragas_dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of ragas
@@ -77,7 +67,7 @@ def ragas_rows(exported: ExportedSet) -> list[dict[str, Any]]:
 
 def write_deepeval(exported: ExportedSet, path: Path) -> None:
     """Write the goldens that ``add_goldens_from_json_file`` of deepeval reads."""
-    write_rows(path, deepeval_rows(exported))
+    write_json(path, deepeval_rows(exported))
 
 
 def deepeval_dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of deepeval
@@ -105,20 +95,6 @@ def deepeval_rows(exported: ExportedSet) -> list[dict[str, Any]]:
     ]
 
 
-class LlamaIndexSet(NamedTuple):
-    """A set in classes of LlamaIndex.
-
-    ``nodes`` are the passages to index, each a ``TextNode`` with the id of the passage. ``queries`` and
-    ``relevant_docs`` are what ``RetrieverEvaluator.aevaluate`` takes, by query id. ``dataset`` is an
-    ``EmbeddingQAFinetuneDataset``, None where LlamaIndex has no such class any more.
-    """
-
-    nodes: list[Any]
-    queries: dict[str, str]
-    relevant_docs: dict[str, list[str]]
-    dataset: Any
-
-
 def write_llama_index(exported: ExportedSet, path: Path) -> None:
     """Write the file that both ``EmbeddingQAFinetuneDataset`` and ``LabelledRagDataset`` of LlamaIndex 0.12 read.
 
@@ -141,59 +117,18 @@ def write_llama_index(exported: ExportedSet, path: Path) -> None:
     write_json(path, value)
 
 
-def llama_index_set(exported: ExportedSet) -> LlamaIndexSet:
-    """Return the set in classes of LlamaIndex.
-
-    Raises:
-        MissingPackage: llama-index-core is not installed, or cannot be imported.
-    """
-    with package("llama-index-core"):
-        from llama_index.core import evaluation
-        from llama_index.core.schema import TextNode
-    nodes = [TextNode(id_=doc_id, text=text) for doc_id, text in exported.corpus()]
-    queries = {query.query_id: query.alone for query in exported.queries}
-    relevant_docs = {query.query_id: _ids(query) for query in exported.queries}
-    kind = getattr(evaluation, "EmbeddingQAFinetuneDataset", None)  # dropped by LlamaIndex 0.14
-    corpus = {node.node_id: node.text for node in nodes}
-    dataset = kind and kind(queries=queries, corpus=corpus, relevant_docs=relevant_docs)
-    return LlamaIndexSet(nodes, queries, relevant_docs, dataset)
-
-
 def write_langsmith(exported: ExportedSet, path: Path) -> None:
     """Write a line for each example, with the fields of ``langsmith.schemas.ExampleCreate``."""
-    write_json_lines(path, _langsmith_rows(exported, _OUTPUTS))
-
-
-def langsmith_examples(exported: ExportedSet) -> list[Any]:
-    """Return what ``Client.create_examples`` takes: a ``langsmith.schemas.ExampleCreate`` for each query.
-
-    Raises:
-        MissingPackage: langsmith is not installed, or cannot be imported.
-    """
-    with package("langsmith"):
-        from langsmith.schemas import ExampleCreate
-    outputs = "reference_outputs" if "reference_outputs" in ExampleCreate.model_fields else _OUTPUTS
-    return [ExampleCreate.model_validate(row) for row in _langsmith_rows(exported, outputs)]
-
-
-def _langsmith_rows(exported: ExportedSet, outputs: str) -> list[dict[str, Any]]:
-    return [
-        {"inputs": {"question": query.alone}, outputs: _reference(query), "metadata": exported.described(query)}
+    rows = (
+        {"inputs": {"question": query.alone}, _OUTPUTS: _reference(query), "metadata": exported.described(query)}
         for query in exported.queries
-    ]
+    )
+    write_json_lines(path, rows)
 
 
 def write_phoenix(exported: ExportedSet, path: Path) -> None:
-    """Write a line for each example as Phoenix's client takes it, or a table for the page where people upload files."""
-    if path.suffix == JSON_LINES:
-        write_json_lines(path, phoenix_examples(exported))
-        return
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(("query_id", "question", "answer", "contexts", "context_ids", "metadata"))
-        for query in exported.queries:
-            lists = map(json.dumps, (_texts(query), _ids(query), exported.described(query)))
-            table.writerow((query.query_id, query.alone, query.answer or "", *lists))
+    """Write a line for each example, as Phoenix's client takes it."""
+    write_json_lines(path, phoenix_examples(exported))
 
 
 def phoenix_examples(exported: ExportedSet) -> list[dict[str, Any]]:
@@ -211,7 +146,7 @@ def phoenix_examples(exported: ExportedSet) -> list[dict[str, Any]]:
 
 def write_promptfoo(exported: ExportedSet, path: Path) -> None:
     """Write the test cases of promptfoo."""
-    write_rows(path, promptfoo_cases(exported))
+    write_json(path, promptfoo_cases(exported))
 
 
 def promptfoo_cases(exported: ExportedSet) -> list[dict[str, Any]]:

@@ -19,4 +19,3 @@ class Tool(StrEnum):
     SENTENCE_TRANSFORMERS = "sentence-transformers"
     IR_DATASETS = "ir_datasets"
     HF = "hf"
-    PARQUET = "parquet"

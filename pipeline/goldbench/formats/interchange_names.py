@@ -11,7 +11,6 @@ JUDGMENT_COLUMNS = ("query-id", "corpus-id", "score")
 """The columns of BEIR's judgments."""
 BEIR_CARD = "README.md"
 """The dataset card."""
-BEIR_PARQUET = tuple(f"{name.removesuffix('.jsonl')}.parquet" for name in (BEIR_CORPUS, BEIR_QUERIES, BEIR_TEST_LINES))
 """Copies of the JSON Lines, only in a folder whose ids or texts ``datasets`` would misread as times."""
 BEIR_LOOSE_QRELS = "qrels.tsv"
 """Judgments beside the corpus, as some BEIR folders have them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,15 +12,7 @@ from typing import Any, BinaryIO, TextIO
 from pydantic import ValidationError
 
 from goldbench.errors import InputError, plain_file
-from goldbench.formats.dataset_card import (
-    Facts,
-    Table,
-    contents_of,
-    dataset_card,
-    needs_parquet,
-    tables_with,
-    write_parquet,
-)
+from goldbench.formats.dataset_card import Table, contents_of, dataset_card, tables_with
 from goldbench.formats.faults import explain, unreadable
 from goldbench.formats.interchange_names import JUDGMENT_COLUMNS
 from goldbench.formats.jsonl import as_line
@@ -273,25 +264,15 @@ def _write_beir(folder: Path, gold: GoldContents, metadata: Mapping[str, Mapping
             _write_json(file, dict(zip(JUDGMENT_COLUMNS, judgment, strict=True)))
 
 
-def _write_card(folder: Path, gold: GoldContents, tables: tuple[Table, ...]) -> None:
-    """Write the dataset card of the BEIR folder, and the Parquet files if it needs any."""
+def _write_card(folder: Path, gold: GoldContents, tables: Iterable[Table]) -> None:
+    """Write the dataset card of the BEIR folder."""
     contents = {}
     for table in tables:
         with (folder / BEIR / table.file).open("rb") as file:
-            contents[table.name] = contents_of(file)
-    for table in tables:
-        copy = folder / BEIR / table.parquet
-        if needs_parquet(contents):
-            write_parquet(table, folder / BEIR / table.file, copy)
-        else:
-            copy.unlink(missing_ok=True)
-    facts = Facts(
-        metadata=gold.metadata,
-        grades=Counter(grade for _, _, grade in _judgments(gold)),
-        languages={query.language for query in gold.queries if query.language},
-        tables=tables,
-    )
-    (folder / DATASET_CARD).write_text(dataset_card(contents, facts), encoding="utf-8", newline="\n")
+            contents[table] = contents_of(file)
+    languages = {query.language for query in gold.queries if query.language}
+    card = dataset_card(contents, gold.metadata, languages)
+    (folder / DATASET_CARD).write_text(card, encoding="utf-8", newline="\n")
 
 
 def _write_trec(folder: Path, gold: GoldContents) -> None:

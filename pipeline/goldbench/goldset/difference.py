@@ -1,80 +1,46 @@
-"""What changed between two gold sets: documents, passages, queries, labels and people's decisions.
+"""What changed between two gold sets: documents, passages, queries and labels.
 
-Items of two sets are paired by id and text, then by text alone, then by id or name.
+Items of two sets are paired by id and text, then by text alone, then by id.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
 
 from goldbench.errors import InputError
 from goldbench.goldset.file_names import DATASET
 from goldbench.goldset.folder import GoldFolder
-from goldbench.goldset.gold_path import (
-    answers_of_queries,
-    each_document,
-    members_of,
-    metadata_of,
-    read_gold,
-    texts_of_documents,
-    texts_of_queries,
-)
-from goldbench.text.display import amount, queries, shown
+from goldbench.goldset.gold_path import answers_of_queries, each_document, members_of, read_gold, texts_of_queries
+from goldbench.text.display import shown
 from goldbench.text.similarity import wording_digest
 
 PASSAGES = "passages"
-_EXAMPLE = 300
+_EXAMPLE = 100
 """Most characters of a passage that are kept to show it."""
 
 Labels = Mapping[str, Mapping[str, int]]
-_Value = TypeVar("_Value", bound=Hashable)
-_Ids = tuple[str, ...]
-"""The ids that tell an item: of a query, or of a query and a passage."""
-_Texts = tuple[Mapping[str, str], Mapping[str, str]]
-"""What a reader recognises items by, in the first set and in the second."""
 
 
 @dataclass(frozen=True, slots=True)
-class QueryFacts:
-    """A query as far as it is compared; ``needs`` and ``original`` hold ids of its own set."""
+class Items:
+    """Documents, passages or queries of a set: by id the digest of the text, and what a reader recognises it by."""
 
-    text: str
-    answerable: bool = True
-    answer: str = ""
-    history: tuple[tuple[str, str], ...] = ()
-    standalone: str = ""
-    needs: tuple[str, ...] = ()
-    original: str = ""
-
-    def digest(self) -> bytes:
-        """Return the digest by which the query is recognised: its wording and the turns before it."""
-        return wording_digest(self.text, *(question for question, _ in self.history))
+    digests: dict[str, bytes] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SetContents:
-    """A gold set to compare. ``documents`` are digests by id, ``sources`` their paths; None if the set has none."""
+    """A gold set to compare; ``documents`` is None if it has none. ``answers`` are those of its answerable queries."""
 
-    path: Path
-    documents: dict[str, bytes] | None
-    sources: dict[str, str]
-    passages: dict[str, bytes]
-    queries: dict[str, QueryFacts]
+    documents: Items | None
+    passages: Items
+    queries: Items
+    answers: Mapping[str, str]
     labels: Labels
-    metadata: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """What people decided in a review: the grade of each pair by query, each query's verdict, and how many events."""
-
-    grades: Labels = field(default_factory=dict)
-    verdicts: Mapping[str, str] = field(default_factory=dict)
-    events: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +101,8 @@ class Counterparts:
     removed: tuple[str, ...]
     added: tuple[str, ...]
 
-    @property
-    def found(self) -> dict[str, str]:
-        """The id in the second set by the id in the first, for every item that is in both."""
-        return {**self.same, **self.changed}
 
-    @property
-    def renamed(self) -> int:
-        """How many items have the same text under another id."""
-        return sum(before != after for before, after in self.same.items())
-
-
-def counterparts(
-    first: Mapping[str, bytes],
-    second: Mapping[str, bytes],
-    names: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {}),
-) -> Counterparts:
+def pair_items(first: Mapping[str, bytes], second: Mapping[str, bytes]) -> Counterparts:
     """Return which items of two sets are the same, changed, only in the first and only in the second.
 
     Texts that occur several times are paired in their order. Exchanging the sets exchanges the two sides.
@@ -158,33 +110,22 @@ def counterparts(
     Args:
         first: Digest of the text by id, in the order of the set; see `similarity.wording_digest`.
         second: The same of the other set.
-        names: A second name of some items in either set, as the path of a document: items of one name are the same.
     """
     same = {item: item for item, digest in first.items() if second.get(item) == digest}
-    same |= _pairs(_but(first, same), _but(second, same))
-    left = _but(first, same)
-    right = _but(second, set(same.values()))
-    changed = {item: item for item in left if item in right}
-    unnamed = {item: names[0][item] for item in left if item in names[0] and item not in changed}
-    changed |= _pairs(unnamed, {item: names[1][item] for item in right if item in names[1] and item not in changed})
+    waiting: defaultdict[bytes, list[str]] = defaultdict(list)
+    for item, digest in reversed(list(second.items())):
+        if item not in same:
+            waiting[digest].append(item)
+    same |= {item: waiting[first[item]].pop() for item in first if item not in same and waiting.get(first[item])}
+    left = [item for item in first if item not in same]
+    paired = set(same.values())
+    right = [item for item in second if item not in paired]
     return Counterparts(
         same={item: same[item] for item in first if item in same},
-        changed={item: changed[item] for item in first if item in changed},
-        removed=tuple(_but(left, changed)),
-        added=tuple(_but(right, set(changed.values()))),
+        changed={item: item for item in left if item in second and item not in paired},
+        removed=tuple(item for item in left if item not in second or item in paired),
+        added=tuple(item for item in right if item not in first or item in same),
     )
-
-
-def _but(items: Mapping[str, _Value], left_out: Mapping[str, str] | set[str]) -> dict[str, _Value]:
-    return {item: value for item, value in items.items() if item not in left_out}
-
-
-def _pairs(left: Mapping[str, _Value], right: Mapping[str, _Value]) -> dict[str, str]:
-    """Return items of both sides with equal values, the first with the first."""
-    waiting: defaultdict[_Value, list[str]] = defaultdict(list)
-    for item, value in reversed(list(right.items())):
-        waiting[value].append(item)
-    return {item: waiting[value].pop() for item, value in left.items() if waiting.get(value)}
 
 
 def read_contents(path: Path) -> SetContents:
@@ -199,229 +140,112 @@ def read_contents(path: Path) -> SetContents:
     if not path.exists():
         raise InputError(shown(path), "not found; give the folder of a gold set")
     labels, _ = read_gold(path)
-    home = GoldFolder(home_of(path))
-    has_documents = home.holds_documents()
-    documents: dict[str, bytes] = {}
-    sources: dict[str, str] = {}
-    for document in home.documents.read() if has_documents else ():
-        documents[document.doc_id] = wording_digest(document.text)
-        sources[document.doc_id] = document.source
-    return SetContents(
-        path=path,
-        documents=documents if has_documents else None,
-        sources=sources,
-        passages={chunk_id: wording_digest(text) for chunk_id, text in each_document(path)},
-        queries=_read_queries(path),
-        labels=labels,
-        metadata=metadata_of(path),
-    )
-
-
-def home_of(path: Path) -> Path:
-    """Return the folder that the files of a set lie in."""
-    return path.parent if path.name == DATASET else path
-
-
-def _read_queries(path: Path) -> dict[str, QueryFacts]:
-    members, answers = members_of(path), answers_of_queries(path)
-    history = members.get("history", {})
-    texts = {query_id: (text, True) for query_id, text in texts_of_queries(path).items()}
-    texts |= {query_id: (text, False) for query_id, text in members.get("unanswerable", {}).items()}
-    return {
-        query_id: QueryFacts(
-            text=text,
-            answerable=answerable,
-            answer=str(answers.get(query_id, {}).get("text", "")).strip(),
-            history=tuple((str(turn["question"]), turn.get("answer") or "") for turn in history.get(query_id, ())),
-            standalone=members.get("standalone", {}).get(query_id, ""),
-            needs=tuple(members.get("needs", {}).get(query_id, ())),
-            original=members.get("originals", {}).get(query_id, ""),
-        )
-        for query_id, (text, answerable) in texts.items()
+    home = GoldFolder(path.parent if path.name == DATASET else path)
+    documents = None
+    if home.holds_documents():
+        documents = _read_items((item.doc_id, item.text, item.source) for item in home.documents.read())
+    members = members_of(path)
+    queries = texts_of_queries(path)
+    queries |= members.get("unanswerable", {})
+    turns = {
+        query_id: [str(turn["question"]) for turn in history]
+        for query_id, history in members.get("history", {}).items()
     }
-
-
-def compare_sets(
-    first: SetContents, second: SetContents, people: tuple[Decisions | None, Decisions | None] = (None, None)
-) -> Difference:
-    """Return what changed from one gold set to another.
-
-    Args:
-        first: The set before.
-        second: The set after.
-        people: The decisions in the ledger of either set; None if it has none.
-    """
-    passages = counterparts(first.passages, second.passages)
-    query_pairs = counterparts(_digests(first), _digests(second))
-    compare = _Comparison(
-        _translation(query_pairs, first.queries), _translation(passages, first.passages), _texts_of(first, second)
+    return SetContents(
+        documents=documents,
+        passages=_read_items((doc_id, text, " ".join(text[:_EXAMPLE].split())) for doc_id, text in each_document(path)),
+        queries=Items(
+            {query_id: wording_digest(text, *turns.get(query_id, ())) for query_id, text in queries.items()}, queries
+        ),
+        answers={query_id: str(answer["text"]).strip() for query_id, answer in answers_of_queries(path).items()},
+        labels=labels,
     )
+
+
+def _read_items(rows: Iterable[tuple[str, str, str]]) -> Items:
+    """Return items of their ids, their texts and what a reader recognises them by."""
+    items = Items()
+    for item_id, text, shown_text in rows:
+        items.digests[item_id] = wording_digest(text)
+        items.texts[item_id] = shown_text
+    return items
+
+
+def compare_sets(first: SetContents, second: SetContents) -> Difference:
+    """Return what changed from one gold set to another."""
+    passages = pair_items(first.passages.digests, second.passages.digests)
+    queries = pair_items(first.queries.digests, second.queries.digests)
     sections = [
-        _text_section(PASSAGES, passages),
-        _query_section(first, second, query_pairs, passages),
-        compare.section("labels", _flat(first.labels), _flat(second.labels)),
+        _text_section(PASSAGES, passages, first.passages, second.passages),
+        _query_section(first, second, queries),
+        _label_section(first, second, queries, passages),
     ]
     if first.documents is not None and second.documents is not None:
-        documents = counterparts(first.documents, second.documents, (_files(first), _files(second)))
-        sections.insert(0, _text_section("documents", documents, (first.sources, second.sources)))
-    if any(people):
-        before, after = (decisions or Decisions() for decisions in people)
-        sections.append(compare.section("people's grades", _flat(before.grades), _flat(after.grades)))
-        verdicts = _by_tuple(before.verdicts), _by_tuple(after.verdicts)
-        sections.append(compare.section("people's verdicts", *verdicts))
-    applied = _by_tuple(_applied(first)), _by_tuple(_applied(second))
-    if any(applied):
-        sections.append(compare.section("applied verdicts", *applied))
-    return Difference(tuple(sections), tuple(_notes(first, second, people, sections)))
+        documents = pair_items(first.documents.digests, second.documents.digests)
+        sections.insert(0, _text_section("documents", documents, first.documents, second.documents))
+    return Difference(tuple(sections), tuple(_notes(first, second, sections)))
 
 
-def with_passage_texts(difference: Difference, paths: tuple[Path, Path], *, examples: int) -> Difference:
-    """Return the difference with the texts of the first passages of each kind, which are read again.
-
-    Args:
-        difference: The difference.
-        paths: The two sets.
-        examples: How many passages of each kind get their text.
-    """
-    kinds = ("removed", "added", "changed")
-    section = next(one for one in difference.sections if one.name == PASSAGES)
-    wanted = [item for kind in kinds for item in getattr(section, kind)[:examples]]
-    before = texts_of_documents(paths[0], {one for item in wanted for one in item.before}) if wanted else {}
-    after = texts_of_documents(paths[1], {one for item in wanted for one in item.after}) if wanted else {}
-
-    def told(item: Item) -> Item:
-        text = before.get(item.before[0], "") if item.before else after.get(item.after[0], "")
-        return replace(item, text=" ".join(text[:_EXAMPLE].split()))
-
-    removed, added, changed = (tuple(map(told, getattr(section, kind))) for kind in kinds)
-    new = replace(section, removed=removed, added=added, changed=changed)
-    return replace(difference, sections=tuple(new if one is section else one for one in difference.sections))
-
-
-def _files(contents: SetContents) -> dict[str, str]:
-    """Return the paths of documents that are whole files: the number of a row does not say which row it is."""
-    return {doc_id: source for doc_id, source in contents.sources.items() if "#" not in source}
-
-
-def _digests(contents: SetContents) -> dict[str, bytes]:
-    return {query_id: facts.digest() for query_id, facts in contents.queries.items()}
-
-
-def _texts_of(first: SetContents, second: SetContents) -> _Texts:
-    before, after = ({key: facts.text for key, facts in each.queries.items()} for each in (first, second))
-    return before, after
-
-
-def _translation(pairs: Counterparts, first: Mapping[str, object]) -> dict[str, str]:
-    """Return the id in the first set of each item of the second; an id that is another item there names nothing."""
-    return {item: f"\0{item}" for item in pairs.added if item in first} | {
-        after: before for before, after in pairs.found.items()
-    }
-
-
-def _text_section(name: str, pairs: Counterparts, texts: _Texts | None = None) -> Section:
-    before, after = texts or ({}, {})
+def _text_section(name: str, pairs: Counterparts, first: Items, second: Items) -> Section:
     return Section(
         name=name,
-        before=len(pairs.found) + len(pairs.removed),
-        after=len(pairs.found) + len(pairs.added),
+        before=len(first.digests),
+        after=len(second.digests),
         same=len(pairs.same),
-        removed=tuple(Item((item,), (), text=before.get(item, "")) for item in pairs.removed),
-        added=tuple(Item((), (item,), text=after.get(item, "")) for item in pairs.added),
-        changed=tuple(Item((a,), (b,), "text", before.get(a, "")) for a, b in pairs.changed.items()),
-        renamed=pairs.renamed,
+        removed=tuple(Item((item,), (), text=first.texts[item]) for item in pairs.removed),
+        added=tuple(Item((), (item,), text=second.texts[item]) for item in pairs.added),
+        changed=tuple(Item((a,), (b,), "text", first.texts[a]) for a, b in pairs.changed.items()),
+        renamed=sum(before != after for before, after in pairs.same.items()),
     )
 
 
-def _query_section(
-    first: SetContents, second: SetContents, query_pairs: Counterparts, passages: Counterparts
-) -> Section:
-    changed = []
-    for before_id, after_id in query_pairs.found.items():
-        before, after = first.queries[before_id], second.queries[after_id]
-        fields = list(_changed_fields(before, after, query_pairs.found, passages.found))
-        if before_id in query_pairs.changed:
-            fields.insert(0, "wording")
-        if fields:
-            changed.append(Item((before_id,), (after_id,), ", ".join(fields), before.text))
-    section = _text_section("queries", query_pairs, _texts_of(first, second))
-    return replace(section, same=len(query_pairs.found) - len(changed), changed=tuple(changed))
+def _query_section(first: SetContents, second: SetContents, pairs: Counterparts) -> Section:
+    """Return the differences of the queries; one of the same wording is changed if its answer is another."""
+    section = _text_section("queries", pairs, first.queries, second.queries)
+    answered = [
+        Item((before,), (after,), "answer", first.queries.texts[before])
+        for before, after in pairs.same.items()
+        if first.answers.get(before) != second.answers.get(after)
+    ]
+    return replace(section, same=section.same - len(answered), changed=(*section.changed, *answered))
 
 
-def _changed_fields(
-    before: QueryFacts, after: QueryFacts, query_ids: Mapping[str, str], passage_ids: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield what else is different about a query, its references read as those of the second set."""
-    if before.answerable != after.answerable:
-        yield "now has an answer" if after.answerable else "now has no answer"
-    for name in ("answer", "history", "standalone"):
-        if getattr(before, name) != getattr(after, name):
-            yield name
-    if [passage_ids.get(chunk_id) for chunk_id in before.needs] != list(after.needs):
-        yield "needs"
-    if (query_ids.get(before.original) if before.original else "") != after.original:
-        yield "original"
+def _label_section(first: SetContents, second: SetContents, queries: Counterparts, passages: Counterparts) -> Section:
+    """Return the labels that are only in one set, and those with another grade."""
+    query_ids, passage_ids = (
+        {**pairs.same, **pairs.changed, **dict.fromkeys(pairs.removed, "")} for pairs in (queries, passages)
+    )
+    before = {
+        (query_id, doc_id): grade for query_id, labels in first.labels.items() for doc_id, grade in labels.items()
+    }
+    after = {
+        (query_id, doc_id): grade for query_id, labels in second.labels.items() for doc_id, grade in labels.items()
+    }
+    added = dict(after)
+    removed: list[Item] = []
+    changed: list[Item] = []
+    for (query_id, doc_id), grade in before.items():
+        text = first.queries.texts.get(query_id, "")
+        now = query_ids.get(query_id, query_id), passage_ids.get(doc_id, doc_id)
+        later_grade = added.pop(now, None)
+        if later_grade is None:
+            removed.append(Item((query_id, doc_id), (), str(grade), text))
+        elif later_grade != grade:
+            changed.append(Item((query_id, doc_id), now, f"{grade} → {later_grade}", text))
+    return Section(
+        name="labels",
+        before=len(before),
+        after=len(after),
+        same=len(before) - len(removed) - len(changed),
+        removed=tuple(removed),
+        added=tuple(Item((), pair, str(grade), second.queries.texts.get(pair[0], "")) for pair, grade in added.items()),
+        changed=tuple(changed),
+    )
 
 
-def _flat(labels: Labels) -> dict[_Ids, object]:
-    return {(query_id, doc_id): grade for query_id, grades in labels.items() for doc_id, grade in grades.items()}
-
-
-def _by_tuple(verdicts: Mapping[str, str]) -> dict[_Ids, object]:
-    return {(query_id,): verdict for query_id, verdict in verdicts.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """Compares values by query, or by query and passage; ids of the second set are read as those of the first."""
-
-    query_ids: Mapping[str, str]
-    passage_ids: Mapping[str, str]
-    texts: _Texts
-
-    def section(self, name: str, first: Mapping[_Ids, object], second: Mapping[_Ids, object]) -> Section:
-        """Return the values that are only in one set, and those that are others."""
-        before, after = self.texts
-        left = dict(first)
-        added, changed = list[Item](), list[Item]()
-        for ids, value in second.items():
-            key = (self.query_ids.get(ids[0], ids[0]), *(self.passage_ids.get(doc_id, doc_id) for doc_id in ids[1:]))
-            earlier = left.pop(key, None)
-            if earlier is None:
-                added.append(Item((), ids, str(value), after.get(ids[0], "")))
-            elif earlier != value:
-                changed.append(Item(key, ids, f"{earlier} → {value}", before.get(key[0], "")))
-        removed = tuple(Item(key, (), str(value), before.get(key[0], "")) for key, value in left.items())
-        same = len(second) - len(added) - len(changed)
-        return Section(name, len(first), len(second), same, removed, tuple(added), tuple(changed))
-
-
-def _applied(contents: SetContents) -> dict[str, str]:
-    """Return the verdicts on queries that an applied review put into a set."""
-    queries = _review(contents).get("queries")
-    notes = queries.items() if isinstance(queries, Mapping) else ()
-    return {one: str(note["verdict"]) for one, note in notes if isinstance(note, Mapping) and note.get("verdict")}
-
-
-def _review(contents: SetContents) -> Mapping[str, Any]:
-    review = contents.metadata.get("review")
-    return review if isinstance(review, Mapping) else {}
-
-
-def _notes(
-    first: SetContents, second: SetContents, people: tuple[Decisions | None, Decisions | None], sections: list[Section]
-) -> Iterator[str]:
+def _notes(first: SetContents, second: SetContents, sections: Iterable[Section]) -> Iterator[str]:
     for section in sections:
         if section.renamed:
-            what = section.name if section.renamed != 1 else {"queries": "query"}.get(section.name, section.name[:-1])
-            yield f"{section.renamed:,} {what} of the same text under another id."
+            yield f"Of {section.name}, {section.renamed:,} have the same text under another id."
     if (first.documents is None) != (second.documents is None):
         yield "Documents are not compared: only one of the two sets has them."
-    for name, contents, said in (("A", first, people[0]), ("B", second, people[1])):
-        if said is not None:
-            graded = sum(map(len, said.grades.values()))
-            yield f"Ledger of {name}: {amount(said.events, 'event')}, {amount(graded, 'pair')} graded by people."
-        counts = _review(contents).get("judgments")
-        if isinstance(counts, Mapping) and isinstance(counts.get("people"), int):
-            labels, decided = amount(counts["people"], "label"), queries(len(_applied(contents)))
-            yield f"A review was applied to {name}: {labels} by people, {decided} with a verdict."

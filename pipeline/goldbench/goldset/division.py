@@ -21,7 +21,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from goldbench.errors import InputError, Message, UsageError
+from goldbench.errors import InputError, UsageError
 from goldbench.formats.jsonl import write_texts
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import QUERIES, RENAMED
@@ -46,36 +46,29 @@ STAGE, ELSEWHERE = "split", "in-another-part"
 By = Literal["query", "source"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
-_SHARE = re.compile(r"\d{0,6}\.?\d{1,12}|\d{1,6}/0{0,5}[1-9]\d{0,5}")
+_SHARE = re.compile(r"\d{0,6}\.?\d{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One written part: its name, how many queries it should have and has, those without an answer, its labels."""
+    """One written part: its name, and how many queries it should have and has."""
 
     name: str
     folder: Path
     wanted: int
     queries: int
-    unanswerable: int
-    labels: int
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A divided set: its parts, how many groups of queries it has and how many queries are in the largest.
-
-    ``shared`` counts the passages that are relevant to queries of several parts.
-    """
+    """A divided set: its parts, and how many groups of queries that stay together it has."""
 
     parts: tuple[Part, ...]
     groups: int
-    largest: int
-    shared: int
 
 
 def parse_shares(text: str) -> dict[str, Fraction]:
-    """Return the shares of ``dev=0.3,test=0.7``, which must add up to 1; ``1/3`` is a share as well.
+    """Return the shares of ``dev=0.3,test=0.7``, which must add up to 1.
 
     Raises:
         UsageError: It is not a list of names and shares, or they do not add up to 1.
@@ -118,12 +111,10 @@ def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By
     whole = _Whole.read(GoldFolder(folder))
     groups, part_of = _divided(whole, shares, by=by, seed=seed)
     counts = Counter(part_of[query.query_id] for query in whole.queries)
-    largest = max(group.size for group in groups)
     empty = next((name for name in shares if not counts[name]), None)
     if empty is not None:
         groups_of = f"the {count_of(len(whole.queries))} form {len(groups)} groups that belong together"
-        problem = f"part {empty} would have no query: {groups_of}, the largest of {largest}"
-        raise InputError(folder, Message("{}; give other shares, or {by='query'}", problem))
+        raise InputError(folder, f"part {empty} would have no query: {groups_of}; give other shares")
     fingerprint = _digest([whole.manifest.files, list(map(str, shares.items())), by, seed])
     wanted = quotas(shares, len(whole.queries))
     parts = []
@@ -132,12 +123,8 @@ def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By
             query_ids = {query_id for query_id, part in part_of.items() if part == name}
             note = {"part": name, "by": by, "seed": seed, "shares": {key: str(share) for key, share in shares.items()}}
             manifest = _write_part(whole, query_ids, place / name, note, fingerprint, started)
-            labels = sum(
-                len(_grades(whole.dataset, query.query_id)) for query in whole.queries if query.query_id in query_ids
-            )
-            unanswerable = sum(query.query_id in query_ids for query in whole.unanswerable)
-            parts.append(Part(name, out / name, wanted[name], manifest.queries, unanswerable, labels))
-    return Division(tuple(parts), len(groups), largest, _relevant_in_several(whole.dataset, part_of))
+            parts.append(Part(name, out / name, wanted[name], manifest.queries))
+    return Division(tuple(parts), len(groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,15 +252,6 @@ def _add_passages(
         keys[place].add(("passage", int(labels[position])))
 
 
-def _relevant_in_several(dataset: TestSet, part_of: Mapping[str, str]) -> int:
-    """Return how many passages are relevant to queries of several parts."""
-    parts: defaultdict[str, set[str]] = defaultdict(set)
-    for query_id, chunk_ids in dataset.relevant_docs.items():
-        for chunk_id in chunk_ids:
-            parts[chunk_id].add(part_of[query_id])
-    return sum(len(part) > 1 for part in parts.values())
-
-
 def _write_part(
     whole: _Whole, query_ids: Collection[str], folder: Path, note: Mapping[str, Any], fingerprint: str, started: float
 ) -> Manifest:
@@ -287,12 +265,10 @@ def _write_part(
         draft.queries.write(queries)
         _write_followers(whole, query_ids, draft)
         metadata = {**whole.dataset.metadata, STAGE: dict(note)}
-        if isinstance(metadata.get("review"), Mapping):
-            metadata["review"] = _reviewed(metadata["review"], query_ids)
-        if isinstance(metadata.get("unanswerable"), Mapping):
-            judged = len(list(draft.unanswerable_judgments.read_any()))
-            counts = {"queries": len(unanswerable), "judged_pairs": judged}
-            metadata["unanswerable"] = {**metadata["unanswerable"], **counts}
+        metadata.pop("unanswerable", None)  # counts of the whole set
+        if "review" in metadata:
+            verdicts = metadata["review"].get("queries", {})
+            metadata["review"] = {"queries": {key: note for key, note in verdicts.items() if key in query_ids}}
         corpus = functools.partial(passages, chunks, title_use(metadata))
         derived = {key: chunk_ids for key, chunk_ids in whole.dataset.derived.items() if key in query_ids}
         draft.write_gold(GoldContents(queries, corpus, grades, metadata, unanswerable, derived))
@@ -327,19 +303,6 @@ def _write_followers(whole: _Whole, query_ids: Collection[str], draft: Draft) ->
         write_texts(draft.given_labels, (line for line in lines if line.split(" ")[0] in query_ids))
     if home.file(RENAMED).is_file():
         draft.file(RENAMED).write_bytes(home.file(RENAMED).read_bytes())
-
-
-def _reviewed(review: Mapping[str, Any], query_ids: Collection[str]) -> dict[str, Any]:
-    """Return what a part says about people's decisions: the verdicts on its queries; counts are of the whole set."""
-    queries = review.get("queries")
-    notes = queries if isinstance(queries, Mapping) else {}
-    left = {key: value for key, value in review.items() if key not in {"files", "judgments", "dropped"}}
-    of_whole = {key: review[key] for key in ("judgments", "dropped") if key in review}
-    return {
-        **left,
-        "queries": {one: note for one, note in notes.items() if one in query_ids},
-        "of_the_whole_set": of_whole,
-    }
 
 
 def _manifest(

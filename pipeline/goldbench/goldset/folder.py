@@ -465,13 +465,8 @@ class GoldFolder:
             if draft.finished is not None:
                 finished = draft.stamped(self)
                 files = self.manifest().files
-                stale = names.PARQUET_COPIES if draft.file(names.DATASET).is_file() else ()
-                kept = {
-                    name: digest
-                    for name, digest in files.items()
-                    if name not in stale and not draft.file(name).is_file()
-                }
-                publication.publish(place, self.path, finished, stale=stale, kept=kept)
+                kept = {name: digest for name, digest in files.items() if not draft.file(name).is_file()}
+                publication.publish(place, self.path, finished, kept=kept)
 
 
 def _free(path: Path) -> Path:

@@ -64,15 +64,7 @@ def read_gold(path: Path | str) -> tuple[Grades, int]:
 
 def _is_missing_folder(path: Path | str) -> bool:
     """Return whether a path does not exist and has the name of a folder."""
-    if str(path) == STDIN or Path(path).suffix:
-        return False
-    try:
-        os.lstat(path)
-    except FileNotFoundError:
-        return True
-    except (OSError, ValueError):  # such as a name that is too long, which reading explains
-        return False
-    return False
+    return str(path) != STDIN and not Path(path).suffix and not os.path.lexists(path)
 
 
 def _read_file(path: Path | str) -> tuple[Grades, int]:
@@ -158,21 +150,8 @@ def texts_of_queries(path: Path) -> dict[str, str]:
 
 def answers_of_queries(path: Path) -> dict[str, dict[str, Any]]:
     """Return the reference answer of each query that has one, with its evidence; empty if ``path`` has none."""
-    answers: Any = _dataset(path).get("answers")
-    if answers is None:
-        answers = {key: metadata_of_query.get("answer") for key, metadata_of_query in metadata_of_queries(path).items()}
-    if not isinstance(answers, Mapping):
-        return {}
+    answers = _dataset(path).get("answers", {})
     return {key: answer for key, answer in answers.items() if isinstance(answer, dict) and answer.get("text")}
-
-
-def metadata_of_queries(path: Path) -> dict[str, Mapping[str, Any]]:
-    """Return the metadata of each query in a BEIR folder, of a set or of another tool; empty if ``path`` has none."""
-    copy = _beside(path, BEIR_QUERIES)
-    if copy is None:
-        return {}
-    found = {str(record.get("_id")): record.get("metadata") for _, record in json_objects(Source(copy))}
-    return {key: metadata for key, metadata in found.items() if isinstance(metadata, Mapping)}
 
 
 def members_of(path: Path, *, search: bool = False) -> dict[str, dict[str, Any]]:

@@ -1,33 +1,17 @@
-"""Read a run folder again and check every reference, span and copy in it."""
+"""Read a run folder again and check every file, reference and span in it."""
 
 from __future__ import annotations
 
-import functools
-import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from goldbench.errors import InputError
 from goldbench.formats.jsonl import RecordFile
-from goldbench.formats.runs.judgments import read_judgments
 from goldbench.goldset.content_digest import read_content
-from goldbench.goldset.dataset import GoldContents, Passage, passages, title_use
-from goldbench.goldset.file_names import (
-    CHUNKS,
-    CORPUS_COPY,
-    DATASET,
-    MANIFEST,
-    MEMBERS,
-    QRELS,
-    QRELS_COPY,
-    QRELS_LINES,
-    QUERIES,
-    QUERIES_COPY,
-    UNANSWERABLE,
-)
+from goldbench.goldset.dataset import passages, title_use
+from goldbench.goldset.file_names import CHUNKS, DATASET, MANIFEST, QUERIES
 from goldbench.goldset.folder import GoldFolder, is_graded
-from goldbench.records.corpus import Chunk, Document, Evidence, TitleUse
+from goldbench.records.corpus import Chunk, Document, Evidence
 from goldbench.records.manifest import Manifest
 from goldbench.records.query import Query
 from goldbench.records.relevance import Relevance, settled
@@ -61,9 +45,7 @@ def validate(folder: Path) -> Validation:
         *home.changed_files(),
         *_problems_of_spans(documents, chunks, [*queries, *dropped], gold),
         *_problems_of_queries(queries, gold, judged=reviewed or home.judgments.exists()),
-        *_problems_of_members(home, queries, chunks, gold),
         *(_problems_of_grades(home, gold, renewed=manifest.renewed is not None) if graded and not reviewed else ()),
-        *_problems_of_copies(home, gold),
         *_problems_of_content(home, manifest, gold),
     ]
     labels = sum(len(ids) for ids in gold.relevant_docs.values())
@@ -126,22 +108,6 @@ def _problems_of_queries(queries: list[Query], gold: TestSet, *, judged: bool) -
             yield f"query {query.query_id}: its source chunk {query.chunk_id} is not among its relevant chunks"
 
 
-def _problems_of_members(
-    folder: GoldFolder, queries: list[Query], chunks: RecordFile[Chunk], gold: TestSet
-) -> Iterator[str]:
-    """Compare what ``dataset.json`` says of single queries with their records."""
-    unanswerable = list(folder.unanswerable.read_any())
-    written = gold.model_dump(mode="json", exclude_none=True)
-    relevant = {query_id: dict.fromkeys(ids, Relevance.ANSWERS) for query_id, ids in gold.relevant_docs.items()}
-    gold_contents = GoldContents(queries, lambda: passages(chunks, TitleUse.NONE), relevant, {}, unanswerable)
-    expected = {name: json.loads(json.dumps(dict(entries))) for name, entries in gold_contents.members()}
-    for name in MEMBERS:
-        if name == "derived":
-            continue  # the labels tell, not the queries
-        if written[name] != expected.get(name, {}):
-            yield f"{DATASET}: {name!r} differs from {QUERIES} and {UNANSWERABLE}"
-
-
 def _problems_of_grades(folder: GoldFolder, gold: TestSet, *, renewed: bool) -> Iterator[str]:
     """Compare the labels with the judgments they come from: every grade is settled by those of its pair.
 
@@ -158,28 +124,3 @@ def _problems_of_grades(folder: GoldFolder, gold: TestSet, *, renewed: bool) -> 
             found = grades.get((query_id, chunk_id))
             if (found is None and not renewed) or (found is not None and settled(found) != grade):
                 yield f"query {query_id}: chunk {chunk_id} has another grade than its judgments give"
-
-
-def _problems_of_copies(folder: GoldFolder, gold: TestSet) -> Iterator[str]:
-    """Compare the BEIR folder and the TREC files with ``dataset.json``."""
-    grades = {query_id: dict(labels) for query_id, labels in (gold.relevance_scores or {}).items() if labels}
-    copies: tuple[tuple[str, Callable[[Path], object], object], ...] = (
-        *((name, lambda path: read_judgments(path)[0], grades) for name in (QRELS_COPY, QRELS_LINES, QRELS) if grades),
-        (CORPUS_COPY, functools.partial(_read_texts, titles=title_use(gold.metadata)), gold.corpus),
-        (QUERIES_COPY, _read_texts, gold.queries),
-    )
-    for name, read, expected in copies:
-        try:
-            same = read(folder.file(name)) == expected
-        except (InputError, OSError, ValueError, KeyError, TypeError):
-            yield f"{name}: not a valid file of its format"
-        else:
-            if not same:
-                yield f"{name}: differs from {DATASET}"
-
-
-def _read_texts(path: Path, titles: TitleUse = TitleUse.NONE) -> dict[str, str]:
-    with path.open(encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
-    passages_read = (Passage(row["_id"], row.get("title", ""), row["text"]) for row in rows)
-    return {passage.chunk_id: passage.text_with_title(titles) for passage in passages_read}

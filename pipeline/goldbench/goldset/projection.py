@@ -17,12 +17,12 @@ from goldbench.formats.documents.worker_pool import Budget, Workers
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.goldset.folder import GoldFolder, ReplacePolicy, stamp
-from goldbench.records.corpus import Chunk, Span
+from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import UNREADABLE, Failure, Manifest, StageReport
-from goldbench.records.query import JudgedPassage, Query, Rejection, TextRelevance
+from goldbench.records.query import Query, Rejection, TextRelevance
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import check_sizes
-from goldbench.stages.project import Cuts, Projection, judged_passage, project
+from goldbench.stages.project import Cuts, Projection, add_chunk, judged_passage, project
 from goldbench.text.title_path import titled
 
 NOT_PROJECTED = "not-projected"
@@ -95,7 +95,9 @@ def _project(
     relevance: Sequence[TextRelevance], chunks: Iterable[Chunk]
 ) -> tuple[list[tuple[Query, Projection]], dict[str, str]]:
     """Return the projection of each query on chunks, and by query id why the others have none."""
-    cuts = _cuts(chunks, relevance)
+    cuts: dict[str, Cuts] = {}
+    for chunk in chunks:
+        add_chunk(cuts, chunk)
     kept_queries: list[tuple[Query, Projection]] = []
     left_out: dict[str, str] = {}
     for item in relevance:
@@ -183,21 +185,20 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
 
 
 def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
-    """Return what is relevant to each query whatever the chunking; for a rechunked set, also what it came from.
+    """Return what is relevant to each query whatever the chunking; a rechunked set that nobody judged has it in a file.
 
     Raises:
         InputError: The folder is not that of a finished run, or no query of it has evidence.
     """
     folder.manifest()
-    carried = list(folder.relevance.read_any())
     if folder.relevance.exists() and not folder.judgments.exists():
-        return carried
+        return list(folder.relevance.read())
     positives = _positives(folder)
     if not any(one.query.evidence for one in positives):
         raise InputError(
             folder.path, "no query has evidence in a document, so nothing tells which part of a text is relevant"
         )
-    return _joined(carried, positives)
+    return positives
 
 
 def _positives(folder: GoldFolder) -> list[TextRelevance]:
@@ -224,26 +225,6 @@ def _positives(folder: GoldFolder) -> list[TextRelevance]:
     ]
 
 
-def _joined(carried: list[TextRelevance], found: list[TextRelevance]) -> list[TextRelevance]:
-    """Return the passages carried from the first chunking, with those judged since on this one.
-
-    Of two labels of the same passage the carried one stays, unless nobody had read the passage then.
-    """
-    if not carried:
-        return found
-    here = {one.query.query_id: one.passages for one in found}
-    return [
-        one.model_copy(update={"passages": _of_both(one.passages, here.get(one.query.query_id, ()))}) for one in carried
-    ]
-
-
-def _of_both(carried: Sequence[JudgedPassage], here: Sequence[JudgedPassage]) -> tuple[JudgedPassage, ...]:
-    unread = [passage for passage in carried if passage.derived]
-    read = [passage for passage in carried if not passage.derived]
-    first = [passage for passage in here if passage.derived]
-    return tuple({p.span: p for p in (*first, *unread, *(p for p in here if not p.derived), *read)}.values())
-
-
 def _problem(error: UnreadableDocument) -> str:
     return f"cannot be cut into chunks: it {error.problem.partition(': ')[0]}"  # what follows is a setting of a build
 
@@ -264,18 +245,6 @@ def _cut(
     whole = (document.model_copy(update={"ready": False}) if document.ready else document for document in documents)
     with Workers(Budget()) as workers:
         yield from cut_documents(whole, workers, size=size, overlap=overlap, on_failure=on_failure)
-
-
-def _cuts(chunks: Iterable[Chunk], relevance: Iterable[TextRelevance]) -> dict[str, Cuts]:
-    """Return the chunks of every document that a judged passage or its evidence is in."""
-    named = {span.doc_id for one in relevance for passage in one.passages for span in (passage.span, *passage.evidence)}
-    found: dict[str, tuple[list[str], list[Span]]] = {}
-    for chunk in chunks:
-        if chunk.span.doc_id in named:
-            chunk_ids, spans = found.setdefault(chunk.span.doc_id, ([], []))
-            chunk_ids.append(chunk.chunk_id)
-            spans.append(chunk.span)
-    return {doc_id: Cuts(*lists) for doc_id, lists in found.items()}
 
 
 def _moved(query: Query, projection: Projection) -> Query:

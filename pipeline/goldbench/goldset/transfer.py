@@ -12,27 +12,22 @@ a judged set take `KeptQuery.labels` as they are. What is measured over the corp
 
 from __future__ import annotations
 
-import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TypeAlias, TypeVar
 
 from goldbench.ports import StoredRecords
-from goldbench.records.corpus import Chunk, Document, Evidence, Span
+from goldbench.records.corpus import Chunk, Document, Evidence
 from goldbench.records.judgment import Judgment, PooledPair
-from goldbench.records.query import Query, RetiredQuery
+from goldbench.records.query import NOWHERE, JudgedPassage, Query, RetiredQuery, TextRelevance
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.lineage import Passage, passages_of, successors
-from goldbench.stages.project import Cuts, holding, judged_passage
-from goldbench.text.evidence import Place, Stretch
+from goldbench.stages.project import Cuts, add_chunk, holding, judged_passage, project
+from goldbench.text.evidence import Place, SearchedText, Stretch, tell_place
 
-GONE = "no longer in the documents"
-SEVERAL = "in several places of the documents, with equal surroundings"
-DOUBTFUL = "no longer where it was, and the one place that has the same words may be another one"
-TELLING = 40
-"""Characters of a stretch that are enough to tell it from another one, if nothing around it does."""
+GONE = "its evidence is no longer in the documents, or only where it cannot be told from other places with its words"
 
 Labels: TypeAlias = Mapping[str, Mapping[str, Relevance]]
 _Pair = TypeVar("_Pair", PooledPair, Judgment)
@@ -154,26 +149,26 @@ class Transfer:
 def transfer_queries(old: OldSet, corpus: Corpus) -> Transfer:
     """Return what of a set holds for the documents and chunks of today."""
     matches = _Matches(old.corpus, corpus)
-    promises = _promised_evidence(old, matches)
+    rests_on = _evidence_of_changed_passages(old, matches)
     sought = [item for query in (*old.queries, *old.left_out, *old.unanswerable) for item in query.evidence]
-    sought += [item for evidence in promises.values() for item in evidence]
-    heirs = _Heirs(old, matches, promises, _Locator(matches).locate(sought))
-    queries = [heirs.of(query) for query in old.queries]
-    gone = {heir.query.query_id for heir in queries if isinstance(heir, RetiredQuery)}
+    sought += [item for evidence in rests_on.values() for item in evidence]
+    carrier = _Carrier(old, matches, rests_on, _Locator(matches).locate(sought))
+    queries = [carrier.carry(query) for query in old.queries]
+    gone = {carried.query.query_id for carried in queries if isinstance(carried, RetiredQuery)}
     return Transfer(
-        queries=tuple(_with_original(heir, gone) for heir in queries),
-        unanswerable=tuple(heirs.of_unanswerable(query) for query in old.unanswerable),
-        left_out=tuple(heirs.of(query, has_answer=False) for query in old.left_out),
+        queries=tuple(_with_original(carried, gone) for carried in queries),
+        unanswerable=tuple(carrier.carry_unanswerable(query) for query in old.unanswerable),
+        left_out=tuple(carrier.carry_left_out(query) for query in old.left_out),
         passages=matches.same,
         waiting=old.waiting,
         new_documents=frozenset(matches.new_documents()),
     )
 
 
-def _with_original(heir: KeptQuery | RetiredQuery, gone: set[str]) -> KeptQuery | RetiredQuery:
-    if isinstance(heir, KeptQuery) and heir.query.original in gone:
-        return RetiredQuery(query=heir.query, reason="the query that it is a noisy form of is retired")
-    return heir
+def _with_original(carried: KeptQuery | RetiredQuery, gone: set[str]) -> KeptQuery | RetiredQuery:
+    if isinstance(carried, KeptQuery) and carried.query.original in gone:
+        return RetiredQuery(query=carried.query, reason="the query that it is a noisy form of is retired")
+    return carried
 
 
 class _Index:
@@ -190,20 +185,14 @@ class _Index:
             text = document.text.encode("utf-8", "surrogatepass")
             self.digests[document.doc_id] = blake2b(text, digest_size=16).digest()
         self.positions: dict[str, int] = {}
-        self._cuts: dict[str, tuple[list[str], list[Span]]] = {}
+        self.cuts: dict[str, Cuts] = {}
         self.passages: list[Passage] = list(passages_of(self._read_chunks(), self.sources))
 
     def _read_chunks(self) -> Iterator[Chunk]:
         for position, chunk in enumerate(self.corpus.chunks):
             self.positions[chunk.chunk_id] = position
-            chunk_ids, spans = self._cuts.setdefault(chunk.span.doc_id, ([], []))
-            chunk_ids.append(chunk.chunk_id)
-            spans.append(chunk.span)
+            add_chunk(self.cuts, chunk)
             yield chunk
-
-    def cuts(self, doc_id: str) -> Cuts:
-        """Return the chunks of a document with their spans."""
-        return Cuts(*self._cuts.get(doc_id, ((), ())))
 
     def document(self, doc_id: str) -> Document:
         """Return a document, read again."""
@@ -270,16 +259,6 @@ class _Matches:
         before = set(self.before.sources.values())
         return {doc_id for doc_id, source in self.now.sources.items() if source not in before}
 
-    def document(self, doc_id: str) -> str | None:
-        """Return the later document at the place of an earlier one, else the one that holds passages of it, or None."""
-        if doc_id in self.now.sources:
-            return doc_id
-        return min(self.near.get(doc_id, ()), default=None)
-
-    def earlier_holders(self, span: Span) -> Iterator[tuple[str, Span]]:
-        """Yield the earlier chunks, with their spans, that share a character with a stretch of the earlier corpus."""
-        return self.before.cuts(span.doc_id).meeting(span)
-
 
 class _Locator:
     """Finds stretches of the earlier corpus in the later one."""
@@ -287,58 +266,39 @@ class _Locator:
     def __init__(self, matches: _Matches) -> None:
         self._matches = matches
 
-    def locate(self, sought: Iterable[Evidence]) -> dict[Evidence, Evidence | str]:
-        """Return where stretches of the earlier corpus stand today, or why that cannot be told.
+    def locate(self, sought: Iterable[Evidence]) -> dict[Evidence, Evidence | None]:
+        """Return where stretches of the earlier corpus stand today, None if that cannot be told.
 
         A stretch of an unchanged document or chunk stands where it stood in it. Another one is looked for in the
-        documents that its own lives on in, then in all: taken is the place with the longest unchanged surroundings, and
-        if nothing around it is left, the only place. A short stretch that stood in several places must have some of its
-        surroundings left.
+        documents that its own lives on in, then in all; see `text.evidence.tell_place`.
         """
-        places: dict[Evidence, Evidence | str] = {}
+        places: dict[Evidence, Evidence | None] = {}
         moved: dict[Evidence, None] = {}
         for item in sought:
-            if item.doc_id in self._matches.unchanged:
-                places[item] = item
-            else:
+            place = item if item.doc_id in self._matches.unchanged else self._in_same_chunk(item)
+            if place is None:
                 moved[item] = None
-        places.update(self._in_same_chunks(moved))
-        stretches = self._stretches([item for item in moved if item not in places])
+            else:
+                places[item] = place
+        stretches = self._stretches(moved)
         near = self._search(stretches, anywhere=False)
-        left = {item: stretch for item, stretch in stretches.items() if _best(near[item]) is None}
-        everywhere = self._search(left, anywhere=True)
-        for item in stretches:
-            places[item] = _best(near[item]) or GONE
-        doubtful: list[Evidence] = []
-        for item in left:
-            best = _best(everywhere[item])
-            alone = next((hits[0][1] for hits in (near[item], everywhere[item]) if len(hits) == 1), None)
-            places[item] = best or alone or (SEVERAL if everywhere[item] else GONE)
-            if best is None and alone is not None and len(item.quote) < TELLING:
-                doubtful.append(item)
-        return places | dict.fromkeys(self._standing_twice(doubtful), DOUBTFUL)
-
-    def _in_same_chunks(self, sought: Iterable[Evidence]) -> dict[Evidence, Evidence]:
-        """Return the stretches that lie in a chunk whose text is still there, at their place in it."""
-        places: dict[Evidence, Evidence] = {}
-        for item in sought:
-            for chunk_id, span in self._matches.earlier_holders(item):
-                if not span.contains(item) or chunk_id not in self._matches.same:
-                    continue
-                offset = item.start - span.start
-                chunk = self._matches.now.chunk(self._matches.same[chunk_id])
-                place = chunk.evidence(offset, offset + len(item.quote))
-                if place.quote == item.quote:
-                    places.setdefault(item, place)
+        told = {item: tell_place(hits) for item, hits in near.items()}
+        lost = {item: stretch for item, stretch in stretches.items() if told[item] is None}
+        everywhere = self._search(lost, anywhere=True)
+        for item in moved:
+            places[item] = told[item] or tell_place(everywhere.get(item, ()))
         return places
 
-    def _standing_twice(self, sought: Sequence[Evidence]) -> list[Evidence]:
-        """Return the stretches that stood in several places of the earlier corpus."""
-        counts: Counter[Evidence] = Counter()
-        for document in self._matches.before.corpus.documents if sought else ():
-            for item in sought:
-                counts[item] += document.text.count(item.quote)
-        return [item for item, count in counts.items() if count > 1]
+    def _in_same_chunk(self, item: Evidence) -> Evidence | None:
+        """Return a stretch at its place in a chunk whose text is still there, None if it lies in no such chunk."""
+        for chunk_id, span in self._matches.before.cuts[item.doc_id].meeting(item):
+            if span.contains(item) and chunk_id in self._matches.same:
+                chunk = self._matches.now.chunk(self._matches.same[chunk_id])
+                offset = item.start - span.start
+                place = chunk.evidence(offset, offset + len(item.quote))
+                if place.quote == item.quote:
+                    return place
+        return None
 
     def _stretches(self, sought: Iterable[Evidence]) -> dict[Evidence, Stretch]:
         """Return stretches with what stood around them."""
@@ -354,9 +314,8 @@ class _Locator:
     def _search(
         self, stretches: Mapping[Evidence, Stretch], *, anywhere: bool
     ) -> dict[Evidence, list[tuple[Place, Evidence]]]:
-        """Return all places of stretches in the documents that theirs lives on in, or in all documents."""
+        """Return the places of stretches in the documents that theirs lives on in, or in all documents."""
         hits: dict[Evidence, list[tuple[Place, Evidence]]] = {item: [] for item in stretches}
-        plain = {item: _plain(stretch.quote) for item, stretch in stretches.items()}
         readers: defaultdict[str, list[Evidence]] = defaultdict(list)
         for item in stretches:
             for doc_id in self._matches.near.get(item.doc_id, ()):
@@ -365,197 +324,112 @@ class _Locator:
         if anywhere:
             documents = self._matches.now.corpus.documents if stretches else ()
         for document in documents:
-            text = _plain(document.text)
+            searched = SearchedText(document.text)
             for item in stretches if anywhere else readers[document.doc_id]:
-                if not plain[item] or plain[item] not in text:
-                    continue
-                for place in stretches[item].places(document.text):
+                for place in searched.places_of(stretches[item]):
                     quote = document.text[place.start : place.end]
                     evidence = Evidence(doc_id=document.doc_id, start=place.start, end=place.end, quote=quote)
                     hits[item].append((place, evidence))
         return hits
 
 
-def _plain(text: str) -> str:
-    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
-
-
-def _best(hits: Sequence[tuple[Place, Evidence]]) -> Evidence | None:
-    """Return the place whose surroundings tell it from all others."""
-    ranked = sorted(hits, key=lambda hit: hit[0].alike, reverse=True)
-    if not ranked or not ranked[0][0].sure:
-        return None
-    return ranked[0][1] if len(ranked) == 1 or ranked[0][0].alike > ranked[1][0].alike else None
-
-
-def _promised_evidence(old: OldSet, matches: _Matches) -> dict[tuple[str, str], tuple[Evidence, ...]]:
-    """Return the evidence for each relevant grade, by query and chunk, of a passage whose text changed."""
-    promises = {}
+def _evidence_of_changed_passages(old: OldSet, matches: _Matches) -> dict[tuple[str, str], tuple[Evidence, ...]]:
+    """Return the evidence for each relevant grade that somebody gave to a passage whose text changed."""
+    rests_on = {}
     for query in (*old.queries, *old.left_out):
+        unread = old.derived.get(query.query_id, ())
         for chunk_id, grade in old.labels.get(query.query_id, {}).items():
-            if grade >= RELEVANT and chunk_id not in matches.same and chunk_id in matches.before.positions:
+            is_known = chunk_id in matches.before.positions
+            if grade >= RELEVANT and is_known and chunk_id not in matches.same and chunk_id not in unread:
+                chunk = matches.before.chunk(chunk_id)
                 quotes = old.quotes.get((query.query_id, chunk_id), ())
-                passage = judged_passage(query, matches.before.chunk(chunk_id), grade, quotes)
-                promises[query.query_id, chunk_id] = passage.evidence
-    return promises
+                evidence = judged_passage(query, chunk, grade, quotes).evidence
+                cut_through = tuple(item for item in query.evidence if chunk.span.meets(item))
+                rests_on[query.query_id, chunk_id] = evidence or cut_through
+    return rests_on
 
 
 @dataclass(frozen=True, slots=True)
-class _Grade:
-    """A grade of today, the earlier chunk it comes from, and whether nobody read that chunk."""
-
-    grade: Relevance
-    origin: str
-    derived: bool
-
-
-def _raise(grades: dict[str, _Grade], chunk_id: str, grade: _Grade) -> None:
-    """Give a chunk a grade unless it has as high a one from a chunk that somebody read."""
-    known = grades.get(chunk_id)
-    if known is None or (grade.grade, not grade.derived) > (known.grade, not known.derived):
-        grades[chunk_id] = grade
-
-
-@dataclass(frozen=True, slots=True)
-class _Heirs:
-    """Makes the queries of today."""
+class _Carrier:
+    """Carries queries to the corpus of today; ``places`` are those of the evidence, None where they cannot be told."""
 
     old: OldSet
     matches: _Matches
-    promises: Mapping[tuple[str, str], tuple[Evidence, ...]]
-    places: Mapping[Evidence, Evidence | str]
+    rests_on: Mapping[tuple[str, str], tuple[Evidence, ...]]
+    places: Mapping[Evidence, Evidence | None]
 
-    def of(self, query: Query, *, has_answer: bool = True) -> KeptQuery | RetiredQuery:
-        """Return what becomes of a query.
-
-        Args:
-            query: The query.
-            has_answer: Whether it must have a relevant passage.
-        """
-        for item in query.evidence:
-            if isinstance(self.places[item], str) and self._is_essential(query, item):
-                return RetiredQuery(query=query, reason=f"its evidence is {self.places[item]}")
-        standing = {item: place for item in query.evidence if isinstance(place := self.places[item], Evidence)}
-        grades = self._grades(query, standing)
-        labels = {chunk_id: grade.grade for chunk_id, grade in grades.items()}
-        source = self._source(query, labels, list(standing.values()), has_answer=has_answer)
-        if source is None:
-            judged = labels and query.evidence
-            why = "the passages that hold its evidence are judged not relevant" if judged else _NOTHING_RELEVANT
-            return RetiredQuery(query=query, reason=why)
-        needs = self._needs(query, labels, source, list(standing.values()))
-        moved = query.chunk_id not in self.matches.same
-        changes: dict[str, object] = {
-            "chunk_id": source,
-            "evidence": tuple(dict.fromkeys(standing.values())),
-            "needs": needs,
-        }
-        if moved:
-            changes.update(difficulty=None, source_grade=None)
+    def carry(self, query: Query) -> KeptQuery | RetiredQuery:
+        """Return what becomes of a query: its judged passages, put where they stand now, give the grades of today."""
+        located = self._locate(query)
+        if isinstance(located, RetiredQuery):
+            return located
+        carried = {chunk_id: self._passage(query, chunk_id) for chunk_id in self.old.labels.get(query.query_id, {})}
+        passages = {chunk_id: passage for chunk_id, passage in carried.items() if passage is not None}
+        projection = project(TextRelevance(query=located, passages=tuple(passages.values())), self.matches.now.cuts)
+        if isinstance(projection, str):
+            return RetiredQuery(query=query, reason=projection)
+        needs = tuple(sorted(projection.needs, key=lambda chunk_id: chunk_id != projection.source))
         return KeptQuery(
-            query=query.model_copy(update=changes),
-            labels=labels,
-            derived=tuple(chunk_id for chunk_id, grade in grades.items() if grade.derived),
-            moved=moved,
-            positions=tuple(self.matches.now.positions[chunk_id] for chunk_id in needs or (source,)),
-            origins={chunk_id: grade.origin for chunk_id, grade in grades.items()},
-            unjudged=self._count_dropped_grades(query),
+            query=located.model_copy(update={"chunk_id": projection.source, "needs": needs}),
+            labels=projection.grades,
+            derived=projection.derived,
+            moved=query.chunk_id not in self.matches.same,
+            positions=tuple(self.matches.now.positions[chunk_id] for chunk_id in needs or (projection.source,)),
+            origins=self._origins(passages, projection.grades),
+            unjudged=len(carried) - len(passages),
         )
 
-    def of_unanswerable(self, query: Query) -> Query:
+    def carry_left_out(self, query: Query) -> KeptQuery | RetiredQuery:
+        """Return what becomes of a query that has no labels; it stays while its evidence, or else its passage, does."""
+        located = self._locate(query)
+        if isinstance(located, RetiredQuery):
+            return located
+        if located.chunk_id == NOWHERE:
+            cuts = self.matches.now.cuts
+            holders = [chunk_id for item in located.evidence for chunk_id in holding(item, cuts[item.doc_id])]
+            if not holders:
+                return RetiredQuery(query=query, reason="its passage is no longer in the documents")
+            located = located.model_copy(update={"chunk_id": holders[0], "needs": ()})
+        return KeptQuery(located, {}, (), located.chunk_id != query.chunk_id, (), {}, 0)
+
+    def carry_unanswerable(self, query: Query) -> Query:
         """Return a query that nothing answers, about the passage of today if there is one."""
-        places = [self.places[item] for item in query.evidence]
-        evidence = tuple(place for place in places if isinstance(place, Evidence))
         chunk_id = self.matches.same.get(query.chunk_id, query.chunk_id)
-        return query.model_copy(update={"chunk_id": chunk_id, "evidence": evidence})
+        return query.model_copy(update={"chunk_id": chunk_id, "evidence": self._places(query.evidence)})
 
-    def _is_essential(self, query: Query, evidence: Evidence) -> bool:
-        """Whether the query was written from the evidence: it is its first, or in one of the passages it needs."""
-        sources = {query.chunk_id, *query.needs}
-        return evidence == query.evidence[0] or any(
-            chunk_id in sources for chunk_id, _ in self.matches.earlier_holders(evidence)
-        )
+    def _locate(self, query: Query) -> Query | RetiredQuery:
+        """Return a query with its evidence and its passage of today; without what was measured on a changed passage."""
+        if any(self.places[item] is None for item in query.evidence):
+            return RetiredQuery(query=query, reason=GONE)
+        chunk_id = self.matches.same.get(query.chunk_id, NOWHERE)
+        located = {"chunk_id": chunk_id, "evidence": self._places(query.evidence)}
+        measured = {"difficulty": None, "source_grade": None} if chunk_id == NOWHERE else {}
+        return query.model_copy(update=located | measured)
 
-    def _count_dropped_grades(self, query: Query) -> int:
-        """Return how many grades have neither the text nor the evidence they were given for."""
-        count = 0
-        for chunk_id in self.old.labels.get(query.query_id, ()):
-            promised = self.promises.get((query.query_id, chunk_id), ())
-            if chunk_id not in self.matches.same:
-                count += all(isinstance(self.places[item], str) for item in promised)
-        return count
+    def _passage(self, query: Query, chunk_id: str) -> JudgedPassage | None:
+        """Return a judged passage where it stands today: its text, or else its evidence; None if neither does."""
+        grade = self.old.labels[query.query_id][chunk_id]
+        now = self.matches.now
+        if chunk_id in self.matches.same:
+            derived = chunk_id in self.old.derived.get(query.query_id, ())
+            span = now.chunk(self.matches.same[chunk_id]).span
+            return JudgedPassage(span=span, grade=grade, derived=derived)
+        evidence = self._places(self.rests_on.get((query.query_id, chunk_id), ()))
+        return JudgedPassage(span=evidence[0], grade=grade, evidence=evidence) if evidence else None
 
-    def _grades(self, query: Query, standing: Mapping[Evidence, Evidence]) -> dict[str, _Grade]:
-        """Return the grades of today: those of passages with the same text, then those that the evidence gives."""
-        before = self.old.labels.get(query.query_id, {})
-        unread = set(self.old.derived.get(query.query_id, ()))
+    def _places(self, evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+        places = (self.places[item] for item in evidence)
+        return tuple(dict.fromkeys(place for place in places if place is not None))
+
+    def _origins(self, passages: Mapping[str, JudgedPassage], grades: Mapping[str, Relevance]) -> dict[str, str]:
+        """Return the earlier chunk that each grade comes from: one with the same text, else one with the evidence."""
         same = self.matches.same
-        kept: dict[str, _Grade] = {}
-        for chunk_id, grade in before.items():
-            if chunk_id in same:
-                _raise(kept, same[chunk_id], _Grade(grade, chunk_id, chunk_id in unread))
-        held = {chunk_id: grade.grade for chunk_id, grade in kept.items()}
-        by_evidence: dict[str, _Grade] = {}
-        for chunk_id, grade in before.items():
-            if grade < RELEVANT or chunk_id in unread:
-                continue
-            promised = self.promises.get((query.query_id, chunk_id), ())
-            held_there = (
-                place
-                for item, place in standing.items()
-                if any(holder == chunk_id for holder, _ in self.matches.earlier_holders(item))
-            )
-            for place in (*(self.places[item] for item in promised), *held_there):
-                for holder in self._holders(place, held) if isinstance(place, Evidence) else ():
-                    if holder not in kept:
-                        _raise(by_evidence, holder, _Grade(grade, chunk_id, derived=False))
-        return {**by_evidence, **kept}
-
-    def _holders(self, evidence: Evidence, labels: Mapping[str, Relevance]) -> list[str]:
-        """Return the chunks that hold a stretch; otherwise the relevant (or unjudged) chunk with the largest part."""
-        cuts = self.matches.now.cuts(evidence.doc_id)
-        holders = holding(evidence, cuts)
-        if any(labels.get(chunk_id, RELEVANT) >= RELEVANT for chunk_id in holders):
-            return holders
-        parts = [
-            (min(span.end, evidence.end) - max(span.start, evidence.start), chunk_id)
-            for chunk_id, span in cuts.meeting(evidence)
-            if labels.get(chunk_id, RELEVANT) >= RELEVANT
-        ]
-        return [max(parts)[1]] if parts else []
-
-    def _source(
-        self, query: Query, labels: Mapping[str, Relevance], places: Sequence[Evidence], *, has_answer: bool
-    ) -> str | None:
-        """Return the passage that stands for the one the query was written from; None if nothing is relevant."""
-        relevant = {chunk_id for chunk_id, grade in labels.items() if grade >= RELEVANT}
-        if has_answer and not relevant:
-            return None
-        same = self.matches.same.get(query.chunk_id)
-        if same is not None and (same in labels or not has_answer):
-            return same
-        holders = [chunk_id for place in places for chunk_id in self._holders(place, labels if relevant else {})]
-        if not relevant:
-            return next(iter(holders), None)
-        positions = self.matches.now.positions
-        first = min(relevant, key=lambda chunk_id: (-labels[chunk_id], positions[chunk_id]))
-        return next((chunk_id for chunk_id in holders if chunk_id in relevant), first)
-
-    def _needs(
-        self, query: Query, labels: Mapping[str, Relevance], source: str, places: Sequence[Evidence]
-    ) -> tuple[str, ...]:
-        """Return the passages that are all needed, the source first; none if one holds all of the evidence."""
-        same = self.matches.same
-        if all(chunk_id in same for chunk_id in query.needs):
-            needed = list(dict.fromkeys(same[chunk_id] for chunk_id in query.needs))
-        else:
-            holders = [held_by for place in places if (held_by := self._holders(place, labels))]
-            counts = Counter(chunk_id for held_by in holders for chunk_id in held_by)
-            best = [max(held_by, key=lambda chunk_id: (counts[chunk_id], chunk_id == source)) for held_by in holders]
-            needed = list(dict.fromkeys(best))
-        if len(needed) < 2:
-            return ()
-        return tuple(sorted(needed, key=lambda chunk_id: chunk_id != source))
-
-
-_NOTHING_RELEVANT = "no passage that is relevant to it is in the documents any more"
+        origins: dict[str, str] = {}
+        for before, passage in sorted(passages.items(), key=lambda item: item[0] not in same):
+            holders = [same[before]] if before in same else []
+            for item in passage.evidence:
+                holders += holding(item, self.matches.now.cuts[item.doc_id])
+            for chunk_id in holders:
+                if grades.get(chunk_id) == passage.grade:
+                    origins.setdefault(chunk_id, before)
+        return origins

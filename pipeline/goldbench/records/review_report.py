@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from goldbench.records.agreement_report import Estimate, PairFigures, RaterPair
+from goldbench.records.agreement_report import Estimate, PairFigures
 from goldbench.records.manifest import RubricChange
 from goldbench.records.record import Record
 
@@ -35,7 +35,6 @@ class PeopleAgreement(Record):
     kappa_quadratic: Estimate
     kappa_binary: Estimate
     alpha: Estimate
-    two_by_two: list[RaterPair] = Field(default_factory=list)
 
 
 class StopRule(Record):
@@ -44,24 +43,6 @@ class StopRule(Record):
     rule: str
     holds: bool | None
     found: str
-
-
-class ErrorRate(Record):
-    """How many judged pairs of the random sample have this grade of the judge, and how many it got wrong.
-
-    Wrong means relevant by one and not relevant by the other.
-    """
-
-    grade: int
-    pairs: int = Field(ge=0)
-    wrong: int = Field(ge=0)
-
-
-class LikelyErrors(Record):
-    """What the order of the likely judge errors rests on: judged pairs of the random sample, none if fixed weights."""
-
-    pairs: int = Field(default=0, ge=0)
-    rates: list[ErrorRate] = Field(default_factory=list)
 
 
 class NotApplied(Record):
@@ -84,7 +65,6 @@ class ReviewReport(Record):
     probability; ``complete`` does so on the completely judged queries, unweighted. Only first grades count, given
     before anything was revealed. In both, rows are people's grades and columns the model's. ``carried`` counts the
     decisions that were made about an earlier set and apply to this one, ``not_applied`` lists those that do not.
-    ``rubrics`` counts the judgments of people and of the model by the digest of the rubric that they were made by.
     """
 
     format: int = 1
@@ -101,14 +81,11 @@ class ReviewReport(Record):
     sample: PairFigures | None = None
     complete: PairFigures | None = None
     complete_queries: int = Field(default=0, ge=0)
-    by: dict[str, dict[str, PairFigures]] = Field(default_factory=dict)
     between: PeopleAgreement | None = None
     annotators: list[Annotator] = Field(default_factory=list)
     stop: list[StopRule] = Field(default_factory=list)
-    likely_errors: LikelyErrors | None = None
     carried: int = Field(default=0, ge=0)
     not_applied: list[NotApplied] = Field(default_factory=list)
-    rubrics: dict[str, dict[str, int]] = Field(default_factory=dict)
     rubric_change: RubricChange | None = None
     remarks: list[str] = Field(default_factory=list)
     resamples: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from goldbench.records.agreement_report import Estimate, PairFigures, RaterPair
+from goldbench.records.agreement_report import Estimate, PairFigures
 from goldbench.records.relevance import RELEVANT
-from goldbench.records.review_report import LikelyErrors, PeopleAgreement, ReviewReport
+from goldbench.records.review_report import PeopleAgreement, ReviewReport
 from goldbench.report.agreement_text import LABELS, pair_sections
 from goldbench.report.text_tables import aligned, with_interval
 from goldbench.text.display import amount, cut, printable, queries, shell_command
@@ -19,7 +19,6 @@ OUTSIDE = "outside the samples"
 _FIRST, _SHOWN = 10, 80
 """Decisions that are shown, and characters of a text, when they no longer apply."""
 _BETWEEN = ("exact", "kappa", "kappa_quadratic", "kappa_binary", "alpha")
-_KAPPAS = ("pairs", "kappa", "quadratic", "relevant or not")
 
 
 def lines(report: ReviewReport) -> Iterator[str]:
@@ -37,7 +36,13 @@ def lines(report: ReviewReport) -> Iterator[str]:
     for name, counts in (("decisions on queries", report.verdicts), ("bad queries", report.bad_queries)):
         if counts:
             yield name + _listed(counts)
-    yield from _rubrics(report)
+    change = report.rubric_change
+    if change is not None:
+        yield (
+            f"Rubric {change.before} edited to {change.after}: people and model agree whether a passage is relevant on "
+            f"{change.agreed_after:,} of {amount(change.compared, 'pair')}, before on {change.agreed_before:,}; "
+            f"{change.asked:,} asked again. Pairs with agreement were not, so judge new pairs to confirm it"
+        )
     if report.sample is not None:
         weighted = f", equivalent to {report.sample.effective_pairs:,.0f} drawn with equal probability"
         yield from _agreement(
@@ -47,9 +52,6 @@ def lines(report: ReviewReport) -> Iterator[str]:
         yield from _agreement(
             report.complete, f"People and model on queries judged completely: {amount(report.complete.pairs, 'pair')}"
         )
-    for slice_, groups in report.by.items():
-        rows = [[name, f"{group.pairs:,}", *_kappas(group)] for name, group in groups.items()]
-        yield from _table(f"By {slice_}", ["", *_KAPPAS], rows)
     if report.between is not None:
         yield from _between(report.between)
     yield from _people(report)
@@ -58,35 +60,10 @@ def lines(report: ReviewReport) -> Iterator[str]:
     for rule in report.stop:
         word = {True: " (done)", False: " (not done)", None: ""}[rule.holds]
         yield f"  {rule.rule}: {rule.found}{word}"
-    if report.likely_errors is not None:
-        yield _order(report.likely_errors)
     yield from _not_applied(report)
     for remark in report.remarks:
         yield f"Note: {printable(remark)}"
     yield f"Intervals: {report.confidence:.0%}, {report.resamples:,} resamples of the queries, seed {report.seed}"
-
-
-def _rubrics(report: ReviewReport) -> Iterator[str]:
-    for name, counts in report.rubrics.items():
-        uses = ", ".join(f"{sha} ({amount(count, 'judgment')})" for sha, count in counts.items())
-        yield f"Rubric of {'the model' if name == 'model' else name}: {uses}"
-    change = report.rubric_change
-    if change is not None:
-        yield (
-            f"Rubric {change.before} edited to {change.after}: people and model agree whether a passage is relevant on "
-            f"{change.agreed_after:,} of {amount(change.compared, 'pair')}, before on {change.agreed_before:,}; "
-            f"{change.asked:,} asked again. Pairs with agreement were not, so judge new pairs to confirm it"
-        )
-
-
-def _order(likely_errors: LikelyErrors) -> str:
-    if not likely_errors.pairs:
-        return "Likely judge errors: ordered by fixed weights until 60 pairs of the random sample are judged"
-    rates = ", ".join(f"grade {rate.grade} wrong in {rate.wrong:,} of {rate.pairs:,}" for rate in likely_errors.rates)
-    return (
-        f"Likely judge errors: ordered by the error rates of {amount(likely_errors.pairs, 'judged pair')} of the "
-        "random sample" + (f" ({rates})" if rates else "")
-    )
 
 
 def _agreement(figures: PairFigures, title: str) -> Iterator[str]:
@@ -98,8 +75,6 @@ def _between(people_agreement: PeopleAgreement) -> Iterator[str]:
     rows = [[LABELS[key], _long(getattr(people_agreement, key))] for key in _BETWEEN]
     title = f"Agreement between people, the ceiling for a model: {amount(people_agreement.pairs, 'pair')} judged twice"
     yield from _table(title, ["", ""], rows)
-    rows = [[f"{one.first} / {one.second}", f"{one.pairs:,}", *_kappas(one)] for one in people_agreement.two_by_two]
-    yield from _table("Each two people", ["", *_KAPPAS], rows)
 
 
 def no_longer_applies(count: int) -> str:
@@ -150,11 +125,6 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> It
         yield ""
         yield printable(title)
         yield from aligned([head, *rows] if any(head) else rows, indent="  ")
-
-
-def _kappas(found: PairFigures | RaterPair) -> list[str]:
-    values = (one.value for one in (found.kappa, found.kappa_quadratic, found.kappa_binary))
-    return ["-" if value is None else f"{value:.2f}" for value in values]
 
 
 def _long(estimate: Estimate) -> str:

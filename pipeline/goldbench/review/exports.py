@@ -9,13 +9,12 @@ from typing import Literal
 from goldbench.errors import OutputError, explained
 from goldbench.formats.annotations import argilla, judgment_table, label_studio, ledger_lines, settled_qrels
 from goldbench.formats.annotations.exchange import Exchange
-from goldbench.formats.interchange_names import BEIR_TEST_QRELS
 from goldbench.formats.runs.scorecard_files import write_whole
 from goldbench.review.ledger import ledger_url, open_ledger
 from goldbench.review.people import LedgerRecord, ReviewedSet, current_ids, lineage, people_of
 from goldbench.review.reviewable_set import ReviewableSet
 
-Format = Literal["native", "trec", "beir", "csv", "argilla", "label-studio"]
+Format = Literal["native", "trec", "csv", "argilla", "label-studio"]
 
 
 def export(
@@ -43,9 +42,6 @@ def export(
         about = out.with_name(out.name + settled_qrels.ABOUT)
         written = _write_file(out, settled_qrels.write_trec(exchange), folder)
         return written + _write_file(about, settled_qrels.about(exchange), folder)
-    if form == "beir":
-        about_qrels = {BEIR_TEST_QRELS + settled_qrels.ABOUT: settled_qrels.about(exchange)}
-        return _write_folder(out, {**settled_qrels.write_beir(exchange), **about_qrels}, folder)
     write = argilla.write if form == "argilla" else label_studio.write
     return _write_folder(out, write(exchange), folder)
 
@@ -88,7 +84,6 @@ def _exchange(reviewed: ReviewedSet, *, with_model_labels: bool, wanted: int) ->
         data_sha=material.data_sha,
         model={pair: (_assessors(material, pair), grade) for pair, grade in grades.items()},
         wanted=wanted,
-        metadata=material.metadata,
         answers=material.answers,
         asked=material.asked,
     )
@@ -111,7 +106,7 @@ def _write_file(out: Path, text: str, folder: Path) -> list[Path]:
     return [out]
 
 
-def _write_folder(out: Path, files: Mapping[str, str] | Mapping[str, str | bytes], folder: Path) -> list[Path]:
+def _write_folder(out: Path, files: Mapping[str, str], folder: Path) -> list[Path]:
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out}: is a file; give the name of a folder")
     _check_outside(out, folder)
@@ -121,7 +116,7 @@ def _write_folder(out: Path, files: Mapping[str, str] | Mapping[str, str | bytes
     with explained(out):
         for name, content in files.items():
             (out / name).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(out / name, content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
+            write_whole(out / name, content.encode("utf-8", "replace"))
     return [out / name for name in files]
 
 

@@ -14,22 +14,14 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.measures.statistics import agreement as kappa
 from goldbench.measures.statistics.agreement import RESAMPLES, estimates, pair_figures, raters_alpha
 from goldbench.measures.statistics.floats import Floats, inverse_weights
-from goldbench.records.agreement_report import PairFigures, RaterPair
+from goldbench.records.agreement_report import PairFigures
 from goldbench.records.manifest import RubricChange
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.review_event import Lane, Review
-from goldbench.records.review_report import (
-    Annotator,
-    ErrorRate,
-    LikelyErrors,
-    NotApplied,
-    PeopleAgreement,
-    ReviewReport,
-    StopRule,
-)
+from goldbench.records.review_report import Annotator, NotApplied, PeopleAgreement, ReviewReport, StopRule
 from goldbench.review.people import Grades, Pair, ReviewedSet, complete_queries, current_ids, in_lanes
 from goldbench.review.queue import Item, stratum_of
-from goldbench.review.sample import MIN_PAIRS, SampledPair, in_steps, sampled
+from goldbench.review.sample import MIN_PAIRS, SampledPair
 from goldbench.review.state import State
 from goldbench.review.translation import Stray
 from goldbench.text.display import amount
@@ -49,7 +41,6 @@ TOO_FAST_MS = 700
 Value = TypeVar("Value")
 
 _GRADES = len(Relevance)
-_SLICES = ("kind", "style")
 _SAMPLE, _ERRORS = "Random sample", "Likely judge errors"
 
 _KAPPAS: dict[str, Callable[[Floats], Floats]] = {
@@ -79,7 +70,6 @@ def report(reviewed: ReviewedSet, *, resamples: int = RESAMPLES, seed: int = 0) 
     sample = figures_of(drawn, reviewed.judge, weights, resamples=resamples, seed=seed)
     whole = figures_of(_first_grades(random), reviewed.judge, None, resamples=resamples, seed=seed)
     sample_judged = _sample_rule_of(reviewed, in_lanes(present, Lane.CALIBRATION))
-    basis = in_steps(sampled(present, state), finished=sample_judged.holds is True)
     rules = [kappa_rule(sample), errors_rule(_changed_grades(state, _by_pair(reviewed), now))]
     return ReviewReport(
         queries=len(material.queries),
@@ -95,14 +85,11 @@ def report(reviewed: ReviewedSet, *, resamples: int = RESAMPLES, seed: int = 0) 
         sample=sample,
         complete=whole,
         complete_queries=len(complete),
-        by=_slices(reviewed, drawn, weights, resamples=resamples, seed=seed),
         between=between_people(_shared(reviews), resamples=resamples, seed=seed),
         annotators=list(_annotators(state, reviews)),
         stop=[sample_judged, *(rules if reviewed.judge else [])],
-        likely_errors=_likely_errors(basis, _by_pair(reviewed)),
         carried=reviewed.carried,
         not_applied=list(map(_not_applied, reviewed.strays)),
-        rubrics=_rubrics(reviewed, reviews),
         rubric_change=_rubric_change(reviewed),
         remarks=list(_remarks(reviewed, sample, reviews)),
         resamples=resamples,
@@ -185,20 +172,7 @@ def between_people(
     found = estimates(tables, {"exact": kappa.exact, **_KAPPAS}, resamples=resamples, seed=seed)
     groups = [numbers[query_id] for query_id, _ in shared]
     alpha = raters_alpha(counts, groups, len(query_ids), resamples=resamples, seed=seed)
-    two_by_two = [_rater_pair(shared, pair, resamples=resamples, seed=seed) for pair in combinations(names, 2)]
-    return PeopleAgreement(
-        pairs=len(shared), alpha=alpha, two_by_two=[each for each in two_by_two if each.pairs], **found
-    )
-
-
-def _rater_pair(
-    shared: Mapping[Pair, Mapping[str, Relevance]], names: tuple[str, str], *, resamples: int, seed: int
-) -> RaterPair:
-    both = {pair: grades for pair, grades in shared.items() if all(name in grades for name in names)}
-    first, second = (_by_query({pair: int(grades[name]) for pair, grades in both.items()}) for name in names)
-    _, tables = kappa.query_tables(first, second, highest=max(Relevance))
-    kappas = estimates(tables, _KAPPAS, resamples=resamples, seed=seed)
-    return RaterPair(first=names[0], second=names[1], pairs=int(tables.sum()), **kappas)
+    return PeopleAgreement(pairs=len(shared), alpha=alpha, **found)
 
 
 def _shared(reviews: Sequence[Review]) -> dict[Pair, dict[str, Relevance]]:
@@ -226,24 +200,6 @@ def _weights(reviewed: ReviewedSet, reviews: Iterable[Review]) -> dict[str, dict
     pairs = sorted(inclusions)
     weights = inverse_weights([inclusions[pair] for pair in pairs]).tolist()
     return _by_query(dict(zip(pairs, weights, strict=True)))
-
-
-def _slices(
-    reviewed: ReviewedSet, people: Grades, weights: Mapping[str, Mapping[str, float]], *, resamples: int, seed: int
-) -> dict[str, dict[str, PairFigures]]:
-    """Return the agreement by kind and by style of the queries."""
-    slices: defaultdict[str, dict[str, PairFigures]] = defaultdict(dict)
-    for property_name in _SLICES:
-        groups: defaultdict[str, Grades] = defaultdict(dict)
-        for query_id, graded in people.items():
-            value = reviewed.material.notes.get(query_id, {}).get(property_name)
-            if isinstance(value, str):
-                groups[value][query_id] = graded
-        for value in sorted(groups):
-            figures = figures_of(groups[value], reviewed.judge, weights, resamples=resamples, seed=seed)
-            if figures is not None:
-                slices[property_name][value] = figures
-    return dict(slices)
 
 
 # --- when to stop -----------------------------------------------------------------------------------------------------
@@ -334,24 +290,6 @@ def _sample_rule_of(reviewed: ReviewedSet, drawn: Sequence[Review]) -> StopRule:
 
 
 # --- counts and remarks -----------------------------------------------------------------------------------------------
-
-
-def _likely_errors(basis: Sequence[SampledPair], judge: Mapping[Pair, Relevance]) -> LikelyErrors:
-    """Return what the order of likely errors rests on: judged pairs, and how many the judge got wrong, by grade."""
-    rates = []
-    for grade in sorted(Relevance, reverse=True):
-        pairs = [pair for pair in basis if judge.get(pair.pair) == grade]
-        wrong = sum((pair.people >= RELEVANT) != (grade >= RELEVANT) for pair in pairs)
-        if pairs:
-            rates.append(ErrorRate(grade=int(grade), pairs=len(pairs), wrong=wrong))
-    return LikelyErrors(pairs=len(basis), rates=rates)
-
-
-def _rubrics(reviewed: ReviewedSet, reviews: Iterable[Review]) -> dict[str, dict[str, int]]:
-    people = (review.rubric_sha for review in reviews if review.rubric_sha)
-    model = (each.rubric for each in reviewed.material.judgments if each.rubric and each.shared_from is None)
-    counts = {"people": _count(people), "model": _count(model)}
-    return {name: count for name, count in counts.items() if count}
 
 
 def _rubric_change(reviewed: ReviewedSet) -> RubricChange | None:

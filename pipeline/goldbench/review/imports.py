@@ -41,7 +41,7 @@ def import_file(
     """Import a file into a ledger.
 
     Args:
-        path: The file; for beir, argilla and label-studio also the folder of the export.
+        path: The file; for argilla and label-studio also the folder of the export.
         form: The format.
         material: The data set.
         ledger: The ledger.
@@ -50,7 +50,7 @@ def import_file(
 
     Raises:
         InputError: The file is not valid, or of another data set or rubric; nothing was imported.
-        UsageError: trec and beir need an annotator.
+        UsageError: trec needs an annotator.
     """
     before = ledger.events()
     meanings: Meanings | None = None
@@ -135,8 +135,7 @@ def _given(path: Path, form: Format, annotator: str | None) -> Iterator[Given]:
         return label_studio.read(path / label_studio.TASKS if path.is_dir() else path)
     if annotator is None:
         raise UsageError(Message("{format} {}: the format holds no annotator; give {annotator=} NAME", form))
-    read = settled_qrels.read_beir if form == "beir" else settled_qrels.read_trec
-    return read(path, annotator=annotator)
+    return settled_qrels.read_trec(path, annotator=annotator)
 
 
 def _check(

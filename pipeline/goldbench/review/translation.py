@@ -7,18 +7,16 @@ not apply: it stays in the ledger, and is listed with its texts.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from goldbench.goldset.transfer import TELLING
 from goldbench.records.relevance import RELEVANT
 from goldbench.records.review_event import Event, EventKind
 from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, next_version
 from goldbench.review.state import Pair, Stack, State, fold
 from goldbench.stages.lineage import Passage, successors
-from goldbench.text.evidence import Place, Stretch, find_quote
+from goldbench.text.evidence import SearchedText, Stretch, find_quote, tell_place
 from goldbench.text.similarity import wording_digest
 
 _MARKS = {EventKind.UNDO, EventKind.REDO}
@@ -119,7 +117,9 @@ class _Translator:
     def _placed_passage(self, event: Event, query_id: str) -> Event | str:
         if event.chunk_id is None:
             return event.model_copy(update={"query_id": query_id})
-        chunk_id = self.passages.get((event.data_sha, event.chunk_id)) or self.moved.get(self._key(event))
+        chunk_id = self.passages.get((event.data_sha, event.chunk_id))
+        if chunk_id is None and self._follows_evidence(event):
+            chunk_id = self.moved.get(self._pair(event))
         if chunk_id is None:
             return NO_PASSAGE if event.grade is not None and event.grade >= RELEVANT else NOT_RELEVANT
         return event.model_copy(update={"query_id": query_id, "chunk_id": chunk_id})
@@ -185,53 +185,43 @@ class _Translator:
             same_passages |= {(data_sha, before): now for before, now in successors(earlier, later).items()}
         return same_passages
 
-    def _moved_by_evidence(self) -> dict[tuple[str, str, str, bool], str]:
-        """Return the passage of today that holds the evidence, by person, query and earlier passage.
-
-        The last part of the key tells adjudications from the person's own judgments.
-        """
-        lost: dict[Pair, list[Event]] = defaultdict(list)
-        for event in self.events:
-            if self._has_lost_its_passage(event):
-                lost[self._pair(event)].append(event)
+    def _moved_by_evidence(self) -> dict[Pair, str]:
+        """Return the passage of today that holds the evidence of each pair found relevant whose passage changed."""
+        lost: dict[Pair, Event] = {
+            self._pair(event): event
+            for event in self.events
+            if event.data_sha != self.own.data_sha
+            and self._passage(event) is not None
+            and (event.data_sha, event.chunk_id) not in self.passages
+        }
         gold = self.raw.gold() if lost else {}
-        sought = {pair: said for pair, said in lost.items() if gold.get(pair[0], {}).get(pair[1], 0) >= RELEVANT}
-        if not sought:
-            return {}
-        places = EvidenceFinder(self.own.passages())
-        found: dict[tuple[str, str, str, bool], str] = {}
-        for pair, said in sought.items():
-            found |= self._moved_pair(pair, said, places)
-        return found
+        relevant = [pair for pair in lost if gold.get(pair[0], {}).get(pair[1], 0) >= RELEVANT]
+        finder = EvidenceFinder(self.own.passages()) if relevant else None
+        moved: dict[Pair, str] = {}
+        for pair in relevant:
+            passage, query = self._passage(lost[pair]), self._query(lost[pair])
+            if finder is not None and passage is not None and query is not None:
+                chunk_id = finder.of(passage, query, self._quotes(pair))
+                if chunk_id is not None:
+                    moved[pair] = chunk_id
+        return moved
 
-    def _has_lost_its_passage(self, event: Event) -> bool:
-        if event.data_sha == self.own.data_sha or self._passage(event) is None:
-            return False
-        return (event.data_sha, event.chunk_id) not in self.passages
-
-    def _moved_pair(
-        self, pair: Pair, events: Sequence[Event], places: EvidenceFinder
-    ) -> dict[tuple[str, str, str, bool], str]:
-        passage, asked = self._passage(events[-1]), self._query(events[-1])
-        if passage is None or asked is None:
-            return {}
-        found: dict[tuple[str, str, str, bool], str] = {}
-        for name in sorted({event.annotator for event in events}):
+    def _quotes(self, pair: Pair) -> Iterator[str]:
+        """Yield what those quoted who found a pair relevant."""
+        for name in self.raw.judged_by(pair):
             review = self.raw.review(name, pair)
             if review is not None and review.grade >= RELEVANT:
-                place = places.of(passage, asked, review.evidence)
-                if place is not None:
-                    found[name, *pair, False] = place
+                yield review.evidence
         decided = self.raw.adjudication(pair)
         if decided is not None:
-            place = places.of(passage, asked, decided.evidence or "") or next(iter(found.values()), None)
-            if place is None or any(one != place for one in found.values()):
-                return {}
-            found |= {(name, *pair, True): place for name in {event.annotator for event in events}}
-        return found
+            yield decided.evidence or ""
 
-    def _key(self, event: Event) -> tuple[str, str, str, bool]:
-        return event.annotator, *self._pair(event), event.kind is EventKind.ADJUDICATE
+    def _follows_evidence(self, event: Event) -> bool:
+        """Return whether an event helped to find its pair relevant: an adjudication, or a judgment that holds."""
+        if event.kind is EventKind.ADJUDICATE:
+            return True
+        review = self.raw.review(event.annotator, self._pair(event))
+        return review is not None and review.grade >= RELEVANT
 
 
 class _Wordings:
@@ -291,53 +281,23 @@ class EvidenceFinder:
     """
 
     def __init__(self, passages: Mapping[str, PassageMeaning]) -> None:
-        self._passages = passages
-        self._plain = {chunk_id: _plain(passage.text) for chunk_id, passage in passages.items()}
+        self._sources = {chunk_id: passage.source for chunk_id, passage in passages.items()}
+        self._texts = {chunk_id: SearchedText(passage.text) for chunk_id, passage in passages.items()}
 
-    def of(self, judged: PassageMeaning, query_meaning: QueryMeaning, quoted: str) -> str | None:
+    def of(self, judged: PassageMeaning, query_meaning: QueryMeaning, quotes: Iterable[str]) -> str | None:
         """Return the one passage that holds the evidence for a judgment, None if there is none or several.
 
         Args:
             judged: The passage as it was judged.
-            asked: The query, whose evidence counts if the person quoted none.
-            quoted: What the person quoted from the passage; may be empty.
+            query_meaning: The query, whose evidence counts if nobody quoted any.
+            quotes: What people quoted from the passage.
         """
-        if quoted.strip():
-            quote = find_quote(quoted, judged.text)
-            stretches = [] if quote is None else [quote]
-        else:
-            stretches = judged.stretches(query_meaning.evidence)
-        places = {self._holder(Stretch.of(judged.text, *stretch), judged.source) for stretch in stretches}
-        return places.pop() if len(places) == 1 else None
+        quoted = [find_quote(quote, judged.text) for quote in quotes if quote.strip()]
+        stretches = [stretch for stretch in quoted if stretch] if quoted else judged.stretches(query_meaning.evidence)
+        holders = {self._holder(Stretch.of(judged.text, *stretch), judged.source) for stretch in stretches}
+        return holders.pop() if len(holders) == 1 else None
 
     def _holder(self, stretch: Stretch, source: str) -> str | None:
-        """Return the passage that holds a stretch, in its own document or else in any; None if it is not told.
-
-        In another document a few words without anything that stood around them may be there by chance.
-        """
-        plain = _plain(stretch.quote)
-        if not plain:
-            return None
-        found = [
-            (place, chunk_id)
-            for chunk_id, text in self._plain.items()
-            if plain in text
-            for place in stretch.places(self._passages[chunk_id].text)
-        ]
-        near = [one for one in found if self._passages[one[1]].source == source]
-        told = len(stretch.quote) >= TELLING
-        return _told(near) or _told([one for one in found if told or one[0].sure])
-
-
-def _told(places: Iterable[tuple[Place, str]]) -> str | None:
-    """Return the passage whose surroundings tell it from all others."""
-    ranked = sorted(places, key=lambda one: one[0].alike, reverse=True)
-    if not ranked:
-        return None
-    if len(ranked) > 1 and not (ranked[0][0].sure and ranked[0][0].alike > ranked[1][0].alike):
-        return None
-    return ranked[0][1]
-
-
-def _plain(text: str) -> str:
-    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
+        """Return the passage that holds a stretch, in its own document or else in any; None if it cannot be told."""
+        hits = [(place, chunk_id) for chunk_id, text in self._texts.items() for place in text.places_of(stretch)]
+        return tell_place([hit for hit in hits if self._sources[hit[1]] == source]) or tell_place(hits)

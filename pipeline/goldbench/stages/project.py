@@ -22,8 +22,8 @@ from goldbench.text.evidence import find_quote
 class Cuts:
     """The chunks of one document, their ids and spans, in the order of the text; starts and ends both increase."""
 
-    chunk_ids: Sequence[str]
-    spans: Sequence[Span]
+    chunk_ids: list[str]
+    spans: list[Span]
 
     def meeting(self, span: Span) -> Iterator[tuple[str, Span]]:
         """Yield the chunks that share a character with a span of the document."""
@@ -36,6 +36,13 @@ class Cuts:
         place = bisect_left(self.spans, span.start, key=lambda cut: cut.start)
         found = place < len(self.spans) and (self.spans[place].start, self.spans[place].end) == (span.start, span.end)
         return self.chunk_ids[place] if found else None
+
+
+def add_chunk(cuts: dict[str, Cuts], chunk: Chunk) -> None:
+    """Add the next chunk of a corpus to the cuts of its document."""
+    cut = cuts.setdefault(chunk.span.doc_id, Cuts([], []))
+    cut.chunk_ids.append(chunk.chunk_id)
+    cut.spans.append(chunk.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +115,12 @@ def _graded(
     passages: Iterable[JudgedPassage], cuts: Mapping[str, Cuts]
 ) -> tuple[dict[str, Relevance], dict[tuple[str, int, int], Evidence], int]:
     """Return the grades, the evidence they rest on by its place, and how many relevant passages no chunk holds."""
-    judged, kept = list(passages), {}
+    judged = list(passages)
+    kept: dict[str, Relevance] = {}
     for passage in judged:
         same = _cuts_of(passage.span, cuts).same(passage.span)
         if same is not None:
-            kept[same] = passage.grade
+            kept[same] = max(passage.grade, kept.get(same, passage.grade))
     grades: dict[str, Relevance] = {}
     rests_on: dict[tuple[str, int, int], Evidence] = {}
     lost = 0
@@ -155,7 +163,7 @@ def _needed(query: Query, cuts: Mapping[str, Cuts], grades: Mapping[str, Relevan
 
 
 def _cuts_of(span: Span, cuts: Mapping[str, Cuts]) -> Cuts:
-    return cuts.get(span.doc_id) or Cuts((), ())
+    return cuts.get(span.doc_id) or Cuts([], [])
 
 
 def _give(

@@ -36,11 +36,14 @@ def normal(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def plain(text: str) -> str:
+    """Return the text in one Unicode form, with single spaces."""
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split())
+
+
 def wording_digest(*texts: str) -> bytes:
     """Return 16 bytes by which texts are recognised: Unicode form and white space do not count, letter case does."""
-    composed = (text if text.isascii() else unicodedata.normalize("NFC", text) for text in texts)
-    plain = "\0".join(" ".join(text.split()) for text in composed)
-    return blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return blake2b("\0".join(map(plain, texts)).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def shingles(text: str) -> Shingles:

@@ -259,11 +259,6 @@ def test_judgments_of_the_field_hold_zeros(tmp_path: Path) -> None:
         ("@c2", 0, RULES.sha),
         ("c1", 2, RULES.sha),
     ]
-    files = settled_qrels.write_beir(exchange([]))
-    (tmp_path / "qrels").mkdir()
-    (tmp_path / "qrels" / "test.tsv").write_text(files["qrels/test.tsv"])
-    again = settled_qrels.read_beir(tmp_path, annotator="ann")
-    assert [one.review for one in again] == [one.review for one in found]
 
 
 WRONG = {
@@ -346,10 +341,3 @@ def test_people_who_judge_get_reference_answers_without_the_passage_they_came_fr
     assert [one.review for one in through(text, READ[form])] == [
         one.review for one in through(written(form, plain), READ[form])
     ]
-
-
-def test_the_beir_folder_of_peoples_judgments_has_the_answers_with_their_evidence() -> None:
-    answer = {"text": "a reference", "evidence": [{"quote": "the quote", "chunk_id": "c1"}]}
-    files = settled_qrels.write_beir(replace(exchange([]), answers={"q1": answer}))
-    assert json.loads(str(files["queries.jsonl"]).splitlines()[0])["metadata"] == {"answer": answer}
-    assert "name: answer" in str(files["README.md"])

@@ -49,8 +49,6 @@ class Exchange:
     model: Mapping[Pair, tuple[str, Relevance]] = field(default_factory=dict)
     wanted: int = 1
     """The number of people who are to judge each pair."""
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    """The metadata of the gold set."""
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Reference answers with their evidence by query, as in ``dataset.json``. Tools in which people judge get the text
     alone, since the evidence tells which passage the query was written from."""
