@@ -11,7 +11,7 @@ from goldbench.api.frames import frame_of
 from goldbench.api.keywords import keywords_named, path_of
 from goldbench.errors import InputError
 from goldbench.exports.exported_set import ExportedSet, read_set
-from goldbench.exports.folders import autorag_corpus, autorag_questions, ir_dataset, mteb_task, sentence_evaluator
+from goldbench.exports.folders import autorag_corpus, autorag_questions, ir_dataset, mteb_task
 from goldbench.exports.placement import export_set
 from goldbench.exports.records import deepeval_dataset, phoenix_examples, promptfoo_cases, ragas_dataset
 from goldbench.goldset.gold_path import check_apart, metadata_of, state_of
@@ -237,18 +237,6 @@ class GoldRecords:
             MissingPackage: mteb is not installed, or cannot be imported.
         """
         return mteb_task(self.export("mteb", out, force=force))
-
-    @keywords_named()
-    def to_sentence_transformers(self, **options: Any) -> Any:  # noqa: ANN401  a class of sentence-transformers
-        """Return an ``InformationRetrievalEvaluator`` whose nDCG and order of equal scores are those of goldbench.
-
-        Args:
-            options: Those of ``InformationRetrievalEvaluator``, such as ``name`` and ``ndcg_at_k``.
-
-        Raises:
-            MissingPackage: sentence-transformers is not installed, or cannot be imported.
-        """
-        return sentence_evaluator(self._exported().with_contexts(), **options)
 
     @keywords_named()
     def to_ir_datasets(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  of ir_datasets
