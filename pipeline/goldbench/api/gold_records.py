@@ -13,7 +13,7 @@ from goldbench.errors import InputError
 from goldbench.exports.exported_set import ExportedSet, read_set
 from goldbench.exports.folders import autorag_corpus, autorag_questions, ir_dataset, mteb_task
 from goldbench.exports.placement import export_set
-from goldbench.exports.records import deepeval_dataset, phoenix_examples, promptfoo_cases, ragas_dataset
+from goldbench.exports.records import phoenix_examples, promptfoo_cases
 from goldbench.goldset.gold_path import check_apart, metadata_of, state_of
 from goldbench.score.runs import Gold
 from goldbench.text.display import shown
@@ -197,25 +197,6 @@ class GoldRecords:
         place = path_of(out, "out")
         check_apart({"out": place}, [self._unchanged().path])
         return export_set(self._exported(), to, place, force=force).place
-
-    def to_ragas(self) -> Any:  # noqa: ANN401  a class of ragas
-        """Return a ``ragas.EvaluationDataset``: a sample for each query with a relevant passage.
-
-        Raises:
-            MissingPackage: ragas is not installed, or cannot be imported.
-        """
-        return ragas_dataset(self._exported().with_contexts())
-
-    def to_deepeval(self) -> Any:  # noqa: ANN401  a class of deepeval
-        """Return a ``deepeval.dataset.EvaluationDataset``: a golden for each query.
-
-        A query without a relevant passage has an empty ``context``; if nothing in the corpus answers it, its
-        ``additional_metadata["answerable"]`` is False.
-
-        Raises:
-            MissingPackage: deepeval is not installed, or cannot be imported.
-        """
-        return deepeval_dataset(self._exported())
 
     def to_phoenix(self) -> list[dict[str, Any]]:
         """Return what Phoenix's ``Client().datasets.create_dataset(examples=...)`` takes, a dict for each query."""
