@@ -109,7 +109,6 @@ print("done")
         "api tested_set pytest",
         "exports standalone ir_dataset ir_datasets",  # these are read by the tools, from an exported folder
         "exports standalone mteb_task mteb",
-        "exports standalone sentence_evaluator sentence_transformers",
         "formats documents html_text bs4",  # these are imported by the worker that reads files
         "formats documents main_content bs4",
         "formats documents page_furniture bs4",

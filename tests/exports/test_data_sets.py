@@ -214,16 +214,10 @@ found["method"] = [query.query_id for query in data.queries_iter()]
         found = brought("ir_datasets", folder)
         check_brought(found, evidence=False)
         assert found["queries"] == ALONE
-        evaluator = GoldSet.load(sample).export("sentence-transformers", tmp_path / "y")
-        check_brought(brought("beir", evaluator), evidence=False)
 
 
 def test_a_module_that_is_written_is_that_of_the_package(sample: Path, tmp_path: Path) -> None:
-    for to, name in (
-        ("mteb", "mteb_task"),
-        ("sentence-transformers", "sentence_evaluator"),
-        ("ir_datasets", "ir_dataset"),
-    ):
+    for to, name in (("mteb", "mteb_task"), ("ir_datasets", "ir_dataset")):
         folder = GoldSet.load(sample).export(to, tmp_path / to)
         module = (folder / f"{name}.py").read_text(encoding="utf-8")
         assert module == (ROOT / "pipeline/goldbench/exports/standalone" / f"{name}.py").read_text(encoding="utf-8")

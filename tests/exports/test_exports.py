@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -168,6 +169,10 @@ def test_a_set_of_which_no_query_has_a_relevant_passage_is_refused(sample: Path,
     assert "Left out because no passage judged for them is relevant: 3 queries." in done.remarks
 
 
-def test_a_missing_package_is_one_line_with_advice(sample: Path) -> None:
-    with pytest.raises(MissingPackage, match="ragas is not installed: run pip install ragas, or write a file"):
-        GoldSet.load(sample).to_ragas()
+def test_a_missing_package_is_one_line_with_advice(
+    sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    monkeypatch.delitem(sys.modules, "goldbench.exports.standalone.ir_dataset", raising=False)
+    with pytest.raises(MissingPackage, match=r"ir-datasets .*or write a file"):
+        GoldSet.load(sample).to_ir_datasets(tmp_path / "x")

@@ -46,45 +46,20 @@ found = [[query_id, one.user_input, one.reference, one.reference_contexts, one.r
 
 
 @pytest.mark.slow
-def test_ragas_beside_goldbench_gets_its_class(sample: Path, read: Read) -> None:
-    lines = """
-from goldbench import GoldSet
-gold = GoldSet.load("run")
-dataset = gold.to_ragas()
-kind = f"{type(dataset).__module__}.{type(dataset).__name__}"
-found = kind, [[None, one.user_input, one.reference, one.reference_contexts] for one in dataset]
-dataset.to_jsonl("saved.jsonl")
-"""
-    kind, samples = read("evaluation", lines)
-    assert kind == "ragas.dataset_schema.EvaluationDataset"
-    check([[key, *row[1:]] for key, row in zip(ALONE, samples, strict=True)], contextless=False)
-    back = GoldSet.load(sample.parent / "saved.jsonl", kind="ragas")  # this class keeps no ids
-    assert list(back.queries.values()) == list(ALONE.values())
-    assert [sorted(back.corpus[doc] for doc in judged) for judged in back.qrels.values()] == [
-        sorted(found) for found in TEXTS.values()
-    ]
-
-
-@pytest.mark.slow
 def test_deepeval_loads_goldens(sample: Path, read: Read, goldbench_inside: Goldbench) -> None:
     (lines,) = carried_out("deepeval", sample, goldbench_inside)
-    every = read("evaluation", lines + DEEPEVAL)
-    assert len(every) == 2
-    for rows in every:
-        check(rows, contextless=True)
-        assert {row[0]: row[4].get("grades", {}) for row in rows} == {**GRADES, "q9": {}}
-        assert [row[0] for row in rows if not row[4]["answerable"]] == ["q9"]
+    rows = read("evaluation", lines + DEEPEVAL)
+    check(rows, contextless=True)
+    assert {row[0]: row[4].get("grades", {}) for row in rows} == {**GRADES, "q9": {}}
+    assert [row[0] for row in rows if not row[4]["answerable"]] == ["q9"]
     back = GoldSet.load(sample.parent / "saved.json", kind="deepeval")
     assert (back.queries, back.unanswerable) == (QUESTIONS, UNANSWERED)
     assert {key: list(judged) for key, judged in back.qrels.items()} == CONTEXTS
 
 
 DEEPEVAL = """
-from goldbench import GoldSet
-of_python = GoldSet.load("run").to_deepeval()
-of_python.save_as("json", ".", "saved")
-found = [[[g.name, g.input, g.expected_output, g.context, g.additional_metadata] for g in one.goldens]
-         for one in (dataset, of_python)]
+dataset.save_as("json", ".", "saved")
+found = [[g.name, g.input, g.expected_output, g.context, g.additional_metadata] for g in dataset.goldens]
 """
 
 

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldbench.formats.documents.identity import document_id
-from goldbench.goldset.transfer import GONE, Corpus, KeptQuery, OldSet, Transfer, transfer_queries
+from goldbench.goldset.transfer import GONE, TELLING, Corpus, KeptQuery, OldSet, Transfer, transfer_queries
 from goldbench.records.corpus import Chunk, Document, Evidence
 from goldbench.records.judgment import Canary, Judgment, PooledPair
 from goldbench.records.query import Query, RetiredQuery
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import chunk_documents
-from goldbench.text.evidence import TELLING
 from tests.conftest import ROOT
 from tests.document_edits import edited
 
@@ -275,15 +274,14 @@ def test_a_query_of_several_passages_needs_those_that_hold_its_evidence_now() ->
     assert isinstance(only(transfer_queries(estate_of(before, asked), half.corpus)), RetiredQuery)
 
 
-def test_a_noisy_form_goes_with_its_original_and_an_unanswerable_query_stays() -> None:
+def test_a_noisy_form_stays_without_its_original_and_so_does_an_unanswerable_query() -> None:
     before = Files.cut({"a.md": days("red"), "b.md": days("green")})
     clean = query("q", before, "counted 33 crates before noon")
     noisy = query("n", before, "counted 55 crates before noon", source="b.md", original="q")
     nothing = query("u", before, "counted 23 crates", evidence=())
     after = Files.cut({"b.md": days("green"), "c.md": days("red").replace("33", "none")})
     found = transfer_queries(estate_of(before, clean, noisy, unanswerable=[nothing]), after.corpus)
-    assert [one.query.query_id for one in found.retired] == ["q", "n"]
-    assert found.retired[1].reason == "the query that it is a noisy form of is retired"
+    assert [one.query.query_id for one in found.retired] == ["q"]
     (kept,) = found.unanswerable
     assert after.chunks[kept.chunk_id].text == before.chunks[nothing.chunk_id].text
 

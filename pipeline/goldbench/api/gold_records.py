@@ -11,9 +11,9 @@ from goldbench.api.frames import frame_of
 from goldbench.api.keywords import keywords_named, path_of
 from goldbench.errors import InputError
 from goldbench.exports.exported_set import ExportedSet, read_set
-from goldbench.exports.folders import autorag_corpus, autorag_questions, ir_dataset, mteb_task, sentence_evaluator
+from goldbench.exports.folders import autorag_corpus, autorag_questions, ir_dataset, mteb_task
 from goldbench.exports.placement import export_set
-from goldbench.exports.records import deepeval_dataset, phoenix_examples, promptfoo_cases, ragas_dataset
+from goldbench.exports.records import phoenix_examples, promptfoo_cases
 from goldbench.goldset.gold_path import check_apart, metadata_of, state_of
 from goldbench.score.runs import Gold
 from goldbench.text.display import shown
@@ -198,25 +198,6 @@ class GoldRecords:
         check_apart({"out": place}, [self._unchanged().path])
         return export_set(self._exported(), to, place, force=force).place
 
-    def to_ragas(self) -> Any:  # noqa: ANN401  a class of ragas
-        """Return a ``ragas.EvaluationDataset``: a sample for each query with a relevant passage.
-
-        Raises:
-            MissingPackage: ragas is not installed, or cannot be imported.
-        """
-        return ragas_dataset(self._exported().with_contexts())
-
-    def to_deepeval(self) -> Any:  # noqa: ANN401  a class of deepeval
-        """Return a ``deepeval.dataset.EvaluationDataset``: a golden for each query.
-
-        A query without a relevant passage has an empty ``context``; if nothing in the corpus answers it, its
-        ``additional_metadata["answerable"]`` is False.
-
-        Raises:
-            MissingPackage: deepeval is not installed, or cannot be imported.
-        """
-        return deepeval_dataset(self._exported())
-
     def to_phoenix(self) -> list[dict[str, Any]]:
         """Return what Phoenix's ``Client().datasets.create_dataset(examples=...)`` takes, a dict for each query."""
         return phoenix_examples(self._exported())
@@ -237,18 +218,6 @@ class GoldRecords:
             MissingPackage: mteb is not installed, or cannot be imported.
         """
         return mteb_task(self.export("mteb", out, force=force))
-
-    @keywords_named()
-    def to_sentence_transformers(self, **options: Any) -> Any:  # noqa: ANN401  a class of sentence-transformers
-        """Return an ``InformationRetrievalEvaluator`` whose nDCG and order of equal scores are those of goldbench.
-
-        Args:
-            options: Those of ``InformationRetrievalEvaluator``, such as ``name`` and ``ndcg_at_k``.
-
-        Raises:
-            MissingPackage: sentence-transformers is not installed, or cannot be imported.
-        """
-        return sentence_evaluator(self._exported().with_contexts(), **options)
 
     @keywords_named()
     def to_ir_datasets(self, out: str | PathLike[str], *, force: bool = False) -> Any:  # noqa: ANN401  of ir_datasets

@@ -1,4 +1,4 @@
-"""Folders for tools that evaluate retrieval: BEIR's layout, ir_datasets, sentence-transformers, MTEB, AutoRAG, the Hub.
+"""Folders for tools that evaluate retrieval: ir_datasets, MTEB, AutoRAG, the Hub.
 
 Every text is the one that goldbench searches.
 """
@@ -110,8 +110,8 @@ def judgments(exported: ExportedSet) -> Iterator[tuple[str, str, int]]:
             yield query.query_id, doc_id, query.grades[doc_id]
 
 
-def _write_beir(exported: ExportedSet, folder: Path, module: str) -> None:
-    """Write corpus, queries, judgments, what is known of the set, and a module of ``standalone`` that reads them."""
+def write_ir_datasets(exported: ExportedSet, folder: Path) -> None:
+    """Write documents, queries and judgments, and a module by which ``ir_datasets`` reads them."""
     write_json_lines(folder / BEIR_CORPUS, corpus_rows(exported))
     write_json_lines(folder / BEIR_QUERIES, (_query_row(query) for query in exported.queries))
     table = folder / BEIR_TEST_QRELS
@@ -122,7 +122,7 @@ def _write_beir(exported: ExportedSet, folder: Path, module: str) -> None:
         rows.writerows(judgments(exported))
     files_of = {"corpus": BEIR_CORPUS, "queries": BEIR_QUERIES, "qrels": BEIR_TEST_QRELS}
     write_json(folder / EXPORT_ABOUT, {**about(exported), "files": files_of})
-    _copy_module(module, folder)
+    _copy_module("ir_dataset.py", folder)
 
 
 def _query_row(query: ExportedQuery) -> dict[str, Any]:
@@ -132,11 +132,6 @@ def _query_row(query: ExportedQuery) -> dict[str, Any]:
 
 def _copy_module(name: str, folder: Path) -> None:
     (folder / name).write_bytes((files("goldbench.exports.standalone") / name).read_bytes())
-
-
-def write_ir_datasets(exported: ExportedSet, folder: Path) -> None:
-    """Write documents, queries and judgments, and a module by which ``ir_datasets`` reads them."""
-    _write_beir(exported, folder, "ir_dataset.py")
 
 
 def ir_dataset(folder: Path) -> Any:  # noqa: ANN401  a class of ir_datasets
@@ -149,30 +144,6 @@ def ir_dataset(folder: Path) -> Any:  # noqa: ANN401  a class of ir_datasets
         from goldbench.exports.standalone.ir_dataset import dataset
 
     return dataset(folder)
-
-
-def write_sentence_transformers(exported: ExportedSet, folder: Path) -> None:
-    """Write texts and judgments, and a module that makes an ``InformationRetrievalEvaluator`` of them."""
-    _write_beir(exported, folder, "sentence_evaluator.py")
-
-
-def sentence_evaluator(exported: ExportedSet, **options: Any) -> Any:  # noqa: ANN401  a class of sentence-transformers
-    """Return an evaluator whose nDCG and MRR are those of goldbench.
-
-    Args:
-        exported: The set.
-        options: Those of ``InformationRetrievalEvaluator``.
-
-    Raises:
-        MissingPackage: sentence-transformers is not installed, or cannot be imported.
-    """
-    with package("sentence-transformers"):
-        from goldbench.exports.standalone.sentence_evaluator import GradedEvaluator
-
-    texts = {query.query_id: query.alone for query in exported.queries}
-    grades = {query.query_id: dict(query.grades) for query in exported.queries}
-    options = {"name": identifier(exported.name), "relevant_from": exported.level, **options}
-    return GradedEvaluator(texts, dict(exported.corpus()), grades, **options)
 
 
 def write_dataset(exported: ExportedSet, folder: Path) -> None:

@@ -11,12 +11,11 @@ from goldbench.text.display import shell_command
 
 
 @contextlib.contextmanager
-def package(name: str, advice: str = "use the versions that it asks for") -> Iterator[None]:
+def package(name: str) -> Iterator[None]:
     """Import names of a package in this block, and nothing else.
 
     Args:
         name: What pip calls the package.
-        advice: What to do where it is installed and cannot be imported.
 
     Raises:
         MissingPackage: The package is not installed, or cannot be imported.
@@ -29,4 +28,6 @@ def package(name: str, advice: str = "use the versions that it asks for") -> Ite
             found = version(name)
         except PackageNotFoundError:
             raise MissingPackage(name, f"is not installed: run pip install {name}, {instead}") from None
-        raise MissingPackage(name, f"{found} cannot be imported ({error}): {advice}, {instead}") from None
+        raise MissingPackage(
+            name, f"{found} cannot be imported ({error}): use the versions that it asks for, {instead}"
+        ) from None

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldbench.exports.exported_set import ExportedQuery, ExportedSet
-from goldbench.exports.packages import package
 
-_RAGAS_ADVICE = "run pip install 'langchain-community<0.4' (https://github.com/vibrantlabsai/ragas/issues/2753)"
 _OUTPUTS = "outputs"
 """What every version of LangSmith calls the reference outputs; those before 0.15 drop them under their later name."""
 
@@ -38,17 +36,6 @@ def write_ragas(exported: ExportedSet, path: Path) -> None:
     write_json_lines(path, ragas_rows(exported))
 
 
-def ragas_dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of ragas
-    """Return a ``ragas.EvaluationDataset``.
-
-    Raises:
-        MissingPackage: ragas is not installed, or cannot be imported.
-    """
-    with package("ragas", _RAGAS_ADVICE):
-        from ragas import EvaluationDataset
-    return EvaluationDataset.from_list(ragas_rows(exported))
-
-
 def ragas_rows(exported: ExportedSet) -> list[dict[str, Any]]:
     """Return the fields of each sample, and under ``goldbench`` what ragas has no field for and passes over."""
     rows = []
@@ -68,17 +55,6 @@ def ragas_rows(exported: ExportedSet) -> list[dict[str, Any]]:
 def write_deepeval(exported: ExportedSet, path: Path) -> None:
     """Write the goldens that ``add_goldens_from_json_file`` of deepeval reads."""
     write_json(path, deepeval_rows(exported))
-
-
-def deepeval_dataset(exported: ExportedSet) -> Any:  # noqa: ANN401  a class of deepeval
-    """Return a ``deepeval.dataset.EvaluationDataset``.
-
-    Raises:
-        MissingPackage: deepeval is not installed, or cannot be imported.
-    """
-    with package("deepeval"):
-        from deepeval.dataset import EvaluationDataset, Golden
-    return EvaluationDataset(goldens=[Golden(**row) for row in deepeval_rows(exported)])
 
 
 def deepeval_rows(exported: ExportedSet) -> list[dict[str, Any]]:

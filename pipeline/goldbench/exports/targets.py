@@ -34,7 +34,6 @@ TARGETS: dict[Tool, Target] = {
     Tool.PROMPTFOO: Target(records.write_promptfoo, ".json", contextless=True),
     Tool.AUTORAG: Target(folders.write_autorag),
     Tool.MTEB: Target(folders.write_mteb),
-    Tool.SENTENCE_TRANSFORMERS: Target(folders.write_sentence_transformers),
     Tool.IR_DATASETS: Target(folders.write_ir_datasets),
     Tool.HF: Target(folders.write_dataset, contextless=True),
 }

@@ -16,6 +16,5 @@ class Tool(StrEnum):
     PROMPTFOO = "promptfoo"
     AUTORAG = "autorag"
     MTEB = "mteb"
-    SENTENCE_TRANSFORMERS = "sentence-transformers"
     IR_DATASETS = "ir_datasets"
     HF = "hf"

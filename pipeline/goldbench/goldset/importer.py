@@ -137,26 +137,23 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
 
 def _settings(collection: Collection, options: Options) -> dict[str, Any]:
     """Return the settings that shape the set, with a digest of every file that is read."""
-    read: dict[str, Any] = {}
+    digests: dict[str, str] = {}
     for number, path in enumerate(dict.fromkeys(collection.files)):
         try:
-            read[f"{number}-{shown(path.name)}"] = sha256_of(path)
+            digests[f"{number}-{shown(path.name)}"] = sha256_of(path)
         except OSError as error:
             raise unreadable(error).of(path) from None
-    given = {
+    settings = {
+        "kind": collection.kind,
+        "source": None if digests else collection.names[0],
+        "files": digests,
         "split": options.chosen.split,
         "grades": options.grades,
         "relevant_from": options.relevant_from,
         "level": options.level,
-    }
-    named = {} if collection.files else {"source": collection.names[0]}
-    return {
-        "kind": collection.kind,
         "drop_broken": options.drop_broken,
-        "files": read,
-        **named,
-        **{key: value for key, value in given.items() if value is not None},
     }
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,13 @@ from goldbench.formats.documents.worker_pool import Budget, Workers
 from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import CHUNKS, DATASET, DOCUMENTS, QUERIES, RELEVANCE
 from goldbench.goldset.folder import GoldFolder, ReplacePolicy, stamp
+from goldbench.goldset.transfer import add_chunk
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import UNREADABLE, Failure, Manifest, StageReport
 from goldbench.records.query import Query, Rejection, TextRelevance
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.chunk import check_sizes
-from goldbench.stages.project import Cuts, Projection, add_chunk, judged_passage, project
+from goldbench.stages.project import Cuts, Projection, judged_passage, project
 from goldbench.text.title_path import titled
 
 NOT_PROJECTED = "not-projected"

@@ -24,13 +24,17 @@ from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.query import NOWHERE, JudgedPassage, Query, RetiredQuery, TextRelevance
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.stages.lineage import Passage, passages_of, successors
-from goldbench.stages.project import Cuts, add_chunk, holding, judged_passage, project
-from goldbench.text.evidence import Place, SearchedText, Stretch, tell_place
+from goldbench.stages.project import Cuts, holding, judged_passage, project
+from goldbench.text.evidence import Place, Stretch
+from goldbench.text.similarity import plain
 
+TELLING = 40
+"""Characters of a stretch that are enough to tell it from another one, if nothing around it does."""
 GONE = "its evidence is no longer in the documents, or only where it cannot be told from other places with its words"
 
 Labels: TypeAlias = Mapping[str, Mapping[str, Relevance]]
 _Pair = TypeVar("_Pair", PooledPair, Judgment)
+_Holder = TypeVar("_Holder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,22 +157,14 @@ def transfer_queries(old: OldSet, corpus: Corpus) -> Transfer:
     sought = [item for query in (*old.queries, *old.left_out, *old.unanswerable) for item in query.evidence]
     sought += [item for evidence in rests_on.values() for item in evidence]
     carrier = _Carrier(old, matches, rests_on, _Locator(matches).locate(sought))
-    queries = [carrier.carry(query) for query in old.queries]
-    gone = {carried.query.query_id for carried in queries if isinstance(carried, RetiredQuery)}
     return Transfer(
-        queries=tuple(_with_original(carried, gone) for carried in queries),
+        queries=tuple(carrier.carry(query) for query in old.queries),
         unanswerable=tuple(carrier.carry_unanswerable(query) for query in old.unanswerable),
         left_out=tuple(carrier.carry_left_out(query) for query in old.left_out),
         passages=matches.same,
         waiting=old.waiting,
         new_documents=frozenset(matches.new_documents()),
     )
-
-
-def _with_original(carried: KeptQuery | RetiredQuery, gone: set[str]) -> KeptQuery | RetiredQuery:
-    if isinstance(carried, KeptQuery) and carried.query.original in gone:
-        return RetiredQuery(query=carried.query, reason="the query that it is a noisy form of is retired")
-    return carried
 
 
 class _Index:
@@ -260,6 +256,36 @@ class _Matches:
         return {doc_id for doc_id, source in self.now.sources.items() if source not in before}
 
 
+class SearchedText:
+    """A changed text in which stretches are looked for."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._plain = plain(text)
+
+    def places_of(self, stretch: Stretch) -> list[Place]:
+        """Return where a stretch may stand; a few words without what stood around them may be there by chance."""
+        words = plain(stretch.quote)
+        if not words or words not in self._plain:
+            return []
+        return [place for place in stretch.places(self.text) if place.sure or len(stretch.quote) >= TELLING]
+
+
+def tell_place(hits: Sequence[tuple[Place, _Holder]]) -> _Holder | None:
+    """Return who holds a stretch: the only place, or the one whose surroundings tell it from all others."""
+    ranked = sorted(hits, key=lambda hit: hit[0].alike, reverse=True)
+    if len(ranked) > 1 and not (ranked[0][0].sure and ranked[0][0].alike > ranked[1][0].alike):
+        return None
+    return ranked[0][1] if ranked else None
+
+
+def add_chunk(cuts: dict[str, Cuts], chunk: Chunk) -> None:
+    """Add the next chunk of a corpus to the cuts of its document."""
+    cut = cuts.setdefault(chunk.span.doc_id, Cuts([], []))
+    cut.chunk_ids.append(chunk.chunk_id)
+    cut.spans.append(chunk.span)
+
+
 class _Locator:
     """Finds stretches of the earlier corpus in the later one."""
 
@@ -270,7 +296,7 @@ class _Locator:
         """Return where stretches of the earlier corpus stand today, None if that cannot be told.
 
         A stretch of an unchanged document or chunk stands where it stood in it. Another one is looked for in the
-        documents that its own lives on in, then in all; see `text.evidence.tell_place`.
+        documents that its own lives on in, then in all; see `tell_place`.
         """
         places: dict[Evidence, Evidence | None] = {}
         moved: dict[Evidence, None] = {}

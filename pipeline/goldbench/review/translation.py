@@ -11,12 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from goldbench.goldset.transfer import SearchedText, tell_place
 from goldbench.records.relevance import RELEVANT
 from goldbench.records.review_event import Event, EventKind
 from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, next_version
 from goldbench.review.state import Pair, Stack, State, fold
 from goldbench.stages.lineage import Passage, successors
-from goldbench.text.evidence import SearchedText, Stretch, find_quote, tell_place
+from goldbench.text.evidence import Stretch, find_quote
 from goldbench.text.similarity import wording_digest
 
 _MARKS = {EventKind.UNDO, EventKind.REDO}

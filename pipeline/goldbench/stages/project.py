@@ -38,13 +38,6 @@ class Cuts:
         return self.chunk_ids[place] if found else None
 
 
-def add_chunk(cuts: dict[str, Cuts], chunk: Chunk) -> None:
-    """Add the next chunk of a corpus to the cuts of its document."""
-    cut = cuts.setdefault(chunk.span.doc_id, Cuts([], []))
-    cut.chunk_ids.append(chunk.chunk_id)
-    cut.spans.append(chunk.span)
-
-
 @dataclass(frozen=True, slots=True)
 class Projection:
     """A query's relevance on another chunking.
@@ -112,19 +105,18 @@ def project(relevance: TextRelevance, cuts: Mapping[str, Cuts]) -> Projection | 
 
 
 def _graded(
-    passages: Iterable[JudgedPassage], cuts: Mapping[str, Cuts]
+    passages: Sequence[JudgedPassage], cuts: Mapping[str, Cuts]
 ) -> tuple[dict[str, Relevance], dict[tuple[str, int, int], Evidence], int]:
     """Return the grades, the evidence they rest on by its place, and how many relevant passages no chunk holds."""
-    judged = list(passages)
     kept: dict[str, Relevance] = {}
-    for passage in judged:
+    for passage in passages:
         same = _cuts_of(passage.span, cuts).same(passage.span)
         if same is not None:
             kept[same] = max(passage.grade, kept.get(same, passage.grade))
     grades: dict[str, Relevance] = {}
     rests_on: dict[tuple[str, int, int], Evidence] = {}
     lost = 0
-    for passage in judged:
+    for passage in passages:
         if _cuts_of(passage.span, cuts).same(passage.span) is not None:
             held = list(passage.evidence)
         elif passage.grade >= RELEVANT:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from itertools import takewhile
 
 import regex
 from rapidfuzz import fuzz
 
 from goldbench.text.numbers import number_of_word, number_words
-from goldbench.text.similarity import plain
 from goldbench.text.words import word_spans
 
 LIKENESS = 0.9
@@ -37,11 +35,6 @@ _LONGEST_WITH_NUMBERS, _GAP = 500, r"[^\p{L}\p{N}]{0,9}"
 """Characters of a quotation whose numbers may be written otherwise, and what may stand between two of its words."""
 _LONGEST_CUT_WORD = 40
 """Characters by which a quotation is widened at most to complete a word."""
-
-
-TELLING = 40
-"""Characters of a stretch that are enough to tell it from another one, if nothing around it does."""
-_Holder = TypeVar("_Holder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,29 +118,6 @@ class Stretch:
         return Place(sum(same), whole or max(same) >= _FEWEST_AROUND, start, end)
 
 
-class SearchedText:
-    """A changed text in which stretches are looked for."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._plain = plain(text)
-
-    def places_of(self, stretch: Stretch) -> list[Place]:
-        """Return where a stretch may stand; a few words without what stood around them may be there by chance."""
-        words = plain(stretch.quote)
-        if not words or words not in self._plain:
-            return []
-        return [place for place in stretch.places(self.text) if place.sure or len(stretch.quote) >= TELLING]
-
-
-def tell_place(hits: Sequence[tuple[Place, _Holder]]) -> _Holder | None:
-    """Return who holds a stretch: the only place, or the one whose surroundings tell it from all others."""
-    ranked = sorted(hits, key=lambda hit: hit[0].alike, reverse=True)
-    if len(ranked) > 1 and not (ranked[0][0].sure and ranked[0][0].alike > ranked[1][0].alike):
-        return None
-    return ranked[0][1] if ranked else None
-
-
 def _places(quote: str, text: str) -> list[tuple[int, int]]:
     """Return all places of a quotation; only if it is nowhere verbatim, those with other white space or composition."""
     parts = quote.split()
@@ -168,12 +138,9 @@ def _around(text: str, start: int, end: int) -> tuple[str, str]:
     return " ".join(before.split())[-_SURROUNDINGS:], " ".join(after.split())[:_SURROUNDINGS]
 
 
-def _common(one: str, other: str) -> int:
+def _common(before: str, after: str) -> int:
     """Return how many characters two texts have in common from their beginning."""
-    return next(
-        (position for position, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-        min(len(one), len(other)),
-    )
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
 
 
 def _first(wanted: str, text: str) -> tuple[int, int] | None:
