@@ -111,8 +111,6 @@ print("done")
         "exports standalone mteb_task mteb",
         "formats documents html_text bs4",  # these are imported by the worker that reads files
         "formats documents main_content bs4",
-        "formats documents page_furniture bs4",
-        "formats documents rst_markup docutils",
         "formats documents rst_text docutils",
         "formats documents office bs4",
         "formats documents pdf bs4",

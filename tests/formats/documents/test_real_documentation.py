@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from goldbench.formats.documents.fields import ReadOptions
-from goldbench.formats.documents.page_furniture import is_bar
 from goldbench.formats.documents.sources import find_files
 from goldbench.records.corpus import Chunk, Document
 from goldbench.stages.chunk import chunk_documents
@@ -95,7 +94,6 @@ def test_no_passage_holds_furniture_or_raw_directives(documents: list[Document],
         for line in outside_code(document.text):
             found["directive"] += re.match(r"\s*\.\. [\w:-]+::(?:\s|$)", line) is not None
             found["role"] += document.source.endswith(".txt") and re.search(r"(?<!`):[\w:]+:`\w", line) is not None
-            found["bar"] += is_bar(line)
     found["mark"] = sum("¶" in chunk.text for chunk in chunks)
     found["copyright"] = sum("Created using Sphinx" in chunk.text for chunk in chunks)
     assert {name: count for name, count in found.items() if count} == {}

@@ -60,11 +60,10 @@ def read_documents(
     of_site = set(map(id, pages))
     others = [file for file in files if id(file) not in of_site]
     encodings = Encodings(unmatched(files, options))
-    with SitePages(pages) as site:
+    with SitePages() as site:
         for page, answers in zip(pages, _answers(pages, options, workers), strict=True):
             site.put(page, _whole(encodings.taken_from(page.path, answers)))
-        site.settle(pages)
-        register, cleaned = Register(), site.cleaned(pages)
+        register, cleaned = Register(), site.clean_pages(pages)
         with contextlib.closing(_answers(others, options, workers)) as read:
             outcomes = (
                 (file, _whole_document(file, next(cleaned), register))

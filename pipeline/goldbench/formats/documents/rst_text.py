@@ -1,4 +1,9 @@
-"""reStructuredText to the Markdown-like text of the other converters: rendered by docutils, then read as a page is."""
+"""reStructuredText to the Markdown-like text of the other converters: rendered by docutils, then read as a page is.
+
+docutils drops what it does not know. So every name that a text uses and docutils lacks is registered before the text is
+parsed: directives give their argument and content, roles the title or name that a reader of Sphinx's page sees. Nothing
+is looked up outside the text: no file is read and no reference is resolved.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,13 @@ from typing import Any
 
 from docutils import nodes
 from docutils.core import publish_doctree, publish_from_doctree
+from docutils.parsers.rst import Directive, directives, roles
+from docutils.parsers.rst.languages import en
+from docutils.statemachine import StringList
+from docutils.utils import unescape
 from docutils.writers import html5_polyglot
 
 from goldbench.formats.documents.html_text import html_to_text
-from goldbench.formats.documents.rst_markup import register_names
 from goldbench.formats.faults import Fault
 
 _SETTINGS: dict[str, Any] = {
@@ -26,16 +34,42 @@ _SETTINGS: dict[str, Any] = {
     "smart_quotes": False,
     "syntax_highlight": "none",
     "math_output": "LaTeX",
-    "embed_stylesheet": False,
     "stylesheet_path": None,
     "initial_header_level": 1,
-    "section_self_link": False,
-    "toc_backlinks": False,
     "footnote_backlinks": False,
     "output_encoding": "unicode",
 }
-_FOR_TOOLS = frozenset({"orphan", "tocdepth", "nocomments", "nosearch", "no-search", "html_meta", "og:description"})
-_REFERENCE = re.compile(r"\A(?:`([^`<]*+)(?:<[^`>]*+>)?`|\|([^|]*)\||([^`|]*?))__?\Z|\A\|([^|]*)\|\Z", re.DOTALL)
+_DIRECTIVES = re.compile(r"^[ \t]*\.\. (?:\|[^|\n]{1,80}\| )?([\w.+:-]{1,40})::(?=\s|$)", re.MULTILINE)
+_ROLES = re.compile(r":([\w.+:-]{1,40}):`|`:([\w.+:-]{1,40}):")
+_OPTION = re.compile(r"[ \t]*:[\w-]{1,40}:(?:\s|\Z)")
+_FIELDS_FOR_TOOLS = re.compile(r"\A(?:\s*:(?:orphan|tocdepth|nocomments|no-?search):.*\n)+")
+_SILENT = frozenset({
+    "acks", "audit-event", "codeauthor", "cssclass", "currentmodule", "default-domain", "graphviz", "highlight",
+    "highlightlang", "index", "inheritance-diagram", "literalinclude", "module", "moduleauthor", "program",
+    "sectionauthor", "tabularcolumns", "testcleanup", "testsetup", "toctree",
+})  # fmt: skip
+"""Directives that show nothing, or what stands in other files."""
+_CODE = frozenset({
+    "code-block", "sourcecode", "productionlist", "testcode", "testoutput", "doctest", "prompt", "ipython", "console",
+})  # fmt: skip
+_OBJECTS = frozenset({
+    "function", "method", "attribute", "data", "class", "exception", "member", "type", "macro", "var", "struct", "enum",
+    "enumerator", "property", "classmethod", "staticmethod", "decorator", "option", "cmdoption", "envvar", "opcode",
+    "describe", "object", "setting", "signal", "confval", "command", "django-admin",
+})  # fmt: skip
+"""Directives whose argument is one or more signatures, in which nothing is marked up."""
+_LEADS = {
+    "versionadded": "New in version",
+    "versionchanged": "Changed in version",
+    "deprecated": "Deprecated since version",
+    "seealso": "See also:",
+}
+_CODE_ROLES = frozenset({
+    "func", "meth", "class", "mod", "attr", "data", "const", "exc", "obj", "type", "member", "macro", "keyword",
+    "option", "envvar", "token", "file", "samp", "kbd", "command", "program", "setting", "function", "method",
+})  # fmt: skip
+
+_NUMBERED = {"pep": "PEP ", "rfc": "RFC "}
 
 
 class _Translator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
@@ -56,6 +90,43 @@ class _Writer(html5_polyglot.Writer):  # type: ignore[misc]
         self.translator_class = _Translator
 
 
+class _SphinxDirective(Directive):  # type: ignore[misc]
+    """A directive that docutils lacks: code, signatures with the text about them, or text."""
+
+    # Options are not declared, because docutils would take a first line such as ":func:`f` is new" for one.
+    has_content = True
+    optional_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        name = self.name.lower().rsplit(":", 1)[-1]
+        argument = self.arguments[0].split("\n") if self.arguments else []
+        lines = [line for line in argument if not _OPTION.match(line)]
+        if name in _SILENT:
+            return []
+        if name in _CODE:
+            code = "\n".join(self.content or lines).replace("`", "")
+            return [nodes.literal_block(code, code)]
+        if name in _OBJECTS:
+            lead = f"{name} " if name in {"class", "exception"} else ""
+            terms = [nodes.term("", lead + re.sub(r"\\(.)", r"\1", line.strip())) for line in lines]
+            items = [nodes.definition_list_item("", term) for term in terms]
+            body = self.parse(self.content, nodes.definition())
+            return [nodes.definition_list("", *items[:-1], nodes.definition_list_item("", *terms[-1:], body))]
+        if name in {"only", "ifconfig"} or name.startswith("auto"):
+            lines = []
+        elif name in _LEADS:
+            lines[:1] = [f"{_LEADS[name]} {' '.join(lines[:1])}"]
+        shown = self.parse(StringList(lines, self.state_machine.document.current_source), nodes.container())
+        return [*shown.children, *self.parse(self.content, nodes.container()).children]
+
+    def parse(self, lines: StringList, into: nodes.Element) -> nodes.Element:
+        """Parse lines into an element."""
+        lines.disconnect()  # from the lines of the whole text
+        self.state.nested_parse(lines, self.content_offset, into, match_titles=False)
+        return into
+
+
 def rst_to_text(source: str) -> tuple[str | None, str]:
     """Return the title, which is the first heading, and the text.
 
@@ -64,12 +135,13 @@ def rst_to_text(source: str) -> tuple[str | None, str]:
         RecursionError: Lists or directives are nested too deeply.
         Exception: What docutils raises on a text that it cannot parse.
     """
-    register_names(source)
+    source = _FIELDS_FOR_TOOLS.sub("", source)
+    _register_names(source)
     document = publish_doctree(source, settings_overrides=_SETTINGS)
-    _mend(document)
-    _drop_fields(document)
-    _name_references(document)
-    title = next((section.astext() for section in document.findall(nodes.title)), None)
+    parents = {id(node.parent): node.parent for node in document.findall(nodes.problematic)}
+    for parent in parents.values():
+        parent.children = [_show_reference(child) for child in parent.children]
+    title = next((title.astext() for title in document.findall(nodes.title)), None)
     page = publish_from_doctree(document, writer=_Writer(), settings_overrides=_SETTINGS)
     text = html_to_text(page)[1]
     if not text.strip() and source.strip():
@@ -77,34 +149,35 @@ def rst_to_text(source: str) -> tuple[str | None, str]:
     return title, text
 
 
-def _mend(document: nodes.document) -> None:
-    """Leave out messages, and show the text of references that lead out of this text."""
-    for element in list(document.findall(nodes.Element)):
-        if not any(isinstance(child, (nodes.problematic, nodes.system_message)) for child in element.children):
-            continue
-        kept = [child for child in element.children if not isinstance(child, nodes.system_message)]
-        element.children = [_plain(child) if isinstance(child, nodes.problematic) else child for child in kept]
+def _show_reference(node: nodes.Node) -> nodes.Node:
+    """Return a node, or the text of a reference that leads out of this text."""
+    text = node.astext()
+    if not isinstance(node, nodes.problematic) or not text.endswith(("_", "|")):
+        return node
+    return nodes.Text(re.sub(r"\s*<[^<>]*>\Z", "", text.strip("`_|")))
 
 
-def _plain(wrong: nodes.problematic) -> nodes.Text:
-    text = wrong.astext()
-    shown = _REFERENCE.match(text)
-    return nodes.Text(next((part.rstrip() for part in shown.groups() if part is not None), "") if shown else text)
+def _register_names(source: str) -> None:
+    """Register with docutils every directive and role that the text uses and docutils lacks, or shows otherwise."""
+    known = {str(name) for name in en.directives} - _CODE - _OBJECTS
+    for name in {name.lower() for name in _DIRECTIVES.findall(source)} - known:
+        directives.register_directive(name, _SphinxDirective)
+    for match in _ROLES.finditer(source):
+        name = (match[1] or match[2]).lower()
+        if name not in en.roles or name in _NUMBERED:
+            roles.register_local_role(name, _show_role)
 
 
-def _name_references(document: nodes.document) -> None:
-    """Show the heading of a section for a reference to its label, where the section stands in this text."""
-    for reference in list(document.findall(nodes.inline)):
-        section = document.ids.get(document.nameids.get(reference.get("label", "")))
-        if isinstance(section, nodes.section) and section.children:
-            reference.children = [nodes.Text(section.children[0].astext())]
-
-
-def _drop_fields(document: nodes.document) -> None:
-    """Drop the fields at the beginning that are for tools."""
-    for fields in [node for node in document.children[:3] if isinstance(node, nodes.field_list)]:
-        for item in list(fields.children):
-            if item.children[0].astext().lower() in _FOR_TOOLS:
-                fields.remove(item)
-        if not fields.children:
-            document.remove(fields)
+def _show_role(
+    name: str, _raw: str, text: str, *_context: object
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """Return what a reader sees of a role: the title before a target, or the name without its path."""
+    text = unescape(text)
+    titled = re.fullmatch(r"(.*\S)\s*<[^<>]*>", text, re.DOTALL)
+    shown = titled[1] if titled else text.lstrip("!")
+    if titled is None:
+        shown = _NUMBERED.get(name.lower(), "") + shown
+    if shown.startswith("~"):
+        shown = shown[1:].rsplit(".", 1)[-1]
+    kind = nodes.literal if name.lower().rsplit(":", 1)[-1] in _CODE_ROLES else nodes.inline
+    return [kind("", shown)], []
