@@ -398,7 +398,7 @@ class Config(Record):
         return self.generate.generator is Generator.MODEL
 
 
-BENCH_TABLES = ("systems", "sweep", "published")
+BENCH_TABLES = ("systems", "sweep")
 """The tables of ``bench.toml`` that may stand in a ``goldbench.toml``; `goldbench.bench` reads them."""
 
 

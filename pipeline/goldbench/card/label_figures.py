@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -50,7 +46,7 @@ def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figu
 
 
 def judge_figures(material: DescribedSet) -> Iterator[Figure]:
-    """Yield the figures on the judge, and on the vendors of the models that wrote and judged."""
+    """Yield the figures on the judge."""
     if material.graded:
         yield from _judge_checks(material)
         yield _guardrails(material)
@@ -59,7 +55,6 @@ def judge_figures(material: DescribedSet) -> Iterator[Figure]:
         reason = "no pool was judged" if refused is None else refused.reason
         for name in ("canaries", "evidence alone", "guardrails"):
             yield absent(JUDGE, name, f"the set was not graded: {reason}")
-    yield _model_families(material)
 
 
 def _solved(material: DescribedSet, baselines: Baselines) -> Iterator[Figure]:
@@ -119,7 +114,7 @@ def _holes(material: DescribedSet, baselines: Baselines) -> Figure:
             return absent(LABELS, "hole@10", f"no run and no baseline has a result{unreadable}")
         meaning = (
             f"Share of unjudged results in the top {DEPTH} of the baseline with the most; no run stands in the folder "
-            f"runs of the set{unreadable}.{_who_judged(material)}"
+            f"runs of the set{unreadable}."
         )
         return _hole_figure(rates, meaning, "<= 0.25 for systems outside the pool", max(rates.values()) <= 0.25)
     apart = max(rates.values()) - min(rates.values())
@@ -144,14 +139,6 @@ def _rates(material: DescribedSet, ranked: Mapping[str, Mapping[str, list[str]]]
     judged = {query_id: grades.keys() for query_id, grades in material.qrels.items()}
     rates = {system: hole_rate(rankings, judged, depth=DEPTH) for system, rankings in ranked.items()}
     return {system: rate for system, rate in rates.items() if rate is not None}
-
-
-def _who_judged(material: DescribedSet) -> str:
-    if material.graded:
-        return ""
-    if any(material.source(query_id) is not None for query_id in material.queries):
-        return " No pool was judged: only sources and their near-duplicates have labels."
-    return " The files do not say which passages were judged, only which have a label."
 
 
 def _unreadable(files: list[str]) -> str:
@@ -225,83 +212,3 @@ def _guardrails(material: DescribedSet) -> Figure:
         values={one.probe: one.rate for one in tested},
         limit=("0 failed, and all decided", state),
     )
-
-
-def _model_families(material: DescribedSet) -> Figure:
-    named = parties(material)
-    if not any(named[role] for role in ("generator", "critic", "judge", "embedder")):
-        return absent(JUDGE, "model families", "the files of the set name no model that took part")
-    clashes = overlapping(named)
-    unknown = len({name for models in named.values() for name, vendor in models if vendor is None})
-    meaning = "No vendor's model both wrote and judged the queries, or helped to make the set and is being measured"
-    if clashes:
-        meaning = f"Models of one vendor play two parts: {'; '.join(clashes)}. A model favours its own vendor's models"
-    return figure(
-        JUDGE,
-        "model families",
-        len(clashes),
-        meaning + (f" ({amount(unknown, 'model')} of unknown vendor)." if unknown else "."),
-        unit="overlaps",
-        values={
-            role: " | ".join(f"{name}: {vendor or 'unknown'}" for name, vendor in models) or "none"
-            for role, models in named.items()
-        },
-        items=clashes,
-        limit=("none", not clashes),
-    )
-
-
-Parties = dict[str, list[tuple[str, str | None]]]
-"""The models and systems in each role, by name, each with its vendor or None if it is not known."""
-
-
-def vendor_of(name: str) -> str | None:
-    """Return the vendor of a model, None if no pattern matches its name."""
-    return next((vendor for vendor, pattern in _vendors().items() if re.search(pattern, name, re.IGNORECASE)), None)
-
-
-@cache
-def _vendors() -> dict[str, str]:
-    return tomllib.loads(files("goldbench.card").joinpath("vendors.toml").read_text(encoding="utf-8"))
-
-
-def parties(material: DescribedSet) -> Parties:
-    """Return the models that wrote, criticised, judged and embedded, and the systems being measured, from the files."""
-    manifest = material.manifest
-    model = manifest.model if manifest and manifest.model else None
-    critics = material.settings.get("critics", {})
-    criticised = bool(critics.get("use")) if isinstance(critics, Mapping) else False
-    judges = sorted({judgment.assessor for judgment in material.judgments})
-    if not judges and manifest is not None and manifest.grading is not None:
-        judges = sorted(manifest.grading.assessors)
-    model_settings = material.settings.get("model", {})
-    embedding = model_settings.get("embedding") if isinstance(model_settings, Mapping) else None
-    roles = {
-        "generator": [model] if model else [],
-        "critic": [model] if model and criticised else [],
-        "judge": _models(judges),
-        "embedder": [embedding] if isinstance(embedding, str) else [],
-        "evaluated": sorted(material.runs),
-    }
-    return {role: [(name, vendor_of(name)) for name in names] for role, names in roles.items()}
-
-
-def _models(assessors: Sequence[str]) -> list[str]:
-    """Return the distinct models of assessors named ``model/prompt``."""
-    return sorted({assessor.rpartition("/")[0] or assessor for assessor in assessors})
-
-
-def overlapping(models: Parties) -> list[str]:
-    """Return one line per vendor in two conflicting roles: generator and judge, or maker of the set and system."""
-    lines = []
-    for first, second in (
-        ("generator", "judge"),
-        ("generator", "evaluated"),
-        ("critic", "evaluated"),
-        ("judge", "evaluated"),
-        ("embedder", "evaluated"),
-    ):
-        shared = {label for _, label in models[first] if label} & {label for _, label in models[second] if label}
-        lines += [f"{first} and {second} are {label}" for label in sorted(shared)]
-    same = {name for name, label in models["generator"] if label is None} & {name for name, _ in models["judge"]}
-    return lines + [f"generator and judge are {name}" for name in sorted(same)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -50,9 +50,6 @@ def gate(
     minimum: Annotated[
         list[str] | None, options.Measures("--min", metavar="M=X", help="Lowest mean, as recall@10=0.8.")
     ] = None,
-    target: Annotated[
-        Literal["precise-qa", "general", "exploratory"] | None, options.Measures(help="Lowest means for a purpose.")
-    ] = None,
     significant_only: Annotated[
         bool, options.Statistics("--significant-only", help="Allow a fall that chance can explain.")
     ] = False,
@@ -64,9 +61,6 @@ def gate(
     github: Annotated[bool, options.Output("--github", help="Print annotations for GitHub Actions.")] = False,
     markdown: Annotated[
         str | None, options.Output(metavar="FILE", help="Write a table as Markdown; - is stdout.")
-    ] = None,
-    link: Annotated[
-        str | None, options.Output(metavar="URL", help="Page of the queries that the Markdown links to.")
     ] = None,
     permutations: options.Permutations = 10_000,
     seed: options.Seed = 0,
@@ -85,7 +79,7 @@ def gate(
 
     before = _read_baseline(baseline, init=init, update=update)
     runs = named_runs([run])
-    _check_printed(markdown, link, github=github)
+    _check_printed(markdown, github=github)
     files = {"--junit": junit, "--markdown": None if markdown in {None, "-"} else Path(markdown)}
     check_apart({"--baseline": baseline, **files}, [gold, *(one.path for one in runs.values())])
     check_apart(files, [baseline] if baseline else [])
@@ -93,7 +87,7 @@ def gate(
     compared = comparable(before, loaded, common_queries=common_queries) if before else None
     named = [one.name for one in chosen(measure, None, loaded)] if measure else []
     demands = Demands(
-        minimums=lowest_means(minimum or [], target, loaded.level),
+        minimums=lowest_means(minimum or [], loaded.level),
         drops=allowed_drops(max_drop or [], before, named, loaded.level) if before else {},
         significant_only=significant_only,
         alpha=alpha,
@@ -106,7 +100,7 @@ def gate(
     checks = checks_of(result, compared, demands)
     note_old_runs(loaded, runs, match)
     outcome = _Outcome(loaded, system, result, checks, compared)
-    _report(outcome, junit, markdown, link, github=github)
+    _report(outcome, junit, markdown, github=github)
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):
@@ -127,14 +121,8 @@ class _Outcome:
     compared: Baseline | None
 
 
-def _check_printed(markdown: str | None, link: str | None, *, github: bool) -> None:
+def _check_printed(markdown: str | None, *, github: bool) -> None:
     """Refuse options about what is printed that contradict one another."""
-    from goldbench.report.gate_text import checked_link
-
-    if link is not None:
-        problem = "needs --markdown FILE" if markdown is None else checked_link(link)
-        if problem:
-            raise UsageError(f"--link: {problem}")
     other = "--json" if screen.json else "--github" if github else None
     if markdown == "-" and other:
         raise UsageError(f"{other} and --markdown - both print on standard output; give --markdown a file")
@@ -156,7 +144,7 @@ def _measures(demands: Demands, named: Sequence[str], level: int, *, init: bool)
         names = named or [parse_measure(name, rel=level).name for name in DECIDING]
         measures |= {name: parse_measure(name) for name in names}
     if not measures:
-        raise UsageError("gate: there is nothing to check; give --baseline, --min or --target")
+        raise UsageError("gate: there is nothing to check; give --baseline or --min")
     return measures
 
 
@@ -177,7 +165,7 @@ def _read_baseline(path: Path | None, *, init: bool, update: bool) -> Baseline |
     return read_baseline(path)
 
 
-def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: str | None, *, github: bool) -> None:
+def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, *, github: bool) -> None:
     """Print the result of every check, and write the files that are asked for."""
     from goldbench.report import gate_text as report
     from goldbench.score.demands import differences
@@ -198,34 +186,26 @@ def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: s
         for line in report.github(checks, texts):
             typer.echo(line)
     if markdown:
-        text = _markdown(outcome, texts, notes, link)
+        text = _markdown(outcome, texts, notes)
         if markdown == "-":
             typer.echo(text, nl=False)
         else:
             write_whole(Path(markdown), text.encode())
 
 
-def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str], link: str | None) -> str:
-    from goldbench.measures.statistics.regression import changes_of
+def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str]) -> str:
     from goldbench.report.gate_text import GateOutcome, gate_markdown
-    from goldbench.score.scorecards import means_of
     from goldbench.score.set_makers import makers_of
 
-    fallible = [check.measure for check in outcome.checks if check.kind == "drop"]
-    least = [check.measure for check in outcome.checks if check.kind == "min"]
-    changes = changes_of(outcome.result, outcome.compared, fallible) if outcome.compared else []
     notice = notice_of(outcome.gold.path)
     return gate_markdown(
         GateOutcome(
             system=outcome.system,
             result=outcome.result,
             checks=outcome.checks,
-            changes={change.measure: change for change in changes},
-            means=means_of(outcome.result, least) if least else {},
             texts=texts,
             notes=[*notes, *([brief(notice, "").removesuffix(".")] if notice else [])],
             place=makers_of(outcome.gold).place,
-            link=link,
         )
     )
 
@@ -285,7 +265,7 @@ def record(
     runs = named_runs(run)
     check_apart({"--html": html, "--history": history}, [gold, *(one.path for one in runs.values())])
     loaded = load_gold(gold)
-    lowest = lowest_means(alert_below or [], None, loaded.level, option="alert_below")
+    lowest = lowest_means(alert_below or [], loaded.level, option="alert_below")
     measures = {one.name: one for one in chosen(measure or list(DECIDING), None, loaded)}
     measures |= {name: parse_measure(name) for name in lowest}
     results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)
