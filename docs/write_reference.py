@@ -58,7 +58,7 @@ _EXAMPLE_HEAD = """\
 _BENCH = """\
 Relative paths begin at the file. `[model]` is the table of `goldbench.toml`. `[systems.NAME]` describes a system by its
 kind and the parameters below; `[sweep.NAME]` gives lists of values, also `chunk_size` and `chunk_overlap`, and every
-combination is measured as a system. Systems that need no
+combination is measured as a system; `[published]` holds printed figures to show beside. Systems that need no
 description: """
 
 

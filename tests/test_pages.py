@@ -13,6 +13,7 @@ import pytest
 
 from goldbench import __version__
 from goldbench.cli.app import COMMANDS, built
+from goldbench.score.demands import TARGETS
 from tests.conftest import ROOT
 from tests.llm.local.installed import needs_local_model
 from tests.test_docs import BLOCK, ELSEWHERE, PAGES
@@ -99,6 +100,17 @@ def test_every_command_that_a_page_shows_has_the_options_that_it_shows() -> None
         assert words[0] in COMMANDS, page
         known = options_of(words)
         assert [word for word in words if word.startswith("-") and word.split("=")[0] not in known] == [], (page, line)
+
+
+def test_the_targets_on_the_page_are_those_of_the_gate() -> None:
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| (\.\d) \| (\.\d) \| (\.\d) \| (\.\d) \|$",
+        PAGES["docs/how_to/score_retrievers.md"],
+        re.MULTILINE,
+    )
+    assert {name: [float(figure) for figure in figures] for name, *figures in rows} == {
+        name: list(target.values()) for name, target in TARGETS.items()
+    }
 
 
 def skeleton(text: str) -> dict[str, object]:

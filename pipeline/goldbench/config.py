@@ -398,7 +398,7 @@ class Config(Record):
         return self.generate.generator is Generator.MODEL
 
 
-BENCH_TABLES = ("systems", "sweep")
+BENCH_TABLES = ("systems", "sweep", "published")
 """The tables of ``bench.toml`` that may stand in a ``goldbench.toml``; `goldbench.bench` reads them."""
 
 

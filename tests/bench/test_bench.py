@@ -226,10 +226,29 @@ def test_what_is_finished_survives_a_kill_in_the_middle(goldbench: Goldbench, tm
     assert "Cached: words, flat (use --again to rerun)\n" in done.stderr
 
 
+def test_published_figures_stand_beside_ours_counted_in_queries(bench: Command, tmp_path: Path, gold: Path) -> None:
+    write(tmp_path, TWO)
+    table = '[published]\ntop_k = [1, 3]\n[published.article]\nbeside = ["words", "absent"]\n'
+    write(tmp_path, table + "hit_rate = [0.5, 0.75]\nmrr = [0.25, 0.5]\n", "p.toml")
+    done = bench("gold", "-c", "bench.toml", "--published", "p.toml", "--html", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "published article: no measured system absent" in done.stderr
+    ours = means(gold / "bench")["words"]
+    texts = (
+        done.stdout,
+        (gold / "bench" / "figures.md").read_text("utf-8"),
+        (tmp_path / "page.html").read_text("utf-8"),
+    )
+    for measure, value in {"hit@1": 0.5, "hit@3": 0.75, "mrr@1": 0.25, "mrr@3": 0.5}.items():
+        cell = f"{ours[measure]:.4f} ({(ours[measure] - value) * 12:+.1f})"
+        assert all(cell in text and "published article" in text for text in texts), measure
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (("gold", "--system", "bm25", "--measure", "ndgc@10"), 2, "ndcg"),
+        (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "is not TOML"),
         (("qrels.txt", "--system", "bm25"), 2, "texts"),
         (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 2, "is one of the inputs"),
     ],
@@ -247,7 +266,8 @@ def test_what_cannot_be_benched_is_one_line(
 
 def test_what_is_written_fits_the_published_schemas(bench: Command, tmp_path: Path, gold: Path) -> None:
     broken = '[systems.broken]\nkind = "python"\nfunction = "ours:broken"\n'
-    write(tmp_path, f"{TWO}{broken}")
+    table = '[published]\ntop_k = [1]\n[published.article]\nbeside = ["words"]\nhit_rate = [0.5]\n'
+    write(tmp_path, f"{TWO}{broken}{table}")
     assert bench("gold", "-c", "bench.toml").returncode == 3
     for name in ("experiment", "timings"):
         validator = jsonschema.Draft202012Validator(json.loads(schema_text(name)))

@@ -36,6 +36,10 @@ k1 = [3]
 [sweep.bm25]
 chunk_size = [100]
 chunk_overlap = [100]
+[published.bm25]
+beside = ["bm25"]
+hit_rate = ["x"]
+nix = [3]
 """
 
 SAID = (
@@ -51,6 +55,8 @@ SAID = (
     "sweep.a.k1",
     "sweep.q",
     "chunk_overlap 100",
+    "published.bm25.hit_rate.0",
+    "published.bm25.nix",
 )
 
 
@@ -71,6 +77,10 @@ def test_everything_wrong_is_named_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            '[published]\ntop_k = [1, 5]\n[published.article]\nbeside = ["bm25"]\nmrr = [1]',
+            "published: article.mrr: give one figure for each of the 2 cutoffs in top_k",
+        ),
         ("depth = 5", "depth: 5 results are fewer than the cutoff 10"),
         ("[sweep.bm25]\nk1 = [1, 2]\nchunk_overlap = [10]", "chunk_overlap needs chunk_size"),
         (f"[sweep.bm25]\nk1 = {list(range(40))}\nb = {[n / 40 for n in range(40)]}", "1,600 combinations"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.comparison import scorecard
 from goldbench.measures.statistics.slices import Part, Slicing
-from goldbench.records.experiment import Experiment, FailedSystem, Latency, Measurable, Timing, Timings
+from goldbench.records.experiment import Experiment, FailedSystem, Latency, Measurable, PublishedRow, Timing, Timings
 from goldbench.records.scorecard import GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
 from goldbench.report.charts import Points
 from goldbench.report.pages import Details
@@ -69,6 +69,7 @@ def hostile_experiment() -> tuple[Experiment, Timings]:
             for name in names
         ],
         failures=[FailedSystem(system=SCRIPT, problem=SCRIPT)],
+        published=[PublishedRow(published=SCRIPT, beside=(names[0],), values={measure: 0.5})],
         notes=[SCRIPT],
         notice=SCRIPT,
     )

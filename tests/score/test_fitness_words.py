@@ -68,7 +68,7 @@ def test_unjudged_results_are_the_cheapest_to_mend() -> None:
 def test_simulated_queries_are_for_smoke_tests_and_one_query_is_singular() -> None:
     smoke = Makers(Basis("smoke", "source"), "'my set'", 1.0)
     assert told(smoke, good=GOOD, fair=FAIR).sentence == (
-        "good for smoke tests of one system only: queries of it are simulated or written by a tiny model (60 queries)"
+        "good for smoke tests of one system only: its queries are simulated or written by a tiny model (60 queries)"
     )
     one = told(smoke, good=[0.5])
     assert one.sentence.endswith("simulated or written by a tiny model (1 query)")

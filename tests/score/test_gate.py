@@ -97,6 +97,17 @@ def test_lowest_means_need_no_baseline(goldbench: Goldbench) -> None:
     assert "Worst by hit@1: q0" in failed.stdout
 
 
+@pytest.mark.usefixtures("files")
+def test_a_target_is_a_set_of_lowest_means_and_may_be_changed(goldbench: Goldbench) -> None:
+    targets = {"r@5": "0.8000", "r@10": "0.9000", "mrr": "0.7000", "ndcg@10": "0.8000"}
+    done = goldbench("gate", "gold.qrels", "--run", "bad.trec", "--target", "precise-qa")
+    assert done.returncode == 1
+    for measure, bound in targets.items():
+        assert any(measure in line and f"at least {bound}" in line for line in done.stdout.splitlines()), measure
+    changed = goldbench("gate", "gold.qrels", "--run", "bad.trec", "--target", "precise-qa", "--min", "mrr=0.1")
+    assert "required at least 0.1000" in changed.stdout
+
+
 def test_a_baseline_is_replaced_only_on_request_and_only_by_a_run_that_passes(
     goldbench: Goldbench, files: Path
 ) -> None:

@@ -15,7 +15,9 @@ from pydantic import Field, ValidationError
 
 from goldbench.config import Config, config_of, read_toml
 from goldbench.errors import ConfigError, Message, UnknownMeasure
-from goldbench.measures.names import Measure, parse_measures
+from goldbench.measures.names import Measure, parse_measure, parse_measures
+from goldbench.measures.statistics.published_tables import PublishedTable, published_rows
+from goldbench.records.experiment import PublishedRow
 from goldbench.records.record import ID_PATTERN, Record
 from goldbench.retrieval.system_settings import PRESETS
 from goldbench.score.demands import naming
@@ -51,6 +53,7 @@ class BenchFile(Record):
     systems: dict[str, dict[str, Any]] = Field(default_factory=dict)
     sweep: dict[str, dict[str, Any] | list[dict[str, Any]]] = Field(default_factory=dict)
     model: dict[str, Any] = Field(default_factory=dict)
+    published: PublishedTable = Field(default_factory=PublishedTable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,7 @@ class Bench:
     compared: tuple[Measure, ...]
     depth: int
     config: Config
+    published: Sequence[PublishedRow]
     where: Path | str
     folder: Path
 
@@ -92,6 +96,7 @@ def load_bench(
     systems: Sequence[str] = (),
     measures: Sequence[str] = (),
     cutoffs: Sequence[int] = (),
+    published: Path | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Bench:
     """Return the experiment that a file and the command line describe.
@@ -102,6 +107,7 @@ def load_bench(
         systems: Measure only these systems; () leaves the file's.
         measures: Replace the file's measures; () leaves them.
         cutoffs: Replace the file's cutoffs; () leaves them.
+        published: A file whose table ``published`` replaces the file's; None leaves it.
         given: Values of the command line that replace those of ``[model]``.
 
     Raises:
@@ -111,7 +117,10 @@ def load_bench(
     where = path or SYSTEM
     folder = path.resolve().parent if path else Path.cwd()
     problems = _Problems()
-    file = _checked(_own_tables(read_toml(path)) if path else {}, problems)
+    tables = _own_tables(read_toml(path)) if path else {}
+    if published is not None:
+        tables["published"] = read_toml(published).get("published", {})
+    file = _checked(tables, problems)
     if measures:
         with naming("measure"):
             parse_measures(measures, cutoffs=cutoffs)
@@ -125,7 +134,8 @@ def load_bench(
     if file.measures and not asked and not problems:
         problems.append("measures: judged@k is always counted and does not measure quality; name another measure")
     compared = _compared(file, asked, level, problems)
-    asked = list(dict.fromkeys([*asked, *compared]))
+    rows = published_rows(file.published, level)
+    asked = list(dict.fromkeys([*asked, *compared, *(parse_measure(name) for row in rows for name in row.values)]))
     problems += _contradictions(file, points, asked)
     with problems.noted("" if path else SYSTEM):
         resolve(list(dict.fromkeys([*(point.system for point in points), *described])), described, where=where)
@@ -139,6 +149,7 @@ def load_bench(
         compared=tuple(compared),
         depth=file.depth or max([DEPTH, *(one.k or 0 for one in asked)]),
         config=config,
+        published=rows,
         where=where,
         folder=folder,
     )
@@ -160,7 +171,8 @@ def _checked(data: Mapping[str, Any], problems: list[str]) -> BenchFile:
         place = ".".join(str(part) for part in item["loc"])
         known = f" (keys: {', '.join(BenchFile.model_fields)})" if len(item["loc"]) == 1 else ""
         unknown = item["type"] == "extra_forbidden"
-        problems.append(f"unknown key {place}{known}" if unknown else f"{place}: {item['msg']}")
+        message = item["msg"].removeprefix("Value error, ")
+        problems.append(f"unknown key {place}{known}" if unknown else f"{place}: {message}")
     wrong = {item["loc"][0] for item in items}
     return BenchFile.model_validate({key: value for key, value in data.items() if key not in wrong})
 

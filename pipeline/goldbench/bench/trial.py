@@ -151,6 +151,7 @@ def experiment_of(
         card=card,
         systems=systems,
         failures=outcome.failures,
+        published=list(bench.published),
         notes=[*_searched(bench, gold), *_notes(bench, outcome)],
         notice=notice_of(gold.path),
     )
@@ -195,3 +196,6 @@ def _notes(bench: Bench, outcome: Outcome) -> Iterator[str]:
     names = {point.name for point in points}
     if bench.file.baseline and bench.file.baseline not in names:
         yield f"the baseline {bench.file.baseline} was not measured, so nothing is tested"
+    for row in bench.published:
+        missing = [name for name in row.beside if name not in names]
+        yield from (f"published {row.published}: no measured system {name} to compare it with" for name in missing)

@@ -39,6 +39,7 @@ def bench(
     k: options.CutoffOption = None,
     out: Annotated[Path | None, options.Output(metavar="DIR", help="Output folder (default: GOLD/bench).")] = None,
     html: Annotated[Path | None, options.Output(help="Also write a page.")] = None,
+    published: Annotated[Path | None, options.Input(help="Printed figures to show beside, in TOML.")] = None,
     answers: options.Answers = None,
     again: Annotated[bool, options.Systems("--again", help="Search again although a finished run exists.")] = False,
     replay: options.Replay = False,
@@ -56,11 +57,16 @@ def bench(
     from goldbench.score.set_makers import makers_of
 
     loaded = load_gold(gold)
-    check_apart({"--html": html, "--out": out}, [loaded.path, *([config] if config else [])])
+    check_apart({"--html": html, "--out": out}, [loaded.path, *(path for path in (config, published) if path)])
     if html is not None and not html.resolve().parent.is_dir():
         raise OutputError(f"--html: folder {html.parent} not found; make it first")
     settings = load_bench(
-        config, level=loaded.level, systems=system or (), measures=measure or (), cutoffs=cutoffs_of(k)
+        config,
+        level=loaded.level,
+        systems=system or (),
+        measures=measure or (),
+        cutoffs=cutoffs_of(k),
+        published=published,
     )
     home = folder_of(loaded.path)
     if home is not None and not (home / MANIFEST).is_file():  # not a build: nothing is written there
@@ -103,7 +109,7 @@ def _show_experiment(experiment: Experiment, trial: Found, folder: str | None, *
     tables = [rows for _, rows in report.by_cutoff(experiment)] if wide else []
     if wide:
         tables.append(report.times(trial.timings, [system.system for system in card.systems]))
-    for rows in tables:
+    for rows in [*tables, *(rows for _, rows in report.beside_published(experiment))]:
         screen.show("")
         screen.table(rows)
     _show_pairs(experiment, trial, folder, wide=wide)

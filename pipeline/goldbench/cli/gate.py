@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -50,6 +50,9 @@ def gate(
     minimum: Annotated[
         list[str] | None, options.Measures("--min", metavar="M=X", help="Lowest mean, as recall@10=0.8.")
     ] = None,
+    target: Annotated[
+        Literal["precise-qa", "general", "exploratory"] | None, options.Measures(help="Lowest means for a purpose.")
+    ] = None,
     significant_only: Annotated[
         bool, options.Statistics("--significant-only", help="Allow a fall that chance can explain.")
     ] = False,
@@ -87,7 +90,7 @@ def gate(
     compared = comparable(before, loaded, common_queries=common_queries) if before else None
     named = [one.name for one in chosen(measure, None, loaded)] if measure else []
     demands = Demands(
-        minimums=lowest_means(minimum or [], loaded.level),
+        minimums=lowest_means(minimum or [], loaded.level, target=target),
         drops=allowed_drops(max_drop or [], before, named, loaded.level) if before else {},
         significant_only=significant_only,
         alpha=alpha,
@@ -144,7 +147,7 @@ def _measures(demands: Demands, named: Sequence[str], level: int, *, init: bool)
         names = named or [parse_measure(name, rel=level).name for name in DECIDING]
         measures |= {name: parse_measure(name) for name in names}
     if not measures:
-        raise UsageError("gate: there is nothing to check; give --baseline or --min")
+        raise UsageError("gate: there is nothing to check; give --baseline, --min or --target")
     return measures
 
 

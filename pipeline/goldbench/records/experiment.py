@@ -1,4 +1,4 @@
-"""Results of ``bench``: the figures of every system, and its times."""
+"""Results of ``bench``: the figures of every system, its times, and published figures beside them."""
 
 from __future__ import annotations
 
@@ -75,6 +75,14 @@ class FailedSystem(Record):
     problem: str
 
 
+class PublishedRow(Record):
+    """Published figures of one system by measure, and the measured systems that they stand beside."""
+
+    published: str
+    beside: tuple[str, ...]
+    values: dict[str, float]
+
+
 class Experiment(Record):
     """Everything an experiment found except times: a function of gold set, settings, seed and answers.
 
@@ -89,6 +97,7 @@ class Experiment(Record):
     card: Scorecard
     systems: list[Measurable]
     failures: list[FailedSystem] = Field(default_factory=list)
+    published: list[PublishedRow] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     notice: str | None = None
 

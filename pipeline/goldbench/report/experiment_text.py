@@ -129,6 +129,28 @@ def timing_line(timings: Timings) -> str:
     )
 
 
+def beside_published(experiment: Experiment) -> Iterator[tuple[str, Rows]]:
+    """Yield a table for each measure: published figures, below them ours with the difference in queries."""
+    scores = {system.system: system.scores for system in experiment.card.systems}
+    for title, measures in families(experiment).items():
+        names = [name for _, name in measures if any(name in row.values for row in experiment.published)]
+        rows: Rows = [(title, *(f"@{parse_measure(name).k}" for name in names))]
+        for row in experiment.published:
+            if row.values.keys().isdisjoint(names):
+                continue
+            rows.append((f"published {row.published}", *(f"{row.values[name]:.4f}" for name in names)))
+            for system in row.beside:
+                if system in scores:
+                    cells = []
+                    for name in names:
+                        mean = scores[system][name].mean
+                        difference = (mean - row.values[name]) * experiment.card.gold.queries
+                        cells.append(f"{mean:.4f} ({difference:+.1f})")
+                    rows.append((f"  {system}", *cells))
+        if len(rows) > 1:
+            yield title, rows
+
+
 def pairs(experiment: Experiment, measure: str | None = None) -> Rows:
     """Return the comparisons by one measure or by all, or nothing if there are none."""
     shown = [comparison for comparison in experiment.card.comparisons if measure in {None, comparison.measure}]
@@ -165,6 +187,7 @@ def warned(experiment: Experiment) -> list[str]:
 def figures_markdown(experiment: Experiment) -> str:
     """Return everything but the times as Markdown."""
     tables = [leaderboard(experiment), *(rows for _, rows in by_cutoff(experiment))]
+    tables += [rows for _, rows in beside_published(experiment)]
     if experiment.failures:
         tables.append([("system", "failed"), *((failure.system, failure.problem) for failure in experiment.failures)])
     lines = [*verdict(experiment), *(f"Warning: {line}" for line in warned(experiment))]

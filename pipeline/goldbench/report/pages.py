@@ -115,6 +115,10 @@ def experiment_page(experiment: Experiment, timings: Timings, *, command: str | 
         Section(title="Failed", lines=failures),
         _leaderboard(card, experiment_tables.leaderboard(experiment)),
         *_by_cutoff(experiment),
+        *(
+            Section(title=f"{family}@k beside published figures (in queries)", rows=rows)
+            for family, rows in experiment_tables.beside_published(experiment)
+        ),
         Section(
             title="Time", lines=[experiment_tables.timing_line(timings)], rows=experiment_tables.times(timings, order)
         ),

@@ -17,6 +17,13 @@ from goldbench.score.runs import Gold
 
 DEFAULT_DROP = Drop(0.05, relative=True)
 
+TARGETS: Mapping[str, Mapping[str, float]] = {
+    "precise-qa": {"r@5": 0.8, "r@10": 0.9, "mrr": 0.7, "ndcg@10": 0.8},
+    "general": {"r@5": 0.6, "r@10": 0.8, "mrr": 0.6, "ndcg@10": 0.7},
+    "exploratory": {"r@5": 0.4, "r@10": 0.7, "mrr": 0.5, "ndcg@10": 0.6},
+}
+"""Lowest means by scenario: one right answer at the top, everyday search, browsing. Starting points to be replaced."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demands:
@@ -34,19 +41,22 @@ class Demands:
         return [parse_measure(name) for name in dict.fromkeys([*self.drops, *self.minimums])]
 
 
-def lowest_means(given: Sequence[str], level: int, *, option: str = "min") -> dict[str, float]:
-    """Return the lowest mean by measure.
+def lowest_means(
+    given: Sequence[str], level: int, *, target: str | None = None, option: str = "min"
+) -> dict[str, float]:
+    """Return the lowest mean by measure: those of the target, overridden and extended by those given.
 
     Args:
         given: Texts such as ``recall@10=0.8``.
         level: The smallest grade that counts as relevant.
+        target: A name in ``TARGETS``, or None.
         option: Option of the texts, for messages.
 
     Raises:
         UsageError: A text cannot be understood.
         UnknownMeasure: A text names an unknown measure.
     """
-    named = [parse_bound(text, option) for text in given]
+    named = [*TARGETS.get(target or "", {}).items(), *(parse_bound(text, option) for text in given)]
     with naming(option):
         return {parse_measure(name, rel=level).name: bound for name, bound in named}
 

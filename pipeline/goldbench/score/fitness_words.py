@@ -123,7 +123,7 @@ def _fault(case: Case) -> str:
 
 def _weakness(fitness: Fitness, case: Case) -> str:
     if fitness.reason is Reason.SIMULATED:
-        return f"queries of it are simulated or written by a tiny model ({queries(fitness.queries)})"
+        return f"its queries are simulated or written by a tiny model ({queries(fitness.queries)})"
     if fitness.reason is Reason.FEW_QUERIES:
         return f"it has {queries(fitness.queries)}, and anything more needs {FEWEST}"
     return f"differences of {case.measure} below {fitness.detectable or 0.0:.2f} are noise ({queries(fitness.queries)})"
