@@ -53,7 +53,6 @@ RECORDS = {
     file_names.DATASET: "dataset",
     file_names.MANIFEST: "manifest",
     file_names.CARD_JSON: "card",
-    file_names.AGREEMENT: "agreement",
 }
 """The schema of each file of a run folder that has one."""
 _ELSEWHERE = {

@@ -9,7 +9,6 @@ import pytest
 
 from goldbench.agreement.judgment_files import read_labels, tell_apart
 from goldbench.errors import InputError
-from goldbench.formats.runs.score_tables import read_scores
 from goldbench.records.judgment import Canary, Judgment
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Lane, Review
@@ -134,36 +133,6 @@ def test_an_assessor_that_is_not_there_is_named_with_those_that_are(tmp_path: Pa
 
 def test_a_name_with_an_at_sign_is_still_a_file(tmp_path: Path) -> None:
     assert read_labels(write(tmp_path / "a@b.txt", "q 0 d 1\n")).raters == {"a@b": {"q": {"d": 1}}}
-
-
-def test_scores_come_long_or_wide_per_query_or_as_means(tmp_path: Path) -> None:
-    long = read_scores(write(tmp_path / "l.csv", "qrels,system,query,ndcg\nhuman,s,q1,0.5\nllm,s,q2,0.25\n"))
-    assert long.scores("human", "ndcg") == {"s": {"q1": 0.5}}
-    assert long.has_queries
-    wide = read_scores(write(tmp_path / "w.csv", "system,human,llm\ns,0.5,0.25\nt,0.1,0.2\n"))
-    assert wide.scores("llm", "score") == {"s": {"": 0.25}, "t": {"": 0.2}}
-    assert not wide.has_queries
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("a,b\n1,2\n", "has no column system"),
-        ("system\ns\n", "has no column of scores"),
-        ("system,human\ns,x\n", "does not hold a finite number"),
-        ("system,human\ns,inf\n", "does not hold a finite number"),
-        ("system,human\ns,1\ns,2\n", "an earlier row has this score already"),
-    ],
-)
-def test_scores_that_are_none_are_named(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        read_scores(write(tmp_path / "s.csv", text))
-
-
-def test_a_set_of_labels_that_is_not_there_is_named(tmp_path: Path) -> None:
-    table = read_scores(write(tmp_path / "w.csv", "system,human,llm\ns,0.5,0.25\n"))
-    with pytest.raises(InputError, match="no set of labels 'gpt'; it has human, llm"):
-        table.scores("gpt", "score")
 
 
 def test_json_of_the_scorer_is_read_as_labels_too(tmp_path: Path) -> None:

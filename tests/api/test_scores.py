@@ -211,7 +211,7 @@ def test_a_comparison_in_memory_is_that_of_the_files(tmp_path: Path) -> None:
     assert held.card.comparisons == read.card.comparisons
     assert held.card.gold.sha256 == read.card.gold.sha256
     assert (held.systems, held.card.gold.name) == (["b", "a"], "qrels")
-    assert "b is better than a by mrr@10" in repr(held)
+    assert "By mrr@10, b is the best of 2." in repr(held)
     assert held["RR@10"][0].first == "b"
     assert held.leaderboard()["mean"].tolist() == [held.mean("b", "mrr@10").mean, held.mean("a", "mrr@10").mean]
     assert held.to_pandas()["wins"].dtype == "int64"

@@ -228,41 +228,27 @@ def test_what_is_finished_survives_a_kill_in_the_middle(goldbench: Goldbench, tm
 
 def test_published_figures_stand_beside_ours_counted_in_queries(bench: Command, tmp_path: Path, gold: Path) -> None:
     write(tmp_path, TWO)
-    write(tmp_path, '[words]\n"hit@1" = 0.5\n"mrr@3" = 0.25\n', "p.toml")
-    done = bench("gold", "-c", "bench.toml", "--published", "p.toml")
+    table = '[published]\ntop_k = [1, 3]\n[published.article]\nbeside = ["words", "absent"]\n'
+    write(tmp_path, table + "hit_rate = [0.5, 0.75]\nmrr = [0.25, 0.5]\n", "p.toml")
+    done = bench("gold", "-c", "bench.toml", "--published", "p.toml", "--html", "page.html")
     assert done.returncode == 0, done.stderr
+    assert "published article: no measured system absent" in done.stderr
     ours = means(gold / "bench")["words"]
-    differences = found(gold / "bench").differences
-    assert {row.measure for row in differences} == {"hit@1", "mrr@3"}
-    for row in differences:
-        difference = (ours[row.measure] - row.value) * 12
-        assert row.queries == pytest.approx(difference)
-        assert f"{ours[row.measure]:.4f} ({difference:+.1f})" in done.stdout
-    assert "published words" in done.stdout
-
-
-def test_passages_of_another_cut_are_recognised_by_their_text(bench: Command, tmp_path: Path, gold: Path) -> None:
-    corpus = json.loads((gold / "dataset.json").read_bytes())["corpus"]
-    records = ({"chunk_id": f"other-{key}", "text": f"  {text.upper()} and more"} for key, text in corpus.items())
-    write(tmp_path, "".join(json.dumps(record) + "\n" for record in records), "chunks.jsonl")
-    write(tmp_path, TWO.replace("[1, 3]", "[3]"), "own.toml")
-    write(tmp_path, 'match = "text"\ncorpus = "chunks.jsonl"\n' + TWO.replace("[1, 3]", "[3]"))
-    for config in ("own.toml", "bench.toml"):
-        done = bench("gold", "-c", config, "--measure", "p@3 r@3 f1@3", "--out", config[:-5])
-        assert done.returncode == 0, done.stderr
-    assert {"p@3", "r@3", "f1@3"} <= set(done.stdout.split()), "named measures are all shown"
-    assert means(tmp_path / "bench")["flat"]["r@3"] == means(tmp_path / "own")["flat"]["r@3"] > 0
-    write(tmp_path, 'corpus = "chunks.jsonl"\n' + TWO)
-    done = bench("gold", "-c", "bench.toml")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert 'match = "text"' in done.stderr
+    texts = (
+        done.stdout,
+        (gold / "bench" / "figures.md").read_text("utf-8"),
+        (tmp_path / "page.html").read_text("utf-8"),
+    )
+    for measure, value in {"hit@1": 0.5, "hit@3": 0.75, "mrr@1": 0.25, "mrr@3": 0.5}.items():
+        cell = f"{ours[measure]:.4f} ({(ours[measure] - value) * 12:+.1f})"
+        assert all(cell in text and "published article" in text for text in texts), measure
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         (("gold", "--system", "bm25", "--measure", "ndgc@10"), 2, "ndcg"),
-        (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "not valid TOML"),
+        (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "is not TOML"),
         (("qrels.txt", "--system", "bm25"), 2, "texts"),
         (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 2, "is one of the inputs"),
     ],
@@ -280,7 +266,8 @@ def test_what_cannot_be_benched_is_one_line(
 
 def test_what_is_written_fits_the_published_schemas(bench: Command, tmp_path: Path, gold: Path) -> None:
     broken = '[systems.broken]\nkind = "python"\nfunction = "ours:broken"\n'
-    write(tmp_path, f'{TWO}{broken}[published.words]\nnote = "n"\nhit = [0.5]\n')
+    table = '[published]\ntop_k = [1]\n[published.article]\nbeside = ["words"]\nhit_rate = [0.5]\n'
+    write(tmp_path, f"{TWO}{broken}{table}")
     assert bench("gold", "-c", "bench.toml").returncode == 3
     for name in ("experiment", "timings"):
         validator = jsonschema.Draft202012Validator(json.loads(schema_text(name)))

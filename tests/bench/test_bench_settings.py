@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from goldbench.bench.bench_file import Bench, Cut, load_bench, points_of
 from goldbench.bench.experiment_files import file_name
-from goldbench.bench.search import parts_of, usd_per_1000
+from goldbench.bench.search import parts_of
 from goldbench.errors import ConfigError
-from goldbench.records.manifest import StageUsage
 
 WRONG = """
 cutofs = [1]
@@ -38,8 +37,9 @@ k1 = [3]
 chunk_size = [100]
 chunk_overlap = [100]
 [published.bm25]
-hit = ["x"]
-nix = 3
+beside = ["bm25"]
+hit_rate = ["x"]
+nix = [3]
 """
 
 SAID = (
@@ -55,6 +55,8 @@ SAID = (
     "sweep.a.k1",
     "sweep.q",
     "chunk_overlap 100",
+    "published.bm25.hit_rate.0",
+    "published.bm25.nix",
 )
 
 
@@ -75,9 +77,11 @@ def test_everything_wrong_is_named_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[published.bm25]\nhit = [1,1,1,1,1,1,1]", "7 figures for 6 cutoffs"),
+        (
+            '[published]\ntop_k = [1, 5]\n[published.article]\nbeside = ["bm25"]\nmrr = [1]',
+            "published: article.mrr: give one figure for each of the 2 cutoffs in top_k",
+        ),
         ("depth = 5", "depth: 5 results are fewer than the cutoff 10"),
-        ('match = "text"\n[sweep.bm25]\nchunk_size = [100]', 'match: "text" does not work for other cuts'),
         ("[sweep.bm25]\nk1 = [1, 2]\nchunk_overlap = [10]", "chunk_overlap needs chunk_size"),
         (f"[sweep.bm25]\nk1 = {list(range(40))}\nb = {[n / 40 for n in range(40)]}", "1,600 combinations"),
         ("a = [", "is not TOML"),
@@ -143,22 +147,6 @@ def test_every_system_has_a_file_of_its_own(names: list[str]) -> None:
         assert "/" not in file
         assert not file.startswith((".", "-"))
         assert len(file.encode()) <= 140
-
-
-def test_what_runs_here_costs_nothing() -> None:
-    assert usd_per_1000({}, {}, 10, here=True) == 0.0
-
-
-def test_charges_are_those_of_the_queries_alone() -> None:
-    before = {"embed": StageUsage(requests=5, usd=1.0)}
-    after = {"embed": StageUsage(requests=25, usd=1.4), "rerank": StageUsage(requests=20, usd=0.2)}
-    assert usd_per_1000(before, after, 20, here=False) == 30.0
-
-
-def test_nothing_is_known_without_prices_with_stored_answers_and_without_calls() -> None:
-    assert usd_per_1000({}, {"embed": StageUsage(requests=20, usd=None)}, 20, here=False) is None
-    assert usd_per_1000({}, {"embed": StageUsage(requests=20, replayed=1, usd=0.1)}, 20, here=False) is None
-    assert usd_per_1000({}, {}, 20, here=False) is None
 
 
 def test_what_a_model_took_stands_apart_from_searching() -> None:

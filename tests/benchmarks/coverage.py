@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.benchmarks import coverage_agreement, coverage_means, coverage_orders
+from tests.benchmarks import coverage_agreement, coverage_means
 from tests.benchmarks.coverage_rows import Row
 
 LEAST, MOST = 0.93, 0.97
@@ -56,7 +56,7 @@ def verdict(row: Row) -> str:
 
 def rows(times: int) -> Iterator[tuple[str, Callable[[int], Iterable[Row]]]]:
     """Yield the studies by name."""
-    for module in (coverage_means, coverage_agreement, coverage_orders):
+    for module in (coverage_means, coverage_agreement):
         yield from module.STUDIES.items()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from goldbench.measures.statistics.detectable import detectable_difference, detectable_hits, hit_shares
+from goldbench.measures.statistics.detectable import detectable_difference, detectable_hits, hit_share
 from goldbench.measures.statistics.intervals import bootstrap_intervals, weighted_intervals
 from goldbench.measures.statistics.joint_calibration import joint_estimate
 from goldbench.measures.statistics.ppi import estimate
@@ -48,21 +48,18 @@ def means(times: int) -> Iterator[Row]:
             yield row_of(f"{name}, {queries} queries", ends, population[:, 0].mean())
 
 
-def compared(times: int, *, uplift: bool) -> Iterator[Row]:
+def compared(times: int) -> Iterator[Row]:
     for name, population in pairs_of_systems():
         mean = population.mean(axis=0)
-        truth = mean[0] / mean[1] - 1 if uplift else mean[0] - mean[1]
-        for queries in (30, 100, 300) if uplift else (5, 10, 30, 100, 300):
+        truth = mean[0] - mean[1]
+        for queries in (5, 10, 30, 100, 300):
             ends = []
             for part in drawn(population, queries, times, queries):
                 count = part.shape[1]
                 flat = part.reshape(queries, 2 * count, 1)
                 pairs = [(2 * number, 2 * number + 1) for number in range(count)]
                 found = bootstrap_intervals(flat, pairs, resamples=RESAMPLES, seed=queries)
-                low, high = (
-                    (found.uplift_low, found.uplift_high) if uplift else (found.difference_low, found.difference_high)
-                )
-                ends += [one if np.isfinite(one).all() else None for one in zip(low[:, 0], high[:, 0], strict=True)]
+                ends += list(zip(found.difference_low[:, 0], found.difference_high[:, 0], strict=True))
             yield row_of(f"{name}, {queries} queries", ends, truth)
 
 
@@ -106,15 +103,12 @@ def corrected(times: int) -> Iterator[Row]:
     people, model = track[0][:, 7], track[1][:, 7]
     draw = np.random.default_rng(7)
     for judged in (10, 20, 50):
-        ends, these = [], []
+        ends = []
         for _ in range(times):
             rows = draw.integers(0, len(people), 300)
             found = estimate(people[rows[:judged]], model[rows[:judged]], model[rows[judged:]])
             ends.append((found.low, found.high))
-            truth = people[rows].mean()
-            these.append((found.set_low - truth, found.set_high - truth))
         yield row_of(f"DL 2023, {judged} of 300 judged", ends, people.mean())
-        yield row_of(f"DL 2023, {judged} of 300 judged, this set", these, 0.0)
 
 
 def corrected_together(times: int) -> Iterator[Row]:
@@ -174,7 +168,9 @@ def _at_the_difference(population: Floats, queries: int, pairs: int) -> tuple[Fl
         shift = detectable_difference(deviation, queries, pairs=pairs)
         return apart - apart.mean() + shift, shift
     shift = detectable_hits(deviation, queries, pairs=pairs)
-    counts = [round(len(apart) * share) for share in hit_shares(deviation, min(shift, 1.0))]
+    difference = min(shift, 1.0)
+    differing = hit_share(deviation, difference)
+    counts = [round(len(apart) * share / 2) for share in (differing + difference, differing - difference)]
     return np.repeat([1.0, -1.0, 0.0], [*counts, len(apart) - sum(counts)]), shift
 
 
@@ -190,8 +186,7 @@ def _found(apart: Floats, queries: int, times: int, *, level: float) -> float:
 
 STUDIES: dict[str, Callable[[int], Iterable[Row]]] = {
     "mean of a score": means,
-    "difference": lambda times: compared(times, uplift=False),
-    "uplift in percent": lambda times: compared(times, uplift=True),
+    "difference": compared,
     "weighted mean": weighted,
     "share of declined questions": shares,
     "AUROC": areas,

@@ -50,25 +50,6 @@ def deep_learning() -> tuple[Floats, Floats] | None:
 
 
 @cache
-def model_measures() -> dict[str, Floats] | None:
-    """Return scores of 35 runs of DL 2023 on simulated queries, under a model's labels, by measure; None without.
-
-    Each has the shape (618, 35).
-    """
-    file = collections_folder() / "llm_judgments" / "syndl_scores" / "dl2023.csv.gz"
-    if not file.exists():
-        return None
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["qrels"] == "llm"]
-    queries, runs = (sorted({row[name] for row in rows}) for name in ("query", "system"))
-    found = {}
-    for measure in ("ndcg_cut_10", "map", "recip_rank"):
-        values = {(row["query"], row["system"]): float(row[measure]) for row in rows}
-        found[measure] = np.array([[values[query, run] for run in runs] for query in queries])
-    return found
-
-
-@cache
 def graded_pairs() -> Floats | None:
     """Return tables of pairs of DL 2023, shape (82, 4, 4): rows people's grades, columns GPT-4's; None without."""
     folder = collections_folder() / "llm_judgments" / "dl23_gpt4"

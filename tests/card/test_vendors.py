@@ -23,13 +23,13 @@ def test_a_vendor_is_known_by_the_name_or_not_at_all(name: str, expected: str | 
 
 
 def test_generator_and_judge_of_one_vendor_are_named() -> None:
-    found = {
+    models = {
         "generator": [("gpt-4o", "OpenAI")],
         "judge": [("gpt-5", "OpenAI"), ("claude", "Anthropic")],
         "embedder": [],
         "evaluated": [("bm25", None)],
     }
-    assert overlapping(found) == ["generator and judge are OpenAI"]
+    assert overlapping(models) == ["generator and judge are OpenAI"]
 
 
 def test_unknown_vendors_never_overlap_unless_they_are_one_model() -> None:

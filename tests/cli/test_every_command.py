@@ -319,8 +319,6 @@ class TestWrongValues:
             ("doctor --base-url foo", "--base-url: not a valid http(s) URL; give one such as http://127.0.0.1:8000/v1"),
             ("doctor --base-url http://{host}/v1", "--base-url: not a valid http(s) URL; give one such as http://127."),
             ("gate gold --run a.trec --baseline one.txt", "one.txt: is not a baseline: Invalid JSON: expected value"),
-            ("gate gold --run a.trec --min r@5=0 --link x --markdown -", "--link: not a valid URL: x; give one that "),
-            ("gate gold --run a.trec --min r@5=0 --link x", "--link: needs --markdown FILE"),
             ("chunk one.txt --out no/x", "no/x: cannot be written (no such folder: no); make the folder, or give ano"),
             ("open gold --run one.txt", "one.txt, line 1: 1 column, a run has 6: query Q0 document rank score tag"),
             ("score gold --run a.trec --per-query x.xls", "--per-query x.xls: not a known suffix; give a .csv, .json "),

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.bench.experiment_files import read_published
 from goldbench.config import load_config
 from goldbench.errors import GoldbenchError
 from goldbench.formats import packed_files
@@ -38,7 +37,6 @@ def _exchanged(path: Path) -> str:
 
 READERS: dict[str, Callable[[Path], object]] = {
     "configuration": lambda path: load_config(path, {}),
-    "published figures": read_published,
     "tokens": lambda path: TokenFiles([path]),
     "annotations": _exchanged,
     "history": read_history,
@@ -56,7 +54,7 @@ def test_a_pipe_that_nobody_writes_into_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
     monkeypatch.setattr(packed_files, "PATIENCE_S", 0.1)
-    path = tmp_path / "pipe.csv" if reader == "published figures" else tmp_path / "pipe"
+    path = tmp_path / "pipe"
     os.mkfifo(path)
     with pytest.raises(GoldbenchError, match="pipe") as caught:
         READERS[reader](path)
@@ -79,10 +77,9 @@ def test_a_prompt_that_is_a_pipe_is_not_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["a = " + "[" * 10_000, "a = " + "{a=" * 10_000], ids=["lists", "tables"])
 def test_absurd_nesting_in_a_configuration_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.toml").write_text(text)
-    for read in (lambda path: load_config(path, {}), read_published):
-        with pytest.raises(GoldbenchError, match=r"nested too deeply|maximum recursion depth") as caught:
-            read(tmp_path / "a.toml")
-        assert "\n" not in str(caught.value)
+    with pytest.raises(GoldbenchError, match=r"nested too deeply|maximum recursion depth") as caught:
+        load_config(tmp_path / "a.toml", {})
+    assert "\n" not in str(caught.value)
 
 
 def test_ten_thousand_dotted_keys_in_a_configuration_are_one_line(tmp_path: Path) -> None:

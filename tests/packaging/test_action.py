@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from goldbench.report.gate_text import MOST
 from tests.conftest import ROOT, posix
 from tests.packaging.action_job import FOLDER, STEPS, Job
 from tests.packaging.github_api import GitHub, github
@@ -89,7 +88,7 @@ class TestTheComment:
         ]
 
     def test_the_longest_table_fits(self, tmp_path: Path, api: GitHub) -> None:
-        assert self.post(tmp_path, api.url, "長" * MOST, title="t" * 50) == "Comment written.\n"
+        assert self.post(tmp_path, api.url, "長" * 60_000, title="t" * 50) == "Comment written.\n"
 
     @pytest.mark.parametrize("status", [403, 500])
     def test_a_refusal_is_one_line_and_no_failure(self, tmp_path: Path, api: GitHub, status: int) -> None:
@@ -160,7 +159,7 @@ class TestTheSteps:
     def test_inputs_are_data_and_not_shell_text(self, tmp_path: Path) -> None:
         hostile = "$(touch pwned)`touch pwned`;touch pwned; '\" && touch pwned"
         build = {"gold": "missing", "documents": hostile, "config": hostile}
-        names = ("min", "link", "title", "run")
+        names = ("min", "target", "title", "run")
         for number, inputs in enumerate([build, *({"run": "good.trec", name: hostile} for name in names)]):
             done = job(tmp_path / str(number), event={}).run({"gold": "gold.qrels", **inputs})
             assert done.failed is not None or "title" in inputs

@@ -5,20 +5,10 @@ from __future__ import annotations
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.comparison import scorecard
 from goldbench.measures.statistics.slices import Part, Slicing
-from goldbench.records.experiment import (
-    Difference,
-    Experiment,
-    FailedSystem,
-    Latency,
-    Measurable,
-    PublishedRow,
-    Timing,
-    Timings,
-)
+from goldbench.records.experiment import Experiment, FailedSystem, Latency, Measurable, PublishedRow, Timing, Timings
 from goldbench.records.scorecard import GoldReference, HistoryEntry, Method, RunCounts, Score, Scorecard
-from goldbench.records.set_card import Card, Figure, State
 from goldbench.report.charts import Points
-from goldbench.report.pages import Details, Trust
+from goldbench.report.pages import Details
 
 SCRIPT = "<script>window.broken=1</script>"
 IMAGE = "<img src=x onerror='window.broken=1'>"
@@ -46,16 +36,10 @@ def hostile_card() -> Scorecard:
 
 def hostile_details() -> Details:
     scores = {name: Score(mean=0.5, low=0.4, high=0.6) for name in SYSTEMS}
-    figures = [
-        Figure(section="judge", name="canaries", value=0.3, state=State.FAIL, threshold="<= 0.1", meaning=SCRIPT),
-        Figure(section="labels", name="hole@10", state=State.ABSENT, meaning="no system has a result"),
-    ]
-    card = Card(goldbench="0", name=SCRIPT, judgments_sha256="0", queries=2, passages=3, figures=figures)
     return Details(
         curves={"hit": [Points(name, (1, 5, 10), (0.1, 0.5, 0.7), (0, 0.4, 0.6), (0.2, 0.6, 0.8)) for name in SYSTEMS]},
         slicings=[Slicing(f"type {SCRIPT}", [Part(f"fact {IMAGE}", 12, scores), Part("reason", 18, scores)])],
         notice=f"Beware {SCRIPT}",
-        trust=Trust(card=card, remarks=[ENDINGS]),
         special=[(SCRIPT, [["run", "kind"], [IMAGE, ENDINGS]])],
         unanswerable=["\x00\x1b[31m \ud800"],
         command=f"goldbench open {SCRIPT}",
@@ -76,9 +60,6 @@ def hostile_experiment() -> tuple[Experiment, Timings]:
         search=Latency(p50_ms=0.5, p95_ms=1),
         embed=Latency(p50_ms=1, p95_ms=1),
     )
-    difference = Difference(
-        published=SCRIPT, system=names[0], measure=measure, value=0.5, ours=0.6, difference=0.1, queries=3
-    )
     experiment = Experiment(
         compared=(measure,),
         depth=100,
@@ -89,7 +70,6 @@ def hostile_experiment() -> tuple[Experiment, Timings]:
         ],
         failures=[FailedSystem(system=SCRIPT, problem=SCRIPT)],
         published=[PublishedRow(published=SCRIPT, beside=(names[0],), values={measure: 0.5})],
-        differences=[difference],
         notes=[SCRIPT],
         notice=SCRIPT,
     )

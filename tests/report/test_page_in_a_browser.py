@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-from goldbench.agreement import agree
-from goldbench.agreement.judgment_files import Labels
 from goldbench.report.experiment_text import figures_markdown
-from goldbench.report.pages import Details, Trust, experiment_page, history_page, scorecard_page
+from goldbench.report.pages import experiment_page, history_page, scorecard_page
 from tests.report.hostile import (
     ARABIC_SYSTEM,
     SCRIPT,
@@ -52,17 +50,6 @@ def test_no_hostile_text_becomes_an_element_and_no_address_is_asked_for(pages: d
     assert tree.xpath("//link/@href") == ["data:,"]
     assert "default-src 'none'" in tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
     assert all(address.startswith("./") for address in tree.xpath("//a/@href"))
-
-
-def test_the_page_shows_the_card_and_the_judge_against_people(pages: dict[str, str], tmp_path: Path) -> None:
-    card = next(table for table in tables(pages["scores"]) if table[0][0] == "figure")
-    assert card[1][1:] == ["fail", "0.3", "<= 0.1", SCRIPT]
-    assert card[2][2] == "absent"
-    people = Labels("people", tmp_path, {"p": {"q": {"a": 3, "b": 0}, "r": {"b": 1}}})
-    agreement = agree(people, Labels("judge", tmp_path, {"m": {"q": {"a": 3, "b": 2}, "r": {"b": 1}}}), resamples=100)
-    page = scorecard_page(hostile_card(), Details(trust=Trust(agreement=agreement)))
-    confusion = next(table for table in tables(page) if table[0][0] == "people \\ judge")
-    assert confusion[1] == ["0", "0", "0", "1", "0", "1"]
 
 
 def test_a_history_links_to_pages_and_runs_beside_it(pages: dict[str, str]) -> None:

@@ -209,14 +209,6 @@ def test_work_is_bounded_whatever_the_text(text: str) -> None:
     assert re.sub(r"<[^>]*>", "", html).strip()
 
 
-@pytest.mark.parametrize(
-    ("text", "directions"),
-    [
-        ("مرحبا بالعالم", {"p": "auto"}),
-        ("- بيت\n- house", {"ul": "rtl", "li": "rtl"}),
-        ("| مدينة | city |\n|-|-|\n| بغداد | 7 |", {"table": "rtl", "th": "auto"}),
-        ("> Zitat", {"blockquote": "ltr", "p": "auto"}),
-    ],
-)
-def test_every_block_has_the_direction_of_its_own_text(text: str, directions: dict[str, str]) -> None:
-    assert {tag: soup(text).find(tag)["dir"] for tag in directions} == directions
+def test_every_block_has_the_direction_of_its_own_text() -> None:
+    page = soup("- بيت\n- house\n\n> Zitat\n\n| مدينة | city |\n|-|-|\n| بغداد | 7 |")
+    assert {page.find(tag)["dir"] for tag in ("ul", "li", "blockquote", "table", "th", "p")} == {"auto"}

@@ -84,7 +84,7 @@ def test_the_corrected_score_of_one_system_is_the_estimate_of_the_completely_jud
     assert score.raw == pytest.approx(np.mean(list(model.values())))
     assert score.corrected.value == pytest.approx(expected.mean)
     assert score.corrected.low == pytest.approx(max(0, expected.low))
-    assert score.this_set.high == pytest.approx(expected.set_high if measure == "dcg@5" else min(1, expected.set_high))
+    assert score.corrected.high == pytest.approx(expected.high if measure == "dcg@5" else min(1, expected.high))
 
 
 def complete_of(made: Made) -> list[str]:

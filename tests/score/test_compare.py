@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -33,12 +34,12 @@ def files(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("files")
-def test_a_comparison_says_who_is_better_in_words(goldbench: Goldbench) -> None:
+def test_a_comparison_says_who_is_better(goldbench: Goldbench) -> None:
     done = goldbench("compare", "gold.qrels", *RUNS, "--measure", "mrr@10", "--verbose")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Verdict: ")
-    assert "good is better than bad by mrr@10 (+" in done.stdout
-    assert "good and same have the same mrr@10 on every query." in done.stdout
+    results = dict(re.findall(r"mrr@10 +(\w+ - \w+) .* (\w+)$", done.stdout, re.MULTILINE))
+    assert results == {"good - same": "same", "good - bad": "first", "same - bad": "first"}
     assert "By mrr@10, these are not separable from the best: good, same." in done.stdout
     assert "Holm over 3 comparisons" in done.stdout
 
@@ -84,17 +85,16 @@ def test_simulated_queries_name_no_better_system(goldbench: Goldbench, files: Pa
     gold = {"relevant_docs": {}, "metadata": {"evidence_level": "smoke", "notice": "Made up by a machine."}}
     (files / "run" / "dataset.json").write_text(json.dumps(gold), encoding="utf-8")
     done = goldbench("compare", "run/trec/qrels.txt", *RUNS, "--measure", "mrr@10", "--verbose", COLUMNS="400")
-    assert "good scores higher than bad by mrr@10 on these queries, which show nothing about the systems" in done.stdout
     assert "better" not in done.stdout
     assert "best" not in done.stdout
     assert "Warning: Made up by a machine." in done.stderr
 
 
 @pytest.mark.usefixtures("files")
-def test_markdown_has_a_table_and_the_sentences(goldbench: Goldbench) -> None:
+def test_markdown_has_the_tables(goldbench: Goldbench) -> None:
     text = goldbench("compare", "gold.qrels", *RUNS, "--format", "markdown").stdout
     assert text.startswith("| system | ndcg@10 | mrr@10 | r@10 | judged@10 | queries |\n| --- |")
-    assert "- good is better than bad by ndcg@10" in text
+    assert re.search(r"\| ndcg@10 \| good \| bad \|.*\| first \|", text)
 
 
 @pytest.mark.usefixtures("files")

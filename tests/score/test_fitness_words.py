@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from goldbench.goldset.file_names import QUERIES, TEMPORARY
+from goldbench.goldset.file_names import TEMPORARY
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.fitness import Basis
 from goldbench.records.calibrated import CorrectedRanking
@@ -69,14 +68,12 @@ def test_unjudged_results_are_the_cheapest_to_mend() -> None:
 def test_simulated_queries_are_for_smoke_tests_and_one_query_is_singular() -> None:
     smoke = Makers(Basis("smoke", "source"), "'my set'", 1.0)
     assert told(smoke, good=GOOD, fair=FAIR).sentence == (
-        "good for smoke tests of one system only: its 60 queries are simulated or written by a tiny model"
+        "good for smoke tests of one system only: its queries are simulated or written by a tiny model (60 queries)"
     )
     one = told(smoke, good=[0.5])
-    assert one.sentence.endswith("its 1 query is simulated or written by a tiny model")
+    assert one.sentence.endswith("simulated or written by a tiny model (1 query)")
     remedy = "replace the queries with 100 queries of users or people"
     assert one.improvements == (f"{remedy}: goldbench build DOCUMENTS --queries-from FILE --out NEW",)
-    mixed = replace(smoke, by_people=27)
-    assert told(mixed, good=GOOD).sentence.endswith("33 of its 60 queries are simulated or written by a tiny model")
     assert told(good=[0.5]).sentence.endswith("it has 1 query, and anything more needs 10")
 
 
@@ -152,17 +149,9 @@ def test_a_file_of_judgments_has_unknown_makers_and_no_commands(tmp_path: Path) 
     assert makers_of(Gold(Path("qrels"), {"q": {"d": 1}}, in_memory=True)).basis == Basis()
 
 
-def test_queries_that_people_added_are_counted_apart(tmp_path: Path) -> None:
-    gold = dataset(tmp_path, evidence_level="smoke", seed=0)
-    rows = [{"query_id": one, "generator": "own"} for one in (*gold.qrels, "left out")]
-    (tmp_path / QUERIES).write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    assert makers_of(gold).by_people == len(gold.qrels)
-
-
-def test_a_set_that_python_deletes_is_kept_before_a_command_is_told() -> None:
+def test_no_command_names_a_set_that_python_deletes() -> None:
     with tempfile.TemporaryDirectory(prefix=TEMPORARY) as temporary:
         folder = Path(temporary) / "set"
         folder.mkdir()
         makers = makers_of(dataset(folder, evidence_level="human"))
-    first = told(makers, good=[0.5]).improvements[0]
-    assert first.endswith(": keep the set with out='DIR', then goldbench add DIR FILE")
+    assert makers.place is None

@@ -203,8 +203,6 @@ def test_markdown_has_the_change_with_the_interval_of_a_comparison_in_a_file_or_
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--link", "https://host.example"), "--link: needs --markdown FILE"),
-        (("--markdown", "m.md", "--link", "javascript:x"), "--link: not a valid URL: javascript:x"),
         (("--markdown", "-", "--github"), "--github and --markdown - both print on standard output"),
         (("--markdown", "bad.trec"), "--markdown"),
     ],

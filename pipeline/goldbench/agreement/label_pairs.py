@@ -13,8 +13,6 @@ from goldbench import __version__
 from goldbench.agreement.judgment_files import Labels
 from goldbench.errors import InputError, Message, Parameter
 from goldbench.formats.runs.judgments import Grades
-from goldbench.goldset.file_names import QUERIES
-from goldbench.goldset.gold_path import notes_of_queries
 from goldbench.measures.statistics.agreement import RESAMPLES, combined, pair_figures, query_tables, raters_alpha
 from goldbench.measures.statistics.guardrails import guardrails
 from goldbench.records.agreement_report import Agreement, PairFigures, RaterPair, Raters
@@ -26,7 +24,6 @@ MOST_GRADES = 101
 """Labels with more grades than this are refused unless a scale bounds them."""
 MOST_RATERS = 12
 """Of more assessors than this, only the first are compared two by two."""
-TYPES = ("kind", "style", "language")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +74,6 @@ def agree(
     *,
     level: int = 2,
     scale: int | None = None,
-    per_type: bool = False,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Agreement:
@@ -90,12 +86,11 @@ def agree(
         judge: Labels to compare with them.
         level: The smallest grade that is relevant.
         scale: The highest grade; higher grades count as it. None takes the highest grade given, at least 3.
-        per_type: Whether to add the figures of each type, style and language of query, if a build noted them.
         resamples: Number of resamples of the queries, for the intervals.
         seed: Not negative.
 
     Raises:
-        InputError: The scale has too many grades, or no build noted the types of the queries.
+        InputError: The scale has too many grades.
     """
     grading = _Scale(_highest_of([reference, judge], scale), level, resamples, seed)
     sides = [_Side(labels, *_on_scale(_one_grade(labels.raters), grading.highest)) for labels in (reference, judge)]
@@ -110,7 +105,6 @@ def agree(
         unjudged=sum(side.unjudged for side in sides),
         overall=figures if figures.pairs else None,
         raters=[_raters(labels, grading) for labels in (reference, judge) if len(labels.raters) > 1],
-        by=_by_type(sides[0], sides[1], grading) if per_type else {},
         guardrails=guardrails(judge.planted),
         remarks=list(_remarks(sides[0], sides[1], figures, grading)),
     )
@@ -211,23 +205,6 @@ def _highest_of(sides: Sequence[Labels], scale: int | None) -> int:
 
 def _highest(grades: Grades) -> int:
     return max((grade for judged in grades.values() for grade in judged.values()), default=0)
-
-
-def _by_type(reference: _Side, judge: _Side, grading: _Scale) -> dict[str, dict[str, PairFigures]]:
-    notes = notes_of_queries(reference.labels.path) or notes_of_queries(judge.labels.path)
-    if not notes:
-        problem = Message("{per_type} needs the folder of a build: no {} notes the types of the queries", QUERIES)
-        raise InputError(str(judge.labels.path), problem)
-    weights = reference.labels.weights or judge.labels.weights
-    by_type: dict[str, dict[str, PairFigures]] = {}
-    for name in TYPES:
-        values = {query_id: str(note[name]) for query_id, note in notes.items() if note.get(name) is not None}
-        for value in sorted(set(values.values())):
-            chosen = {q: judged for q, judged in reference.grades.items() if values.get(q) == value}
-            figures = grading.figures(chosen, judge.grades, weights)
-            if figures.pairs:
-                by_type.setdefault(name, {})[shown(value)] = figures
-    return by_type
 
 
 def _raters(labels: Labels, grading: _Scale) -> Raters:

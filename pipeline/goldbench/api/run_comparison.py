@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from goldbench.api.frames import ByMeasure, Kind, frame_of, relevance, short_names
 from goldbench.records.scorecard import Comparison, Score, Scorecard
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.report.scorecard_text import PAIR_HEADINGS, leaderboard_rows, method_line, pair_row, verdict_lines, words
+from goldbench.report.scorecard_text import PAIR_HEADINGS, best, leaderboard_rows, method_line, pair_row, verdict_lines
 from goldbench.report.text_tables import aligned, html_lines, html_table
 from goldbench.text.display import printable
 
@@ -130,7 +130,7 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
         warnings = [*self.card.warnings, *([self._notice] if self._notice else [])]
         lines = [
             *verdict_lines(self.verdict),
-            *words(self._shown),
+            *filter(None, [best(self._shown)]),
             *relevance(self._level),
             *self._notes,
             *(f"Warning: {line}" for line in warnings),

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError
 
 from goldbench.config import Config, config_of, read_toml
 from goldbench.errors import ConfigError, Message, UnknownMeasure
 from goldbench.measures.names import Measure, parse_measure, parse_measures
-from goldbench.measures.statistics.published_tables import printed_rows
+from goldbench.measures.statistics.published_tables import PublishedTable, published_rows
 from goldbench.records.experiment import PublishedRow
 from goldbench.records.record import ID_PATTERN, Record
 from goldbench.retrieval.system_settings import PRESETS
@@ -46,16 +46,14 @@ class BenchFile(Record):
     depth: int | None = Field(default=None, ge=1, description="Results of each query that are kept.")
     warm_up: int = Field(default=10, ge=0, description="Queries searched before the clock starts.")
     seed: int = Field(default=0, ge=0, description="Seed of the bootstrap and of permutations.")
-    match: Literal["id", "text"] = Field(default="id", description="How results are recognised as judged passages.")
     conversation: Conversation = Field(
         default="last",
         description="What is searched for the last question of a conversation: last (as asked), standalone or joined.",
     )
-    corpus: Path | None = Field(default=None, description="Passages to search instead of the gold set's own.")
     systems: dict[str, dict[str, Any]] = Field(default_factory=dict)
     sweep: dict[str, dict[str, Any] | list[dict[str, Any]]] = Field(default_factory=dict)
     model: dict[str, Any] = Field(default_factory=dict)
-    published: dict[str, Any] = Field(default_factory=dict)
+    published: PublishedTable = Field(default_factory=PublishedTable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +71,8 @@ class Bench:
     measures: tuple[Measure, ...]
     compared: tuple[Measure, ...]
     depth: int
-    corpus: Path | None
     config: Config
-    published: tuple[PublishedRow, ...]
+    published: Sequence[PublishedRow]
     where: Path | str
     folder: Path
 
@@ -99,7 +96,7 @@ def load_bench(
     systems: Sequence[str] = (),
     measures: Sequence[str] = (),
     cutoffs: Sequence[int] = (),
-    published: Mapping[str, Any] | None = None,
+    published: Path | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Bench:
     """Return the experiment that a file and the command line describe.
@@ -110,7 +107,7 @@ def load_bench(
         systems: Measure only these systems; () leaves the file's.
         measures: Replace the file's measures; () leaves them.
         cutoffs: Replace the file's cutoffs; () leaves them.
-        published: Replaces the file's table ``published``; None leaves it.
+        published: A file whose table ``published`` replaces the file's; None leaves it.
         given: Values of the command line that replace those of ``[model]``.
 
     Raises:
@@ -120,25 +117,26 @@ def load_bench(
     where = path or SYSTEM
     folder = path.resolve().parent if path else Path.cwd()
     problems = _Problems()
-    file = _checked(_own_tables(read_toml(path)) if path else {}, problems)
-    printed_at = file.cutoffs
+    tables = _own_tables(read_toml(path)) if path else {}
+    if published is not None:
+        tables["published"] = read_toml(published).get("published", {})
+    file = _checked(tables, problems)
     if measures:
         with naming("measure"):
             parse_measures(measures, cutoffs=cutoffs)
-    instead = {"measures": measures or None, "cutoffs": cutoffs or None, "published": published}
+    instead = {"measures": measures or None, "cutoffs": cutoffs or None}
     file = file.model_copy(update={key: value for key, value in instead.items() if value is not None})
     config = Config()
     with problems.noted():
         config = config_of({"model": file.model}, given or {})
     described, points = _systems(file, systems or file.run, config, problems)
-    rows, wrong = printed_rows(file.published, cutoffs=printed_at, level=level)
-    problems += wrong
     asked = _measures(file, level, problems)
     if file.measures and not asked and not problems:
         problems.append("measures: judged@k is always counted and does not measure quality; name another measure")
     compared = _compared(file, asked, level, problems)
+    rows = published_rows(file.published, level)
     asked = list(dict.fromkeys([*asked, *compared, *(parse_measure(name) for row in rows for name in row.values)]))
-    problems += _contradictions(file, points, asked, rows)
+    problems += _contradictions(file, points, asked)
     with problems.noted("" if path else SYSTEM):
         resolve(list(dict.fromkeys([*(point.system for point in points), *described])), described, where=where)
     if problems:
@@ -150,9 +148,8 @@ def load_bench(
         measures=tuple(asked),
         compared=tuple(compared),
         depth=file.depth or max([DEPTH, *(one.k or 0 for one in asked)]),
-        corpus=file.corpus and folder / file.corpus,
         config=config,
-        published=tuple(rows),
+        published=rows,
         where=where,
         folder=folder,
     )
@@ -161,12 +158,7 @@ def load_bench(
 def _own_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables of a file without those of a build, which may stand in the same file."""
     of_builds = Config.model_fields.keys() - {"model"}
-    paths = {"corpus"}  # a path here, a table there
-    return {
-        name: value
-        for name, value in tables.items()
-        if name not in of_builds or (name in paths and not isinstance(value, dict))
-    }
+    return {name: value for name, value in tables.items() if name not in of_builds}
 
 
 def _checked(data: Mapping[str, Any], problems: list[str]) -> BenchFile:
@@ -179,7 +171,8 @@ def _checked(data: Mapping[str, Any], problems: list[str]) -> BenchFile:
         place = ".".join(str(part) for part in item["loc"])
         known = f" (keys: {', '.join(BenchFile.model_fields)})" if len(item["loc"]) == 1 else ""
         unknown = item["type"] == "extra_forbidden"
-        problems.append(f"unknown key {place}{known}" if unknown else f"{place}: {item['msg']}")
+        message = item["msg"].removeprefix("Value error, ")
+        problems.append(f"unknown key {place}{known}" if unknown else f"{place}: {message}")
     wrong = {item["loc"][0] for item in items}
     return BenchFile.model_validate({key: value for key, value in data.items() if key not in wrong})
 
@@ -236,9 +229,7 @@ def _compared(file: BenchFile, measures: Sequence[Measure], level: int, problems
     return [found[family] for family in DECIDING_FAMILIES if family in found] or list(measures[-1:])
 
 
-def _contradictions(
-    file: BenchFile, points: Sequence[Point], measures: Sequence[Measure], rows: Sequence[PublishedRow]
-) -> Iterator[str]:
+def _contradictions(file: BenchFile, points: Sequence[Point], measures: Sequence[Measure]) -> Iterator[str]:
     names = [point.name for point in points]
     for name in [*names, *file.systems]:
         if not (re.match(ID_PATTERN, name) and name.isprintable() and len(name) <= 200):
@@ -248,13 +239,6 @@ def _contradictions(
         yield f"depth: {file.depth} results are fewer than the cutoff {deepest} asks for"
     if file.baseline is not None and file.baseline not in names:
         yield f"baseline: {file.baseline} is not one of the measured systems: {', '.join(names[:20])}"
-    for row in rows:
-        missing = [name for name in row.beside if name not in names]
-        yield from (f"published.{row.published}.beside: no such system: {name}" for name in missing)
-    if file.corpus is not None and any(point.cut for point in points):
-        yield "corpus: passages of your own cannot be cut anew; leave out chunk_size"
-    if file.match == "text" and any(point.cut for point in points):
-        yield 'match: "text" does not work for other cuts, whose labels are projected; leave out chunk_size'
 
 
 CHUNK_SIZE, CHUNK_OVERLAP = "chunk_size", "chunk_overlap"

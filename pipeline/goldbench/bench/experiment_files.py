@@ -1,18 +1,15 @@
-"""The files of an experiment: runs, what shaped each of them, times and tables; and published tables of others."""
+"""The files of an experiment: runs, what shaped each of them, times and tables."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
-from goldbench.errors import InputError, explained
-from goldbench.formats.packed_files import Source
+from goldbench.errors import explained
 from goldbench.formats.runs.scorecard_files import write_record, write_whole
 from goldbench.formats.runs.trec import write_run
 from goldbench.goldset.publication import sha256_of
@@ -107,18 +104,3 @@ def write_tables(folder: Path, records: Mapping[str, Record], texts: Mapping[str
         write_record(folder / name, record)
     for name, text in texts.items():
         write_whole(folder / name, text.encode("utf-8", "replace"))
-
-
-def read_published(path: Path) -> dict[str, Any]:
-    """Return a published table in TOML: figures by system and measure, at the top or in a table ``published``.
-
-    Raises:
-        InputError: The file cannot be read, or is not valid TOML.
-    """
-    source = Source(path)
-    try:
-        table = tomllib.loads(source.read().decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(source.name, f"not valid TOML: {error}") from None
-    published: dict[str, Any] = table.get("published", table)
-    return published

@@ -19,10 +19,8 @@ from goldbench.bench.searched_texts import Corpus, Texts
 from goldbench.errors import MissingExtra, RetrieverFailed
 from goldbench.ports import Progress, Step
 from goldbench.records.experiment import FailedSystem, Latency, SystemMeasurement, Timing
-from goldbench.records.manifest import StageUsage
 from goldbench.retrieval.stopwatch import Took
 from goldbench.systems import Systems
-from goldbench.systems.resolution import reached, references
 
 
 @dataclass(slots=True)
@@ -113,7 +111,6 @@ def measure(
     run: dict[str, dict[str, float]] = {}
     took: list[Took] = []
     step.tell("")
-    before = systems.usage()
     for query_id, text in queries.items():
         timer = systems.stopwatch.started()
         match = retriever.search({query_id: text}, k=bench.depth)
@@ -128,7 +125,6 @@ def measure(
         passages=corpus.count,
         queries=len(queries),
         warm_up=len(warm),
-        usd_per_1000=usd_per_1000(before, systems.usage(), len(queries), here=is_local(systems, name)),
         **{part: latency for part, latency in latencies.items() if latency is not None},
     )
     return run, timing
@@ -138,58 +134,6 @@ def _problem(error: RetrieverFailed | MissingExtra, point: Point) -> str:
     """Return the problem in one line, with the name of the part if a part failed."""
     own = isinstance(error, RetrieverFailed) and error.system in {point.name, point.system}
     return " ".join((error.problem if isinstance(error, RetrieverFailed) and own else str(error)).split())
-
-
-_LOCAL = frozenset(
-    {
-        "bm25",
-        "ngrams",
-        "lsi",
-        "sentence-transformers",
-        "fastembed",
-        "vectors",
-        "rrf",
-        "weighted",
-        "cross-encoder",
-        "mmr",
-    }
-)
-"""Kinds of systems that run on this machine alone, if the systems that they combine do."""
-
-
-def is_local(systems: Systems, name: str) -> bool:
-    """Return whether a system and all that it is made of run on this machine, where nobody charges for a query."""
-    settings = systems.settings
-    parts = reached([name], settings)
-    described = name in settings and all(
-        reference in settings for part in parts for reference in references(settings[part])
-    )
-    return described and all(settings[part].kind in _LOCAL for part in parts)
-
-
-def usd_per_1000(
-    before: Mapping[str, StageUsage], after: Mapping[str, StageUsage], queries: int, *, here: bool
-) -> float | None:
-    """Return what models charged for 1,000 queries, in US dollars; None if it is not known.
-
-    Answers from the store are not charged again, so that nothing is known if there are any.
-
-    Args:
-        before: What models cost before the queries, by stage.
-        after: What they cost after them.
-        queries: Number of queries, 0 or more.
-        here: Whether the system runs on this machine alone.
-    """
-    if here:
-        return 0.0
-    usd, requests = 0.0, 0
-    for stage, used in after.items():
-        known = before.get(stage)
-        if used.usd is None or used.replayed > (known.replayed if known else 0):
-            return None
-        requests += used.requests - (known.requests if known else 0)
-        usd += used.usd - ((known.usd or 0.0) if known else 0.0)
-    return round(1000 * usd / queries, 9) if requests and queries else None
 
 
 MODEL_PARTS = ("embed", "rerank", "expand")

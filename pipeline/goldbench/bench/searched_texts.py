@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from goldbench.bench.bench_file import Bench, Cut
 from goldbench.bench.fingerprints import digest
-from goldbench.errors import InputError, UsageError
-from goldbench.formats.json_maps import read_json
-from goldbench.formats.lines import json_objects
-from goldbench.formats.packed_files import Source
+from goldbench.errors import InputError
 from goldbench.goldset.file_names import DATASET
 from goldbench.goldset.gold_path import holds_no_query
 from goldbench.score.runs import Gold
 from goldbench.score.searched_queries import searched_queries
-from goldbench.text.title_path import titled
-
-_IDS = ("chunk_id", "_id", "id", "doc_id")
-_TEXTS = ("text", "contents", "content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +70,6 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
 
     Raises:
         InputError: There are no texts, or an id cannot stand in a run.
-        UsageError: No judged passage is among the passages.
     """
     texts = searched_queries(gold, bench.file.conversation)
     queries = {query_id: texts[query_id] for query_id in sorted(gold.qrels) if query_id in texts}
@@ -86,49 +77,14 @@ def texts_of(bench: Bench, gold: Gold) -> Texts:
         raise InputError(str(gold.path), f"{holds_no_query(gold.path)}: there is nothing to retrieve for")
     if not queries:
         raise InputError(str(gold.path), f"holds no texts of queries; name the folder of a build, {DATASET} or BEIR")
-    passages = read_passages(bench.corpus) if bench.corpus else gold.corpus()
+    passages = gold.corpus()
     if not passages:
-        raise InputError(str(gold.path), "holds no passages to retrieve from; name the folder of a build, or a corpus")
+        raise InputError(str(gold.path), "holds no passages to retrieve from; name the folder of a build")
     for one in (*queries, *passages):
         if not one or one.split() != [one]:
             raise InputError(str(gold.path), f"the id {one[:80]!r} has white space, which no run can hold")
-    if bench.file.match == "id" and {doc_id for grades in gold.qrels.values() for doc_id in grades}.isdisjoint(
-        passages
-    ):
-        raise UsageError(
-            f"{bench.corpus or gold.path}: holds none of the judged passages by id; "
-            'set match = "text" to recognise passages of another cut by their text'
-        )
     return Texts(
         gold,
         {**queries, **{query_id: texts[query_id] for query_id in gold.unanswerable()}},
         Corpus.of(passages, gold.qrels),
     )
-
-
-def read_passages(path: Path) -> dict[str, str]:
-    """Return passages by id: JSON Lines as ``goldbench chunk`` and BEIR write them, or a ``dataset.json``.
-
-    Raises:
-        InputError: The file cannot be read, a line has no id or text, or an id comes twice.
-    """
-    source = Source(path)
-    if path.suffix == ".json":
-        found = read_json(source)
-        corpus = found.get("corpus") if isinstance(found, dict) else None
-        if not isinstance(corpus, dict) or not all(isinstance(text, str) for text in corpus.values()):
-            raise InputError(source.name, "holds no corpus of texts by id")
-        return corpus
-    passages: dict[str, str] = {}
-    for number, record in json_objects(source):
-        identity = next((record[key] for key in _IDS if key in record), None)
-        text = next((record[key] for key in _TEXTS if key in record), None)
-        if not isinstance(identity, str) or not isinstance(text, str):
-            raise InputError(source.name, "has no chunk_id or no text that is a string", line=number)
-        if identity in passages:
-            raise InputError(source.name, f"the id {identity[:80]!r} comes twice", line=number)
-        title = record.get("title") if "_id" in record else None  # BEIR's, which belongs to what is indexed
-        passages[identity] = titled(title, text) if isinstance(title, str) else text
-    if not passages:
-        raise InputError(source.name, "holds no passage")
-    return passages

@@ -1,8 +1,8 @@
-"""An experiment from its gold set to its figures: means with intervals, tests, published figures to compare."""
+"""An experiment from its gold set to its figures: means with intervals and tests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,15 +12,12 @@ from goldbench.bench.experiment_files import RUNS, make_folders, run_path
 from goldbench.bench.fingerprints import parts_with_settings
 from goldbench.bench.search import Outcome, run_all
 from goldbench.bench.searched_texts import texts_of
-from goldbench.errors import InputError
 from goldbench.formats.runs.trec import read_run
 from goldbench.goldset.gold_path import notice_of
-from goldbench.measures.ranks.text_match import TextMatch
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.comparison import scorecard
-from goldbench.measures.statistics.published_tables import differences
 from goldbench.ports import Progress
-from goldbench.records.experiment import Chunking, Experiment, Measurable, PublishedRow, Timings
+from goldbench.records.experiment import Chunking, Experiment, Measurable, Timings
 from goldbench.records.scorecard import Method, Scorecard
 from goldbench.retrieval.system_settings import SystemSettings
 from goldbench.score.runs import Gold, load_run, score_results
@@ -28,7 +25,6 @@ from goldbench.score.scorecards import judged_beside, reference, with_verdict
 from goldbench.score.searched_queries import conversations, told_of_conversations
 from goldbench.systems import open_systems
 from goldbench.systems.destinations import text_line
-from goldbench.systems.resolution import reached
 from goldbench.text.display import queries
 
 
@@ -94,9 +90,6 @@ def conduct(
 MOST_COMPARED = 40
 """Limits the systems of which every pair is tested: among more, no pair stands out after correcting for all of them."""
 
-_SERVED = frozenset({"embedding", "rewrite", "hyde", "listwise"})
-"""Kinds of systems that a model's server answers."""
-
 
 def results_of(
     bench: Bench, gold: Gold, outcome: Outcome, query_ids: Iterable[str], *, folder: Path
@@ -113,7 +106,6 @@ def results_of(
     Raises:
         InputError: A run cannot be read again.
     """
-    matched = TextMatch(gold.qrels, _texts(gold)) if bench.file.match == "text" else None
     asked = list(dict.fromkeys([*bench.measures, judged_beside(bench.compared)]))
     results = {}
     for point in outcome.measured:
@@ -122,9 +114,6 @@ def results_of(
         )
         corpus = outcome.corpora[point.cut]
         outcome.empty[point.name] = sum(not documents for documents in run.values())
-        if matched:
-            ordered = {query_id: [corpus.passages[doc_id] for doc_id in docs] for query_id, docs in run.items()}
-            run = matched.run_of(ordered)
         judged_here = replace(gold, qrels={query_id: dict(grades) for query_id, grades in corpus.qrels.items()})
         results[point.name] = score_results(judged_here, run, asked, name=str(run_path(folder, point.name)))
     return results
@@ -143,7 +132,6 @@ def experiment_of(
         settings: The settings of every system by name.
     """
     card = with_verdict(_card(bench, gold, results), gold, results)
-    means = {system.system: {name: score.mean for name, score in system.scores.items()} for system in card.systems}
     points = {point.name: point for point in outcome.measured}
     systems = [
         Measurable(
@@ -160,13 +148,11 @@ def experiment_of(
         compared=tuple(one.name for one in bench.compared),
         baseline=bench.file.baseline,
         depth=bench.depth,
-        match=bench.file.match,
         card=card,
         systems=systems,
         failures=outcome.failures,
         published=list(bench.published),
-        differences=list(differences(bench.published, means, card.gold.queries)),
-        notes=[*_searched(bench, gold), *_notes(bench, outcome, settings)],
+        notes=[*_searched(bench, gold), *_notes(bench, outcome)],
         notice=notice_of(gold.path),
     )
 
@@ -187,25 +173,15 @@ def _card(bench: Bench, gold: Gold, results: Mapping[str, Result]) -> Scorecard:
     )
 
 
-def _texts(gold: Gold) -> dict[str, str]:
-    judged = {doc_id for grades in gold.qrels.values() for doc_id in grades}
-    texts = gold.corpus()
-    if judged.isdisjoint(texts):
-        raise InputError(str(gold.path), 'has no texts of judged passages, which match = "text" needs')
-    return texts
-
-
 def _searched(bench: Bench, gold: Gold) -> Iterator[str]:
     """Yield what was searched for conversations, if there are any."""
     if told := told_of_conversations(len(conversations(gold)), bench.file.conversation):
         yield told
 
 
-def _notes(bench: Bench, outcome: Outcome, settings: Mapping[str, SystemSettings]) -> Iterator[str]:
+def _notes(bench: Bench, outcome: Outcome) -> Iterator[str]:
     """Yield what a reader must know beside the figures, a line each."""
     points = list(outcome.measured)
-    if any(settings[one].kind in _SERVED for one in reached([point.system for point in points], settings)):
-        yield "answers of a model's server that were stored come from the store, and so do their times"
     for name, count in outcome.empty.items():
         if count:
             yield f"{name}: no results for {queries(count)}"
@@ -220,12 +196,6 @@ def _notes(bench: Bench, outcome: Outcome, settings: Mapping[str, SystemSettings
     names = {point.name for point in points}
     if bench.file.baseline and bench.file.baseline not in names:
         yield f"the baseline {bench.file.baseline} was not measured, so nothing is tested"
-    yield from (line for row in bench.published for line in _about(row, names))
-
-
-def _about(row: PublishedRow, ours: Set[str]) -> Iterator[str]:
-    if ours.isdisjoint(row.beside or (row.published,)):
-        note = f" ({row.note})" if row.note else ""
-        yield f"published {row.published}: no measured system to compare it with{note}"
-    elif row.note:
-        yield f"published {row.published}: {row.note}"
+    for row in bench.published:
+        missing = [name for name in row.beside if name not in names]
+        yield from (f"published {row.published}: no measured system {name} to compare it with" for name in missing)

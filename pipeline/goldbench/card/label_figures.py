@@ -119,7 +119,7 @@ def _holes(material: DescribedSet, baselines: Baselines) -> Figure:
             return absent(LABELS, "hole@10", f"no run and no baseline has a result{unreadable}")
         meaning = (
             f"Share of unjudged results in the top {DEPTH} of the baseline with the most; no run stands in the folder "
-            f"runs of the set{unreadable}.{_who_judged(material)}"
+            f"runs of the set{unreadable}."
         )
         return _hole_figure(rates, meaning, "<= 0.25 for systems outside the pool", max(rates.values()) <= 0.25)
     apart = max(rates.values()) - min(rates.values())
@@ -144,14 +144,6 @@ def _rates(material: DescribedSet, ranked: Mapping[str, Mapping[str, list[str]]]
     judged = {query_id: grades.keys() for query_id, grades in material.qrels.items()}
     rates = {system: hole_rate(rankings, judged, depth=DEPTH) for system, rankings in ranked.items()}
     return {system: rate for system, rate in rates.items() if rate is not None}
-
-
-def _who_judged(material: DescribedSet) -> str:
-    if material.graded:
-        return ""
-    if any(material.source(query_id) is not None for query_id in material.queries):
-        return " No pool was judged: only sources and their near-duplicates have labels."
-    return " The files do not say which passages were judged, only which have a label."
 
 
 def _unreadable(files: list[str]) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import isfinite
 
-from goldbench.agreement.rankings import SPLITS, halves
+import numpy as np
+
 from goldbench.card.baselines import Baselines
 from goldbench.card.described_set import DescribedSet
 from goldbench.card.figures import absent, figure
 from goldbench.measures.statistics.detectable import queries_needed
-from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
+from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS, split_halves, tau_b_rows
 from goldbench.measures.statistics.significance import power
 from goldbench.records.set_card import Figure, State, Value
 from goldbench.text.display import queries as query_count
@@ -21,6 +22,8 @@ FEWEST = 10
 """Fewest queries for any statement on differences between systems."""
 SMALL = 0.03
 """A difference of nDCG@10 that people act on; the card says how many queries show it."""
+SPLITS = 200
+"""Number of random halvings of the queries."""
 TAU = "(Kendall's tau, -1 to 1)"
 """The unit of an agreement on the order of systems: 1 is the same order, -1 the opposite one."""
 _NOT_YOURS = "Between the baselines, not between your systems."
@@ -95,18 +98,22 @@ def _stability(material: DescribedSet, baselines: Baselines, seed: int) -> Figur
         reason = f"{len(baselines.names)} baselines could be run, and tau needs {FEW_SYSTEMS}"
     if reason:
         return absent(RANKINGS, STABILITY, reason)
-    tau, _, half = halves(baselines.scores, seed=seed)
-    if tau.value is None:
-        return absent(RANKINGS, STABILITY, tau.reason or "tau is not defined")
-    settled = tau.value >= 0.8
+    half = len(baselines.query_ids) // 2
+    taus = tau_b_rows(*split_halves(baselines.scores, size=half, splits=SPLITS, seed=seed))
+    taus = taus[~np.isnan(taus)]
+    if len(taus) < SPLITS / 2:
+        return absent(RANKINGS, STABILITY, "in most draws of queries all systems have the same score")
+    tau = float(taus.mean())
+    low, high = np.quantile(taus, [0.025, 0.975])
+    settled = tau >= 0.8
     order = "alike" if settled else "differently, so rankings are not settled"
     return figure(
         RANKINGS,
         STABILITY,
-        tau.value,
+        tau,
         f"Two halves of the queries ({half:,} each, {SPLITS} splits) order {len(baselines.names)} systems {order}. "
         f"{_NOT_YOURS}{_CHANCE if material.simulated else ''}",
         unit=TAU,
-        values={"2.5 %": tau.low, "97.5 %": tau.high, "systems": len(baselines.names), "queries in a half": half},
+        values={"2.5 %": float(low), "97.5 %": float(high), "systems": len(baselines.names), "queries in a half": half},
         limit=(None, State.INFO) if material.simulated and settled else (">= 0.8", settled),
     )

@@ -53,12 +53,11 @@ def bench(
     Example: goldbench bench runs/mine --system bm25
     """
     from goldbench.bench.bench_file import load_bench
-    from goldbench.bench.experiment_files import read_published
     from goldbench.bench.trial import conduct
     from goldbench.score.set_makers import makers_of
 
     loaded = load_gold(gold)
-    check_apart({"--html": html, "--out": out}, [loaded.path, *(one for one in (config, published) if one)])
+    check_apart({"--html": html, "--out": out}, [loaded.path, *(path for path in (config, published) if path)])
     if html is not None and not html.resolve().parent.is_dir():
         raise OutputError(f"--html: folder {html.parent} not found; make it first")
     settings = load_bench(
@@ -67,7 +66,7 @@ def bench(
         systems=system or (),
         measures=measure or (),
         cutoffs=cutoffs_of(k),
-        published=read_published(published) if published else None,
+        published=published,
     )
     home = folder_of(loaded.path)
     if home is not None and not (home / MANIFEST).is_file():  # not a build: nothing is written there

@@ -65,9 +65,6 @@ def gate(
     markdown: Annotated[
         str | None, options.Output(metavar="FILE", help="Write a table as Markdown; - is stdout.")
     ] = None,
-    link: Annotated[
-        str | None, options.Output(metavar="URL", help="Page of the queries that the Markdown links to.")
-    ] = None,
     permutations: options.Permutations = 10_000,
     seed: options.Seed = 0,
     alpha: options.Alpha = 0.05,
@@ -85,7 +82,7 @@ def gate(
 
     before = _read_baseline(baseline, init=init, update=update)
     runs = named_runs([run])
-    _check_printed(markdown, link, github=github)
+    _check_printed(markdown, github=github)
     files = {"--junit": junit, "--markdown": None if markdown in {None, "-"} else Path(markdown)}
     check_apart({"--baseline": baseline, **files}, [gold, *(one.path for one in runs.values())])
     check_apart(files, [baseline] if baseline else [])
@@ -93,7 +90,7 @@ def gate(
     compared = comparable(before, loaded, common_queries=common_queries) if before else None
     named = [one.name for one in chosen(measure, None, loaded)] if measure else []
     demands = Demands(
-        minimums=lowest_means(minimum or [], target, loaded.level),
+        minimums=lowest_means(minimum or [], loaded.level, target=target),
         drops=allowed_drops(max_drop or [], before, named, loaded.level) if before else {},
         significant_only=significant_only,
         alpha=alpha,
@@ -106,7 +103,7 @@ def gate(
     checks = checks_of(result, compared, demands)
     note_old_runs(loaded, runs, match)
     outcome = _Outcome(loaded, system, result, checks, compared)
-    _report(outcome, junit, markdown, link, github=github)
+    _report(outcome, junit, markdown, github=github)
     warn(loaded)
     passed = all(check.passed for check in checks)
     if baseline and (init or (update and passed)):
@@ -127,14 +124,8 @@ class _Outcome:
     compared: Baseline | None
 
 
-def _check_printed(markdown: str | None, link: str | None, *, github: bool) -> None:
+def _check_printed(markdown: str | None, *, github: bool) -> None:
     """Refuse options about what is printed that contradict one another."""
-    from goldbench.report.gate_text import checked_link
-
-    if link is not None:
-        problem = "needs --markdown FILE" if markdown is None else checked_link(link)
-        if problem:
-            raise UsageError(f"--link: {problem}")
     other = "--json" if screen.json else "--github" if github else None
     if markdown == "-" and other:
         raise UsageError(f"{other} and --markdown - both print on standard output; give --markdown a file")
@@ -177,7 +168,7 @@ def _read_baseline(path: Path | None, *, init: bool, update: bool) -> Baseline |
     return read_baseline(path)
 
 
-def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: str | None, *, github: bool) -> None:
+def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, *, github: bool) -> None:
     """Print the result of every check, and write the files that are asked for."""
     from goldbench.report import gate_text as report
     from goldbench.score.demands import differences
@@ -198,34 +189,26 @@ def _report(outcome: _Outcome, junit: Path | None, markdown: str | None, link: s
         for line in report.github(checks, texts):
             typer.echo(line)
     if markdown:
-        text = _markdown(outcome, texts, notes, link)
+        text = _markdown(outcome, texts, notes)
         if markdown == "-":
             typer.echo(text, nl=False)
         else:
             write_whole(Path(markdown), text.encode())
 
 
-def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str], link: str | None) -> str:
-    from goldbench.measures.statistics.regression import changes_of
+def _markdown(outcome: _Outcome, texts: Mapping[str, str], notes: Sequence[str]) -> str:
     from goldbench.report.gate_text import GateOutcome, gate_markdown
-    from goldbench.score.scorecards import means_of
     from goldbench.score.set_makers import makers_of
 
-    fallible = [check.measure for check in outcome.checks if check.kind == "drop"]
-    least = [check.measure for check in outcome.checks if check.kind == "min"]
-    changes = changes_of(outcome.result, outcome.compared, fallible) if outcome.compared else []
     notice = notice_of(outcome.gold.path)
     return gate_markdown(
         GateOutcome(
             system=outcome.system,
             result=outcome.result,
             checks=outcome.checks,
-            changes={change.measure: change for change in changes},
-            means=means_of(outcome.result, least) if least else {},
             texts=texts,
             notes=[*notes, *([brief(notice, "").removesuffix(".")] if notice else [])],
             place=makers_of(outcome.gold).place,
-            link=link,
         )
     )
 
@@ -285,7 +268,7 @@ def record(
     runs = named_runs(run)
     check_apart({"--html": html, "--history": history}, [gold, *(one.path for one in runs.values())])
     loaded = load_gold(gold)
-    lowest = lowest_means(alert_below or [], None, loaded.level, option="alert_below")
+    lowest = lowest_means(alert_below or [], loaded.level, option="alert_below")
     measures = {one.name: one for one in chosen(measure or list(DECIDING), None, loaded)}
     measures |= {name: parse_measure(name) for name in lowest}
     results = score_all(loaded, runs, list(measures.values()), missing=missing, scores=scores, match=match)

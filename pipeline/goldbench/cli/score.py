@@ -167,7 +167,7 @@ def _show_scores(
     for line in unanswerable_lines(special, len(gold.unanswerable())):
         screen.show("", line)
     if corrected is not None:
-        _show_calibrated(corrected, whole=whole or screen.verbose)
+        _show_calibrated(corrected)
     further = further_lines(verdict, whole=screen.verbose)
     if further:
         screen.show("", *further)
@@ -187,11 +187,11 @@ def _titled_tables(
     return titled
 
 
-def _show_calibrated(corrected: Calibration, *, whole: bool) -> None:
+def _show_calibrated(corrected: Calibration) -> None:
     from goldbench.report.calibrated_text import remarks, summary, tables
 
     screen.show("", summary(corrected))
-    for rows, words in tables(corrected, whole=whole):
+    for rows, words in tables(corrected):
         screen.show("")
         screen.table(rows, words=words)
     screen.note(*remarks(corrected))
@@ -243,13 +243,10 @@ def _write_values(path: Path | None, results: Mapping[str, Result]) -> None:
 
 
 def _note_doubts(gold: Gold, results: Mapping[str, Result]) -> None:
-    """Print what a reader of the scores must know: a line for each thing, with ``--verbose`` for each run."""
-    from goldbench.report.score_text import doubts, remarks
+    """Print what a reader of the scores must know: a line for each thing."""
+    from goldbench.report.score_text import doubts
 
-    if screen.verbose:
-        screen.note(*(line for name, result in results.items() for line in remarks(name, result)))
-    else:
-        screen.note(*doubts(results))
+    screen.note(*doubts(results))
     screen.note(*_warn_of_small_corpus(gold, list(next(iter(results.values())).values)))
     warn(gold)
 
@@ -363,4 +360,4 @@ def _show_comparison(card: Scorecard, results: Mapping[str, Result], folder: str
     if further:
         screen.show("", *further)
     if screen.verbose:
-        screen.show("", *report.sentences(card), report.method_line(card))
+        screen.show("", report.method_line(card))

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goldbench import __version__
 from goldbench.cli import options
 from goldbench.cli.output import screen
-from goldbench.errors import NEGATIVE, InputError, UsageError
-from goldbench.formats.runs.score_tables import ScoreTable, read_scores
+from goldbench.errors import NEGATIVE, UsageError
 
 if TYPE_CHECKING:
     from goldbench.agreement.judgment_files import Labels
@@ -68,22 +66,16 @@ def _show_card(card: Card, folder: Path) -> None:
 
 
 def agreement(
-    first: Annotated[
-        str | None, typer.Argument(metavar="A", help="Reference labels, as people's: a file or a set's folder.")
-    ] = None,
+    first: Annotated[str, typer.Argument(metavar="A", help="Reference labels, as people's: a file or a set's folder.")],
     second: Annotated[
         str | None, typer.Argument(metavar="B", help="Labels to compare, as a model's; FILE@ASSESSOR.")
     ] = None,
     run: Annotated[
         list[str] | None, options.Input(metavar="NAME=FILE", help="Runs that A and B rank. Repeatable.")
     ] = None,
-    scores: Annotated[str | None, options.Input(help="CSV of scores per set of labels, instead of runs.")] = None,
     measure: Annotated[str | None, options.Measures(help="Measure that ranks systems (default: ndcg@10).")] = None,
     level: Annotated[int, options.Measures("--rel", min=1, help="Smallest relevant grade.")] = 2,
     scale: Annotated[int | None, options.Measures(min=1, help="Highest grade; higher ones count as N.")] = None,
-    per_type: Annotated[
-        bool, options.Measures("--per-type", help="Also per type, style and language of query.")
-    ] = False,
     resamples: Annotated[int, options.Statistics(min=100, help="Resamples of the bootstrap.")] = 1000,
     seed: options.Seed = 0,
     form: options.TableForm = "table",
@@ -99,82 +91,31 @@ def agreement(
     from goldbench.agreement import agree, agree_within
     from goldbench.agreement.judgment_files import read_labels, tell_apart
 
-    if run and scores is not None:
-        raise UsageError("agreement: give --run or --scores, not both")
-    if first is None and scores is None:
-        raise UsageError("agreement: give two files of labels, A the reference and B the judge, or --scores FILE")
-    table = None if scores is None else read_scores(scores)
     settings: dict[str, Any] = {"level": level, "scale": scale, "resamples": resamples, "seed": seed}
-    if table is not None and (first is None or _names_labels(table, first, second)):
-        report = _compare_scores(table, first, second, measure, resamples, seed)
-    elif second is None:
-        if run or table is not None or per_type:
+    if second is None:
+        if run:
             raise UsageError("agreement: B is missing: give goldbench agreement A B")
-        report = agree_within(read_labels(str(first)), **settings)
+        report = agree_within(read_labels(first), **settings)
     else:
-        reference, judge = read_labels(str(first)), read_labels(second)
+        reference = read_labels(first)
+        judge = read_labels(second)
         tell_apart(reference, judge)
-        report = agree(reference, judge, per_type=per_type, **settings)
-        if table is not None:
-            ranking = _rank_by_table(table, *_two_sets(table, None, None), measure, seed)
-            report = report.model_copy(update={"ranking": ranking})
-        elif run:
-            ranking = _rank_runs(reference, judge, run, measure, level, seed)
+        report = agree(reference, judge, **settings)
+        if run:
+            ranking = _rank_runs(reference, judge, run, measure, level)
             report = report.model_copy(update={"ranking": ranking})
     _print_agreement(report, form, wide=wide)
     if report.overall is None and report.ranking is None and not report.raters:
         raise typer.Exit(NEGATIVE)
 
 
-def _names_labels(table: ScoreTable, first: str, second: str | None) -> bool:
-    """Return whether A and B name sets of labels in the table, and no files."""
-    return first in table.sets and not Path(first).exists() and (second is None or not Path(second).exists())
-
-
-def _compare_scores(
-    table: ScoreTable, first: str | None, second: str | None, measure: str | None, resamples: int, seed: int
-) -> Agreement:
-    from goldbench.records.agreement_report import Agreement
-
-    reference, judge = _two_sets(table, first, second)
-    return Agreement(
-        goldbench=__version__,
-        reference=reference,
-        judge=judge,
-        grades=[],
-        level=1,
-        ranking=_rank_by_table(table, reference, judge, measure, seed),
-        resamples=resamples,
-        seed=seed,
-    )
-
-
-def _two_sets(table: ScoreTable, first: str | None, second: str | None) -> tuple[str, str]:
-    names = list(table.sets)
-    if first is not None and second is not None:
-        return first, second
-    if first is None and len(names) == 2:
-        return names[0], names[1]
-    raise InputError(
-        table.name, f"holds the sets of labels {', '.join(names)}; name two, as agreement {names[0]} OTHER"
-    )
-
-
-def _rank_by_table(table: ScoreTable, reference: str, judge: str, measure: str | None, seed: int) -> Ranking:
-    from goldbench.agreement import rank_scores
-
-    return rank_scores(table, reference, judge, measure=measure or table.measures[0], seed=seed)
-
-
-def _rank_runs(
-    reference: Labels, judge: Labels, runs: list[str], measure: str | None, level: int, seed: int
-) -> Ranking:
+def _rank_runs(reference: Labels, judge: Labels, runs: list[str], measure: str | None, level: int) -> Ranking:
     from goldbench.agreement import final_grades, rank_runs
     from goldbench.measures.names import parse_measure
     from goldbench.score.runs import named_runs
 
     parsed = parse_measure(measure or "ndcg@10", rel=level)
-    return rank_runs(final_grades(reference), final_grades(judge), named_runs(runs), measure=parsed, seed=seed)
+    return rank_runs(final_grades(reference), final_grades(judge), named_runs(runs), measure=parsed)
 
 
 def _print_agreement(agreement: Agreement, form: str, *, wide: bool) -> None:

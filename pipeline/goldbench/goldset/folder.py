@@ -178,8 +178,6 @@ class GoldFolder:
     """The card, for programs."""
     card_markdown = PathOf(names.CARD_MARKDOWN)
     """The card, for people."""
-    agreement = PathOf(names.AGREEMENT)
-    """The agreement of the labels with others."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -94,33 +94,19 @@ class RankedSystem(Record):
 
 
 class Ranking(Record):
-    """How alike the two sets of labels order systems, and how alike two sets of the reference's queries do.
-
-    ``ceiling`` compares what is compared: two independent resamples of the reference's queries, one as large as the
-    reference, one as large as the judge's queries (mean and middle 95 % of ``splits`` pairs; no confidence interval).
-    """
+    """How alike the two sets of labels order systems, over the queries that both grade."""
 
     measure: str
+    queries: int
     systems: list[RankedSystem]
-    queries_reference: int
-    queries_judge: int
-    queries_shared: int
-    own_queries: bool = False
     tau: Estimate
-    tau_ap: Estimate
-    top: int
-    tau_top: Estimate
-    ceiling: Estimate
-    ceiling_ap: Estimate
-    splits: int
 
 
 class Agreement(Record):
     """Two sets of labels compared; a function of the input, the seed and the number of resamples.
 
     ``only_reference`` and ``only_judge`` count pairs that the other side did not grade, ``clipped`` grades beyond the
-    scale (counted as its end), ``unjudged`` negative grades, which mean that nobody judged the pair. ``by`` holds the
-    figures by type of query.
+    scale (counted as its end), ``unjudged`` negative grades, which mean that nobody judged the pair.
     """
 
     format: int = 1
@@ -135,7 +121,6 @@ class Agreement(Record):
     unjudged: int = 0
     overall: PairFigures | None = None
     raters: list[Raters] = Field(default_factory=list)
-    by: dict[str, dict[str, PairFigures]] = Field(default_factory=dict)
     ranking: Ranking | None = None
     guardrails: list[Guardrail] = Field(default_factory=list)
     remarks: list[str] = Field(default_factory=list)

@@ -24,10 +24,9 @@ class CalibratedScore(Record):
     ``raw`` uses the model's grades alone. ``gains`` uses people's grades where they exist, and elsewhere the mean of
     people's grades for pairs with the same grade of the model; it has no interval. ``corrected`` is the mean under
     people's judgments, estimated from the queries that people judged completely, with an interval for queries like
-    these; ``this_set`` is the same for these very queries. Several systems are estimated together: their intervals hold
-    for all systems at once, ``best`` is the probability of the highest mean, and ``favoured`` is by how much the model
-    favours the system over the average one. ``weight`` says, for a single system, how far the model's differences
-    between queries were trusted.
+    these. Several systems are estimated together: their intervals hold for all systems at once, ``best`` is the
+    probability of the highest mean, and ``favoured`` is by how much the model favours the system over the average one.
+    ``weight`` says, for a single system, how far the model's differences between queries were trusted.
     """
 
     system: str
@@ -35,7 +34,6 @@ class CalibratedScore(Record):
     raw: float
     gains: Estimate
     corrected: Estimate
-    this_set: Estimate
     best: float | None = Field(default=None, ge=0, le=1)
     favoured: Estimate | None = None
     weight: float | None = None
@@ -49,7 +47,6 @@ class CalibratedDifference(Record):
     measure: str
     raw: float
     corrected: Estimate
-    this_set: Estimate
 
 
 class CorrectedRanking(Record):

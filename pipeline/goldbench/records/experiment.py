@@ -22,8 +22,7 @@ class Timing(Record):
 
     ``index_s`` is the time to index without embedding, ``index_embed_s`` the time of embedding. ``whole`` is the time
     of a query from text to results, ``search`` the same without the parts of a model: ``embed``, ``rerank`` and
-    ``expand``, None if no model took part. ``usd_per_1000`` is what models charged for 1,000 queries, in US
-    dollars: 0 if the system runs on this machine alone, None if it is not known.
+    ``expand``, None if no model took part.
     """
 
     index_s: float = Field(ge=0)
@@ -36,7 +35,6 @@ class Timing(Record):
     embed: Latency | None = None
     rerank: Latency | None = None
     expand: Latency | None = None
-    usd_per_1000: float | None = Field(default=None, ge=0)
 
 
 class SystemMeasurement(Record):
@@ -78,24 +76,11 @@ class FailedSystem(Record):
 
 
 class PublishedRow(Record):
-    """Published figures of one system by measure, and the systems here that they are compared with."""
+    """Published figures of one system by measure, and the measured systems that they stand beside."""
 
     published: str
-    beside: tuple[str, ...] = ()
-    values: dict[str, float] = Field(default_factory=dict)
-    note: str | None = None
-
-
-class Difference(Record):
-    """One published figure beside the measured one; ``queries`` is the difference times the number of queries."""
-
-    published: str
-    system: str
-    measure: str
-    value: float
-    ours: float
-    difference: float
-    queries: float
+    beside: tuple[str, ...]
+    values: dict[str, float]
 
 
 class Experiment(Record):
@@ -109,12 +94,10 @@ class Experiment(Record):
     compared: tuple[str, ...]
     baseline: str | None = None
     depth: int = Field(ge=1)
-    match: str = "id"
     card: Scorecard
     systems: list[Measurable]
     failures: list[FailedSystem] = Field(default_factory=list)
     published: list[PublishedRow] = Field(default_factory=list)
-    differences: list[Difference] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     notice: str | None = None
 

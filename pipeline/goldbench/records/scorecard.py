@@ -70,9 +70,7 @@ class Comparison(Record):
     p-value of the paired t test. ``effect_size`` is the mean difference in standard deviations of the differences.
     ``p_t`` and ``effect_size`` are None if all differences are equal. ``detectable`` is the smallest true difference
     that this number of queries shows in four tests of five if this is the only comparison, ``detectable_holm`` the same
-    after Holm over all comparisons; None if these queries cannot show any. ``uplift`` is the difference as a share of
-    the second system's mean (0.05 = 5 %), None if the interval of that mean reaches 0 or there are fewer than 15
-    queries.
+    after Holm over all comparisons; None if these queries cannot show any.
     """
 
     measure: str
@@ -91,9 +89,6 @@ class Comparison(Record):
     effect_size: float | None
     detectable: float | None = Field(ge=0)
     detectable_holm: float | None = Field(default=None, ge=0)
-    uplift: float | None = None
-    uplift_low: float | None = None
-    uplift_high: float | None = None
     verdict: Verdict
 
 

@@ -48,8 +48,6 @@ def sections(agreement: Agreement, *, whole: bool = True) -> Iterator[Section]:
         title = f"Agreement of {agreement.judge} with {agreement.reference}"
         names = (agreement.reference, agreement.judge)
         yield from pair_sections(agreement.overall, title, names, level=agreement.level, whole=whole)
-    for name, values in agreement.by.items():
-        yield _by(name, values)
     for raters in agreement.raters:
         yield from _raters(raters)
     if agreement.ranking is not None:
@@ -115,9 +113,7 @@ def markdown(agreement: Agreement) -> str:
 def method(agreement: Agreement) -> str:
     """Return the method of the figures, one line."""
     if agreement.overall is None and not agreement.raters:
-        if agreement.ranking is None:
-            return f"Relevant: grade {agreement.level} or higher."
-        return f"Intervals: 95 %, over queries; ceiling: middle 95 % of the draws; seed {agreement.seed}."
+        return f"Relevant: grade {agreement.level} or higher."
     return (
         f"Intervals: {agreement.confidence:.0%}, over queries ({agreement.resamples:,} resamples, seed "
         f"{agreement.seed}; shares by grade: Wilson with the design effect of queries). Relevant: grade "
@@ -174,15 +170,6 @@ def pair_sections(
     yield Section(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
 
 
-def _by(name: str, values: dict[str, PairFigures]) -> Section:
-    shown = ("exact", "kappa", "kappa_quadratic", "kappa_binary", "bias")
-    rows = [
-        [value, f"{figures.pairs:,}", *(_short(getattr(figures, one)) for one in shown)]
-        for value, figures in values.items()
-    ]
-    return Section(f"By {name}", [name, "pairs", "same", "kappa", "quadratic", "binary", "bias"], rows)
-
-
 def _short(estimate: Estimate) -> str:
     return "absent" if estimate.value is None else with_interval(estimate.value, estimate.low, estimate.high, places=3)
 
@@ -199,19 +186,8 @@ def _raters(raters: Raters) -> Iterator[Section]:
 
 
 def _ranking(ranking: Ranking) -> Section:
-    counts = f"{ranking.queries_reference:,} and {ranking.queries_judge:,} queries, {ranking.queries_shared:,} in both"
-    scope = counts if ranking.queries_reference else "means as given"
-    sizes = sorted({ranking.queries_reference, ranking.queries_judge})
-    sets = f"two sets of {' and '.join(f'{size:,}' for size in sizes)} of the reference's queries, drawn anew"
-    rows = [
-        _row("Kendall tau-b", ranking.tau),
-        _row("tau_AP", ranking.tau_ap),
-        _row(f"tau-b of the first {ranking.top} by the reference", ranking.tau_top),
-        _row(f"ceiling, tau-b of {sets}", ranking.ceiling),
-        _row("ceiling, tau_AP of these sets", ranking.ceiling_ap),
-    ]
-    title = f"Order of {len(ranking.systems)} systems by {ranking.measure} ({scope})"
-    return Section(title, ["", "value", "low", "high", ""], rows)
+    title = f"Order of {len(ranking.systems)} systems by {ranking.measure} ({queries(ranking.queries)})"
+    return Section(title, ["", "value", "low", "high", ""], [_row("Kendall tau-b", ranking.tau)])
 
 
 def _systems(ranking: Ranking, reference: str, judge: str) -> Section:

@@ -8,9 +8,6 @@ from goldbench.records.agreement_report import Estimate
 from goldbench.records.calibrated import Calibration
 from goldbench.text.display import amount, queries
 
-_LITTLE = 0.2
-"""Share of common error below which systems count as corrected one by one."""
-
 
 def summary(calibration: Calibration) -> str:
     """Return how much of the judgments is people's, one line."""
@@ -21,42 +18,33 @@ def summary(calibration: Calibration) -> str:
     )
 
 
-def tables(calibration: Calibration, *, whole: bool) -> Iterator[tuple[list[list[str]], int]]:
-    """Yield the tables, each with the number of its columns of words.
-
-    Args:
-        calibration: The corrected scores.
-        whole: Whether the intervals for this set alone are shown, too.
-    """
+def tables(calibration: Calibration) -> Iterator[tuple[list[list[str]], int]]:
+    """Yield the tables, each with the number of its columns of words."""
     several = bool(calibration.differences)
-    yield _scores(calibration, several=several, whole=whole), 2
+    yield _scores(calibration, several=several), 2
     if several:
-        yield _differences(calibration, whole=whole), 2
+        yield _differences(calibration), 2
     depth = calibration.resting[0].depth if calibration.resting else 0
     rows = [[f"top {depth} results", "judged by people", "by the model", "unjudged"]]
     rows += [[one.system, f"{one.people:,}", f"{one.model:,}", f"{one.unjudged:,}"] for one in calibration.resting]
     yield rows, 1
 
 
-def _scores(calibration: Calibration, *, several: bool, whole: bool) -> list[list[str]]:
+def _scores(calibration: Calibration, *, several: bool) -> list[list[str]]:
     last = ["P(best)", "favoured by the model"] if several else ["trust"]
-    rows = [
-        ["run", "measure", "raw", "expected gains", "corrected", "95 %", *(["95 %, this set"] if whole else []), *last]
-    ]
+    rows = [["run", "measure", "raw", "expected gains", "corrected", "95 %", *last]]
     for score in calibration.scores:
-        ends = [_ends(score.corrected), *([_ends(score.this_set)] if whole else [])]
         told = [_share(score.best), _favoured(score.favoured)] if several else [_share(score.weight)]
         means = f"{score.raw:.4f}", _value(score.gains), _value(score.corrected)
-        rows.append([score.system, score.measure, *means, *ends, *told])
+        rows.append([score.system, score.measure, *means, _ends(score.corrected), *told])
     return rows
 
 
-def _differences(calibration: Calibration, *, whole: bool) -> list[list[str]]:
-    rows = [["difference", "measure", "raw", "corrected", "95 %", *(["95 %, this set"] if whole else [])]]
+def _differences(calibration: Calibration) -> list[list[str]]:
+    rows = [["difference", "measure", "raw", "corrected", "95 %"]]
     for two in calibration.differences:
-        ends = [_ends(two.corrected), *([_ends(two.this_set)] if whole else [])]
         raw, corrected = f"{two.raw:+.4f}", _value(two.corrected, sign="+")
-        rows.append([f"{two.first} - {two.second}", two.measure, raw, corrected, *ends])
+        rows.append([f"{two.first} - {two.second}", two.measure, raw, corrected, _ends(two.corrected)])
     return rows
 
 
@@ -70,7 +58,6 @@ def remarks(calibration: Calibration) -> Iterator[str]:
     for name, reasons in absent:
         for reason in sorted(one for one in reasons if one is not None):
             yield f"no {name}: {reason}"
-    yield from _common(calibration)
     gains = ", ".join(f"{grade}: {gain:.2f}" for grade, gain in calibration.expected_gains.items())
     if gains:
         yield (
@@ -98,21 +85,3 @@ def _favoured(estimate: Estimate | None) -> str:
     return (
         f"{_value(estimate, sign='+')} ({_ends(estimate)})" if estimate.low is not None else _value(estimate, sign="+")
     )
-
-
-def _common(calibration: Calibration) -> Iterator[str]:
-    """Yield what the corrections of several systems rest on, and whom the model favours for certain."""
-    for measure, share in calibration.shared.items():
-        if share < _LITTLE:
-            yield (
-                f"{measure}: the model's error differs by system or the model does not know the systems, so each is "
-                "corrected by its own judged queries"
-            )
-        else:
-            yield f"{measure}: {100 * share:.0f} % of the model's error counts as common to all systems"
-    for score in calibration.scores:
-        bias = score.favoured
-        if bias is None or bias.value is None or bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
-            continue
-        verb = "favours" if bias.value > 0 else "disfavours"
-        yield f"{score.measure}: the model {verb} {score.system} by {abs(bias.value):.3f} ({_ends(bias)})"

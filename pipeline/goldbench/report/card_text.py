@@ -8,6 +8,7 @@ from itertools import groupby
 from goldbench.records.set_card import Card, Figure, State, Value, title
 from goldbench.report.named_queries import NAMED, line_of
 from goldbench.report.scorecard_text import SMOKE, verdict_lines, verdict_markdown
+from goldbench.report.text_tables import described
 from goldbench.text.display import amount, printable, queries
 from goldbench.text.markdown import escaped, markdown_row
 
@@ -87,14 +88,8 @@ def figure_rows(figures: Sequence[Figure], *, meanings: bool = True) -> list[tup
 
 def plain(card: Card) -> str:
     """Return the card as plain text, for a pipe: one line for each figure."""
-    lines = [*verdict_lines(card.verdict), printable(heading(card))]
-    for figure in card.figures:
-        state = "" if figure.state is State.INFO else figure.state.value
-        value = said(figure) if figure.state is not State.ABSENT else "absent"
-        lines.append(
-            printable(f"{state if value != 'absent' else '':<5} {title(figure.name)}: {value}. {figure.meaning}")
-        )
-    return "\n".join([*lines, printable(verdict(card)), ""])
+    figures = described(figure_rows(card.figures), None)
+    return "\n".join([*verdict_lines(card.verdict), printable(heading(card)), *figures, printable(verdict(card)), ""])
 
 
 def markdown(card: Card) -> str:

@@ -21,8 +21,6 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 NEUTRAL = "#7a838c"
-_MOST_ABOVE = 4
-"""Series that are named above a chart; more are named below it, one on a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,47 +133,6 @@ def forest(series: Sequence[Points], *, x_title: str) -> Figure:
     return figure.update_yaxes(autorange="reversed", type="category")
 
 
-def priced(series: Sequence[Points], *, x_title: str, y_title: str) -> Figure:
-    """Return a mark for each series at its price and quality, and the Pareto front as a line through those on it.
-
-    The prices are on a logarithmic axis if all of them are above 0.
-
-    Args:
-        series: One point each.
-    """
-    from plotly.graph_objects import Scatter
-
-    prices = [one.positions[0] for one in series]
-    qualities = [one.values[0] for one in series]
-    front = pareto_front(prices, qualities)
-    line = Scatter(
-        x=[prices[at] for at in front],
-        y=[qualities[at] for at in front],
-        mode="lines",
-        line={"color": NEUTRAL, "dash": "dot", "shape": "hv"},
-        hoverinfo="skip",
-    )
-    marks = [
-        Scatter(
-            x=list(points.positions),
-            y=list(points.values),
-            name=label(points.name),
-            mode="markers+text" if number in front else "markers",
-            text=[label(points.name)],
-            textposition="middle right",
-            cliponaxis=False,
-            marker={"size": 11, "color": COLOURS[number % len(COLOURS)]},
-            hovertemplate="%{x:.4g}: %{y:.4f}<extra>%{fullData.name}</extra>",
-        )
-        for number, points in enumerate(series)
-    ]
-    figure = _plain([line, *marks], x_title=x_title, y_title=y_title, height=320)
-    figure.update_layout(showlegend=False, height=320, margin_b=50)
-    if all(price > 0 for price in prices):
-        figure.update_xaxes(type="log", dtick="D2")
-    return figure
-
-
 @cache
 def library() -> str:
     """Return plotly's script, which a page holds once, as base64 of a zlib stream: 2 MB in place of 4.8 MB."""
@@ -194,18 +151,14 @@ def _plain(traces: Sequence[Any], *, x_title: str, y_title: str, height: int) ->
     from plotly.graph_objects import Figure
 
     figure = Figure(list(traces))
-    named = sum(trace.showlegend is not False and trace.name is not None for trace in traces)
-    is_below = named > _MOST_ABOVE
     figure.update_layout(
         template="none",
-        height=height + 20 * named if is_below else height,
-        margin={"l": 60, "r": 20, "t": 16, "b": 60 + 20 * named if is_below else 50},
+        height=height,
+        margin={"l": 60, "r": 20, "t": 16, "b": 50},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": "system-ui, sans-serif", "color": NEUTRAL},
-        legend={"x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
-        if is_below
-        else {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         hovermode="closest",
     )
     grid = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.6)", "automargin": True}
@@ -217,24 +170,3 @@ def _plain(traces: Sequence[Any], *, x_title: str, y_title: str, height: int) ->
 def _faint(colour: str) -> str:
     red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.15)"
-
-
-def pareto_front(prices: Sequence[float], qualities: Sequence[float]) -> list[int]:
-    """Return the positions of the points on the front, the cheapest first.
-
-    A point is on the front if no other one is at least as cheap and at least as good, and better in one of the two.
-
-    Args:
-        prices: What each point costs, such as milliseconds; less is better.
-        qualities: How good each point is; more is better.
-    """
-    order = sorted(range(len(prices)), key=lambda at: (prices[at], -qualities[at]))
-    front: list[int] = []
-    for at in order:
-        if not front or qualities[at] > qualities[front[-1]] or _is_equal(at, front[-1], prices, qualities):
-            front.append(at)
-    return front
-
-
-def _is_equal(one: int, other: int, prices: Sequence[float], qualities: Sequence[float]) -> bool:
-    return prices[one] == prices[other] and qualities[one] == qualities[other]

@@ -14,7 +14,6 @@ from goldbench.report.scorecard_text import (
     leaderboard_rows,
     method_line,
     pair_row,
-    sentences,
     verdict_markdown,
 )
 from goldbench.report.text_tables import markdown_table
@@ -131,26 +130,23 @@ def timing_line(timings: Timings) -> str:
 
 
 def beside_published(experiment: Experiment) -> Iterator[tuple[str, Rows]]:
-    """Yield a table for each measure: published figures, below them the measured ones and the difference."""
-    ours = {
-        (difference.published, difference.system, difference.measure): difference
-        for difference in experiment.differences
-    }
+    """Yield a table for each measure: published figures, below them ours with the difference in queries."""
+    scores = {system.system: system.scores for system in experiment.card.systems}
     for title, measures in families(experiment).items():
         names = [name for _, name in measures if any(name in row.values for row in experiment.published)]
-        if not names:
-            continue
         rows: Rows = [(title, *(f"@{parse_measure(name).k}" for name in names))]
         for row in experiment.published:
-            if not row.values.keys() & set(names):
+            if row.values.keys().isdisjoint(names):
                 continue
-            printed = [f"{row.values[name]:.4f}" if name in row.values else "" for name in names]
-            rows.append((f"published {row.published}", *printed))
-            for system in row.beside or (row.published,):
-                cells = [ours.get((row.published, system, name)) for name in names]
-                if any(cells):
-                    shown = [f"{cell.ours:.4f} ({cell.queries:+.1f})" if cell else "" for cell in cells]
-                    rows.append((f"  {system}", *shown))
+            rows.append((f"published {row.published}", *(f"{row.values[name]:.4f}" for name in names)))
+            for system in row.beside:
+                if system in scores:
+                    cells = []
+                    for name in names:
+                        mean = scores[system][name].mean
+                        difference = (mean - row.values[name]) * experiment.card.gold.queries
+                        cells.append(f"{mean:.4f} ({difference:+.1f})")
+                    rows.append((f"  {system}", *cells))
         if len(rows) > 1:
             yield title, rows
 
@@ -194,7 +190,7 @@ def figures_markdown(experiment: Experiment) -> str:
     tables += [rows for _, rows in beside_published(experiment)]
     if experiment.failures:
         tables.append([("system", "failed"), *((failure.system, failure.problem) for failure in experiment.failures)])
-    lines = [*verdict(experiment), *sentences(experiment.card), *(f"Warning: {line}" for line in warned(experiment))]
+    lines = [*verdict(experiment), *(f"Warning: {line}" for line in warned(experiment))]
     lines += [*(f"Note: {line}" for line in experiment.notes), method_line(experiment.card)]
     parts = [markdown_table(rows) for rows in tables if rows]
     if experiment.card.comparisons:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from goldbench.measures.result import Result
-from goldbench.measures.statistics.regression import Change, Check
+from goldbench.measures.statistics.regression import Check
 from goldbench.records.scorecard import GoldReference, HistoryEntry, Score
 from goldbench.report.named_queries import command_for, lowest_of
-from goldbench.report.text_tables import p_value, with_interval
-from goldbench.text.display import amount, cut, printable, queries, shown
+from goldbench.report.text_tables import markdown_table, p_value
+from goldbench.text.display import amount, cut, printable, queries
 from goldbench.text.markdown import escaped
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -133,62 +132,47 @@ def _change(score: Score, before: float | None) -> str:
     return "-" if before is None else f"{score.mean - before:+.4f}"
 
 
-MOST = 60_000
-"""Characters (UTF-16) of the text: GitHub takes 65,536 in a comment. Tables that do not fit are left out, and named."""
-
 _ROWS = 100
-"""Checks that the first table shows; those that failed come first."""
-_TABLES = 3
-"""Most tables of queries."""
+"""Checks that the table shows; those that failed come first."""
 _LOWEST = 10
 """Queries in the table of lowest scores."""
 _ID, _TEXT = 60, 160
 """Characters of a query's id and of its text that are shown."""
 _NONE = "–"
 
-Row = tuple[str, ...]
-"""The id of a query, then its figures."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOutcome:
-    """What a gate found. ``changes`` are the measures of the baseline, ``means`` those with a lowest mean.
+    """What a gate found; ``texts`` are the queries' texts by id.
 
-    ``texts`` are the queries' texts by id. ``place`` is the folder of the set as a shell takes it, or None; ``link`` is
-    the address of a page that shows queries, or None.
+    ``place`` is the folder of the set as a shell takes it, or None.
     """
 
     system: str
     result: Result
     checks: Sequence[Check]
-    changes: Mapping[str, Change]
-    means: Mapping[str, Score]
     texts: Mapping[str, str]
     notes: Sequence[str] = ()
     place: str | None = None
-    link: str | None = None
 
 
 def gate_markdown(gated: GateOutcome) -> str:
-    """Return the checks as a table, the queries that fell most (else the lowest ones), and how to open them."""
-    parts = [_heading(gated), *([_checks_table(gated)] if gated.checks else [])]
-    parts += ["\n".join(f"- {escaped(note)}." for note in gated.notes)] if gated.notes else []
-    left_out, ids = 0, dict[str, None]()
-    for title, headings, rows in _worst(gated):
-        table = _queries_table(gated, title, headings, rows)
-        if _size([*parts, table]) > MOST:
-            left_out += 1
-        else:
-            parts.append(table)
-            ids |= dict.fromkeys(query_id for query_id, *_ in rows)
-    parts += [] if gated.link else _opened(gated, list(ids))
-    if left_out:
-        parts.append(f"{amount(left_out, 'table')} of queries left out: the text would be too long for a comment.")
+    """Return the checks as a table, the queries that fell most (else the lowest ones), and how to open them.
+
+    It fits into a comment of GitHub, which takes 65,536 characters.
+    """
+    parts = [_heading(gated)]
+    if gated.checks:
+        ordered = sorted(gated.checks, key=lambda check: check.passed)
+        headings = ("measure", "result", "before", "after", "change", "required")
+        parts.append(markdown_table([headings, *map(_check_row, ordered[:_ROWS])], words=2))
+        if len(ordered) > _ROWS:
+            parts.append(f"{amount(len(ordered) - _ROWS, 'more check')} not shown.")
+    if gated.notes:
+        parts.append("\n".join(f"- {escaped(note)}." for note in gated.notes))
+    if gated.checks:
+        parts += _worst(gated)
     return "\n\n".join(parts) + "\n"
-
-
-def _size(parts: Sequence[str]) -> int:
-    return sum(len(part.encode("utf-16-le")) // 2 + 2 for part in parts)
 
 
 def _heading(gated: GateOutcome) -> str:
@@ -198,85 +182,49 @@ def _heading(gated: GateOutcome) -> str:
     return f"### Retrieval gate: {outcome}\n\nRun {_code(gated.system, _ID)}, {queries(len(gated.result.query_ids))}."
 
 
-def _checks_table(gated: GateOutcome) -> str:
-    ordered = sorted(gated.checks, key=lambda check: check.passed)
-    lines = _table(("measure", "result", "before", "after", "change", "required"), words=2)
-    lines += [_line(map(escaped, _check_row(gated, check))) for check in ordered[:_ROWS]]
-    more = len(ordered) - _ROWS
-    return "\n".join(lines) + (f"\n\n{amount(more, 'more check')} not shown." if more > 0 else "")
+def _check_row(check: Check) -> tuple[str, ...]:
+    result = ("✅ passed, within chance" if check.excused else "✅ passed") if check.passed else "❌ failed"
+    before, change = _NONE, _NONE
+    if check.reference is not None:
+        before, change = f"{check.reference:.4f}", _difference(check, check.reference)
+    return check.measure, result, before, f"{check.value:.4f}", change, f"≥ {check.bound:.4f}"
 
 
-def _check_row(gated: GateOutcome, check: Check) -> Row:
-    change = gated.changes.get(check.measure) if check.kind == "drop" else None
-    score = gated.means.get(check.measure)
-    after = f"{check.value:.4f}"
-    if change is None and score is not None:
-        after = with_interval(check.value, score.low, score.high)
-    return (
-        check.measure,
-        ("✅ passed, within chance" if check.excused else "✅ passed") if check.passed else "❌ failed",
-        _NONE if change is None else f"{change.before:.4f}",
-        after,
-        _NONE if change is None else _difference(change, check.p),
-        f"≥ {check.bound:.4f}",
-    )
+def _difference(check: Check, reference: float) -> str:
+    ends = "" if check.low is None or check.high is None else f" [{check.low:+.4f}, {check.high:+.4f}]"
+    return f"{check.value - reference:+.4f}{ends}" + ("" if check.p is None else f", p (Holm) {p_value(check.p)}")
 
 
-def _difference(change: Change, p: float | None) -> str:
-    ends = "" if change.low is None or change.high is None else f" [{change.low:+.4f}, {change.high:+.4f}]"
-    return f"{change.now - change.before:+.4f}{ends}" + ("" if p is None else f", p (Holm) {p_value(p)}")
-
-
-def _worst(gated: GateOutcome) -> Iterator[tuple[str, Row, list[Row]]]:
-    """Yield a title, headings and rows of queries for each failed drop, else for the first measure."""
-    failed = [check.measure for check in gated.checks if check.kind == "drop" and not check.passed]
-    for measure in (failed or list(gated.changes)[:1])[:_TABLES]:
-        rows: list[Row] = [
-            (one.query_id, f"{one.before:.4f}", f"{one.now:.4f}", f"{one.now - one.before:+.4f}")
-            for one in gated.changes[measure].fallen
+def _worst(gated: GateOutcome) -> Iterator[str]:
+    """Yield the queries of the first failed check, else of the first, as a table, and the commands that open them."""
+    check = next((check for check in gated.checks if not check.passed), gated.checks[0])
+    if check.fallen:
+        title = f"Queries that fell most by {check.measure}"
+        headings: tuple[str, ...] = ("before", "after", "change")
+        rows: list[tuple[str, ...]] = [
+            (fall.query_id, f"{fall.before:.4f}", f"{fall.now:.4f}", f"{fall.now - fall.before:+.4f}")
+            for fall in check.fallen
         ]
-        yield f"Queries that fell most by {measure}", ("before", "after", "change"), rows
-    if gated.checks and not gated.changes:
-        measure = next((check.measure for check in gated.checks if not check.passed), gated.checks[0].measure)
-        lowest = lowest_of(gated.result, measure, _LOWEST)
-        yield f"Queries with the lowest {measure}", (measure,), [(one, f"{value:.4f}") for one, value in lowest]
-
-
-def _queries_table(gated: GateOutcome, title: str, headings: Row, rows: Sequence[Row]) -> str:
+    else:
+        title = f"Queries with the lowest {check.measure}"
+        headings = (check.measure,)
+        rows = [(one, f"{value:.4f}") for one, value in lowest_of(gated.result, check.measure, _LOWEST)]
     if not rows:
-        return f"{escaped(title)}: none."
-    lines = [f"#### {escaped(title)}", "", *_table(("query", "text", *headings), words=2)]
+        return
+    columns = ("query", "text", *headings)
+    lines = [f"#### {escaped(title)}", "", _line(map(escaped, columns)), _line(["---"] * 2 + ["---:"] * len(headings))]
     for query_id, *figures in rows:
         text = gated.texts.get(query_id, "")
-        cells = (_linked(query_id, gated.link), _code(text, _TEXT) if text.strip() else _NONE)
-        lines.append(_line((*cells, *map(escaped, figures))))
-    return "\n".join(lines)
+        lines.append(_line((_code(query_id, _ID), _code(text, _TEXT) if text.strip() else _NONE, *figures)))
+    yield "\n".join(lines)
+    commands = [command for command in (command_for(query_id, gated.place) for query_id, *_ in rows) if command]
+    if commands:
+        summary = "<details><summary>Open these queries where the set lies</summary>"
+        yield "\n".join([summary, "", *_fenced(commands), "", "</details>"])
 
 
-def _opened(gated: GateOutcome, query_ids: Sequence[str]) -> list[str]:
-    """Return a closed block with the commands that open the queries; nothing without a command."""
-    commands = [one for one in (command_for(query_id, gated.place) for query_id in query_ids) if one]
-    if not commands:
-        return []
-    summary = "<details><summary>Open these queries where the set lies</summary>"
-    return ["\n".join([summary, "", *_fenced(commands), "", "</details>"])]
-
-
-def _table(headings: Sequence[str], *, words: int) -> list[str]:
-    rule = ("---" if number < words else "---:" for number in range(len(headings)))
-    return [_line(map(escaped, headings)), _line(rule)]
-
-
-def _line(cells: Iterator[str] | Sequence[str]) -> str:
+def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-
-
-def _linked(query_id: str, link: str | None) -> str:
-    name = _code(query_id, _ID)
-    if link is None or query_id.encode("utf-8", "replace").decode() != query_id:
-        return name
-    place = quote(query_id, safe="")
-    return f"[{name}]({link.replace('{query}', place) if '{query}' in link else f'{link}#query={place}'})"
 
 
 def _code(text: str, most: int) -> str:
@@ -290,14 +238,3 @@ def _fenced(lines: Sequence[str]) -> list[str]:
     while any(fence in line for line in lines):
         fence += "`"
     return [f"{fence}sh", *lines, fence]
-
-
-def checked_link(link: str) -> str | None:
-    """Return why an address cannot stand in a link of Markdown, or None if it can."""
-    if not link.startswith(("https://", "http://")):
-        return f"not a valid URL: {shown(link)}; give one that begins with https://"
-    if not link.isascii() or any(c.isspace() or c in '<>()[]|`"\\' or not c.isprintable() for c in link):
-        return "holds a blank, a bracket, a quote or a letter beyond ASCII; write it as %20, %28 and so on"
-    if "@" in link.partition("://")[2].partition("/")[0]:
-        return "holds a user or a password, which all readers of the table would see; leave it out"
-    return None

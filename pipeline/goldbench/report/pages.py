@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from statistics import median
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from goldbench.errors import require
 from goldbench.measures.statistics.slices import Slicing
-from goldbench.records.agreement_report import Agreement
 from goldbench.records.experiment import Experiment, Timings
-from goldbench.records.scorecard import HistoryEntry, Scorecard, Verdict
-from goldbench.records.set_card import Card, State, title
-from goldbench.report import agreement_text, card_text, charts
+from goldbench.records.scorecard import HistoryEntry, Scorecard
+from goldbench.report import charts
 from goldbench.report import experiment_text as experiment_tables
-from goldbench.report.charts import chart_html, pareto_front, points_of
+from goldbench.report.charts import chart_html, points_of
 from goldbench.report.scorecard_text import (
     PAIR_HEADINGS,
     SMOKE,
@@ -27,42 +23,23 @@ from goldbench.report.scorecard_text import (
     method_line,
     pair_row,
     score_text,
-    sentences,
 )
-from goldbench.report.text_tables import Rows, with_interval
-from goldbench.text.display import amount, queries
+from goldbench.report.text_tables import Rows
+from goldbench.text.display import queries
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-FEW_QUERIES = 100
-"""Below this number of judged queries the page doubts the scores."""
-WIDE = 0.05
-"""Above this smallest detectable difference the page doubts the scores."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of a page: lines of text, a table whose first ``words`` columns hold text, and charts.
-
-    A folded section is shown when its title is opened.
-    """
+    """A part of a page: lines of text, a table whose first ``words`` columns hold text, and charts."""
 
     title: str
     lines: Sequence[str] = ()
     rows: Rows = ()
     words: int = 1
     charts: Sequence[Markup] = ()
-    is_folded: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trust:
-    """The gold set's card and its judge's agreement with people, if they lie beside it, and why one does not count."""
-
-    card: Card | None = None
-    agreement: Agreement | None = None
-    remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +54,6 @@ class Details:
     curves: Mapping[str, Sequence[charts.Points]] = field(default_factory=dict)
     slicings: Sequence[Slicing] = ()
     notice: str | None = None
-    trust: Trust = field(default_factory=Trust)
     special: Sequence[tuple[str, Rows]] = ()
     unanswerable: Sequence[str] = ()
     command: str | None = None
@@ -110,7 +86,6 @@ def scorecard_page(card: Scorecard, details: Details) -> str:
         *(_slicing(slicing, card.measures[0]) for slicing in details.slicings),
         *(Section(title=name, rows=rows, words=2) for name, rows in details.special),
         Section(title="Queries without an answer", lines=details.unanswerable),
-        *_trust(details.trust),
         _method(card),
     ]
     top = best(card)
@@ -136,23 +111,19 @@ def experiment_page(experiment: Experiment, timings: Timings, *, command: str | 
     card = experiment.card
     order = [system.system for system in card.systems]
     failures = [f"{failure.system}: {failure.problem}" for failure in experiment.failures]
-    settings = [json.dumps(one.settings, ensure_ascii=False, sort_keys=True, indent=1) for one in experiment.systems]
-    published = experiment_tables.beside_published(experiment)
     sections = [
         Section(title="Failed", lines=failures),
         _leaderboard(card, experiment_tables.leaderboard(experiment)),
-        *_prices(experiment, timings),
         *_by_cutoff(experiment),
-        *(Section(title=f"{name}@k beside published figures (in queries)", rows=rows) for name, rows in published),
+        *(
+            Section(title=f"{family}@k beside published figures (in queries)", rows=rows)
+            for family, rows in experiment_tables.beside_published(experiment)
+        ),
         Section(
             title="Time", lines=[experiment_tables.timing_line(timings)], rows=experiment_tables.times(timings, order)
         ),
         *_pairs(card),
-        *(
-            Section(title=f"Settings of {one.system}", lines=[text], is_folded=True)
-            for one, text in zip(experiment.systems, settings, strict=True)
-        ),
-        _method(card, f"The first {experiment.depth} results of each query are kept, matched by {experiment.match}."),
+        _method(card, f"The first {experiment.depth} results of each query are kept."),
     ]
     doubts = _doubts(card, experiment.notice)
     if failures:
@@ -225,7 +196,7 @@ def _page(
     doubts: Sequence[str] = (),
     lines: Sequence[str] = (),
 ) -> str:
-    """Return a page: the verdict and the best systems, numbers, doubts, further lines, and the sections with content.
+    """Return a page: the verdict and the best systems, doubts, further lines, and the sections with content.
 
     Values other than ``Markup`` are escaped, a missing one is an error.
     """
@@ -243,7 +214,6 @@ def _page(
         title=heading,
         verdict=card.verdict if card else None,
         best=best,
-        numbers=list(_numbers(card)) if card else [],
         doubts=doubts,
         lines=lines,
         sections=[section for section in sections if section.lines or section.charts or len(section.rows) > 1],
@@ -252,39 +222,10 @@ def _page(
     return page.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written to a file
 
 
-def _numbers(card: Scorecard) -> Iterator[tuple[str, str, str]]:
-    """Yield the numbers that matter most: each with its meaning and the system that it belongs to."""
-    measure = card.measures[0]
-    first = card.systems[0]
-    score = first.scores[measure]
-    yield with_interval(score.mean, score.low, score.high, places=3), f"{measure} of", first.system
-    if len(card.systems) > 1:
-        second = card.systems[1]
-        pair = {first.system, second.system}
-        verdicts = [
-            comparison.verdict
-            for comparison in card.comparisons
-            if comparison.measure == measure and {comparison.first, comparison.second} == pair
-        ]
-        chance = ""
-        if verdicts:
-            chance = ", significant" if verdicts[0] in {Verdict.FIRST, Verdict.SECOND} else ", may be chance"
-        lead = score.mean - second.scores[measure].mean
-        yield f"{lead:+.3f}", f"{measure} ahead of the next{chance}:", second.system
-    yield f"{card.gold.queries:,}", "judged query" if card.gold.queries == 1 else "judged queries", ""
-
-
 def _doubts(card: Scorecard, notice: str | None) -> list[str]:
     """Return a line for each reason why the scores may be wrong or say little."""
-    doubts = []
-    if card.gold.evidence_level == SMOKE:
-        doubts.append("The queries are simulated or written by a tiny model: nothing follows about these systems")
-    if card.gold.queries < FEW_QUERIES:
-        doubts.append(f"Only {queries(card.gold.queries)}: small differences cannot be seen")
-    measure = card.measures[0]
-    detectable = [pair.detectable for pair in card.comparisons if pair.measure == measure and pair.detectable]
-    if detectable and median(detectable) > WIDE:
-        doubts.append(f"Only differences of about {median(detectable):.3f} of {measure} or more can be seen")
+    smoke = "The queries are simulated or written by a tiny model: nothing follows about these systems"
+    doubts = [smoke] if card.gold.evidence_level == SMOKE else []
     missing = max(system.counts.missing for system in card.systems)
     if missing:
         doubts.append(f"Up to {queries(missing)} missing from a run")
@@ -302,12 +243,9 @@ def _leaderboard(card: Scorecard, rows: Rows) -> Section:
 
 
 def _pairs(card: Scorecard) -> Iterator[Section]:
-    """Yield the comparisons in words and as a table."""
+    """Yield the comparisons."""
     if card.comparisons:
-        rows = [PAIR_HEADINGS, *map(pair_row, card.comparisons)]
-        lines = list(sentences(card))
-        yield Section(title="Pair by pair", rows=rows, words=3)
-        yield Section(title="Pair by pair, in words", lines=lines, is_folded=True)
+        yield Section(title="Pair by pair", rows=[PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3)
 
 
 def _slicing(slicing: Slicing, measure: str) -> Section:
@@ -317,26 +255,7 @@ def _slicing(slicing: Slicing, measure: str) -> Section:
         (part.name, f"{part.queries:,}", *(score_text(part.scores[system]) for system in systems))
         for part in slicing.parts
     ]
-    lines = [f"and {amount(slicing.rest, 'more part')}"] if slicing.rest else []
-    return Section(title=f"{measure} by {slicing.trait}", rows=rows, lines=lines)
-
-
-def _trust(trust: Trust) -> Iterator[Section]:
-    """Yield the card of the gold set, and its judge against people."""
-    lines = list(trust.remarks)
-    rows: list[Sequence[str]] = []
-    if trust.card is not None:
-        lines.append(card_text.verdict(trust.card))
-        lines.append("Figures on rankings compare goldbench's baselines, not the systems above.")
-        rows.append(("figure", "state", "value", "good", "meaning"))
-        for figure in trust.card.figures:
-            value = "absent" if figure.state is State.ABSENT else card_text.said(figure)
-            state = figure.state.value if figure.state in {State.OK, State.WARN, State.FAIL} else ""
-            rows.append((title(figure.name), state, value, figure.threshold or "", figure.meaning))
-    yield Section(title="How far the gold set can be trusted", lines=lines, rows=rows, words=5)
-    if trust.agreement is not None:
-        for section in agreement_text.sections(trust.agreement):
-            yield Section(title=section.title, rows=[section.head, *section.rows], is_folded=True)
+    return Section(title=f"{measure} by {slicing.trait}", rows=rows)
 
 
 def _method(card: Scorecard, *lines: str) -> Section:
@@ -357,29 +276,3 @@ def _by_cutoff(experiment: Experiment) -> Iterator[Section]:
             points = points_of(experiment.card, [one for _, one in measures], [cutoff for cutoff, _ in measures])
             curve = chart_html(charts.by_cutoff(points, y_title=f"{name}@k"), f"curve-{number}")
             yield Section(title=f"{name}@k", rows=tables[name], charts=[curve])
-
-
-def _prices(experiment: Experiment, timings: Timings) -> Iterator[Section]:
-    """Yield quality against latency and against cost."""
-    measure = experiment.compared[0]
-    latencies = {name: timing.whole.p95_ms for name, timing in timings.timings.items()}
-    costs = {name: one.usd_per_1000 for name, one in timings.timings.items() if one.usd_per_1000 is not None}
-    for what, unit, prices in (
-        ("latency", "p95, ms per query", latencies),
-        ("cost", "US dollars for 1,000 queries", costs),
-    ):
-        points = [
-            replace(one, positions=[prices[one.name]])
-            for one in points_of(experiment.card, [measure], [0])
-            if one.name in prices
-        ]
-        unknown = [system.system for system in experiment.card.systems if system.system not in prices]
-        lines = [f"Unknown {what}: {', '.join(unknown)}."] if unknown else []
-        chart: list[Any] = []
-        if len({one.positions[0] for one in points}) > 1:
-            front = pareto_front([point.positions[0] for point in points], [one.values[0] for one in points])
-            lines.append(f"On the Pareto front, the dotted line: {', '.join(points[at].name for at in front)}.")
-            chart.append(chart_html(charts.priced(points, x_title=unit, y_title=measure), what))
-        elif not unknown and what == "cost" and not any(costs.values()):
-            lines.append("Every system runs on this machine: a query costs nothing but time.")
-        yield Section(title=f"Quality against {what}", lines=lines, charts=chart)

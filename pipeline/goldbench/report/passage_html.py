@@ -10,7 +10,6 @@ import functools
 import html
 import itertools
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -115,20 +114,9 @@ def _attributes(node: Node) -> str:
     attributes = f' class="{node.kind}"' if node.kind else ""
     if node.number is not None:
         attributes += f' value="{node.number}"'
-    if node.tag in _LEAVES:
+    if node.tag in _LEAVES | _CONTAINERS:
         attributes += ' dir="auto"'
-    elif node.tag in _CONTAINERS:
-        attributes += f' dir="{direction("".join(itertools.islice((piece.text for piece in node.pieces()), 200)))}"'
     return attributes
-
-
-def direction(text: str) -> str:
-    """Return ``rtl`` if the first letter with a direction runs from right to left, else ``ltr``."""
-    for char in text:
-        kind = unicodedata.bidirectional(char)
-        if kind in {"L", "R", "AL"}:
-            return "ltr" if kind == "L" else "rtl"
-    return "ltr"
 
 
 _TAGS: Mapping[str, frozenset[str]] = {
@@ -146,11 +134,10 @@ def _cleaner() -> Cleaner:
     """Return the sanitiser: the tags above, numbers of items, places, and directions."""
     import nh3
 
-    directed = dict.fromkeys(("auto", "ltr", "rtl"))
     return nh3.Cleaner(
         tags=set(_TAGS),
         attributes={"li": {"value"}, "span": {"data-at", "data-to"}},
-        tag_attribute_values={tag: {"dir": set(directed)} for tag in _CONTAINERS | _LEAVES},
+        tag_attribute_values={tag: {"dir": {"auto"}} for tag in _CONTAINERS | _LEAVES},
         allowed_classes={tag: set(kinds) for tag, kinds in _TAGS.items() if kinds},
         link_rel=None,
         url_schemes=set(),

@@ -11,7 +11,7 @@ from typing import Any
 from goldbench.measures.names import parse_measure
 from goldbench.measures.result import Result
 from goldbench.measures.statistics.floats import effective_size
-from goldbench.measures.statistics.special_figures import Kind, Special
+from goldbench.measures.statistics.special_figures import Special
 from goldbench.records.scorecard import Score
 from goldbench.report.text_tables import Rows, csv_text, markdown_table
 from goldbench.text.display import amount, printable, queries
@@ -238,29 +238,26 @@ def weighted_member(result: Result, means: Mapping[str, Score]) -> dict[str, Any
 
 
 def special_tables(special: Mapping[str, Special], measures: Sequence[str]) -> list[tuple[str, Rows]]:
-    """Return the tables on kinds, difficulty and noise of queries that are not empty, each with its title.
+    """Return the tables on kinds and noise of queries that are not empty, each with its title.
 
     Args:
         special: The figures by run.
         measures: The measures to show.
     """
-    kinds = {name: one.kinds for name, one in special.items()}
-    levels = {name: one.levels for name, one in special.items()}
     found = (
-        ("By kind of query", _part_rows("kind", kinds, measures)),
-        ("By difficulty of the query", _part_rows("difficulty", levels, measures)),
+        ("By kind of query", _kind_rows(special, measures)),
         ("Noisy queries minus their originals, by pairs", _noise_rows(special, measures)),
     )
     return [(title, rows) for title, rows in found if rows]
 
 
-def _part_rows(trait: str, parts: Mapping[str, Mapping[str, Kind]], measures: Sequence[str]) -> Rows:
+def _kind_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
     rows = [
-        [name, part, f"{found.queries:,}", *(f"{found.means[m]:.4f}" if m in found.means else "-" for m in measures)]
-        for name, one in parts.items()
-        for part, found in one.items()
+        [name, kind, f"{part.queries:,}", *(f"{part.means[m]:.4f}" if m in part.means else "-" for m in measures)]
+        for name, figures in special.items()
+        for kind, part in figures.kinds.items()
     ]
-    return [["run", trait, "queries", *measures], *rows] if rows else []
+    return [["run", "kind", "queries", *measures], *rows] if rows else []
 
 
 def _noise_rows(special: Mapping[str, Special], measures: Sequence[str]) -> Rows:
@@ -319,16 +316,11 @@ def special_members(special: Special) -> dict[str, Any]:
     told = asdict(special.separation) if special.separation else {"unanswerable": special.unanswerable}
     found = {**told, "empty": special.empty} if special.unanswerable else {}
     members = {
-        "kinds": _parts(special.kinds),
-        "difficulty": _parts(special.levels),
+        "kinds": {name: {"queries": kind.queries, "means": dict(kind.means)} for name, kind in special.kinds.items()},
         "noise": noise,
         "unanswerable": found,
     }
     return {name: value for name, value in members.items() if value}
-
-
-def _parts(parts: Mapping[str, Kind]) -> dict[str, Any]:
-    return {name: {"queries": each.queries, "means": dict(each.means)} for name, each in parts.items()}
 
 
 def _signed(score: Score, pairs: int | None) -> str:

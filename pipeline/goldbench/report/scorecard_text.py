@@ -8,7 +8,7 @@ from dataclasses import replace
 from goldbench.records.scorecard import Comparison, Score, Scorecard, Verdict
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.text_tables import markdown_table, p_value, with_interval
-from goldbench.text.display import printable, queries
+from goldbench.text.display import printable
 from goldbench.text.markdown import escaped
 
 SMOKE = "smoke"
@@ -20,13 +20,13 @@ PAIR_HEADINGS = (
     "second",
     "difference",
     "interval",
-    "uplift",
     "p",
     "p Holm",
     "p t",
     "win/tie/loss",
     "effect",
     "detectable (Holm)",
+    "result",
 )
 
 
@@ -69,13 +69,13 @@ def pair_row(comparison: Comparison) -> tuple[str, ...]:
         comparison.second,
         f"{comparison.difference:+.4f}",
         f"[{comparison.low:+.4f}, {comparison.high:+.4f}]",
-        "-" if comparison.uplift is None else f"{comparison.uplift:+.1%}",
         p_value(comparison.p),
         p_value(comparison.p_holm),
         "-" if comparison.p_t is None else p_value(comparison.p_t),
         f"{comparison.wins}/{comparison.ties}/{comparison.losses}",
         "-" if comparison.effect_size is None else f"{comparison.effect_size:+.2f}",
         _detectable(comparison),
+        _RESULTS[comparison.verdict],
     )
 
 
@@ -124,65 +124,10 @@ def markdown(card: Scorecard) -> str:
         parts.append(markdown_table([PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3))
     if card.verdict is not None:
         parts.append(verdict_markdown(card.verdict))
-    told = [*words(card), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
+    top = best(card)
+    told = [*([top] if top else []), *(f"Warning: {warning}." for warning in card.warnings), method_line(card)]
     parts.append("\n".join(f"- {escaped(line)}" for line in told))
     return "\n\n".join(parts) + "\n"
-
-
-def words(card: Scorecard) -> Iterator[str]:
-    """Yield a sentence for each comparison, then one about the best systems."""
-    yield from sentences(card)
-    top = best(card)
-    if top:
-        yield top
-
-
-def sentences(card: Scorecard) -> Iterator[str]:
-    """Yield one sentence for each comparison."""
-    claims = claims_nothing(card) is None
-    for comparison in card.comparisons:
-        yield sentence(comparison, alpha=card.method.alpha, claims=claims)
-
-
-def sentence(comparison: Comparison, *, alpha: float, claims: bool = True) -> str:
-    """Return the result of one comparison.
-
-    Args:
-        comparison: The comparison.
-        alpha: Level of the test, 0 to 1.
-        claims: Whether the set allows a statement about the systems; see `claims_nothing`.
-    """
-    figures = (
-        f"{comparison.difference:+.4f}, interval {comparison.low:+.4f} to {comparison.high:+.4f}{_uplift(comparison)}, "
-        f"p {p_value(comparison.p_holm)} after Holm"
-    )
-    if comparison.verdict is Verdict.SAME:
-        return f"{comparison.first} and {comparison.second} have the same {comparison.measure} on every query."
-    if comparison.verdict is Verdict.NOT_SEPARABLE:
-        both = f"{comparison.first} and {comparison.second}"
-        return f"{both} are not separable by {comparison.measure} ({figures}); {_shows(comparison)}."
-    better, worse = comparison.first, comparison.second
-    if comparison.verdict is Verdict.SECOND:
-        better, worse = worse, better
-    if not claims:
-        nothing = "on these queries, which show nothing about the systems"
-        return f"{better} scores higher than {worse} by {comparison.measure} {nothing} ({figures})."
-    return f"{better} is better than {worse} by {comparison.measure} ({figures}, level {alpha:g})."
-
-
-def _uplift(comparison: Comparison) -> str:
-    """Return the difference in percent of the second system's mean, with its interval; empty if it has none."""
-    if comparison.uplift is None or comparison.uplift_low is None or comparison.uplift_high is None:
-        return ""
-    interval = f"{comparison.uplift_low:+.1%} to {comparison.uplift_high:+.1%}"
-    return f", {comparison.uplift:+.1%} of {comparison.second}'s mean ({interval})"
-
-
-def _shows(comparison: Comparison) -> str:
-    """Return which differences the queries can show after Holm over all comparisons."""
-    if comparison.detectable_holm is None:
-        return f"{queries(comparison.queries)}: too few to show any difference in this many comparisons"
-    return f"{queries(comparison.queries)} can show differences of about {comparison.detectable_holm:.4f} or more"
 
 
 def best(card: Scorecard) -> str | None:

@@ -54,10 +54,9 @@ def corrections(
     apart = {(one, other): plain[one] - plain[other] for one, other in pairs}
     if len(complete) < LEAST:
         reason = Estimate(reason=f"{queries(len(complete))} judged completely; {LEAST} are needed, {FEW} recommended")
-        missing = {"corrected": reason, "this_set": reason}
         return Corrections(
-            {name: {"raw": value, **missing} for name, value in plain.items()},
-            {pair: {"raw": value, **missing} for pair, value in apart.items()},
+            {name: {"raw": value, "corrected": reason} for name, value in plain.items()},
+            {pair: {"raw": value, "corrected": reason} for pair, value in apart.items()},
         )
     if len(raw) == 1:
         [name] = raw
@@ -69,8 +68,8 @@ def _alone(raw: Values, mixed: Values, complete: Sequence[str], highest: float) 
     judged = set(complete)
     others = [value for query_id, value in raw.items() if query_id not in judged]
     found = estimate([mixed[query_id] for query_id in complete], [raw[query_id] for query_id in complete], others)
-    (shown,) = _shown([found.mean], ([found.low], [found.high]), ([found.set_low], [found.set_high]), (0.0, highest))
-    return {**shown, "weight": found.weight}
+    (corrected,) = _estimates([found.mean], ([found.low], [found.high]), (0.0, highest))
+    return {"corrected": corrected, "weight": found.weight}
 
 
 def _together(
@@ -92,37 +91,23 @@ def _together(
     rest = np.array([[values[query_id] for query_id in others] for values in raw.values()]).reshape(len(raw), -1)
     found = joint_estimate(human, judge, rest)
     bias, *bias_limits = found.favours()
-    means = _shown(found.means, found.means_limits(), found.means_limits(these=True), (0.0, highest))
+    favours = _estimates(bias, bias_limits)
+    means = _estimates(found.means, found.means_limits(), (0.0, highest))
     differences = [float(found.means[one] - found.means[other]) for one, other in found.differences()]
-    limits, set_limits = found.differences_limits(), found.differences_limits(these=True)
     return Corrections(
         {
-            name: {"raw": plain[name], **shown, "best": float(best), "favoured": favoured}
-            for name, shown, best, favoured in zip(raw, means, found.best, _estimates(bias, bias_limits), strict=True)
+            name: {"raw": plain[name], "corrected": corrected, "best": float(best), "favoured": favoured}
+            for name, corrected, best, favoured in zip(raw, means, found.best, favours, strict=True)
         },
         {
-            pair: {"raw": apart[pair], **shown}
-            for pair, shown in zip(apart, _shown(differences, limits, set_limits, (-highest, highest)), strict=True)
+            pair: {"raw": apart[pair], "corrected": corrected}
+            for pair, corrected in zip(
+                apart, _estimates(differences, found.differences_limits(), (-highest, highest)), strict=True
+            )
         },
         found.shared,
         ranking_of(found, complete=len(complete), queries=len(complete) + len(others)),
     )
-
-
-def _shown(
-    values: Iterable[float], limits: Sequence[Any], set_limits: Sequence[Any], ends: tuple[float, float]
-) -> list[dict[str, Estimate]]:
-    """Return the fields of corrected figures, for queries like these and for exactly these.
-
-    Args:
-        values: The figures.
-        limits: The lower and the upper limits of the figures, for queries like these.
-        set_limits: The same for exactly these queries.
-        ends: The lowest and the highest value of the measure.
-    """
-    values = list(values)
-    both = zip(_estimates(values, limits, ends), _estimates(values, set_limits, ends), strict=True)
-    return [{"corrected": like, "this_set": these} for like, these in both]
 
 
 def _estimates(

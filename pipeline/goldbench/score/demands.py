@@ -41,20 +41,22 @@ class Demands:
         return [parse_measure(name) for name in dict.fromkeys([*self.drops, *self.minimums])]
 
 
-def lowest_means(given: Sequence[str], target: str | None, level: int, *, option: str = "min") -> dict[str, float]:
+def lowest_means(
+    given: Sequence[str], level: int, *, target: str | None = None, option: str = "min"
+) -> dict[str, float]:
     """Return the lowest mean by measure: those of the target, overridden and extended by those given.
 
     Args:
         given: Texts such as ``recall@10=0.8``.
-        target: A name in ``TARGETS``, or None.
         level: The smallest grade that counts as relevant.
+        target: A name in ``TARGETS``, or None.
         option: Option of the texts, for messages.
 
     Raises:
         UsageError: A text cannot be understood.
         UnknownMeasure: A text names an unknown measure.
     """
-    named = [*(TARGETS[target].items() if target else ()), *(parse_bound(text, option) for text in given)]
+    named = [*TARGETS.get(target or "", {}).items(), *(parse_bound(text, option) for text in given)]
     with naming(option):
         return {parse_measure(name, rel=level).name: bound for name, bound in named}
 

@@ -123,22 +123,10 @@ def _fault(case: Case) -> str:
 
 def _weakness(fitness: Fitness, case: Case) -> str:
     if fitness.reason is Reason.SIMULATED:
-        return _simulated(fitness.queries, case.makers.by_people)
+        return f"its queries are simulated or written by a tiny model ({queries(fitness.queries)})"
     if fitness.reason is Reason.FEW_QUERIES:
         return f"it has {queries(fitness.queries)}, and anything more needs {FEWEST}"
     return f"differences of {case.measure} below {fitness.detectable or 0.0:.2f} are noise ({queries(fitness.queries)})"
-
-
-def _simulated(count: int, by_people: int) -> str:
-    """Return how many of the queries neither people nor a large model wrote; one such query keeps the level."""
-    made = count - by_people
-    if not 0 < made < count:
-        return f"its {queries(count)} {_are(count)} simulated or written by a tiny model"
-    return f"{made:,} of its {queries(count)} {_are(made)} simulated or written by a tiny model"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _against(fitness: Fitness, case: Case, systems: str) -> str:
@@ -191,7 +179,7 @@ def _improvements(fitness: Fitness, case: Case) -> Iterator[tuple[float, str]]:
     if fitness.reason in {Reason.MODEL, Reason.CHANCE, Reason.TEST} and makers.basis.judged_by == "model":
         yield from _ask_people(fitness, case)
     if fitness.reason is Reason.SIMULATED:
-        yield from _ask_users(fitness, case)
+        yield _ask_users(fitness, case)
     elif fitness.reason in {Reason.FEW_QUERIES, Reason.COARSE}:
         yield _add(_first_queries(fitness), case)
     elif case.ranking is None and fitness.more:
@@ -211,24 +199,16 @@ def _add(count: int, case: Case, delta: float | None = None) -> tuple[float, str
     return count * case.makers.per_query, f"add {queries(count)}{aim}{_command(case.makers, 'add', 'FILE')}"
 
 
-def _ask_users(fitness: Fitness, case: Case) -> Iterator[tuple[float, str]]:
-    """Yield what real queries would do in place of these, whose spread stands for theirs.
+def _ask_users(fitness: Fitness, case: Case) -> tuple[float, str]:
+    """Return what real queries would do in place of these, whose spread stands for theirs.
 
     The command builds another set: queries that are added leave the simulated ones in this set, and its level.
     """
-    command = "" if case.makers.place is None else _OF_USERS
+    text = f"replace the queries with {queries(USUAL)} of users or people"
     if fitness.detectable:
         shown = fitness.detectable * sqrt(fitness.queries / USUAL)
-        text = (
-            f"replace the queries with {queries(USUAL)} of users or people, which show differences of about {shown:.2f}"
-        )
-    else:
-        text = f"replace the queries with {queries(USUAL)} of users or people"
-    yield USUAL * case.makers.per_query, f"{text}{command}"
-    wanted = fitness.queries + fitness.more
-    if fitness.systems > 1 and wanted > USUAL:
-        text = f"replace the queries with {queries(wanted)} to rank at a difference of {fitness.delta:.2f}"
-        yield wanted * case.makers.per_query, f"{text}{command}"
+        text = f"{text}, which show differences of about {shown:.2f}"
+    return USUAL * case.makers.per_query, text + ("" if case.makers.place is None else _OF_USERS)
 
 
 def _judge_the_rest(case: Case) -> tuple[float, str]:
@@ -257,8 +237,6 @@ def _ask_people(fitness: Fitness, case: Case) -> Iterator[tuple[float, str]]:
 
 
 def _command(makers: Makers, name: str, *files: str, **options: str) -> str:
-    if makers.temporary:
-        return f": keep the set with out='DIR', then {shell_command(name, 'DIR', *files, **options)}"
     return "" if makers.place is None else f": {shell_command(name, makers.place, *files, **options)}"
 
 

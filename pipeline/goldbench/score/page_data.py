@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from goldbench.errors import InputError
-from goldbench.formats.runs.scorecard_files import read_record, scorecard_beside, write_record, write_whole
-from goldbench.goldset.file_names import DATASET
-from goldbench.goldset.folder import GoldFolder
+from goldbench.formats.runs.scorecard_files import scorecard_beside, write_record, write_whole
 from goldbench.goldset.gold_path import folder_of, notice_of
 from goldbench.measures.names import Measure, parse_measure
 from goldbench.measures.result import Result
@@ -18,14 +15,12 @@ from goldbench.measures.statistics.comparison import aligned
 from goldbench.measures.statistics.intervals import bootstrap_intervals, score_of
 from goldbench.measures.statistics.slices import slicings
 from goldbench.measures.statistics.special_figures import level_in
-from goldbench.records.agreement_report import Agreement
 from goldbench.records.scorecard import Method, Scorecard
 from goldbench.report.charts import Points, series_of
-from goldbench.report.pages import Details, Trust, scorecard_page
+from goldbench.report.pages import Details, scorecard_page
 from goldbench.report.score_text import special_tables, unanswerable_lines
 from goldbench.score.runs import Gold, Match, Run, score_all
 from goldbench.score.scorecards import card_of, judged_beside
-from goldbench.score.set_makers import read_card
 from goldbench.score.special_queries import special_of
 from goldbench.text.display import shell_command, shown
 
@@ -81,40 +76,14 @@ def scored_page(
     details = Details(
         curves=_curves(ranked, gold.level),
         slicings=slicings(
-            scores.query_ids,
-            scores.scores[:, :, 0],
-            list(ranked),
-            texts=gold.queries(),
-            about=_with_traits(gold.about()),
-            resamples=RESAMPLES,
-            seed=method.seed,
+            scores.query_ids, scores.scores[:, :, 0], list(ranked), about=_with_levels(gold.about()), seed=method.seed
         ),
         notice=notice_of(gold.path),
-        trust=trust_in(gold),
         special=special_tables(special, card.measures),
         unanswerable=list(unanswerable_lines(special, len(gold.unanswerable()))),
         command=None if folder is None else shell_command("open", shlex.quote(shown(folder)), run="NAME=FILE"),
     )
     return scorecard_page(card, details), card
-
-
-def trust_in(gold: Gold) -> Trust:
-    """Return the card and the agreement in the folder of the judgments, with a remark for each that cannot be used.
-
-    Judgments that are not from the folder of a gold set, or from its ``dataset.json``, have neither.
-    """
-    if not (gold.path.is_dir() or gold.path.name == DATASET):
-        return Trust()
-    card, doubt = read_card(gold)
-    remarks = [f"{doubt}."] if doubt else []
-    agreement = None
-    path = GoldFolder(gold.path if gold.path.is_dir() else gold.path.parent).agreement
-    if path.is_file():
-        try:
-            agreement = read_record(path, Agreement)
-        except InputError:
-            remarks.append(f"{path.name} cannot be read; make it again.")
-    return Trust(card=None if doubt else card, agreement=agreement, remarks=remarks)
 
 
 def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]]:
@@ -131,14 +100,6 @@ def _curves(results: Mapping[str, Result], level: int) -> dict[str, list[Points]
     return curves
 
 
-def _with_traits(about: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the notes with the document of a query's evidence as its source, and the level of its difficulty."""
-    return {
-        query_id: {**notes, "source": _source(notes), "level": level_in(notes)} for query_id, notes in about.items()
-    }
-
-
-def _source(notes: Mapping[str, object]) -> object:
-    evidence = notes.get("evidence")
-    first = evidence[0] if isinstance(evidence, list) and evidence else None
-    return first.get("doc_id") if isinstance(first, dict) else notes.get("source")
+def _with_levels(about: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the notes with the level of each query's difficulty."""
+    return {query_id: {**notes, "level": level_in(notes)} for query_id, notes in about.items()}

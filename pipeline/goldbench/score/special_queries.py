@@ -55,7 +55,7 @@ def _special(
     read: Callable[[], Mapping[str, Mapping[str, float]]],
     result: Result,
 ) -> Special:
-    from goldbench.measures.statistics.special_figures import Special, losses, means_by_kind, means_by_level, separation
+    from goldbench.measures.statistics.special_figures import Special, losses, means_by_kind, separation
 
     asked = members.get("unanswerable", {})
     found = read() if asked else {}
@@ -66,7 +66,6 @@ def _special(
     told = len({score for score in (*answered, *without) if score > -inf}) > 1
     return Special(
         kinds=means_by_kind(result, notes),
-        levels=means_by_level(result, notes),
         noise=losses(result, members.get("originals", {}), notes),
         separation=separation(answered, without) if without and answered and told else None,
         unanswerable=len(without),

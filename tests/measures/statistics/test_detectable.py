@@ -1,4 +1,4 @@
-"""The detectable difference, of scores and of hits, against SciPy, and the number of queries against it."""
+"""The detectable difference against SciPy, and the number of queries against it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from goldbench.measures.statistics.detectable import (
-    critical_t,
-    detectable_difference,
-    detectable_hits,
-    drawn_level,
-    hit_shares,
-    queries_needed,
-)
+from goldbench.measures.statistics.detectable import detectable_difference, detectable_hits, hit_share, queries_needed
 from goldbench.measures.statistics.significance import detectable
 from goldbench.records.scorecard import Method
 
@@ -29,29 +22,8 @@ def test_the_power_at_the_difference_is_that_of_the_noncentral_t(queries: int, p
     if shown == inf:
         assert 2 ** (1 - queries) > 0.05 / pairs
         return
-    critical = critical_t(queries, drawn_level(0.05 / pairs, 10_000))
-    assert critical is not None
+    critical = stats.t.isf(0.05 / pairs / 2, queries - 1)
     assert stats.nct.sf(critical, queries - 1, shown / 0.3 * queries**0.5) == pytest.approx(0.8, abs=1e-4)
-
-
-@pytest.mark.parametrize(("queries", "pairs"), [(10, 1), (10, 6), (15, 28), (20, 6), (30, 28)])
-def test_scipys_permutation_test_finds_the_difference_in_four_of_five_samples(queries: int, pairs: int) -> None:
-    draws, samples = 2_000, 800
-    shown = detectable_difference(1.0, queries, pairs=pairs, permutations=draws)
-    draw = np.random.default_rng(queries * pairs)
-    differences = shown + draw.standard_normal((samples, queries))
-    found = stats.permutation_test(
-        (differences,),
-        lambda sample, axis: np.abs(sample.mean(axis=axis)),
-        permutation_type="samples",
-        alternative="greater",
-        n_resamples=draws,
-        vectorized=True,
-        axis=1,
-        batch=100,
-        random_state=draw,
-    )
-    assert (found.pvalue <= 0.05 / pairs).mean() == pytest.approx(0.8, abs=0.045)
 
 
 @given(st.floats(0.001, 1), st.floats(0.001, 1), st.integers(1, 600))
@@ -73,28 +45,19 @@ def test_values_out_of_range_are_refused(deviation: float, queries: int, more: d
         queries_needed(0.1, 0.0)
 
 
-MANY = 100_000_000
-"""Random signs as good as all signs, which is what the sign test takes."""
-
-
-@pytest.mark.parametrize(("queries", "pairs"), [(10, 1), (15, 6), (20, 28), (50, 1), (100, 28), (300, 6), (400, 1)])
+@pytest.mark.parametrize(("queries", "pairs"), [(10, 1), (15, 6), (20, 28), (50, 1), (100, 28), (300, 6), (1100, 1)])
 @pytest.mark.parametrize("deviation", [0.3, 0.6])
 def test_the_sign_test_of_scipy_finds_it_in_four_of_five_samples(queries: int, pairs: int, deviation: float) -> None:
-    shown = detectable_hits(deviation, queries, pairs=pairs, permutations=MANY)
-    won, lost = hit_shares(deviation, shown)
-    assert won - lost == pytest.approx(shown)
-    draws = np.random.default_rng(queries).multinomial(queries, [won, lost, max(0.0, 1 - won - lost)], 4_000)
+    shown = detectable_hits(deviation, queries, pairs=pairs)
+    share = hit_share(deviation, shown)
+    chances = [(share + shown) / 2, (share - shown) / 2, 1 - share]
+    draws = np.random.default_rng(queries).multinomial(queries, np.clip(chances, 0, 1), 4_000)
     found = [
         count * (stats.binomtest(int(wins), int(wins + losses)).pvalue <= 0.05 / pairs)
         for (wins, losses, _), count in zip(*np.unique(draws, axis=0, return_counts=True), strict=True)
         if wins + losses
     ]
     assert sum(found) / len(draws) == pytest.approx(0.8, abs=0.03)
-
-
-def test_hits_show_less_than_scores_of_the_same_spread() -> None:
-    for queries in (10, 30, 100, 1_000):
-        assert detectable_hits(0.4, queries) > detectable_difference(0.4, queries)
 
 
 def test_compare_takes_differences_of_hits_for_what_they_are() -> None:

@@ -52,8 +52,6 @@ def test_if_people_judged_every_query_their_means_stand() -> None:
     human, judge, _, _ = study(np.random.default_rng(2))
     found = joint_estimate(human, judge, judge[:, :0])
     assert found.means == pytest.approx(human.mean(axis=1))
-    low, high = found.means_limits(these=True)
-    assert low == pytest.approx(high)
     low, high = found.means_limits()
     assert (low < found.means).all()
     assert (found.means < high).all()
@@ -109,7 +107,7 @@ def test_a_model_that_scores_all_systems_alike_does_not_make_people_call_them_eq
 @pytest.mark.parametrize(("systems", "judged", "others"), [(2, 3, 0), (2, 3, 40), (35, 3, 40), (35, 40, 300)])
 def test_any_number_of_systems_and_queries_gives_finite_limits(systems: int, judged: int, others: int) -> None:
     found = joint_estimate(*study(np.random.default_rng(15), systems=systems, judged=judged, others=others)[:3])
-    for low, high in (found.means_limits(), found.differences_limits(), found.differences_limits(these=True)):
+    for low, high in (found.means_limits(), found.differences_limits()):
         assert np.isfinite(low).all()
         assert (low <= high).all()
 

@@ -30,8 +30,6 @@ def test_without_trust_in_the_model_it_is_the_classical_interval(
     reach = stats.t.ppf(0.975, len(human) - 1) * spread
     assert found.mean == pytest.approx(np.mean(human))
     assert (found.low, found.high) == pytest.approx((found.mean - reach, found.mean + reach), abs=1e-9)
-    unseen = len(others) / (len(human) + len(others))
-    assert found.set_high - found.mean == pytest.approx(reach * unseen**0.5, abs=1e-9)
 
 
 @settings(max_examples=40)
@@ -51,7 +49,7 @@ def test_the_fitted_weight_is_that_of_least_variance() -> None:
     assert estimate(human, judge, rest).weight == pytest.approx(best, abs=0.03)
 
 
-def test_for_these_very_queries_it_is_the_regression_estimator() -> None:
+def test_it_is_the_regression_estimator() -> None:
     rng = np.random.default_rng(3)
     judge = rng.random(25)
     human, rest = 0.6 * judge + 0.2 * rng.random(25), rng.random(75)
@@ -60,11 +58,6 @@ def test_for_these_very_queries_it_is_the_regression_estimator() -> None:
     found = estimate(human, judge, rest)
     everyone = np.concatenate([judge, rest])
     assert found.mean == pytest.approx(human.mean() + slope * (everyone.mean() - judge.mean()))
-    residuals = human - slope * judge
-    squared = ((residuals - residuals.mean()) ** 2).sum() / 23
-    off = (everyone.mean() - judge.mean()) ** 2 / (24 * judge.var(ddof=1))
-    assert found.set_high - found.mean == pytest.approx(stats.t.ppf(0.975, 23) * (squared * (0.75 / 25 + off)) ** 0.5)
-    assert found.freedom == 23
 
 
 @pytest.mark.parametrize(
@@ -84,21 +77,18 @@ def test_what_cannot_be_estimated_is_refused(
         estimate(human, judge, others, weight=weight)
 
 
-def covered(complete: int, others: int, likeness: float, draws: int, seed: int) -> tuple[float, float]:
-    """Return how often the interval holds the mean of all queries, and that of the drawn ones, for normal values."""
+def covered(complete: int, others: int, likeness: float, draws: int, seed: int) -> float:
+    """Return how often the interval holds the mean of all queries, for normal values."""
     rng = np.random.default_rng(seed)
-    everyone = these = 0
+    everyone = 0
     for _ in range(draws):
         human = 0.5 + 0.2 * rng.normal(size=complete + others)
         own = rng.normal(size=complete + others)
         judge = 0.7 + likeness * (human - 0.5) + 0.2 * (1 - likeness**2) ** 0.5 * own
         found = estimate(human[:complete].tolist(), judge[:complete].tolist(), judge[complete:].tolist())
         everyone += found.low <= 0.5 <= found.high
-        these += found.set_low <= human.mean() <= found.set_high
-    return everyone / draws, these / draws
+    return everyone / draws
 
 
 def test_intervals_hold_the_truth_in_93_to_97_of_100_of_500_simulations() -> None:
-    everyone, these = covered(20, 80, 0.4, draws=500, seed=17)
-    assert 0.93 <= everyone <= 0.97
-    assert 0.93 <= these <= 0.97
+    assert 0.93 <= covered(20, 80, 0.4, draws=500, seed=17) <= 0.97

@@ -68,40 +68,12 @@ def test_verdicts() -> None:
     assert said["a", "other"] is Verdict.NOT_SEPARABLE
 
 
-def test_the_uplift_is_the_difference_in_shares_of_the_second_mean_and_agrees_with_it_on_0() -> None:
-    for seed in range(6):
-        scores = np.clip(np.random.default_rng(seed).normal([[0.5], [0.46]], 0.2, (60, 2, 1)), 0, 1)
-        found = compare(scores, ["a", "b"], ["m"], QUICK)[0][0]
-        assert found.uplift == pytest.approx(scores[:, 0].mean() / scores[:, 1].mean() - 1)
-        assert found.uplift_low is not None
-        assert found.uplift_high is not None
-        assert found.uplift_low < found.uplift < found.uplift_high
-        assert (found.low > 0, found.high < 0) == (found.uplift_low > 0, found.uplift_high < 0)
-
-
-def test_the_interval_of_the_uplift_is_near_fiellers() -> None:
-    scores = np.clip(np.random.default_rng(1).normal([[0.5], [0.4]], 0.2, (200, 2, 1)), 0, 1)
-    found = compare(scores, ["a", "b"], ["m"], QUICK)[0][0]
-    a, b = scores[:, 0, 0], scores[:, 1, 0]
-    ratios = np.linspace(1, 1.6, 6001)
-    held = [r - 1 for r in ratios if abs(stats.ttest_1samp(a - r * b, 0).statistic) <= stats.t.isf(0.025, 199)]
-    assert (found.uplift_low, found.uplift_high) == pytest.approx((held[0], held[-1]), abs=0.02)
-
-
-def test_a_baseline_whose_interval_reaches_0_has_no_uplift() -> None:
-    scores = np.zeros((30, 2, 1))
-    scores[:, 0] = 0.5
-    scores[0, 1] = 0.2
-    found = compare(scores, ["a", "b"], ["m"], QUICK)[0][0]
-    assert (found.uplift, found.uplift_low, found.uplift_high) == (None, None, None)
-
-
 def test_the_detectable_difference_after_holm_is_that_of_all_comparisons() -> None:
     found = compare(made(50, systems=3, measures=2), ["a", "b", "c"], ["x", "y"], QUICK)[0][0]
     assert found.effect_size is not None
     deviation = found.difference / found.effect_size
-    assert found.detectable == pytest.approx(detectable_difference(deviation, 50, permutations=999))
-    assert found.detectable_holm == pytest.approx(detectable_difference(deviation, 50, pairs=6, permutations=999))
+    assert found.detectable == pytest.approx(detectable_difference(deviation, 50))
+    assert found.detectable_holm == pytest.approx(detectable_difference(deviation, 50, pairs=6))
 
 
 @pytest.mark.parametrize("scores", [made(1), made(5, systems=1), made(5, measures=0), np.full((5, 2, 1), np.nan)])

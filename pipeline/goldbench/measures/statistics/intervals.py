@@ -19,24 +19,16 @@ FEW_FOR_PERCENTILES = 15
 """Below this number of queries percentiles alone cover less than they should."""
 _DEFINED = 0.95
 """An interval is given if the figure is defined in at least this share of the resamples."""
-FEW_FOR_UPLIFT = 10
-"""Below this number of queries for which the second system scores above 0 no uplift is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Lower and upper ends of means, shape (systems, measures), and of differences, shape (pairs, measures).
-
-    ``uplift_low`` and ``uplift_high``, of the shape of differences, are those of the difference as a share of the
-    second system's mean; NaN where the interval of that mean reaches 0 or the queries are few.
-    """
+    """Lower and upper ends of means, shape (systems, measures), and of differences, shape (pairs, measures)."""
 
     mean_low: Floats
     mean_high: Floats
     difference_low: Floats
     difference_high: Floats
-    uplift_low: Floats
-    uplift_high: Floats
 
 
 def bootstrap_intervals(
@@ -46,9 +38,8 @@ def bootstrap_intervals(
 
     Percentile intervals at levels widened as far as Student's t interval is wider than the normal one: plain
     percentiles are too narrow for few queries. No resample reaches beyond the scores at hand, so below
-    ``FEW_FOR_PERCENTILES`` queries an interval also spans Student's, as far as scores can go; then no uplift is given.
-    Scores of 0 and 1, and scores that are equal for most queries, have the intervals of `sparse_scores`. An uplift's
-    interval reaches 0 where that of the difference does.
+    ``FEW_FOR_PERCENTILES`` queries an interval also spans Student's, as far as scores can go. Scores
+    of 0 and 1, and scores that are equal for most queries, have the intervals of `replace_sparse`.
 
     Args:
         scores: Shape (queries, systems, measures), finite, at least 2 queries.
@@ -73,14 +64,9 @@ def bootstrap_intervals(
     low, high = (np.concatenate(side) * grid.unit / queries for side in zip(*ends, strict=True))
     if queries < FEW_FOR_PERCENTILES:
         _widen(low, high, scores, (first, second), confidence)
-    known = low[second] > 0 if queries >= FEW_FOR_PERCENTILES else np.zeros_like(low[second], dtype=bool)
     if scores.min(initial=0) >= 0 and scores.max(initial=0) <= 1:
         replace_sparse(low, high, scores, (first, second), (1 - confidence) / 2)
-        known &= (scores[:, second] > 0).sum(axis=0) >= FEW_FOR_UPLIFT
-    uplifts = _uplifts(sums, first, second, known, below)
-    np.minimum(uplifts[0], 0, out=uplifts[0], where=known & (low[systems:] <= 0))
-    np.maximum(uplifts[1], 0, out=uplifts[1], where=known & (high[systems:] >= 0))
-    return Intervals(low[:systems], high[:systems], low[systems:], high[systems:], *uplifts)
+    return Intervals(low[:systems], high[:systems], low[systems:], high[systems:])
 
 
 def _widen(
@@ -96,24 +82,6 @@ def _widen(
         reach = upper_quantile((1 - confidence) / 2, queries - 1) * table.std(axis=0, ddof=1) / sqrt(queries)
         low[rows] = np.minimum(low[rows], np.maximum(table.mean(axis=0) - reach, bottom))
         high[rows] = np.maximum(high[rows], np.minimum(table.mean(axis=0) + reach, top))
-
-
-def _uplifts(
-    sums: Floats, first: Sequence[int], second: Sequence[int], known: npt.NDArray[np.bool_], below: int
-) -> tuple[Floats, Floats]:
-    """Return the ends of the uplifts over the second systems, from the resamples that give the differences.
-
-    NaN for pairs that are not ``known`` to have a baseline above 0.
-    """
-    none = np.empty((0, sums.shape[2]))
-    ends = [(none, none)]
-    for some in parts(len(first), sums[:, 0].size):
-        drawn = sums[:, first[some]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn /= sums[:, second[some]]
-        ends.append(_between(drawn, below))
-    low, high = (np.concatenate(side) for side in zip(*ends, strict=True))
-    return np.where(known, low - 1, np.nan), np.where(known, high - 1, np.nan)
 
 
 def weighted_intervals(
@@ -140,7 +108,7 @@ def weighted_intervals(
     below = rank_below(resamples, widened_tail((1 - confidence) / 2, max(2, int(effective_size(weights)))))
     low, high = _between(sums[:, :, :measures] / sums[:, :, measures:], below)
     none = np.empty((0, measures))
-    return Intervals(low, high, none, none, none, none)
+    return Intervals(low, high, none, none)
 
 
 def score_of(mean: float, ends: Intervals | None, row: int, column: int) -> Score:

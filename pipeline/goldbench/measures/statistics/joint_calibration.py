@@ -215,27 +215,18 @@ class Joint:
         first = self.draws >= highest - _EQUAL * np.abs(highest)
         return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
 
-    def means_limits(self, *, these: bool = False) -> tuple[Floats, Floats]:
-        """Return the lower and upper limits of all means, shape (K,) each, which hold together with 95 %.
-
-        Args:
-            these: Whether the means are over exactly these queries.
-        """
-        return _together(self.means, self.set_draws if these else self.draws)
+    def means_limits(self) -> tuple[Floats, Floats]:
+        """Return the lower and upper limits of all means, shape (K,) each, which hold together with 95 %."""
+        return _together(self.means, self.draws)
 
     def differences(self) -> list[tuple[int, int]]:
         """Return the pairs of systems in the order of `differences_limits`."""
         return list(combinations(range(len(self.means)), 2))
 
-    def differences_limits(self, *, these: bool = False) -> tuple[Floats, Floats]:
-        """Return the limits of the differences of all pairs, the first minus the second, which hold together with 95 %.
-
-        Args:
-            these: Whether the means are over exactly these queries.
-        """
+    def differences_limits(self) -> tuple[Floats, Floats]:
+        """Return the limits of the differences of all pairs, first minus second, which hold together with 95 %."""
         one, other = np.triu_indices(len(self.means), 1)
-        draws = self.set_draws if these else self.draws
-        return _together(self.means[one] - self.means[other], draws[:, one] - draws[:, other])
+        return _together(self.means[one] - self.means[other], self.draws[:, one] - self.draws[:, other])
 
     def favours(self) -> tuple[Floats, Floats, Floats]:
         """Return by how much the model favours each system over the average one, and limits that hold together."""

@@ -26,24 +26,14 @@ _CONFIDENCE = 0.95
 class Estimate:
     """A mean under people's judgments, corrected by a model's.
 
-    ``low`` to ``high`` is the interval of the mean over all queries like these, ``set_low`` to ``set_high``, which is
-    narrower, that of the mean over exactly these queries if people had judged all of them. ``human`` and ``judge`` are
-    the plain means of the completely judged queries under either's labels, ``raw`` the model's mean over all queries.
-    ``weight`` is the trust in the model: 0 leaves it out, 1 takes its differences between queries as they are.
+    ``low`` to ``high`` is the interval of the mean over all queries like these. ``weight`` is the trust in
+    the model: 0 leaves it out, 1 takes its differences between queries as they are.
     """
 
     mean: float
     low: float
     high: float
-    set_low: float
-    set_high: float
-    human: float
-    judge: float
-    raw: float
     weight: float
-    complete: int
-    others: int
-    freedom: int
 
 
 def estimate(
@@ -55,13 +45,12 @@ def estimate(
 
     ``mean(human - w * judge) + w * mean(others)`` with ``w = cov(human, judge) / (var(judge) * (1 + m / N))``, held
     within 0 and 1; its variance is ``var(human - w * judge) / m + w**2 * var(others) / N``, for ``m`` queries with
-    both and ``N`` without people's judgments. Over exactly these queries the estimate is the regression estimator
-    of slope ``b = w * (m + N) / N``, and its variance ``(1 - m / (m + N)) * var(human - b * judge) / m``.
+    both and ``N`` without people's judgments.
 
     A weight fitted to few queries has an error, and simulations showed intervals that covered less than stated. So the
     residuals are then divided by ``m - 2``, as in a regression of one variable (``m - 1`` if the weight is given or at
     a bound), and t has the same degrees of freedom: Welch's count is too high, since weight and residuals err together.
-    Both variances also gain the error of the slope when the drawn queries differ from all of them:
+    The variance also gains the error of the slope when the drawn queries differ from all of them:
     ``residual variance * (mean(judge) - mean of all)**2 / sum of squares of judge``.
 
     Args:
@@ -73,8 +62,7 @@ def estimate(
     Raises:
         ValueError: Fewer than 3 queries, unequal lengths, or a value that is not finite.
 
-    Source: Angelopoulos, Duchi and Zrnic, PPI++: efficient prediction-powered inference (2023), section 6; for
-        exactly these queries Cochran, Sampling techniques (3rd ed., 1977), section 7.3.
+    Source: Angelopoulos, Duchi and Zrnic, PPI++: efficient prediction-powered inference (2023), section 6.
     """
     h, g, rest = (np.asarray(values, dtype=np.float64) for values in (human, judge, others))
     if len(h) < LEAST or len(h) != len(g) or not all(np.isfinite(values).all() for values in (h, g, rest)):
@@ -96,21 +84,9 @@ def estimate(
     if fitted:
         error = residual * (unseen * float(rest.mean() - g.mean())) ** 2 / _squared(g)
     everyone += error
-    these = min(unseen * residual / len(h) + error, everyone)  # two estimates may err, the order of the truths is known
     reach = upper_quantile((1 - _CONFIDENCE) / 2, freedom)
     return Estimate(
-        mean=mean,
-        low=mean - reach * sqrt(everyone),
-        high=mean + reach * sqrt(everyone),
-        set_low=mean - reach * sqrt(these),
-        set_high=mean + reach * sqrt(these),
-        human=float(h.mean()),
-        judge=float(g.mean()),
-        raw=float(np.concatenate([g, rest]).mean()),
-        weight=float(trust),
-        complete=len(h),
-        others=len(rest),
-        freedom=freedom,
+        mean=mean, low=mean - reach * sqrt(everyone), high=mean + reach * sqrt(everyone), weight=float(trust)
     )
 
 

@@ -10,7 +10,6 @@ from typing import Literal
 import numpy as np
 
 from goldbench.measures.result import ROUNDING, Result
-from goldbench.measures.statistics.floats import Floats
 from goldbench.measures.statistics.intervals import bootstrap_intervals
 from goldbench.measures.statistics.significance import holm, sign_flip_p
 from goldbench.records.scorecard import Baseline
@@ -50,8 +49,9 @@ class Fall:
 class Check:
     """One condition and its outcome. ``fallen`` are the queries that fell most, the deepest fall first.
 
-    ``bound`` is the lowest mean that passes. ``reference``, ``p`` (randomization test, Holm) and ``fallen`` belong to
-    a drop. ``excused`` marks a drop that is too deep but not significant, if only significant drops count.
+    ``bound`` is the lowest mean that passes. ``reference``, ``low`` and ``high`` (the paired 95 % interval of the
+    change, None below 2 queries), ``p`` (randomization test, Holm) and ``fallen`` belong to a drop. ``excused`` marks a
+    drop that is too deep but not significant, if only significant drops count.
     """
 
     kind: Literal["min", "drop"]
@@ -60,24 +60,11 @@ class Check:
     bound: float
     passed: bool
     reference: float | None = None
+    low: float | None = None
+    high: float | None = None
     p: float | None = None
     excused: bool = False
     fallen: Sequence[Fall] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """How far a mean moved between two runs, over the queries that both have, and the queries that fell most.
-
-    ``low`` and ``high`` are the ends of the paired 95 % interval of the difference; None below 2 queries.
-    """
-
-    measure: str
-    before: float
-    now: float
-    low: float | None
-    high: float | None
-    fallen: Sequence[Fall]
 
 
 def check_minimums(result: Result, minimums: Mapping[str, float]) -> list[Check]:
@@ -116,10 +103,16 @@ def check_drops(
     if not drops:
         return []
     query_ids, now, before = _both(result, baseline, list(drops))
-    p_values = sign_flip_p(_scores(now, before), [(0, 1)], permutations=permutations, seed=seed)
+    scores = np.asarray([now, before], dtype=np.float64).transpose(2, 0, 1)  # (queries, 2, measures)
+    p_values = holm(sign_flip_p(scores, [(0, 1)], permutations=permutations, seed=seed)[0].tolist())
+    ends = bootstrap_intervals(scores, [(0, 1)], resamples=10_000, seed=0) if len(query_ids) > 1 else None
     checks = []
-    for (measure, drop), is_now, was, p in zip(drops.items(), now, before, holm(p_values[0].tolist()), strict=True):
-        value, reference = fsum(is_now) / len(is_now), fsum(was) / len(was)
+    for column, (measure, drop) in enumerate(drops.items()):
+        is_now = now[column]
+        was = before[column]
+        p = p_values[column]
+        value = fsum(is_now) / len(is_now)
+        reference = fsum(was) / len(was)
         bound = reference - drop.allowed(reference)
         deep = value < bound - ROUNDING
         chance = significant_only and deep and p > alpha
@@ -131,48 +124,14 @@ def check_drops(
                 bound=bound,
                 passed=not deep or chance,
                 reference=reference,
+                low=None if ends is None else float(ends.difference_low[0, column]),
+                high=None if ends is None else float(ends.difference_high[0, column]),
                 p=p,
                 excused=chance,
                 fallen=_fallen(query_ids, is_now, was) if deep else (),
             )
         )
     return checks
-
-
-def changes_of(result: Result, baseline: Baseline, measures: Sequence[str]) -> list[Change]:
-    """Return how far each measure moved, over the queries that both sides have.
-
-    Args:
-        result: The run as it is now.
-        baseline: The run as it was.
-        measures: Measures of both.
-
-    Raises:
-        ValueError: The two sides have no query in common.
-    """
-    query_ids, now, before = _both(result, baseline, measures)
-    low: list[float | None] = [None] * len(measures)
-    high = low
-    if len(query_ids) > 1 and measures:
-        ends = bootstrap_intervals(_scores(now, before), [(0, 1)], resamples=10_000, seed=0)
-        low = ends.difference_low[0].tolist()
-        high = ends.difference_high[0].tolist()
-    return [
-        Change(
-            measure=measure,
-            before=fsum(was) / len(was),
-            now=fsum(is_now) / len(is_now),
-            low=lowest,
-            high=highest,
-            fallen=_fallen(query_ids, is_now, was),
-        )
-        for measure, is_now, was, lowest, highest in zip(measures, now, before, low, high, strict=True)
-    ]
-
-
-def _scores(now: Sequence[Column], before: Sequence[Column]) -> Floats:
-    """Return the values of both runs, shape (queries, 2, measures)."""
-    return np.asarray([now, before], dtype=np.float64).transpose(2, 0, 1)
 
 
 def _both(result: Result, baseline: Baseline, measures: Sequence[str]) -> tuple[list[str], list[Column], list[Column]]:

@@ -116,19 +116,10 @@ def compare(
                     effect_size=mean / deviation if deviation else None,  # Cohen's d_z
                     detectable=detectable(apart, method),
                     detectable_holm=detectable(apart, method, pairs=p.size),
-                    **_uplift(mean, float(scores[:, second, column].mean()), intervals, row, column),
                     verdict=_verdict(apart, float(adjusted[row, rank]), method.alpha),
                 )
             )
     return comparisons, intervals
-
-
-def _uplift(difference: float, baseline: float, ends: Intervals, row: int, column: int) -> dict[str, float]:
-    """Return the fields of a comparison on the uplift; none of them if the baseline's interval reaches 0."""
-    low, high = float(ends.uplift_low[row, column]), float(ends.uplift_high[row, column])
-    if not (isfinite(low) and isfinite(high)):
-        return {}
-    return {"uplift": difference / baseline, "uplift_low": low, "uplift_high": high}
 
 
 def deviation_of(differences: Floats) -> float:
@@ -142,13 +133,12 @@ def detectable(differences: Floats, method: Method, *, pairs: int = 1) -> float 
 
     Args:
         differences: One per query, at least 2.
-        method: Level and permutations of the test.
+        method: Level of the test.
         pairs: Number of comparisons that are corrected together.
     """
     is_of_hits = bool(np.isin(differences, (-1, 0, 1)).all())
-    shown = (detectable_hits if is_of_hits else detectable_difference)(
-        deviation_of(differences), len(differences), pairs=pairs, alpha=method.alpha, permutations=method.permutations
-    )
+    find = detectable_hits if is_of_hits else detectable_difference
+    shown = find(deviation_of(differences), len(differences), pairs=pairs, alpha=method.alpha)
     return shown if isfinite(shown) else None
 
 
@@ -229,8 +219,7 @@ def power(scores: Floats, *, permutations: int = 10_000, seed: int = 0) -> Power
     deviation = float(np.median(deviations))
     deviation = deviation if deviation > ROUNDING else 0.0
     alone, adjusted = (
-        detectable_difference(deviation, len(scores), pairs=count, alpha=_ALPHA, permutations=permutations)
-        for count in (1, len(pairs))
+        detectable_difference(deviation, len(scores), pairs=count, alpha=_ALPHA) for count in (1, len(pairs))
     )
     return Power(
         pairs=len(pairs),

@@ -132,7 +132,6 @@ class Special:
     """
 
     kinds: Mapping[str, Kind]
-    levels: Mapping[str, Kind]
     noise: Mapping[str, NoiseLoss]
     separation: Separation | None
     unanswerable: int
@@ -152,28 +151,13 @@ def means_by_kind(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dic
         result: The scores of a run.
         notes: What the set notes of each query.
     """
-    kinds = [notes.get(query_id, {}).get("kind") for query_id in result.query_ids]
-    rows = _rows([kind if isinstance(kind, str) else None for kind in kinds])
-    return _parts(result, rows, sorted(rows, key=lambda kind: (-len(rows[kind]), kind)))
-
-
-def means_by_level(result: Result, notes: Mapping[str, Mapping[str, Any]]) -> dict[str, Kind]:
-    """Return the means of each level of difficulty, easy first; empty if no query has one, which else come last.
-
-    Args:
-        result: The scores of a run.
-        notes: What the set notes of each query.
-    """
-    rows = _rows([level_in(notes.get(query_id, {})) for query_id in result.query_ids])
-    return _parts(result, rows, [level for level in (*Level, NOT_STATED) if level in rows])
-
-
-def _rows(names: Sequence[str | None]) -> dict[str, list[int]]:
-    """Return the rows of each name; nothing if there is no name."""
     rows: dict[str, list[int]] = {}
-    for row, name in enumerate(names):
-        rows.setdefault(name or NOT_STATED, []).append(row)
-    return rows if any(names) else {}
+    for row, query_id in enumerate(result.query_ids):
+        kind = notes.get(query_id, {}).get("kind")
+        rows.setdefault(kind if isinstance(kind, str) else NOT_STATED, []).append(row)
+    if rows.keys() <= {NOT_STATED}:
+        return {}
+    return {kind: _kind(result, rows[kind]) for kind in sorted(rows, key=lambda kind: (-len(rows[kind]), kind))}
 
 
 def level_in(notes: Mapping[str, Any]) -> str | None:
@@ -183,16 +167,13 @@ def level_in(notes: Mapping[str, Any]) -> str | None:
     return level if level in set(Level) else None
 
 
-def _parts(result: Result, rows: Mapping[str, Sequence[int]], order: Sequence[str]) -> dict[str, Kind]:
-    parts = {}
-    for name in order:
-        means = {}
-        for measure, values in result.values.items():
-            defined = [values[row] for row in rows[name] if not isnan(values[row])]
-            if defined:
-                means[measure] = fsum(defined) / len(defined)
-        parts[name] = Kind(len(rows[name]), means)
-    return parts
+def _kind(result: Result, rows: Sequence[int]) -> Kind:
+    means = {}
+    for measure, values in result.values.items():
+        defined = [values[row] for row in rows if not isnan(values[row])]
+        if defined:
+            means[measure] = fsum(defined) / len(defined)
+    return Kind(len(rows), means)
 
 
 def losses(
