@@ -205,7 +205,7 @@ def slow_texts(found: Found) -> str | None:
     for make in worst(found.pattern):
         if cost(found.work, make(64)) > 0.1:
             return f"{make(40)[:60]!r}: 64 characters take over 0.1 s"
-        if told := growth(found.work, make, 2000, noticed=0.002):
+        if told := growth(found.work, make, 2000, noticed=0.001):
             return f"{make(40)[:60]!r}: {told}"
     return None
 
