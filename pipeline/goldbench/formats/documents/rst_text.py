@@ -154,7 +154,7 @@ def _show_reference(node: nodes.Node) -> nodes.Node:
     text = node.astext()
     if not isinstance(node, nodes.problematic) or not text.endswith(("_", "|")):
         return node
-    return nodes.Text(re.sub(r"\s*<[^<>]*>\Z", "", text.strip("`_|")))
+    return nodes.Text(re.sub(r"(?<!\s)\s*+<[^<>]*+>\Z", "", text.strip("`_|")))
 
 
 def _register_names(source: str) -> None:
