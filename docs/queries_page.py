@@ -61,7 +61,7 @@ RULES = {
     "nothing-asked": ("A plain statement, or a query that says everything its evidence says", ""),
     "no-cause": ("A query for a reason whose evidence names none", ""),
     "off-topic": ("A query that shares no word with its passage or the title", "Another model"),
-    "no-subject": ("A query of which neither it nor the title names the subject", ""),
+    "no-subject": ("A query with no word of its title, whose subject, as the model gives it, stands in neither", ""),
     "yes-no-quota": ("A query answered by yes or no, when a tenth of the set is", ""),
     "answer-leak": ("A query that holds its own answer", ""),
     "copied-run": ("A query that copies six or more words in a row", ""),
@@ -142,7 +142,8 @@ before trusting scores on it.
 """
 
 _KINDS = """\
-The seven kinds from `fact` to `summary` are asked about one passage each, and `[generate.kinds]` holds their weights.
+`fact`, `definition`, `procedure`, `reason`, `condition`, `comparison` and `summary` are asked about one passage each,
+and `[generate.kinds]` holds their weights.
 As soon as it names a kind beyond a single passage with a share above 0, all shares are exact: of 100 queries,
 `fact = 0.4` gives 40 (the method of largest remainders). The end of a build names each kind of which there are too few,
 with exit code 3 where a number of queries was asked for.
@@ -168,9 +169,9 @@ judges; the query is kept if all grades are below 2, else rejected (`answered`).
 without a model; `originals` in `dataset.json` names what it was made from. |
 
 The passages that belong together are `needs` in `dataset.json`, and each is relevant. Only a model of 0.3 billion
-parameters or more writes these kinds, except `noisy`. Simulated queries and those of
-a model that is asked in short have the kind that their words tell, so that only the number of `noisy` queries and that
-of all others are exact there.
+parameters or more writes these kinds, except `noisy`. The kind of a simulated query, and of a query by a model that is
+asked in short, is read off its words. Of such a set only two numbers are exact: that of `noisy` queries, and that of
+all others.
 
 All kinds are written in turn, those about one passage first, so that none of them waits for another one; with `--batch`
 each batch holds all kinds. A kind is left out, with one line, and what it lacks goes to the others: if nobody writes

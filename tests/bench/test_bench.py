@@ -249,6 +249,7 @@ def test_published_figures_stand_beside_ours_counted_in_queries(bench: Command, 
     [
         (("gold", "--system", "bm25", "--measure", "ndgc@10"), 2, "ndcg"),
         (("gold", "--system", "bm25", "--published", "gold/dataset.json"), 2, "is not TOML"),
+        (("gold", "--system", "bm25", "--published", "empty.toml"), 2, "has no table [published]"),
         (("qrels.txt", "--system", "bm25"), 2, "texts"),
         (("gold", "--system", "bm25", "--html", "gold/dataset.json"), 2, "is one of the inputs"),
     ],
@@ -257,6 +258,7 @@ def test_what_cannot_be_benched_is_one_line(
     bench: Command, tmp_path: Path, gold: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     write(tmp_path, "q1 0 d1 1\n", "qrels.txt")
+    write(tmp_path, "", "empty.toml")
     before = sorted(tmp_path.rglob("*"))
     done = bench(*arguments)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr

@@ -119,7 +119,9 @@ def load_bench(
     problems = _Problems()
     tables = _own_tables(read_toml(path)) if path else {}
     if published is not None:
-        tables["published"] = read_toml(published).get("published", {})
+        tables["published"] = read_toml(published).get("published")
+        if not tables["published"]:
+            raise ConfigError(published, ["has no table [published]"])
     file = _checked(tables, problems)
     if measures:
         with naming("measure"):

@@ -14,6 +14,8 @@ from goldbench.records.corpus import Chunk
 
 LOOK_S = 0.5
 """Seconds between two updates on the calls under way."""
+PACE_KNOWN_S = 20.0
+"""Seconds after which the pace of the answers tells how long the rest takes; calls at once grow by doubling."""
 WORTH_A_FORECAST = 2
 """Minutes from which a person is told how long it takes."""
 
@@ -59,22 +61,21 @@ def counted(items: Iterable[T], step: Step) -> Iterator[T]:
 
 @contextlib.asynccontextmanager
 async def calls_shown(
-    writing: Calling, step: Step, progress: Progress, *, calls: int = 0, unit: str = "calls", at_once: int = 1
+    writing: Calling, step: Step, progress: Progress, *, calls: int = 0, unit: str = "calls"
 ) -> AsyncIterator[None]:
     """Show the calls to the model while the block runs, and name those that take too long.
 
     Args:
         writing: Calls the model.
         step: The step that shows the calls.
-        progress: Takes the names of slow calls, and a forecast once the first call is answered.
+        progress: Takes the names of slow calls, and a forecast after 20 seconds, once a call is answered.
         calls: About how many calls the block makes, 0 for no forecast.
         unit: What a call gives, in the plural.
-        at_once: How many calls are under way at once.
     """
     if writing.traffic is None:
         yield
         return
-    watcher = asyncio.create_task(_watch(writing, step, progress, calls, unit, at_once))
+    watcher = asyncio.create_task(_watch(writing, step, progress, calls, unit))
     try:
         yield
     finally:
@@ -82,19 +83,21 @@ async def calls_shown(
         step.tell("")
 
 
-async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, unit: str, at_once: int) -> None:
+async def _watch(writing: Calling, step: Step, progress: Progress, calls: int, unit: str) -> None:
     assert writing.traffic
+    begun = time.monotonic()
     named_at = -writing.patience_s
     while True:
         await asyncio.sleep(LOOK_S)
         traffic = writing.traffic()
         step.tell(traffic.line())
         speed = traffic.speed()
-        if calls and speed is not None:
-            seconds = speed.seconds / speed.calls
-            minutes = round(calls * seconds / at_once / 60)
+        elapsed_s = time.monotonic() - begun
+        if calls and speed is not None and elapsed_s >= PACE_KNOWN_S:
+            pace_s = elapsed_s / speed.calls
+            minutes = round(calls * pace_s / 60)
             if minutes >= WORTH_A_FORECAST:
-                progress.note(f"A call takes {seconds:.0f} s: {calls:,} {unit} take about {minutes:,} min.")
+                progress.note(f"An answer comes every {pace_s:.1f} s: {calls:,} {unit} take about {minutes:,} min.")
             calls = 0
         stall = traffic.stall(writing.patience_s)
         if stall and time.monotonic() - named_at >= writing.patience_s:

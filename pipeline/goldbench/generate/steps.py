@@ -238,8 +238,7 @@ def _nothing_drawn(run: Run, renewal: Renewal) -> Counts:
 async def _draw(run: Run) -> None:
     async with run.opened(run.chunks) as writing:
         with run.progress.stage("generate", None) as step:
-            at_once = min(run.config.model.calls_at_once, max(1, run.missing))
-            async with calls_shown(writing, step, run.progress, calls=run.missing, unit="queries", at_once=at_once):
+            async with calls_shown(writing, step, run.progress, calls=run.missing, unit="queries"):
                 await _write_queries(run, writing, step.advance)
 
 

@@ -109,12 +109,15 @@ def off_topic(candidate: Candidate, context: CheckContext) -> Finding | None:
 
 
 def no_subject(candidate: Candidate, context: CheckContext) -> Finding | None:
-    """Reject a query if no word of its subject stands in it or in the title of its passage."""
+    """Reject a query if no word of its subject stands in it or in the title of its passage.
+
+    A query that names a word of the title says what it is about, whatever subject the model gives.
+    """
     if not candidate.subject or candidate.style is QueryStyle.VAGUE or _is_translated(candidate.text, context):
         return None
     wanted = set(content_terms(candidate.subject, context.language))
-    shown = index_terms(f"{context.title}\n{candidate.text}", context.language)
-    if not wanted or wanted & shown:
+    titled = set(content_terms(context.title, context.language))
+    if not wanted or wanted & titled or (wanted | titled) & index_terms(candidate.text, context.language):
         return None
     return Finding("no-subject", "neither it nor the title of its passage names what it is about")
 
