@@ -58,7 +58,7 @@ REPORTS = {
 def example(folder: Path) -> None:
     """Copy the set of ``make dataset`` into a folder, as ``example``."""
     shutil.copytree(ROOT / "data" / "runs" / "example", folder / "example")
-    if '"ask.v1"' not in (folder / "example" / "3-queries.jsonl").read_text(encoding="utf-8"):
+    if '"choose.v1"' not in (folder / "example" / "3-queries.jsonl").read_text(encoding="utf-8"):
         sys.exit(
             "data/runs/example: its queries are simulated; run make dataset where the local model can be installed"
         )
