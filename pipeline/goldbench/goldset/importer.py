@@ -87,11 +87,11 @@ def import_benchmark(kind: str, path: str, out: Path, options: Options) -> Impor
         OutputError: The folder holds something else, or cannot be written.
     """
     known = metadata_of(Path(path)) if Path(path).exists() else {}
-    told = about_export(Path(path)) if Path(path).exists() else About()
+    about = about_export(Path(path)) if Path(path).exists() else About()
     if options.grades is None and options.relevant_from is None:
-        options = replace(options, relevant_from=told.relevant_from)
+        options = replace(options, relevant_from=about.relevant_from)
     if options.level is None and Path(path).exists():
-        level, notice = known.get("evidence_level", told.level), known.get("notice", told.notice)
+        level, notice = known.get("evidence_level", about.level), known.get("notice", about.notice)
         options = replace(options, level=level, notice=notice)
     return import_collection(open_collection(kind, path, options.chosen), out, options)
 
@@ -112,12 +112,12 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
     if options.grades is not None and options.relevant_from is not None:
         raise UsageError(Message("{grades} and {relevant_from} both say what is relevant: give only one of them"))
     started = time.monotonic()
-    told = parse_grades(options.grades) if options.grades is not None else None
+    stated = parse_grades(options.grades) if options.grades is not None else None
     settings = {"import": _settings(collection, options)}
     fingerprint = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=options.replace)) as place:
         work = _Import(collection, Books(options.drop_broken), place)
-        imported = work.run(told, options)
+        imported = work.run(stated, options)
         place.write_settings(settings)
         manifest = Manifest(
             **stamp(started),
@@ -172,13 +172,13 @@ class _Import:
         self.reading = Reading(collection, books)
         self.generator = f"import-{collection.kind}"
 
-    def run(self, told: Grading | None, options: Options) -> _WrittenCounts:
+    def run(self, stated: Grading | None, options: Options) -> _WrittenCounts:
         """Write everything but the manifest."""
         judgments = self.reading.judgments()
         if not judgments:
             raise InputError(self.collection.names[2], "holds no judgment; check that KIND is its format")
         seen = Counter(qrel.grade for qrel in judgments)
-        grading, unknown = choose_grading(seen, told=told, relevant_from=options.relevant_from)
+        grading, unknown = choose_grading(seen, told=stated, relevant_from=options.relevant_from)
         if unknown is not None:
             raise self._unknown_grade(judgments, unknown, seen)
         asked = {qrel.query_id for qrel in judgments}

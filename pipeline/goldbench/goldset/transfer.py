@@ -298,22 +298,22 @@ class _Locator:
         A stretch of an unchanged document or chunk stands where it stood in it. Another one is looked for in the
         documents that its own lives on in, then in all; see `tell_place`.
         """
-        places: dict[Evidence, Evidence | None] = {}
+        positions: dict[Evidence, Evidence | None] = {}
         moved: dict[Evidence, None] = {}
         for item in sought:
-            place = item if item.doc_id in self._matches.unchanged else self._in_same_chunk(item)
-            if place is None:
+            position = item if item.doc_id in self._matches.unchanged else self._in_same_chunk(item)
+            if position is None:
                 moved[item] = None
             else:
-                places[item] = place
+                positions[item] = position
         stretches = self._stretches(moved)
         near = self._search(stretches, anywhere=False)
-        told = {item: tell_place(hits) for item, hits in near.items()}
-        lost = {item: stretch for item, stretch in stretches.items() if told[item] is None}
+        nearby = {item: tell_place(hits) for item, hits in near.items()}
+        lost = {item: stretch for item, stretch in stretches.items() if nearby[item] is None}
         everywhere = self._search(lost, anywhere=True)
         for item in moved:
-            places[item] = told[item] or tell_place(everywhere.get(item, ()))
-        return places
+            positions[item] = nearby[item] or tell_place(everywhere.get(item, ()))
+        return positions
 
     def _in_same_chunk(self, item: Evidence) -> Evidence | None:
         """Return a stretch at its place in a chunk whose text is still there, None if it lies in no such chunk."""
@@ -321,9 +321,9 @@ class _Locator:
             if span.contains(item) and chunk_id in self._matches.same:
                 chunk = self._matches.now.chunk(self._matches.same[chunk_id])
                 offset = item.start - span.start
-                place = chunk.evidence(offset, offset + len(item.quote))
-                if place.quote == item.quote:
-                    return place
+                moved = chunk.evidence(offset, offset + len(item.quote))
+                if moved.quote == item.quote:
+                    return moved
         return None
 
     def _stretches(self, sought: Iterable[Evidence]) -> dict[Evidence, Stretch]:

@@ -158,7 +158,14 @@ def test_code_about_fences_ends_where_it_ends() -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    "item", ["<ol>" + "<li>x" * 4_000, "<p><a href=#a>#</a>" * 4_000, "<div class=nav>" * 99 + "x " * 99_000]
+    "item",
+    [
+        "<ol>" + "<li>x" * 4_000,
+        "<p><a href=#a>#</a>" * 4_000,
+        "<div class=nav>" * 99 + "x " * 99_000,
+        "<p>" + "<a href=#a rel=next>a</a> " * 9_000,
+        "<table><tr>" + "<td rowspan=50>a" * 2_000 + "<tr><td>b" * 50,
+    ],
 )
 def test_long_pages_take_time_in_proportion(item: str) -> None:
     assert isinstance(text_of(item), str)
@@ -172,6 +179,11 @@ def test_a_raised_number_is_not_written_as_another_number() -> None:
 def test_what_a_page_hides_for_good_is_left_out_and_what_it_can_unfold_stays() -> None:
     page = "<p style='display: none'>Grade 3.</p><p style='Visibility:hidden'>Yes.</p><p>Pump.</p>"
     assert text_of(page + "<div id='a1' style='display:none'>Every spring.</div>") == "Pump.\n\nEvery spring."
+
+
+def test_declarations_of_a_page_are_no_text() -> None:
+    declared = '<?xml version="1.0"?>\n<!DOCTYPE html [ <!ENTITY a "b"> <!ELEMENT x (y)> ]>'
+    assert text_of(f"{declared}<html><body><p>Pump.</p></body></html>") == "Pump."
 
 
 def test_a_nul_character_is_nothing() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import warnings
 
@@ -12,6 +11,8 @@ from markdownify import MarkdownConverter
 
 from goldbench.formats.documents.main_content import main_content, size_of
 
+_SUBSET = re.compile(r"\s*(?:<\?xml[^>]*>\s*)?<!DOCTYPE[^>\[]*\[[^\]]*\]\s*>", re.IGNORECASE)
+"""The declarations of an XHTML page, which lxml's HTML parser would take for text."""
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 _TRAILING = re.compile(r"(?<![ \t])[ \t]++(?=\n|\Z)")
 _FENCES = re.compile(r"^[ \t>]*(`{3,})", re.MULTILINE)
@@ -47,7 +48,7 @@ def html_to_text(html: str) -> tuple[str | None, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a page that looks like something else is read as a page
         # lxml's parser ends <li>, <p> and <td> that a page leaves open; html.parser nests them.
-        page = BeautifulSoup(html.replace("\0", ""), "lxml", multi_valued_attributes=None)
+        page = BeautifulSoup(_SUBSET.sub("", html.replace("\0", ""), count=1), "lxml", multi_valued_attributes=None)
     title = page.title.get_text().strip() if page.title else ""
     content = main_content(page)
     _mark_code(content)
@@ -101,21 +102,47 @@ def _mark_lines(content: Tag) -> None:
 
 def _repeat_cells(content: Tag) -> None:
     """Repeat a cell that spans several rows in each of them, so that the cells beside it stay in their columns."""
-    for cell in content.find_all(_CELLS, rowspan=True):
-        column = sum(_span(before, "colspan") for before in cell.find_previous_siblings(_CELLS))
-        text = cell.get_text()
-        rows = _span(cell, "rowspan")
-        first = cell.find_parent("tr")
-        for row in [] if first is None else first.find_next_siblings("tr", limit=rows)[: rows - 1]:
-            copy = Tag(name="td", attrs={"colspan": str(_span(cell, "colspan"))})
-            copy.string = text if len(text) <= _LONGEST_REPEATED else ""
-            cells = row.find_all(_CELLS, recursive=False)
-            ends = itertools.accumulate(_span(neighbour, "colspan") for neighbour in cells)
-            place = sum(end <= column for end in ends)
-            if place:
-                cells[place - 1].insert_after(copy)
-            else:
-                row.insert(0, copy)
+    rows = [cell.find_parent("tr") for cell in content.find_all(_CELLS, rowspan=True)]
+    sections = {id(row.parent): row.parent for row in rows if row is not None}
+    for section in sections.values():
+        spanning: dict[int, tuple[int, Tag]] = {}
+        """By column: in how many more rows a cell stands, and the cell."""
+        for row in section.find_all("tr", recursive=False) if section else []:
+            spanning = _fill_row(row, spanning)
+
+
+def _fill_row(row: Tag, spanning: dict[int, tuple[int, Tag]]) -> dict[int, tuple[int, Tag]]:
+    """Put copies of the cells of rows above into a row, and return the cells that span the rows below it."""
+    cells: list[Tag] = []
+    below: dict[int, tuple[int, Tag]] = {}
+    column = 0
+    for cell in row.find_all(_CELLS, recursive=False):
+        cell.extract()
+        while column in spanning:
+            column = _add_copy(cells, column, spanning.pop(column), below)
+        rows_below = _span(cell, "rowspan") - 1
+        if rows_below:
+            below[column] = (rows_below, cell)
+        cells.append(cell)
+        column += _span(cell, "colspan")
+    for column_above in sorted(spanning):
+        _add_copy(cells, column_above, spanning[column_above], below)
+    row.clear()
+    row.extend(cells)
+    return below
+
+
+def _add_copy(cells: list[Tag], column: int, above: tuple[int, Tag], below: dict[int, tuple[int, Tag]]) -> int:
+    """Add a copy of a cell of a row above to the cells of a row, and return the column after it."""
+    rows_left, cell = above
+    text = cell.get_text()
+    width = _span(cell, "colspan")
+    copy = Tag(name="td", attrs={"colspan": str(width)})
+    copy.string = text if len(text) <= _LONGEST_REPEATED else ""
+    cells.append(copy)
+    if rows_left > 1:
+        below[column] = (rows_left - 1, cell)
+    return column + width
 
 
 def _span(cell: Tag, name: str) -> int:

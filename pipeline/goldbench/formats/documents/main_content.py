@@ -104,13 +104,15 @@ def _is_mark(link: Tag) -> bool:
 
 def _page_turns(body: Tag) -> list[Tag]:
     """Return the links to the next and previous page, with the row in which they stand if it holds only links."""
+    is_bar: dict[int, bool] = {}
     turns: list[Tag] = []
     for link in body.find_all("a"):
-        is_turn = not _TURNS.isdisjoint(str(link.get("rel", "")).split()) or link.get("accesskey") in _TURNING_KEYS
-        if is_turn:
-            row = link.find_parent(_ROWS) or link
-            is_bar = size_of(row) <= _LONGEST_ROW and _is_linked(row)
-            turns.append(row if is_bar else link)
+        if _TURNS.isdisjoint(str(link.get("rel", "")).split()) and link.get("accesskey") not in _TURNING_KEYS:
+            continue
+        row = link.find_parent(_ROWS) or link
+        if id(row) not in is_bar:  # a row is measured once, however many links it holds
+            is_bar[id(row)] = size_of(row) <= _LONGEST_ROW and _is_linked(row)
+        turns.append(row if is_bar[id(row)] else link)
     return turns
 
 

@@ -148,20 +148,20 @@ def without_lines(text: str, shared: frozenset[int]) -> tuple[str, list[str]]:
         shared: The fingerprints of the lines.
     """
     lines = text.split("\n")
-    kept: list[str] = []
-    gone: list[str] = []
+    remaining: list[str] = []
+    removed: list[str] = []
     below = 0
-    """The level of the next line that is kept and holds a word."""
+    """The level of the next remaining line that holds a word."""
     for line, level in zip(reversed(lines), reversed(_levels(lines)), strict=True):
         is_bare = below <= level or (level == 1 and below < _TEXT)
         if 0 < level < _FIXED and is_bare and _line_print(line) in shared:
-            gone.append(line)
+            removed.append(line)
             continue
-        kept.append(line)
+        remaining.append(line)
         if level:
             below = min(level, _TEXT)
-    rest = re.sub(r"\n{3,}", "\n\n", "\n".join(reversed(kept))).strip("\n")
-    return (rest, gone[::-1]) if _WORD.search(rest) else (text, [])
+    rest = re.sub(r"\n{3,}", "\n\n", "\n".join(reversed(remaining))).strip("\n")
+    return (rest, removed[::-1]) if _WORD.search(rest) else (text, [])
 
 
 def own_title(title: str | None, text: str, shared: frozenset[int]) -> str | None:
