@@ -107,9 +107,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  a module's attribute can be 
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    found = getattr(import_module(f"goldbench.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
+    attribute = getattr(import_module(f"goldbench.{_PLACES[name]}"), name)
+    globals()[name] = attribute
+    return attribute
 
 
 def __dir__() -> list[str]:

@@ -196,10 +196,10 @@ def test_a_mapping_of_grades_that_makes_no_sense_is_refused(text: str) -> None:
 def test_no_two_grades_become_one_and_none_changes_places_without_being_told(
     grades: set[int], relevant_from: int | None
 ) -> None:
-    grading, unknown = choose_grading(grades, told=None, relevant_from=relevant_from)
+    grading, unknown = choose_grading(grades, stated=None, relevant_from=relevant_from)
     if unknown is not None:
         assert unknown in grades
-        told, rest = choose_grading(grades, told=parse_grades(suggestion(grades)), relevant_from=None)
+        told, rest = choose_grading(grades, stated=parse_grades(suggestion(grades)), relevant_from=None)
         assert rest is None
         assert all(told[grade] == 0 for grade in grades if grade <= 0)
         return

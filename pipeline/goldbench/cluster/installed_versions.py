@@ -30,7 +30,7 @@ def installed_versions(root: str, extras: Iterable[str] = ()) -> dict[str, str]:
         root: The package.
         extras: Its extras whose packages are included.
     """
-    found = {PYTHON: platform.python_version()}
+    versions = {PYTHON: platform.python_version()}
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [(root, frozenset(extras))]
     while waiting:
@@ -42,13 +42,13 @@ def installed_versions(root: str, extras: Iterable[str] = ()) -> dict[str, str]:
             package = distribution(name)
         except PackageNotFoundError:
             continue
-        found[name] = package.version
+        versions[name] = package.version
         for line in package.requires or ():
             of_extras = set(_EXTRA.findall(line))
             if (match := _REQUIREMENT.match(line)) and (not of_extras or of_extras & wanted):
                 more = frozenset(extra.strip() for extra in (match[2] or "").split(",") if extra.strip())
                 waiting.append((re.sub(r"[-_.]+", "-", match[1]).lower(), more))
-    return found
+    return versions
 
 
 def versions_here(names: Iterable[str]) -> dict[str, str]:

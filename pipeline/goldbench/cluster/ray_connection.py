@@ -73,11 +73,11 @@ def connect() -> tuple[int, tuple[str, str]]:
             _disconnect()
         if not isinstance(error, Exception):
             raise
-        told = one_line(str(getattr(error, "strerror", None) or error))[:200] or type(error).__name__
+        reason = one_line(str(getattr(error, "strerror", None) or error))[:200] or type(error).__name__
         if address:
-            problem = f"the Ray cluster at {address} cannot be reached ({told}); check {_ADDRESS}"
+            problem = f"the Ray cluster at {address} cannot be reached ({reason}); check {_ADDRESS}"
         else:
-            problem = f"Ray cannot be started ({told})"
+            problem = f"Ray cannot be started ({reason})"
         raise GoldbenchError(Message("{}, or use {engine='local'}", problem)) from None
 
 
@@ -155,8 +155,8 @@ def _disconnect() -> None:
 def _new_folder() -> Path:
     """Return a new folder whose path is short enough for the sockets in it."""
     usual = Path(tempfile.gettempdir())
-    place = usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")  # noqa: S108  a private folder is made in it
-    return Path(tempfile.mkdtemp(prefix="goldbench-", dir=place))
+    parent = usual if len(str(usual)) <= _LONGEST_FOLDER else Path("/tmp")  # noqa: S108  a private folder is made in it
+    return Path(tempfile.mkdtemp(prefix="goldbench-", dir=parent))
 
 
 @contextlib.contextmanager
@@ -165,11 +165,11 @@ def _handlers_kept() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        for number, handler in kept.items():
+        for number, handler in handlers.items():
             if handler is not None:  # None stands for a handler that was not set in Python
                 signal.signal(number, handler)
 
@@ -195,9 +195,9 @@ def _environment_of_cluster(folder: Path) -> Iterator[None]:
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # the loopback interface on every system
         "RAY_USAGE_STATS_ENABLED": "0",
     }
-    kept = {name: value for name, value in before.items() if name in _KEPT}
+    variables = {name: value for name, value in before.items() if name in _KEPT}
     os.environ.clear()
-    os.environ.update(kept | own)
+    os.environ.update(variables | own)
     try:
         yield
     finally:

@@ -39,8 +39,8 @@ class RetrievedQuestions:
     def requests(self) -> dict[str, ChatRequest[Any]]:
         """Return the request for each question with a passage."""
         prompt = load(PROMPT)
-        found = {query_id: texts for query_id, texts in self.passages.items() if texts}
-        return {query_id: request_for(prompt, self.questions[query_id], texts) for query_id, texts in found.items()}
+        retrieved = {query_id: texts for query_id, texts in self.passages.items() if texts}
+        return {query_id: request_for(prompt, self.questions[query_id], texts) for query_id, texts in retrieved.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ def asked_of(gold: Gold, corpus: Mapping[str, str], retriever: Retriever, *, k: 
         query_id: conversation.judged for query_id, conversation in conversations(gold).items() if query_id in texts
     }
     questions = {query_id: one_line(text)[:LONGEST] for query_id, text in texts.items()}
-    found = retriever.search(questions, k=k) if questions else {}
+    results = retriever.search(questions, k=k) if questions else {}
     passages = {
-        query_id: [corpus[chunk_id] for chunk_id in found.get(query_id, {}) if chunk_id in corpus]
+        query_id: [corpus[chunk_id] for chunk_id in results.get(query_id, {}) if chunk_id in corpus]
         for query_id in questions
     }
     return RetrievedQuestions(questions, passages, frozenset(without))
@@ -114,13 +114,15 @@ def decline_rates(
             step.advance(len(part))
     rates = {}
     for answerable in (False, True):
-        here = [
+        ids_of_kind = [
             query_id
             for query_id in retrieved_questions.questions
             if (query_id not in retrieved_questions.unanswerable) is answerable
         ]
-        said = [declined[query_id] for query_id in here if query_id in declined]
-        rates[answerable] = DeclineCount(len(said), sum(said), len(here) - len(said))
+        declines_known = [declined[query_id] for query_id in ids_of_kind if query_id in declined]
+        rates[answerable] = DeclineCount(
+            len(declines_known), sum(declines_known), len(ids_of_kind) - len(declines_known)
+        )
     return rates, failures
 
 
@@ -142,8 +144,8 @@ async def planned(retrieved_questions: RetrievedQuestions, config: Config, answe
     with read_unchanged(answers) as known:
         model = Planning(settings=ModelSettings.of(config.model), store=known)
         requests = retrieved_questions.requests().values()
-        found = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
-        for error in found:
+        replies = await asyncio.gather(*map(model.complete, requests), return_exceptions=True)
+        for error in replies:
             if isinstance(error, BaseException) and not isinstance(error, ModelError):
                 raise error
         return model.report()

@@ -103,13 +103,13 @@ class Dialogue:
             return Reply((), problem=str(error))
         query_id = self._known.get(folded(question))
         grades = self._gold.qrels[query_id] if query_id is not None else {}
-        found = tuple(
+        passages = tuple(
             Found(chunk_id, score, self._corpus.get(chunk_id), grades.get(chunk_id))
             for chunk_id, score in scores.items()
         )
         figures = self._figures(query_id, scores) if query_id is not None else None
-        answer, used, problem = self._answer(question, found)
-        return Reply(found, query_id, figures, answer, used, problem)
+        answer, used, problem = self._answer(question, passages)
+        return Reply(passages, query_id, figures, answer, used, problem)
 
     def _figures(self, query_id: str, scores: Mapping[str, float]) -> dict[str, float] | None:
         """Return the measures at the cutoff, or None for a query without a relevant passage."""
@@ -120,8 +120,8 @@ class Dialogue:
         result = evaluate({query_id: grades}, {query_id: dict(scores)}, measures)
         return {name: result.mean(measure.name) for name, measure in zip(MEASURES, measures, strict=True)}
 
-    def _answer(self, question: str, found: Sequence[Found]) -> tuple[str | None, tuple[int, ...], str | None]:
-        texts = {number: one.text for number, one in enumerate(found, 1) if one.text is not None}
+    def _answer(self, question: str, passages: Sequence[Found]) -> tuple[str | None, tuple[int, ...], str | None]:
+        texts = {number: passage.text for number, passage in enumerate(passages, 1) if passage.text is not None}
         if self._chat is None or not texts:
             return None, (), None
         try:
@@ -133,7 +133,7 @@ class Dialogue:
         numbers = list(texts)
         if (empty := rejection_of(reply.answer)) is not None:
             return None, (), str(empty)
-        used = tuple(numbers[place - 1] for place in rests_on(reply.answer, len(numbers)))
+        used = tuple(numbers[cited - 1] for cited in rests_on(reply.answer, len(numbers)))
         return reply.answer.answer, used, None
 
 
@@ -149,7 +149,7 @@ def rests_on(answer: GroundedAnswer, passages: int) -> tuple[int, ...]:
         answer: The model's answer.
         passages: The number of passages it was given; other numbers are left out.
     """
-    return tuple(dict.fromkeys(place for place in answer.used if 1 <= place <= passages))
+    return tuple(dict.fromkeys(number for number in answer.used if 1 <= number <= passages))
 
 
 def request_for(prompt: Prompt, question: str, passages: Sequence[str]) -> ChatRequest[GroundedAnswer]:
@@ -182,20 +182,22 @@ def shown(reply: Reply, *, k: int, width: int) -> Iterator[str]:
     """
     if not reply.found and reply.problem is None:
         yield "Nothing was found."
-    for number, one in enumerate(reply.found, 1):
-        judged = "" if reply.query_id is None else f"  {'not judged' if one.grade is None else f'grade {one.grade}'}"
-        yield f"{number:>2}. {one_line(one.chunk_id)}  {one.score:.4f}{judged}"
-        if one.text is None:
+    for number, passage in enumerate(reply.found, 1):
+        judged = (
+            "" if reply.query_id is None else f"  {'not judged' if passage.grade is None else f'grade {passage.grade}'}"
+        )
+        yield f"{number:>2}. {one_line(passage.chunk_id)}  {passage.score:.4f}{judged}"
+        if passage.text is None:
             yield "    a text that is not a passage of the gold set"
             continue
-        text = one_line(one.text[: 4 * width])
-        yield f"    {text[:width]}{'…' if len(text) > width or len(one.text) > 4 * width else ''}"
+        text = one_line(passage.text[: 4 * width])
+        yield f"    {text[:width]}{'…' if len(text) > width or len(passage.text) > 4 * width else ''}"
     if reply.answer is not None:
         rests = ", ".join(str(number) for number in reply.used)
-        said = [line for text in reply.answer.splitlines() if (line := one_line(text))]
-        said[-1:] = [said[-1] + (f" [{rests}]" if rests else " [no passage]")]
-        yield f"Answer: {said[0]}"
-        yield from (f"    {line}" for line in said[1:])
+        answer_lines = [line for text in reply.answer.splitlines() if (line := one_line(text))]
+        answer_lines[-1:] = [answer_lines[-1] + (f" [{rests}]" if rests else " [no passage]")]
+        yield f"Answer: {answer_lines[0]}"
+        yield from (f"    {line}" for line in answer_lines[1:])
     if reply.problem is not None:
         yield f"Problem: {one_line(reply.problem)}"
     if reply.figures is not None:

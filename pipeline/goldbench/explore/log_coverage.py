@@ -67,8 +67,8 @@ def drift(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retri
         log: The users' queries.
         settings: Settings of the comparison.
     """
-    found = compare(gold, log, settings, vectors=vectors)
-    return found.report(looked_up(found.undecided(), found.corpus, found.language))
+    comparison = compare(gold, log, settings, vectors=vectors)
+    return comparison.report(looked_up(comparison.undecided(), comparison.corpus, comparison.language))
 
 
 def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Retriever] | None = None) -> Comparison:
@@ -92,7 +92,7 @@ def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Ret
         )
     language = main_language(corpus.values())
     compared = _compared(log, settings)
-    texts = [asked.text for asked in compared]
+    texts = [query.text for query in compared]
     words = Words(content_terms(text, language) for text in corpus.values())
     numbers = {doc_id: position for position, doc_id in enumerate(corpus)}
     answers = {
@@ -110,7 +110,7 @@ def compare(gold: Gold, log: Log, settings: Settings, *, vectors: tuple[str, Ret
     limits = thresholds(near.gold_passages.likeness, near.gold_others.likeness, authored)
     rules = by_rules(texts, list(corpus.values()), queries, answers, written, language)
     verdicts = with_thresholds(rules, near.log_passages, limits)
-    asked_about = frozenset(place for places in answers.values() for place in places)
+    asked_about = frozenset(match for places in answers.values() for match in places)
     return Comparison(
         gold, log, settings, queries, corpus, compared, words, near, language, limits, verdicts, asked_about
     )
@@ -120,19 +120,19 @@ def main_language(texts: Iterable[str]) -> str | None:
     """Return the most frequent language of the texts, or None if it cannot be detected."""
     sample = list(texts)
     step = max(1, len(sample) // SAMPLED)
-    found = Counter(detect_language(text[:1000]) for text in sample[::step][:SAMPLED])
-    language, _ = max(found.items(), key=lambda item: (item[1], item[0] or ""), default=(None, 0))
+    languages = Counter(detect_language(text[:1000]) for text in sample[::step][:SAMPLED])
+    language, _ = max(languages.items(), key=lambda item: (item[1], item[0] or ""), default=(None, 0))
     return language
 
 
 def _compared(log: Log, settings: Settings) -> list[Asked]:
     """Return the most frequent queries; of those asked equally often, a random sample."""
-    asked = list(log.queries.values())
-    if len(asked) <= settings.most:
-        return asked
-    shuffled = np.random.default_rng(settings.seed).permutation(len(asked))
-    chosen = sorted(shuffled.tolist(), key=lambda place: -asked[place].count)[: settings.most]
-    return [asked[place] for place in sorted(chosen)]
+    log_queries = list(log.queries.values())
+    if len(log_queries) <= settings.most:
+        return log_queries
+    shuffled = np.random.default_rng(settings.seed).permutation(len(log_queries))
+    chosen = sorted(shuffled.tolist(), key=lambda position: -log_queries[position].count)[: settings.most]
+    return [log_queries[position] for position in sorted(chosen)]
 
 
 def _covered(near: Floats, calibration: Floats, quantile: float) -> tuple[Flags, float]:
@@ -186,8 +186,8 @@ class Comparison:
     def undecided(self) -> dict[str, str]:
         """Return the text of each query that nothing decides, by an id, the most frequent first."""
         places = [position for position, verdict in enumerate(self.verdicts) if verdict.state is State.UNDECIDED]
-        places.sort(key=lambda place: (-self.compared[place].count, place))
-        return {_id(place): self.compared[place].text for place in places}
+        places.sort(key=lambda row: (-self.compared[row].count, row))
+        return {_id(row): self.compared[row].text for row in places}
 
     def read(self, reading: Reading) -> Comparison:
         """Return the comparison with what a model decided about undecided queries.
@@ -195,17 +195,17 @@ class Comparison:
         Args:
             reading: Its decisions, by the ids of `undecided`.
         """
-        numbers = {passage: place for place, passage in enumerate(self.corpus)}
+        numbers = {passage: row for row, passage in enumerate(self.corpus)}
         verdicts = list(self.verdicts)
         for position, verdict in enumerate(self.verdicts):
-            one = reading.decisions.get(_id(position))
-            if one is None:
+            decision = reading.decisions.get(_id(position))
+            if decision is None:
                 continue
-            if one.state is State.UNDECIDED:
-                verdicts[position] = replace(verdict, reason=f"{verdict.reason}; {one.reason}")
+            if decision.state is State.UNDECIDED:
+                verdicts[position] = replace(verdict, reason=f"{verdict.reason}; {decision.reason}")
             else:
-                found = (numbers[one.passage],) if one.passage is not None else ()
-                verdicts[position] = Verdict(one.state, one.reason, found, Decider.MODEL)
+                answers = (numbers[decision.passage],) if decision.passage is not None else ()
+                verdicts[position] = Verdict(decision.state, decision.reason, answers, Decider.MODEL)
         return replace(self, verdicts=verdicts, reading=reading)
 
     def report(self, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
@@ -221,9 +221,9 @@ class Comparison:
             look_at: Ids of the passages nearest to an undecided query, the best first, by its id in `undecided`.
         """
         near, quantile = self.near, self.settings.quantile
-        counts = np.array([asked.count for asked in self.compared])
+        counts = np.array([compared_query.count for compared_query in self.compared])
         known = {folded(text) for text in self.queries.values()}
-        same = np.array([folded(asked.text) in known for asked in self.compared], dtype=bool)
+        same = np.array([folded(compared_query.text) in known for compared_query in self.compared], dtype=bool)
         states = {state: np.array([verdict.state == state for verdict in self.verdicts], dtype=bool) for state in State}
         by_gold, gold_from = self._asked_already(quantile)
         by_gold = by_gold | same
@@ -258,16 +258,21 @@ class Comparison:
             "not_in_passages": self._clusters(states[State.NOT_COVERED], together, look_at),
             "undecided": self._clusters(states[State.UNDECIDED], together, look_at),
             "decisions": [
-                {"text": asked.text, "line": asked.line, "lines": asked.count, **self._decision(position, look_at)}
-                for position, asked in enumerate(self.compared)
+                {
+                    "text": compared_query.text,
+                    "line": compared_query.line,
+                    "lines": compared_query.count,
+                    **self._decision(position, look_at),
+                }
+                for position, compared_query in enumerate(self.compared)
             ],
         }
 
-    def _decision(self, place: int, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-        verdict = self.verdicts[place]
+    def _decision(self, position: int, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        verdict = self.verdicts[position]
         own = [self.passage_ids[number] for number in verdict.passages]
         is_open = verdict.state is State.UNDECIDED
-        near = list(dict.fromkeys([*own, *look_at.get(_id(place), ())]))[:SHOWN] if is_open else []
+        near = list(dict.fromkeys([*own, *look_at.get(_id(position), ())]))[:SHOWN] if is_open else []
         return {
             "state": verdict.state.value,
             "by": None if is_open else verdict.by.value,
@@ -278,11 +283,11 @@ class Comparison:
 
     def _decided_by(self, counts: Counts) -> dict[str, dict[str, int]]:
         """Return the numbers of lines and of distinct queries that each way of deciding decided."""
-        found = {}
+        deciders = {}
         for decider in Decider:
             flags = np.array([v.by is decider and v.state is not State.UNDECIDED for v in self.verdicts], dtype=bool)
-            found[decider.value] = {"lines": int(counts[flags].sum()), "distinct": int(flags.sum())}
-        return found
+            deciders[decider.value] = {"lines": int(counts[flags].sum()), "distinct": int(flags.sum())}
+        return deciders
 
     def _asked_already(self, quantile: float) -> tuple[Flags, float | None]:
         """Return which queries of the log the gold set's stand for, and the least likeness for it if it is known.
@@ -305,24 +310,24 @@ class Comparison:
         return self.words.unrelated(own, groups, quantile=UNRELATED)
 
     def _shapes(self) -> dict[str, dict[str, Any]]:
-        asked = distributions(((query.text, query.count) for query in self.log.queries.values()), self.language)
+        log_shapes = distributions(((query.text, query.count) for query in self.log.queries.values()), self.language)
         known = distributions(((text, 1) for text in self.queries.values()), self.language)
         return {
             name: {
-                "log": asked[name],
+                "log": log_shapes[name],
                 "gold": known[name],
-                "divergence": jensen_shannon(asked[name], known[name]),
-                "by_chance": divergence_by_chance(asked[name], known[name], seed=self.settings.seed),
+                "divergence": jensen_shannon(log_shapes[name], known[name]),
+                "by_chance": divergence_by_chance(log_shapes[name], known[name], seed=self.settings.seed),
             }
-            for name in asked
+            for name in log_shapes
         }
 
     def _clusters(self, chosen: Flags, together: float, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Return the clusters of the chosen queries, the heaviest first."""
         places: list[int] = np.flatnonzero(chosen).tolist()
-        found = [content_terms(self.compared[place].text, self.language) for place in places]
-        weights = [self.compared[place].count for place in places]
-        groups = self.words.clusters(found, weights, likeness=together)
+        terms = [content_terms(self.compared[position].text, self.language) for position in places]
+        weights = [self.compared[position].count for position in places]
+        groups = self.words.clusters(terms, weights, likeness=together)
         return {
             "lines": sum(weights),
             "distinct": len(weights),
@@ -336,14 +341,14 @@ class Comparison:
     def _described(self, members: Sequence[int], look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Return what a cluster is about, its size, examples, and what is nearest to its centre, its first member."""
         centre = members[0]
-        ranked = [centre, *sorted(members[1:], key=lambda place: (-self.compared[place].count, place))]
+        ranked = [centre, *sorted(members[1:], key=lambda position: (-self.compared[position].count, position))]
         decided = self.verdicts[centre].passages
         passage = decided[0] if decided else int(self.near.log_passages.position[centre])
         query = int(self.near.log_gold.position[centre])
-        asked = [(self.compared[member].text, self.compared[member].count) for member in members]
+        queries_of_cluster = [(self.compared[member].text, self.compared[member].count) for member in members]
         return {
-            "about": salient_terms(asked, self.words, self.language),
-            "lines": sum(count for _, count in asked),
+            "about": salient_terms(queries_of_cluster, self.words, self.language),
+            "lines": sum(count for _, count in queries_of_cluster),
             "distinct": len(members),
             "examples": [
                 {
@@ -358,16 +363,18 @@ class Comparison:
             "nearest_query": one_line(list(self.queries.values())[query]) if query >= 0 else None,
         }
 
-    def _shown(self, place: int, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    def _shown(self, position: int, look_at: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         """Return why an example is where it is, and the passages to look at with the beginning of their texts."""
-        decision = self._decision(place, look_at)
-        passages = [{"id": one, "text": one_line(self.corpus[one][: 4 * WIDTH])[:WIDTH]} for one in decision["look_at"]]
+        decision = self._decision(position, look_at)
+        passages = [
+            {"id": doc_id, "text": one_line(self.corpus[doc_id][: 4 * WIDTH])[:WIDTH]} for doc_id in decision["look_at"]
+        ]
         return {"reason": decision["reason"], "by": decision["by"], "look_at": passages}
 
 
-def _id(place: int) -> str:
+def _id(position: int) -> str:
     """Return the id of the query at this position among those compared."""
-    return f"log-{place}"
+    return f"log-{position}"
 
 
 def check_quantile(quantile: float) -> None:

@@ -77,25 +77,25 @@ def by_vectors(
         queries: The queries of the gold set, by id.
         answers: The positions of the passages that answer them.
     """
-    asked = {f"log-{position}": text for position, text in enumerate(texts)}
+    log_texts = {f"log-{position}": text for position, text in enumerate(texts)}
     system.index(corpus)
-    numbers = {doc_id: place for place, doc_id in enumerate(corpus)}
-    log_passages = _first(system.search(asked, k=1), list(asked), numbers)
+    numbers = {doc_id: row for row, doc_id in enumerate(corpus)}
+    log_passages = _first(system.search(log_texts, k=1), list(log_texts), numbers)
     deep = system.search(queries, k=min(DEEP, len(corpus)))
     gold_passages = _first(deep, list(queries), numbers)
     others = {
-        query_id: {doc_id: score for doc_id, score in found.items() if numbers[doc_id] not in answers[query_id]}
-        for query_id, found in deep.items()
+        query_id: {doc_id: score for doc_id, score in neighbours.items() if numbers[doc_id] not in answers[query_id]}
+        for query_id, neighbours in deep.items()
     }
     gold_others = _first(others, list(queries), numbers)
     system.index(queries)
-    numbers = {query_id: place for place, query_id in enumerate(queries)}
+    numbers = {query_id: row for row, query_id in enumerate(queries)}
     return Neighbours(
         measure=f"cosine of {name}",
         log_passages=log_passages,
         gold_passages=gold_passages,
         gold_others=gold_others,
-        log_gold=_first(system.search(asked, k=1), list(asked), numbers),
+        log_gold=_first(system.search(log_texts, k=1), list(log_texts), numbers),
         gold_gold=_first(system.search(queries, k=2), list(queries), numbers, own=True),
     )
 
@@ -104,9 +104,9 @@ def _first(
     run: Mapping[str, Mapping[str, float]], query_ids: Sequence[str], numbers: Mapping[str, int], *, own: bool = False
 ) -> Nearest:
     likeness, position = np.zeros(len(query_ids)), np.full(len(query_ids), -1, dtype=np.int64)
-    for place, query_id in enumerate(query_ids):
+    for row, query_id in enumerate(query_ids):
         for doc_id, score in run.get(query_id, {}).items():
             if not (own and doc_id == query_id):
-                likeness[place], position[place] = score, numbers[doc_id]
+                likeness[row], position[row] = score, numbers[doc_id]
                 break
     return Nearest(likeness, position)

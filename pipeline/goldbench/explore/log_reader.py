@@ -86,10 +86,10 @@ async def read_undecided(compared: Comparison, how: How, systems: Sequence[Retri
         RetrieverFailed: A retriever cannot index or search.
     """
     with pools(how.config, how.answers, (), replay=how.replay) as chosen:
-        asked = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
+        undecided = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
     panel = ModelPanel(how.config, how.answers, replay=how.replay, rubric=_rubric(compared.gold))
-    reading = await Reader(panel, compared.gold, compared.corpus, progress).read(asked)
-    return Read(compared.read(reading), reading, {key: one.passages for key, one in asked.items()})
+    reading = await Reader(panel, compared.gold, compared.corpus, progress).read(undecided)
+    return Read(compared.read(reading), reading, {key: item.passages for key, item in undecided.items()})
 
 
 async def plan_undecided(
@@ -102,9 +102,9 @@ async def plan_undecided(
         progress: Shows how far the search is.
     """
     with pools(how.config, how.answers, (), dry_run=True) as chosen:
-        asked = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
+        undecided = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
     panel = ModelPanel(how.config, how.answers, rubric=_rubric(compared.gold))
-    return await Reader(panel, compared.gold, compared.corpus, progress).plan(asked), len(asked)
+    return await Reader(panel, compared.gold, compared.corpus, progress).plan(undecided), len(undecided)
 
 
 def _rubric(gold: Gold) -> Rubric:
@@ -181,8 +181,10 @@ class Reader:
         """
         per_call = self.panel.config.grade.passages_per_call
         first = max(FIRST, per_call)
-        asked = {key: one for key, one in unread.items() if one.passages and not tells_how_to_judge(one.text)}
-        total = sum(len(one.passages) for one in asked.values())
+        to_judge = {
+            key: query for key, query in unread.items() if query.passages and not tells_how_to_judge(query.text)
+        }
+        total = sum(len(query.passages) for query in to_judge.values())
         checks = (
             [Slot(check.query, check.chunk_id, planted=check) for check in _checks(self.gold, total)] if total else []
         )
@@ -203,9 +205,9 @@ class Reader:
                 if checks and tries and method is not JudgeMethod.WRITTEN:
                     choice = await choose_judge(asking, checks, must=method is JudgeMethod.YES_NO)
                     asking, panel = choice.asking, choice.asking.panel
-                _take(answers, await asking.ask([*checks, *_slots(asked, slice(first))], per_call=per_call))
-                rest = {key: one for key, one in asked.items() if key not in _answered(answers, panel)}
-                step.advance(sum(len(one.passages[first:]) for key, one in asked.items() if key not in rest))
+                _take(answers, await asking.ask([*checks, *_slots(to_judge, slice(first))], per_call=per_call))
+                rest = {key: query for key, query in to_judge.items() if key not in _answered(answers, panel)}
+                step.advance(sum(len(query.passages[first:]) for key, query in to_judge.items() if key not in rest))
                 if _checked(answers).verdict is not CanaryVerdict.FAILED:
                     later = replace(asking, tries=False)
                     _take(answers, await later.ask(_slots(rest, slice(first, None)), per_call=per_call))
@@ -216,7 +218,9 @@ class Reader:
         checked, pairs = _checked(answers), _by_query(answers)
         why = "the model's server failed" if problem else answers.limit or "no usable reply"
         passed = checked.asked and checked.verdict is not CanaryVerdict.FAILED and _all_checked(answers)
-        decisions = {key: decided(one, pairs.get(key, {}), name, why, judges) for key, one in unread.items() if passed}
+        decisions = {
+            key: decided(query, pairs.get(key, {}), name, why, judges) for key, query in unread.items() if passed
+        }
         return Reading(
             model=name,
             decisions=decisions,
@@ -231,11 +235,11 @@ class Reader:
 
 
 def _by_query(answers: Answers) -> dict[str, dict[str, SlotAnswer]]:
-    found: dict[str, dict[str, SlotAnswer]] = {}
+    slots: dict[str, dict[str, SlotAnswer]] = {}
     for item in answers.slots:
         if not item.slot.planted:
-            found.setdefault(item.slot.query.query_id, {})[item.slot.chunk_id] = item
-    return found
+            slots.setdefault(item.slot.query.query_id, {})[item.slot.chunk_id] = item
+    return slots
 
 
 def unread(compared: Comparison, retrievers: Sequence[Retriever], *, count: int = DEPTH) -> dict[str, Unread]:
@@ -257,7 +261,7 @@ def _answered(answers: Answers, panel: Assessors) -> set[str]:
     """Return the queries that a passage answers by the judgments so far."""
     judges = 1 + len(panel.others)
     grades = {
-        key: [sure_grade(item, judges) or 0 for item in found.values()] for key, found in _by_query(answers).items()
+        key: [sure_grade(item, judges) or 0 for item in slots.values()] for key, slots in _by_query(answers).items()
     }
     return {key for key, grade in grades.items() if max(grade) >= RELEVANT}
 
@@ -270,9 +274,9 @@ def _take(answers: Answers, more: Answers) -> None:
 
 def _slots(unread: Mapping[str, Unread], part: slice) -> list[Slot]:
     return [
-        Slot(Query(query_id=key, chunk_id=passage, text=one.text, generator="log"), passage)
-        for key, one in unread.items()
-        for passage in one.passages[part]
+        Slot(Query(query_id=key, chunk_id=passage, text=query.text, generator="log"), passage)
+        for key, query in unread.items()
+        for passage in query.passages[part]
     ]
 
 
@@ -294,7 +298,7 @@ def _checks(gold: Gold, calls: int) -> list[PlantedPair]:
     """
     count = how_many(calls, CHECKS)
     own = list(_own_checks(gold, count))
-    kinds = {one.kind for one in own}
+    kinds = {check.kind for check in own}
     if Canary.EVIDENCE_ALONE in kinds and kinds.issuperset(TRAPS):
         return own
     chunks, queries = sample()

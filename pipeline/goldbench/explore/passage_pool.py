@@ -28,11 +28,11 @@ def pooled(
         count: Passages per query, before their neighbours are added.
     """
     depth = min(count, len(corpus))
-    found = [retriever.search(queries, k=depth) for retriever in retrievers] if queries else []
+    results = [retriever.search(queries, k=depth) for retriever in retrievers] if queries else []
     neighbours = _neighbours(corpus)
     pools = {}
     for query_id in queries:
-        best = merged([list(run.get(query_id, {})) for run in found], count=count)
+        best = merged([list(run.get(query_id, {})) for run in results], count=count)
         beside = [near for chunk_id in best[:NEIGHBOURED] for near in neighbours(chunk_id)]
         pools[query_id] = list(dict.fromkeys([*best, *beside]))
     return pools
@@ -46,14 +46,14 @@ def looked_up(queries: Mapping[str, str], corpus: Mapping[str, str], language: s
         corpus: Passages as they are emitted, by id.
         language: ISO 639-1 code of most passages, or None.
     """
-    asked = dict(list(queries.items())[:LOOKED_UP])
-    if not asked:
+    first_queries = dict(list(queries.items())[:LOOKED_UP])
+    if not first_queries:
         return {}
     with open_systems(("bm25",), {"bm25": BM25Settings(language=language)}) as systems:
         retriever = systems.retriever("bm25")
         retriever.index(corpus)
-        match = retriever.search(asked, k=min(SHOWN, len(corpus)))
-    return {query_id: list(match.get(query_id, {})) for query_id in asked}
+        match = retriever.search(first_queries, k=min(SHOWN, len(corpus)))
+    return {query_id: list(match.get(query_id, {})) for query_id in first_queries}
 
 
 def _neighbours(corpus: Mapping[str, str]) -> Callable[[str], list[str]]:
@@ -62,8 +62,8 @@ def _neighbours(corpus: Mapping[str, str]) -> Callable[[str], list[str]]:
     numbers = {chunk_id: position for position, chunk_id in enumerate(ids)}
 
     def beside(chunk_id: str) -> list[str]:
-        place, title = numbers[chunk_id], title_in(corpus[chunk_id])
-        near = [ids[other] for other in (place - 1, place + 1) if 0 <= other < len(ids)]
-        return [one for one in near if title and title_in(corpus[one]) == title]
+        position, title = numbers[chunk_id], title_in(corpus[chunk_id])
+        near = [ids[number] for number in (position - 1, position + 1) if 0 <= number < len(ids)]
+        return [neighbour for neighbour in near if title and title_in(corpus[neighbour]) == title]
 
     return beside

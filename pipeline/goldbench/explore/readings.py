@@ -70,34 +70,34 @@ class Reading:
         }
 
 
-def decided(one: Unread, found: Mapping[str, SlotAnswer], model: str, why: str, judges: int) -> Decision:
+def decided(query: Unread, slots: Mapping[str, SlotAnswer], model: str, why: str, judges: int) -> Decision:
     """Return what the judgments of its passages say about a query.
 
     A passage whose settled grade is 2 or 3 answers it. Grades of 0 and 1 throughout mean that no passage does: by the
     rubric, no statement of a passage of grade 1 would be used in an answer. Whatever is unsure leaves it undecided.
 
     Args:
-        one: The query.
-        found: What was answered about its passages.
+        query: The query.
+        slots: What was answered about its passages.
         model: The name of the first judge.
         why: The reason for a missing judgment.
         judges: Number of judges.
     """
     state, passage = State.UNDECIDED, None
-    grades = {key: grade for key in one.passages if (grade := sure_grade(found.get(key), judges)) is not None}
-    best = max(grades, key=lambda key: (grades[key], -one.passages.index(key)), default=None)
-    missing = sum(not _is_judged(found.get(key), judges) for key in one.passages)
-    if tells_how_to_judge(one.text):
+    grades = {key: grade for key in query.passages if (grade := sure_grade(slots.get(key), judges)) is not None}
+    best = max(grades, key=lambda key: (grades[key], -query.passages.index(key)), default=None)
+    missing = sum(not _is_judged(slots.get(key), judges) for key in query.passages)
+    if tells_how_to_judge(query.text):
         reason = "tells how passages should be graded"
-    elif not one.passages:
+    elif not query.passages:
         reason = "no passage to read was found"
     elif best is not None and grades[best] >= RELEVANT:
         state, passage, reason = State.COVERED, best, f"model {model} grades this passage {grades[best]:d}"
     elif missing:
-        reason = f"{missing} of {amount(len(one.passages), 'passage')} could not be judged: {why}"
-    elif len(grades) < len(one.passages):
+        reason = f"{missing} of {amount(len(query.passages), 'passage')} could not be judged: {why}"
+    elif len(grades) < len(query.passages):
         reason = f"model {model} is unsure about a passage"
-    elif one.foreign:
+    elif query.foreign:
         reason = "in another language than the passages; words may not find what answers it"
     else:
         nearest, highest = amount(len(grades), "passage"), max(grades.values())
@@ -120,9 +120,9 @@ def sure_grade(item: SlotAnswer | None, judges: int) -> int | None:
     """
     if item is None or not _is_judged(item, judges):
         return None
-    grade = settled([one.relevance for one in item.judgments])
+    grade = settled([judged.relevance for judged in item.judgments])
     if grade >= RELEVANT:
-        told = any(one.flag is Flag.INSTRUCTIONS_IN_TEXT for one in item.judgments)
-        return None if told else int(grade)
+        is_hostile = any(judged.flag is Flag.INSTRUCTIONS_IN_TEXT for judged in item.judgments)
+        return None if is_hostile else int(grade)
     doubted = any(judgment.relevance >= RELEVANT or judgment.capped for judgment in item.judgments)
     return None if doubted else int(grade)

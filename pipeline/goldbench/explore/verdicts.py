@@ -69,12 +69,12 @@ def writers(gold: Gold, query_ids: Collection[str]) -> dict[str, Writer]:
     """
     notes = gold.about()
     simulated = metadata_of(gold.path).get("evidence_level") == "smoke"
-    found = {}
+    names = {}
     for query_id in query_ids:
         note = notes.get(query_id, {})
         is_simulated = str(note.get("generator") or ("offline" if simulated else "")).startswith("offline")
-        found[query_id] = Writer.SIMULATION if is_simulated else Writer.AUTHOR
-    return found
+        names[query_id] = Writer.SIMULATION if is_simulated else Writer.AUTHOR
+    return names
 
 
 def thresholds(own: Floats, others: Floats, written: Sequence[bool]) -> Thresholds:
@@ -129,11 +129,11 @@ def by_rules(
     """
     known: dict[int, list[str]] = {}
     for query_id, places in answers.items():
-        for place in places if written[query_id] != Writer.SIMULATION else ():
-            known.setdefault(place, []).append(queries[query_id])
+        for position in places if written[query_id] != Writer.SIMULATION else ():
+            known.setdefault(position, []).append(queries[query_id])
     rules = Passages(passages, texts, language, known)
     same = {folded(queries[query_id]): tuple(sorted(places)) for query_id, places in answers.items() if places}
-    honest = functools.cache(lambda place: not tells_how_to_judge(passages[place]))
+    honest = functools.cache(lambda position: not tells_how_to_judge(passages[position]))
     return [
         Verdict(State.COVERED, "the gold set has this query", same[folded(text)])
         if folded(text) in same
@@ -146,9 +146,9 @@ def _trusted(verdict: Verdict, honest: Callable[[int], bool]) -> Verdict:
     """Return a verdict without passages that tell how to grade; if no other has the words, nothing is decided."""
     if verdict.state != State.COVERED:
         return verdict
-    kept = tuple(passage for passage in verdict.passages if honest(passage))
-    if kept:
-        return replace(verdict, passages=kept)
+    trusted = tuple(passage for passage in verdict.passages if honest(passage))
+    if trusted:
+        return replace(verdict, passages=trusted)
     return Verdict(State.UNDECIDED, "its words stand only in a passage that tells how to grade", verdict.passages)
 
 
@@ -162,16 +162,16 @@ def with_thresholds(verdicts: Sequence[Verdict], near: Nearest, limits: Threshol
     """
     if limits.covered_from is None or limits.not_covered_below is None:
         return list(verdicts)
-    found = []
-    for verdict, likeness, place in zip(verdicts, near.likeness.tolist(), near.position.tolist(), strict=True):
+    checked = []
+    for verdict, likeness, position in zip(verdicts, near.likeness.tolist(), near.position.tolist(), strict=True):
         if verdict.state != State.UNDECIDED:
-            found.append(verdict)
+            checked.append(verdict)
         elif likeness > limits.covered_from + 1e-9:
             reason = f"similarity {likeness:.3f} to a passage"
-            found.append(Verdict(State.COVERED, reason, (place,), Decider.SIMILARITY))
+            checked.append(Verdict(State.COVERED, reason, (position,), Decider.SIMILARITY))
         elif likeness < limits.not_covered_below - 1e-9:
             reason = f"similarity {likeness:.3f} to the nearest passage"
-            found.append(Verdict(State.NOT_COVERED, reason, by=Decider.SIMILARITY))
+            checked.append(Verdict(State.NOT_COVERED, reason, by=Decider.SIMILARITY))
         else:
-            found.append(verdict)
-    return found
+            checked.append(verdict)
+    return checked

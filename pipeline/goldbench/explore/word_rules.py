@@ -113,15 +113,15 @@ class _Query:
 
 def _parsed(text: str, language: str | None) -> _Query:
     language = text_language(text, language)
-    rest, found = text.casefold(), []
+    rest, parts = text.casefold(), []
     for word in words(rest):
         plain = _MARKS.sub("", word)
         if len(plain) <= _LONGEST and _IDENTIFIER.fullmatch(plain) and "/" not in word:
-            found.append(plain)
+            parts.append(plain)
             rest = rest.replace(word, " ", 1)
     raw = [token for token in terms(rest) if token.isalpha() and not is_spaceless(token)]
     spellings = dict(zip(raw, stems(raw, language), strict=True))
-    return _Query(text, tuple(dict.fromkeys([*found, *content_terms(rest, language)])), frozenset(found), spellings)
+    return _Query(text, tuple(dict.fromkeys([*parts, *content_terms(rest, language)])), frozenset(parts), spellings)
 
 
 class Passages:
@@ -157,18 +157,18 @@ class Passages:
         self._letters = {letter for word in self._spelled for letter in word}
         self._alike = _Spellings(self._vocabulary)
         sample = texts[:: max(1, len(texts) // _SAMPLED)]
-        found = Counter(detect_language(text[:1000]) for text in sample)
-        self._languages = {name for name, count in found.items() if name and count >= _RARE * len(sample)}
+        languages = Counter(detect_language(text[:1000]) for text in sample)
+        self._languages = {name for name, count in languages.items() if name and count >= _RARE * len(sample)}
 
-    def _read(self, place: int, text: str, wanted: set[str], joined: Mapping[str, str]) -> None:
-        found = set(content_terms(text, text_language(text, self._language)))
-        self._vocabulary |= found
+    def _read(self, position: int, text: str, wanted: set[str], joined: Mapping[str, str]) -> None:
+        terms_of_text = set(content_terms(text, text_language(text, self._language)))
+        self._vocabulary |= terms_of_text
         tokens = terms(text)
         self._spelled.update(tokens)
-        for term in found & wanted:
-            self._postings[term].add(place)
+        for term in terms_of_text & wanted:
+            self._postings[term].add(position)
         for name in _joins(tokens, joined):
-            self._postings[joined[name]].add(place)
+            self._postings[joined[name]].add(position)
 
     def verdict(self, text: str, *, without: Collection[int] = ()) -> Verdict:
         """Return what the words of a query say.
@@ -208,39 +208,41 @@ class Passages:
 
     def _together(self, query: _Query, held: Mapping[str, set[int]]) -> list[int]:
         """Return the passages that hold all terms of a query."""
-        counts = Counter(place for term in query.terms for place in held[term])
-        whole = [place for place, count in counts.items() if count == len(query.terms)]
+        counts = Counter(position for term in query.terms for position in held[term])
+        whole = [position for position, count in counts.items() if count == len(query.terms)]
         if not whole and any(is_spaceless(term) for term in query.terms):
-            most = [place for place, count in counts.items() if 2 * count >= len(query.terms)]
-            whole = [place for place in most if _bridged(query.terms, {t for t in query.terms if place in held[t]})]
+            most = [position for position, count in counts.items() if 2 * count >= len(query.terms)]
+            whole = [
+                position for position in most if _bridged(query.terms, {t for t in query.terms if position in held[t]})
+            ]
         return sorted(whole)
 
     def _close(self, query: _Query, places: Sequence[int]) -> list[int]:
         """Return those of the passages in which the words of a query stand close enough together."""
-        found, read = [], 0
-        for place in places:
-            if query.words <= 1 or (query.words >= _CLOSE and len(self._texts[place]) <= _WINDOW):
-                found.append(place)
+        close, read = [], 0
+        for position in places:
+            if query.words <= 1 or (query.words >= _CLOSE and len(self._texts[position]) <= _WINDOW):
+                close.append(position)
             elif read < _READ:
-                read += len(self._texts[place])
-                if self._stand_close(query, place):
-                    found.append(place)
-        return found
+                read += len(self._texts[position])
+                if self._stand_close(query, position):
+                    close.append(position)
+        return close
 
-    def _stand_close(self, query: _Query, place: int) -> bool:
-        text = self._texts[place][:_READ]
+    def _stand_close(self, query: _Query, position: int) -> bool:
+        text = self._texts[position][:_READ]
         title = title_in(text)
         if query.words >= _CLOSE:
             pieces = [text[start : start + _WINDOW] for start in range(0, len(text), _WINDOW // 2)]
         else:
             pieces = [text[start:end] for start, end in sentence_spans(text)]
         wanted = set(query.terms)
-        for piece in (*pieces, *self._known.get(place, ())):
+        for piece in (*pieces, *self._known.get(position, ())):
             language = text_language(piece, self._language)
             ordered = content_terms(piece, language)
             if query.words > 2 or query.identifiers:
-                found = {*ordered, *content_terms(title, language), *_joins(terms(piece), query.identifiers)}
-                if _bridged(query.terms, found & wanted):
+                known = {*ordered, *content_terms(title, language), *_joins(terms(piece), query.identifiers)}
+                if _bridged(query.terms, known & wanted):
                     return True
             elif any(_bridged(query.terms, wanted & set(ordered[n : n + len(wanted)])) for n in range(len(ordered))):
                 return True
@@ -263,7 +265,7 @@ class Passages:
         count = len(self._texts)
         weights = {term: math.log((count + 1) / (len(held[term]) + 1)) + 1 for term in query.terms}
         share = sum(weights[term] for term in unknown) / sum(weights.values())
-        counts = Counter(place for term in query.terms for place in held[term])
+        counts = Counter(position for term in query.terms for position in held[term])
         apart = max(counts.values(), default=0) <= 1
         if any(is_spaceless(term) for term in query.terms):
             return apart and share >= 2 / 3
@@ -294,17 +296,17 @@ class _Spellings:
 
     def _search(self, word: str) -> bool:
         if not self._by_gram:
-            for place, one in enumerate(self._words):
-                for gram in _grams(one):
-                    self._by_gram.setdefault(gram, []).append(place)
+            for position, spelling in enumerate(self._words):
+                for gram in _grams(spelling):
+                    self._by_gram.setdefault(gram, []).append(position)
         own = _grams(word)
         least = _LIKE if script_of(word) == "Latin" else _LIKE_ELSEWHERE
-        shared = Counter(place for gram in own for place in self._by_gram.get(gram, ()))
-        for place, count in shared.items():
-            other = self._words[place]
-            if 2 * count >= least * (len(own) + len(_grams(other))):
+        shared = Counter(position for gram in own for position in self._by_gram.get(gram, ()))
+        for position, count in shared.items():
+            known_word = self._words[position]
+            if 2 * count >= least * (len(own) + len(_grams(known_word))):
                 return True
-            short, long = sorted((word, other), key=len)
+            short, long = sorted((word, known_word), key=len)
             if len(short) >= _STEM and (long.startswith(short) or long.endswith(short)):
                 return True
         return False
@@ -332,10 +334,10 @@ def _joins(tokens: Sequence[str], wanted: Collection[str]) -> set[str]:
     return joins
 
 
-def _bridged(asked: Sequence[str], held: Collection[str]) -> bool:
+def _bridged(query_terms: Sequence[str], held: Collection[str]) -> bool:
     """Whether all terms are held; without spaces, a term may span two words whose characters are held both."""
     characters = {character for term in held if is_spaceless(term) for character in term}
-    missing = [term for term in asked if term not in held]
+    missing = [term for term in query_terms if term not in held]
     return bool(held) and all(is_spaceless(term) and set(term) <= characters for term in missing)
 
 

@@ -25,9 +25,9 @@ def package(name: str) -> Iterator[None]:
     except ImportError as error:
         instead = f"or write a file for it with {shell_command('export')}"
         try:
-            found = version(name)
+            installed = version(name)
         except PackageNotFoundError:
             raise MissingPackage(name, f"is not installed: run pip install {name}, {instead}") from None
         raise MissingPackage(
-            name, f"{found} cannot be imported ({error}): use the versions that it asks for, {instead}"
+            name, f"{installed} cannot be imported ({error}): use the versions that it asks for, {instead}"
         ) from None

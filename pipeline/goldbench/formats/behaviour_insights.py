@@ -56,8 +56,8 @@ def is_event(row: Mapping[str, Any]) -> bool:
 
 def search_id(row: Mapping[str, Any]) -> str | None:
     """Return the id of a search, by which its pages and its events know it."""
-    found = row.get("query_id")
-    return found if isinstance(found, str) and found else None
+    identity = row.get("query_id")
+    return identity if isinstance(identity, str) and identity else None
 
 
 def event_of(row: Mapping[str, Any]) -> Event | None:
@@ -80,9 +80,9 @@ def _result_of(row: Mapping[str, Any]) -> str | None:
     held = attributes.get("object") if isinstance(attributes, dict) else None
     held = held if isinstance(held, dict) else {}
     for name in ("object_id", "internal_id"):
-        for found in (held.get(name), row.get(f"event_attributes.object.{name}"), row.get(name)):
-            if isinstance(found, int) and not isinstance(found, bool):
-                return str(found)
-            if isinstance(found, str) and found.strip():
-                return found.strip()
+        for value in (held.get(name), row.get(f"event_attributes.object.{name}"), row.get(name)):
+            if isinstance(value, int) and not isinstance(value, bool):
+                return str(value)
+            if isinstance(value, str) and value.strip():
+                return value.strip()
     return None

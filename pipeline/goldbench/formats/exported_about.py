@@ -34,23 +34,23 @@ class About:
         return {"notice": self.notice} if self.notice else {}
 
 
-def about_of(found: object) -> About:
+def about_of(notes: object) -> About:
     """Return what the file of an export holds."""
-    if not isinstance(found, Mapping):
+    if not isinstance(notes, Mapping):
         return About()
-    level, notice, lowest = (found.get(name) for name in ("evidence_level", "notice", "relevant_from"))
+    level, notice, lowest = (notes.get(name) for name in ("evidence_level", "notice", "relevant_from"))
     return About(
         level=level if isinstance(level, str) and level in LEVELS else None,
         notice=notice[:_LONGEST] if isinstance(notice, str) else None,
-        relevant_from=_lowest(lowest, found.get("grades")) if isinstance(lowest, int) and lowest > 0 else None,
+        relevant_from=_lowest(lowest, notes.get("grades")) if isinstance(lowest, int) and lowest > 0 else None,
     )
 
 
-def _lowest(told: int, grades: object) -> int:
+def _lowest(stated: int, grades: object) -> int:
     """Return the lowest relevant grade; see `About`."""
-    if not isinstance(grades, Mapping) or any(str(grade) in grades for grade in range(told, RELEVANT)):
-        return told
-    return max(told, RELEVANT)
+    if not isinstance(grades, Mapping) or any(str(grade) in grades for grade in range(stated, RELEVANT)):
+        return stated
+    return max(stated, RELEVANT)
 
 
 def about_export(path: Path) -> About:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 Read = TypeVar("Read")
 P = TypeVar("P", bound="int | str")
-Place = int | str
+Location = int | str
 """The place of an item in its file: the number of a line from 1, or words (``row 3``) if there are no lines."""
 
 
@@ -30,20 +30,20 @@ class Fault(GoldbenchError):
         self.problem, self.line = problem, line
         super().__init__(problem)
 
-    def at(self, place: Place) -> Fault:
-        """Return the fault of the whole file, in which the part begins at ``place``."""
-        if isinstance(place, int):
-            return Fault(self.problem, line=place + (self.line or 1) - 1)
-        return Fault(Message("{}: {}", place, self.problem) if place else self.problem)
+    def at(self, location: Location) -> Fault:
+        """Return the fault of the whole file, in which the part begins at ``location``."""
+        if isinstance(location, int):
+            return Fault(self.problem, line=location + (self.line or 1) - 1)
+        return Fault(Message("{}: {}", location, self.problem) if location else self.problem)
 
     def of(self, file: Path | str) -> InputError:
         """Return the error that names the file."""
         return InputError(shown(file), self.problem, line=self.line)
 
 
-def place_in_words(place: Place) -> str:
+def location_in_words(location: Location) -> str:
     """Return ``line 3`` for the number of a line; words stay as they are."""
-    return f"line {place}" if isinstance(place, int) else place
+    return f"line {location}" if isinstance(location, int) else location
 
 
 @contextmanager
@@ -63,12 +63,12 @@ def in_file(file: Path | str) -> Iterator[None]:
 
 def read_rows(rows: Iterable[tuple[P, Row]], read: Callable[[P, Row], Read]) -> Iterator[Read]:
     """Yield what ``read`` makes of each place and row; a fault that it raises gets the place."""
-    for place, row in rows:
+    for location, row in rows:
         try:
-            found = read(place, row)
+            item = read(location, row)
         except Fault as fault:
-            raise fault.at(place) from None
-        yield found
+            raise fault.at(location) from None
+        yield item
 
 
 def unreadable(error: OSError | ValueError) -> Fault:
@@ -86,10 +86,10 @@ def explain(error: ValidationError) -> str:
 
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"][:3] if part != "[key]")
-    told = first["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ")
     if first.get("ctx", {}).get("pattern") == ID_PATTERN:
-        told = "not a valid id: it holds white space, a control or an invisible character, or begins with #"
-    return f"{where}: {told}" if where else told
+        message = "not a valid id: it holds white space, a control or an invisible character, or begins with #"
+    return f"{where}: {message}" if where else message
 
 
 def reason(error: OSError | ValueError) -> str:

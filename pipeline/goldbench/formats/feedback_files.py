@@ -199,11 +199,11 @@ def _triples(records: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, li
             places = (0, 1, 2)
         if len(cells) <= max(places):
             raise Fault(f"has {len(cells)} fields, too few", line=line)
-        yield line, [cells[place] for place in places]
+        yield line, [cells[column] for column in places]
 
 
 def _header(cells: Sequence[str]) -> tuple[int, ...]:
     """Return the places of query, passage and vote; empty if the row does not name all three."""
     names = [cell.strip().lower() for cell in cells]
     places = [next((names.index(key) for key in keys if key in names), None) for keys in (_QUERY, _CHUNK, _VOTE)]
-    return tuple(place for place in places if place is not None) if None not in places else ()
+    return tuple(column for column in places if column is not None) if None not in places else ()

@@ -30,11 +30,11 @@ def parse_json(block: bytes) -> Any:  # noqa: ANN401  what it holds
     """
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        members_by_name = dict(pairs)
+        if len(members_by_name) < len(pairs):
             twice = next(member for member, count in Counter(member for member, _ in pairs).items() if count > 1)
             raise Fault(f"an object names {twice[:80]!r} twice; keep one of the two")
-        return found
+        return members_by_name
 
     def constant(text: str) -> NoReturn:
         raise Fault(f"holds {text}, which is not a finite number")
@@ -57,13 +57,13 @@ def read_rewrites(path: Path) -> dict[str, list[str]]:
         InputError: The file is missing or not valid JSON, names a query twice, or a query has no list of texts.
     """
     source = Source(path)
-    found = read_json(source)
+    content = read_json(source)
     with in_file(source.name):
-        if not isinstance(found, dict) or not found:
+        if not isinstance(content, dict) or not content:
             raise Fault("holds no object of the form {query: [rewrites]}")
-        for query, rewrites in found.items():
+        for query, rewrites in content.items():
             if not isinstance(rewrites, list) or not rewrites:
                 raise Fault(f"has no list of rewrites for {shown(query[:80])!r}")
             if not all(isinstance(text, str) and text.strip() for text in rewrites):
                 raise Fault(f"has a rewrite that is empty or not text for {shown(query[:80])!r}")
-        return found
+        return content

@@ -62,10 +62,10 @@ def read_own_queries(path: Path | str) -> list[OwnQuery]:
         else:
             source.size()  # a path without a file is told as such
             raise Fault("not a file of queries; give a .csv, .tsv, .jsonl or .txt file")
-        found = list(read_rows(rows, own_query))
-        if not found:
+        queries = list(read_rows(rows, own_query))
+        if not queries:
             raise Fault("holds no query; give rows with a column query")
-    return found
+    return queries
 
 
 def own_query(line: int, row: Mapping[str, Any]) -> OwnQuery:
@@ -94,7 +94,7 @@ def own_query(line: int, row: Mapping[str, Any]) -> OwnQuery:
 
 
 def _cell(row: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
-    name = next((one for one in names if one in row), None)
+    name = next((column for column in names if column in row), None)
     value = None if name is None else row[name]
     if value is None:
         return None
@@ -104,11 +104,11 @@ def _cell(row: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
 
 
 def _ids(row: Mapping[str, Any]) -> tuple[str, ...]:
-    name = next((one for one in PASSAGES if one in row), None)
+    name = next((column for column in PASSAGES if column in row), None)
     value = None if name is None else row[name]
     if value is None:
         return ()
     ids = value.split() if isinstance(value, str) else value
-    if not isinstance(ids, list) or not all(isinstance(one, str) and one for one in ids):
+    if not isinstance(ids, list) or not all(isinstance(column, str) and column for column in ids):
         raise Fault(f"{name}: not ids of passages; separate them by blanks, or give a list in JSON")
     return tuple(dict.fromkeys(ids))

@@ -231,10 +231,10 @@ def _values(file: BinaryIO, log: Log) -> Iterator[tuple[int, Any]]:
 
 def _whole(file: BinaryIO) -> Iterator[tuple[int, Any]]:
     try:
-        found = json.loads(file.read().removeprefix(b"\xef\xbb\xbf"))
+        content = json.loads(file.read().removeprefix(b"\xef\xbb\xbf"))
     except (ValueError, RecursionError):
         raise Fault("is not valid JSON; name a file with one object per line .jsonl") from None
-    yield from enumerate(found if isinstance(found, list) else [found], start=1)
+    yield from enumerate(content if isinstance(content, list) else [content], start=1)
 
 
 def _table(file: BinaryIO, delimiter: str, named: Columns, log: Log) -> Iterator[tuple[int, str, int]]:
@@ -243,14 +243,14 @@ def _table(file: BinaryIO, delimiter: str, named: Columns, log: Log) -> Iterator
     reader = csv.reader(text, delimiter=delimiter)
     try:
         header = next(reader, [])
-        place = header.index(_choose(header, named.queries, log.name))
+        column = header.index(_choose(header, named.queries, log.name))
         counts = named.counts if named.counts is not None else _counted(header)
         if counts is not None and counts not in header:
             raise UsageError(Message("{count_column} {}: {} has no such column", shown(counts), log.name))
         counted = None if counts is None else header.index(counts)
-        ids = header.index("query_id") if header[place] == "user_query" and "query_id" in header else None
+        ids = header.index("query_id") if header[column] == "user_query" and "query_id" in header else None
         for cells in reader:
-            if len(cells) <= place:
+            if len(cells) <= column:
                 continue
             times = 1 if counted is None else _times(cells[counted] if len(cells) > counted else None)
             if times is None:
@@ -258,7 +258,7 @@ def _table(file: BinaryIO, delimiter: str, named: Columns, log: Log) -> Iterator
             elif ids is not None and not log.is_new(cells[ids] or None if len(cells) > ids else None):
                 log.passed_over["same-search"] += 1
             else:
-                yield reader.line_num, cells[place], times
+                yield reader.line_num, cells[column], times
     except csv.Error as error:
         raise Fault(f"is malformed: {error}", line=reader.line_num) from None
     finally:
@@ -281,13 +281,13 @@ def _times(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_OFTEN else None
 
 
-def _choose(columns: list[str], asked: str | None, name: str) -> str:
-    if asked is not None and asked in columns:
-        return asked
+def _choose(columns: list[str], named: str | None, name: str) -> str:
+    if named is not None and named in columns:
+        return named
     lowered = {column.strip().lower(): column for column in reversed(columns)}
-    found = None if asked is not None else next((lowered[known] for known in COLUMNS if known in lowered), None)
-    if found is None:
+    usual = None if named is not None else next((lowered[known] for known in COLUMNS if known in lowered), None)
+    if usual is None:
         listed = ", ".join(shown(column)[:40] for column in columns[:10])
-        wanted = f"no column {shown(asked)}" if asked is not None else f"no column {' or '.join(COLUMNS)}"
+        wanted = f"no column {shown(named)}" if named is not None else f"no column {' or '.join(COLUMNS)}"
         raise UsageError(Message("{}: has {}; it has {}: name the right one with {column=}", name, wanted, listed))
-    return found
+    return usual

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from goldbench.errors import require
 from goldbench.formats.charsets import REMEDY, Charset, decode, detect_file
-from goldbench.formats.faults import Fault, Place
+from goldbench.formats.faults import Fault, Location
 from goldbench.formats.lines import MAX_LINE, csv_records
 from goldbench.formats.regular_files import ALWAYS_FINE, MAX_RATIO, open_regular, read_whole
 from goldbench.text.display import amount, shown
@@ -47,7 +47,7 @@ class Row:
     values: Mapping[str, object]
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """The line, or ``row`` and the number of the row; see `Fault.at`."""
         return f"row {self.number}" if self.line is None else self.line
 
@@ -112,8 +112,8 @@ def _lines(path: Path, charset: Charset, newline: str) -> Iterator[str]:
                     raise Fault(f"is longer than {MAX_LINE:,} characters", line=number)
                 yield line.lstrip("\ufeff")  # each of several files that were joined may begin with a mark
     except UnicodeError:
-        place = f"after line {number}" if number else "in its first lines"
-        raise Fault(f"is not valid {charset.encoding} text {place}: {REMEDY}") from None
+        where = f"after line {number}" if number else "in its first lines"
+        raise Fault(f"is not valid {charset.encoding} text {where}: {REMEDY}") from None
     except OSError as error:
         raise Fault(f"cannot be read: {error.strerror}", line=number) from None
 
@@ -317,5 +317,5 @@ def _values(column: pa.Array) -> list[object]:
         values: list[object] = column.to_pylist()
         return values
     places = column.indices.to_pylist()
-    texts = {place: column.dictionary[place].as_py() for place in set(places) if place is not None}
-    return [texts.get(place) for place in places]
+    texts = {code: column.dictionary[code].as_py() for code in set(places) if code is not None}
+    return [texts.get(code) for code in places]

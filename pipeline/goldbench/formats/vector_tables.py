@@ -124,9 +124,9 @@ def _block(
 
     sizes = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     size = like[0].shape[1] if like else sizes[0]
-    for place in np.flatnonzero(~(sizes == size))[:1]:
-        found = "no vector" if np.isnan(sizes[place]) else f"{int(sizes[place])} numbers"
-        raise Fault(f"row {first + place}: {found}, where the first row has {size}")
+    for row in np.flatnonzero(~(sizes == size))[:1]:
+        fault = "no vector" if np.isnan(sizes[row]) else f"{int(sizes[row])} numbers"
+        raise Fault(f"row {first + row}: {fault}, where the first row has {size}")
     if not size > 0:
         raise Fault(f"row {first}: no vector" if np.isnan(size) else f"row {first}: the vector is empty")
     values = column.flatten().to_numpy(zero_copy_only=False)  # a missing number becomes NaN
@@ -144,7 +144,7 @@ def _check(ids: Sequence[str], rows: npt.NDArray[np.float32]) -> None:
         seen[doc_id] = row
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         block = rows[start : start + _ROWS_AT_ONCE]
-        for place in np.flatnonzero(~np.isfinite(block).all(axis=1))[:1]:
-            raise Fault(f"row {start + place + 1}: the vector holds something that is not a finite number")
-        for place in np.flatnonzero(~block.any(axis=1))[:1]:
-            raise Fault(f"row {start + place + 1}: the vector is all 0 and has no direction")
+        for number in np.flatnonzero(~np.isfinite(block).all(axis=1))[:1]:
+            raise Fault(f"row {start + number + 1}: the vector holds something that is not a finite number")
+        for number in np.flatnonzero(~block.any(axis=1))[:1]:
+            raise Fault(f"row {start + number + 1}: the vector is all 0 and has no direction")

@@ -122,25 +122,25 @@ class GoldContents:
         metadata = {}
         for query in self.queries:
             original = texts.get(query.original or "")
-            asked = AskedQuery(query.text, query.history, query.standalone, original)
+            query_asked = AskedQuery(query.text, query.history, query.standalone, original)
             answer = {"answer": answers[query.query_id]} if query.query_id in answers else {}
             asked_often = {"frequency": query.frequency, "traffic": query.traffic}
             known = {name: value for name, value in asked_often.items() if value is not None}
-            metadata[query.query_id] = {**answer, **asked.metadata(), **known}
+            metadata[query.query_id] = {**answer, **query_asked.metadata(), **known}
         return metadata
 
     def members(self) -> Iterator[tuple[str, list[tuple[str, object]]]]:
         """Yield the members of ``dataset.json`` that only some sets have, each with its entries by query id."""
-        here = {query.query_id for query in self.queries}
-        asked = [*self.queries, *self.unanswerable]
+        query_ids = {query.query_id for query in self.queries}
+        every_query = [*self.queries, *self.unanswerable]
         members: dict[str, list[tuple[str, object]]] = {
             "needs": [(query.query_id, query.needs) for query in self.queries if self._holds_needs(query)],
             "unanswerable": [(query.query_id, query.text) for query in self.unanswerable],
             "answers": [(query_id, _dumped([answer])[0]) for query_id, answer in self.answers().items()],
-            "history": [(query.query_id, _dumped(query.history)) for query in asked if query.history],
-            "standalone": [(query.query_id, query.standalone) for query in asked if query.standalone],
-            "derived": [(query_id, list(chunks)) for query_id, chunks in self.derived.items() if query_id in here],
-            "originals": [(query.query_id, query.original) for query in self.queries if query.original in here],
+            "history": [(query.query_id, _dumped(query.history)) for query in every_query if query.history],
+            "standalone": [(query.query_id, query.standalone) for query in every_query if query.standalone],
+            "derived": [(query_id, list(chunks)) for query_id, chunks in self.derived.items() if query_id in query_ids],
+            "originals": [(query.query_id, query.original) for query in self.queries if query.original in query_ids],
             "frequency": [(query.query_id, query.frequency) for query in self.queries if query.frequency],
             "traffic": [(query.query_id, query.traffic) for query in self.queries if query.traffic],
         }
@@ -164,8 +164,8 @@ def passages(chunks: Iterable[Chunk], titles: TitleUse) -> Iterator[Passage]:
 def title_use(metadata: Mapping[str, Any]) -> TitleUse:
     """Return how a gold set emits titles, by its metadata; sets that do not tell have none."""
     corpus = metadata.get("corpus")
-    found = corpus.get("title") if isinstance(corpus, Mapping) else None
-    return TitleUse(found) if found in set(TitleUse) else TitleUse.NONE
+    usage = corpus.get("title") if isinstance(corpus, Mapping) else None
+    return TitleUse(usage) if usage in set(TitleUse) else TitleUse.NONE
 
 
 def write_gold(folder: Path, gold: GoldContents) -> None:

@@ -75,7 +75,7 @@ def parse_shares(text: str) -> dict[str, Fraction]:
     """
     shares: dict[str, Fraction] = {}
     for piece in text.split(","):
-        name, _, share = (one.strip() for one in piece.partition("="))
+        name, _, share = (part.strip() for part in piece.partition("="))
         if not _NAME.fullmatch(name) or not _SHARE.fullmatch(share):
             raise UsageError(f"not a name with its share: {shown(piece)!r}; give dev=0.3,test=0.7", parameter="shares")
         if name.lower() in map(str.lower, shares):
@@ -118,11 +118,11 @@ def split_set(folder: Path, out: Path, *, shares: Mapping[str, Fraction], by: By
     fingerprint = _digest([whole.manifest.files, list(map(str, shares.items())), by, seed])
     wanted = quotas(shares, len(whole.queries))
     parts = []
-    with new_folder(out) as place:
+    with new_folder(out) as staged:
         for name in shares:
             query_ids = {query_id for query_id, part in part_of.items() if part == name}
             note = {"part": name, "by": by, "seed": seed, "shares": {key: str(share) for key, share in shares.items()}}
-            manifest = _write_part(whole, query_ids, place / name, note, fingerprint, started)
+            manifest = _write_part(whole, query_ids, staged / name, note, fingerprint, started)
             parts.append(Part(name, out / name, wanted[name], manifest.queries))
     return Division(tuple(parts), len(groups))
 
@@ -166,9 +166,9 @@ def _divided(whole: _Whole, shares: Mapping[str, Fraction], *, by: By, seed: int
     chunks = whole.home.chunks.read()
     keys = [set(_own_keys(query)) for query in every]
     _add_passages(keys, every, chunks, by_source=by == "source")
-    for one, other in alike(query.alone for query in every):
-        keys[other].add(("alike", one))
-        keys[one].add(("alike", one))
+    for query_id, twin_id in alike(query.alone for query in every):
+        keys[twin_id].add(("alike", query_id))
+        keys[query_id].add(("alike", query_id))
     groups = linked(keys)
     part_of: dict[int, str] = {}
     first = 0
@@ -176,7 +176,7 @@ def _divided(whole: _Whole, shares: Mapping[str, Fraction], *, by: By, seed: int
     for many in (len(whole.queries), len(whole.unanswerable), len(whole.dropped)):
         within = range(first, first + many)
         first += many
-        placed = Counter(part_of[one] for one in within if one in part_of)
+        placed = Counter(part_of[query_id] for query_id in within if query_id in part_of)
         rest = [
             Group(members, size)
             for members in groups
@@ -233,23 +233,23 @@ def _add_passages(
     """Add the passages that each query was written from or needs (as clusters of near-duplicates), and documents."""
     named: defaultdict[str, list[int]] = defaultdict(list)
     evidence: defaultdict[str, list[tuple[int, Evidence]]] = defaultdict(list)
-    for place, query in enumerate(every):
+    for number, query in enumerate(every):
         for chunk_id in {query.chunk_id, *query.needs}:
-            named[chunk_id].append(place)
+            named[chunk_id].append(number)
         for item in query.evidence:
-            evidence[item.doc_id].append((place, item))
+            evidence[item.doc_id].append((number, item))
     sketches = Sketches.empty(len(chunks))
     holders: list[tuple[int, int]] = []
     for position, chunk in enumerate(chunks):
         write_sketch(chunk.text, sketches, position)
-        held = [place for place, item in evidence.get(chunk.span.doc_id, ()) if chunk.span.contains(item)]
-        for place in (*named.get(chunk.chunk_id, ()), *held):
-            holders.append((place, position))
+        held = [number for number, item in evidence.get(chunk.span.doc_id, ()) if chunk.span.contains(item)]
+        for number in (*named.get(chunk.chunk_id, ()), *held):
+            holders.append((number, position))
             if by_source:
-                keys[place].add(("document", chunk.span.doc_id))
+                keys[number].add(("document", chunk.span.doc_id))
     labels = cluster(sketches, text_at=lambda position: chunks.at(position).text)
-    for place, position in holders:
-        keys[place].add(("passage", int(labels[position])))
+    for number, position in holders:
+        keys[number].add(("passage", int(labels[position])))
 
 
 def _write_part(
@@ -319,7 +319,7 @@ def _manifest(
     )
     kinds = Counter(query.kind for query in (*every, *unanswerable) if query.kind)
     counts = {kind: kinds[QueryKind(kind)] for kind in whole.manifest.kinds}
-    here = {kind: KindCount(wanted=count, kept=count) for kind, count in counts.items()}
+    counts_by_kind = {kind: KindCount(wanted=count, kept=count) for kind, count in counts.items()}
     return whole.manifest.model_copy(
         update={
             **stamp(started),
@@ -328,7 +328,7 @@ def _manifest(
             "target": None,
             "generators": dict(sorted(Counter(query.generator for query in every).items())),
             "mix": {},
-            "kinds": here,
+            "kinds": counts_by_kind,
             "stages": with_reports(whole.manifest.stages, [report]),
             "usage": {},
         }

@@ -261,7 +261,7 @@ class GoldFolder:
         Raises:
             InputError: The file is damaged.
         """
-        gone = {one for query in known for one in (query.query_id, _VERSION.sub("", query.query_id))}
+        gone = {identity for query in known for identity in (query.query_id, _VERSION.sub("", query.query_id))}
         return [query for query in self.unlabelled.read_any() if query.query_id not in gone]
 
     def settings(self) -> dict[str, Any]:
@@ -423,14 +423,14 @@ class GoldFolder:
         """
         with explained(self.path):
             self.check_usable(policy)
-        with publication.staging(self.path) as place, explained(self.path):
+        with publication.staging(self.path) as staged, explained(self.path):
             self.check_usable(policy)
-            draft = Draft(place)
+            draft = Draft(staged)
             yield draft
             if draft.finished is not None:
                 finished = draft.stamped(self)
                 suffix = self._suffix_for_runs(draft) if policy.replace and not is_renewal else None
-                publication.publish(place, self.path, finished, stale=names.FILES_OF_A_SET)
+                publication.publish(staged, self.path, finished, stale=names.FILES_OF_A_SET)
                 draft.set_aside = list(self._set_runs_aside(suffix)) if suffix else []
 
     def _suffix_for_runs(self, draft: Draft) -> str | None:
@@ -457,14 +457,14 @@ class GoldFolder:
         Raises:
             OutputError: The folder cannot be written, or is being written.
         """
-        with publication.staging(self.path) as place, explained(self.path):
-            draft = Draft(place)
+        with publication.staging(self.path) as staged, explained(self.path):
+            draft = Draft(staged)
             yield draft
             if draft.finished is not None:
                 finished = draft.stamped(self)
                 files = self.manifest().files
-                kept = {name: digest for name, digest in files.items() if not draft.file(name).is_file()}
-                publication.publish(place, self.path, finished, kept=kept)
+                unchanged = {name: digest for name, digest in files.items() if not draft.file(name).is_file()}
+                publication.publish(staged, self.path, finished, kept=unchanged)
 
 
 def _free(path: Path) -> Path:

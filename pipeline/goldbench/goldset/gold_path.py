@@ -108,9 +108,9 @@ def _judgments_in(folder: Path) -> list[Path]:
     """Return the file of judgments of a BEIR folder; several if it is not clear which one is meant."""
     loose = folder / BEIR_LOOSE_QRELS
     places = (folder / BEIR_QRELS, folder / BEIR / BEIR_QRELS)
-    several = (*(sorted(place.glob("*.tsv")) for place in places), [loose] if loose.is_file() else [])
-    found = next(filter(None, several), [])
-    return [file for file in found if file.name == Path(BEIR_TEST_QRELS).name] or found
+    several = (*(sorted(parent.glob("*.tsv")) for parent in places), [loose] if loose.is_file() else [])
+    files = next(filter(None, several), [])
+    return [file for file in files if file.name == Path(BEIR_TEST_QRELS).name] or files
 
 
 def passages_up_to(path: Path, most: int) -> int | None:
@@ -142,9 +142,9 @@ def holds_no_query(path: Path | str) -> str:
 
 def texts_of_queries(path: Path) -> dict[str, str]:
     """Return the text of each query; empty if ``path`` has none."""
-    found = _beside(path, BEIR_QUERIES)
-    if found is not None:
-        return {query_id: text for query_id, text, _ in _texts(found)}
+    queries_file = _beside(path, BEIR_QUERIES)
+    if queries_file is not None:
+        return {query_id: text for query_id, text, _ in _texts(queries_file)}
     return _strings(_dataset(path), "queries")
 
 
@@ -191,8 +191,8 @@ def built_with_shares(path: Path) -> bool:
         InputError: The manifest is not JSON.
     """
     manifest = (path if path.is_dir() else path.parent) / MANIFEST
-    found = read_json(Source(manifest)) if manifest.is_file() else None
-    return isinstance(found, Mapping) and bool(found.get("kinds"))
+    record = read_json(Source(manifest)) if manifest.is_file() else None
+    return isinstance(record, Mapping) and bool(record.get("kinds"))
 
 
 def texts_of_documents(path: Path, doc_ids: Collection[str] | None = None) -> dict[str, str]:
@@ -212,13 +212,13 @@ def document_ids(path: Path) -> Iterator[str]:
 
 def each_document(path: Path) -> Iterator[tuple[str, str]]:
     """Yield the id and the text of each document, one by one if ``path`` has a BEIR corpus; nothing if it has none."""
-    found = _beside(path, BEIR_CORPUS)
-    if found is None:
+    corpus_file = _beside(path, BEIR_CORPUS)
+    if corpus_file is None:
         yield from _strings(_dataset(path), "corpus").items()
     else:
         from goldbench.text.title_path import titled
 
-        yield from ((doc_id, titled(title, text)) for doc_id, text, title in _texts(found))
+        yield from ((doc_id, titled(title, text)) for doc_id, text, title in _texts(corpus_file))
 
 
 def notes_of_queries(path: Path) -> dict[str, dict[str, Any]]:
@@ -264,10 +264,10 @@ def state_of(path: Path) -> dict[Path, tuple[int, int] | None]:
 
 def _state(file: Path) -> tuple[int, int] | None:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return (0, 0) if file.is_dir() else (found.st_mtime_ns, found.st_size)
+    return (0, 0) if file.is_dir() else (status.st_mtime_ns, status.st_size)
 
 
 def folder_of(path: Path) -> Path | None:
@@ -292,19 +292,19 @@ def check_apart(outputs: Mapping[str, Path | None], inputs: Iterable[Path | str]
     Raises:
         OutputError: An output is an input, or a file of a build that is read; or two outputs are the same file.
     """
-    read = [Path(one) for one in inputs if os.path.exists(one)]  # noqa: PTH110  Path's own raises on a name too long
+    read = [Path(source) for source in inputs if os.path.exists(source)]  # noqa: PTH110  Path's own raises on a name too long
     places: dict[str, str] = {}
     for option, path in outputs.items():
         if path is None:
             continue
-        other = places.setdefault(os.path.realpath(path), option)
-        if other != option:
+        earlier_option = places.setdefault(os.path.realpath(path), option)
+        if earlier_option != option:
             raise OutputError(
-                f"{shown(path)}: {option} and {other} cannot both be written to it; give another {option}"
+                f"{shown(path)}: {option} and {earlier_option} cannot both be written to it; give another {option}"
             )
         if not os.path.exists(path):  # noqa: PTH110
             continue
-        if any(path.samefile(one) or (one.is_dir() and _belongs(path, one)) for one in read):
+        if any(path.samefile(source) or (source.is_dir() and _belongs(path, source)) for source in read):
             raise OutputError(f"{shown(path)}: is one of the inputs; give another {option}")
 
 
@@ -329,20 +329,20 @@ def _beside(path: Path, name: str) -> Path | None:
         places = [path.parent / BEIR]
     else:
         places = [path.parent, path.parent.parent]
-    return next((place / name for place in places if (place / name).is_file()), None)
+    return next((folder / name for folder in places if (folder / name).is_file()), None)
 
 
 def _dataset(path: Path) -> Mapping[str, Any]:
     file = path / DATASET if path.is_dir() else path
     if ".json" not in file.suffixes[-2:] or not file.is_file():
         return {}
-    found = read_json(Source(file))
-    return found if isinstance(found, Mapping) and "relevant_docs" in found else {}
+    dataset = read_json(Source(file))
+    return dataset if isinstance(dataset, Mapping) and "relevant_docs" in dataset else {}
 
 
 def _strings(dataset: Mapping[str, Any], member: str) -> dict[str, str]:
-    found = dataset.get(member)
-    return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, Mapping) else {}
+    strings = dataset.get(member)
+    return {key: text for key, text in strings.items() if isinstance(text, str)} if isinstance(strings, Mapping) else {}
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str, str]]:
@@ -363,8 +363,8 @@ def read_metadata(path: Path) -> dict[str, Any]:
         return {}
     metadata = _last_member(path)
     if metadata is None:
-        found = read_json(Source(path))
-        metadata = found.get("metadata") if isinstance(found, Mapping) else None
+        content = read_json(Source(path))
+        metadata = content.get("metadata") if isinstance(content, Mapping) else None
     if not isinstance(metadata, Mapping):
         return {}
     return {key: cut(value, _LONGEST) if isinstance(value, str) else value for key, value in metadata.items()}

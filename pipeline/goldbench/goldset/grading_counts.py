@@ -24,7 +24,7 @@ def grading_counts(
         queries: The queries of the set.
     """
     rows = list(pool)
-    kept = list(queries)
+    every_query = list(queries)
     pairs: defaultdict[tuple[str, str], list[Judgment]] = defaultdict(list)
     for judgment in judgments:
         if judgment.canary is None and judgment.shared_from is None:
@@ -45,6 +45,6 @@ def grading_counts(
         "flagged": dict(sorted(flags.items())),
         "spread": dict(sorted(Counter(int(max(of_pair) - min(of_pair)) for of_pair in several).items())),
         "grades": dict(sorted(Counter(int(settled(of_pair)) for of_pair in grades).items())),
-        "too_broad": sum(bool(query.too_broad) for query in kept),
-        "unreachable": sum(bool(query.unreachable) for query in kept),
+        "too_broad": sum(bool(query.too_broad) for query in every_query),
+        "unreachable": sum(bool(query.unreachable) for query in every_query),
     }

@@ -115,10 +115,10 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
     stated = parse_grades(options.grades) if options.grades is not None else None
     settings = {"import": _settings(collection, options)}
     fingerprint = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=options.replace)) as place:
-        work = _Import(collection, Books(options.drop_broken), place)
+    with GoldFolder(out).replacing(ReplacePolicy(settings, fingerprint, replace=options.replace)) as draft:
+        work = _Import(collection, Books(options.drop_broken), draft)
         imported = work.run(stated, options)
-        place.write_settings(settings)
+        draft.write_settings(settings)
         manifest = Manifest(
             **stamp(started),
             generator=work.generator,
@@ -130,9 +130,9 @@ def import_collection(collection: Collection, out: Path, options: Options) -> Im
             failures=work.books.failures,
             packages={"pydantic": importlib.metadata.version("pydantic")},
         )
-        place.finish(manifest)
+        draft.finish(manifest)
     renamed = sum(len(names.renamed) for _, names in _named(work.reading))
-    return ImportResult(GoldFolder(out).manifest(), imported.grades, renamed, place.set_aside)
+    return ImportResult(GoldFolder(out).manifest(), imported.grades, renamed, draft.set_aside)
 
 
 def _settings(collection: Collection, options: Options) -> dict[str, Any]:
@@ -178,11 +178,11 @@ class _Import:
         if not judgments:
             raise InputError(self.collection.names[2], "holds no judgment; check that KIND is its format")
         seen = Counter(qrel.grade for qrel in judgments)
-        grading, unknown = choose_grading(seen, told=stated, relevant_from=options.relevant_from)
+        grading, unknown = choose_grading(seen, stated=stated, relevant_from=options.relevant_from)
         if unknown is not None:
             raise self._unknown_grade(judgments, unknown, seen)
-        asked = {qrel.query_id for qrel in judgments}
-        self.reading.read_topics(asked)
+        judged_ids = {qrel.query_id for qrel in judgments}
+        self.reading.read_topics(judged_ids)
         documents = self.place.documents.write(self.reading.documents())
         chunks = self.place.chunks.write(chunk_documents(documents))
         relevance = self._relevance(judgments, grading)
@@ -192,19 +192,21 @@ class _Import:
         self.place.queries.write(queries)
         grades = in_words(grading, seen)
         self._write_renamed()
-        kept = {query.query_id: relevance[query.query_id] for query in queries}
+        relevance_of_queries = {query.query_id: relevance[query.query_id] for query in queries}
         metadata = self._metadata(grades, options)
         unanswerable = list(self._unanswerable(relevance))
-        self.place.write_gold(GoldContents(queries, lambda: _passages(chunks), kept, metadata, unanswerable))
+        self.place.write_gold(
+            GoldContents(queries, lambda: _passages(chunks), relevance_of_queries, metadata, unanswerable)
+        )
         return _WrittenCounts(
-            len(documents), len(queries), self._reports(len(documents), kept, len(unanswerable)), grades
+            len(documents), len(queries), self._reports(len(documents), relevance_of_queries, len(unanswerable)), grades
         )
 
     def _unknown_grade(self, judgments: list[Qrel], grade: int, seen: Mapping[int, int]) -> InputError:
-        place = next(qrel for qrel in judgments if qrel.grade == grade)
-        scale = ", ".join(str(one) for one in sorted(seen))
+        judgment = next(qrel for qrel in judgments if qrel.grade == grade)
+        scale = ", ".join(str(value) for value in sorted(seen))
         return self.reading.located(
-            place,
+            judgment,
             Message(
                 "grade {} has no meaning yet; say what every grade here ({}) becomes, from 0 to 3 "
                 "(2 and 3 are relevant), as {}",
@@ -288,12 +290,12 @@ class _Import:
             )
 
     def _reports(
-        self, documents: int, kept: Mapping[str, Mapping[str, Relevance]], unanswerable: int
+        self, documents: int, relevance_of_queries: Mapping[str, Mapping[str, Relevance]], unanswerable: int
     ) -> list[StageReport]:
-        labels = sum(len(grades) for grades in kept.values())
+        labels = sum(len(grades) for grades in relevance_of_queries.values())
         return [
             self.books.report("documents", self.reading.file(0), CHUNKS, documents),
-            self.books.report("queries", self.reading.file(1), QUERIES, len(kept) + unanswerable),
+            self.books.report("queries", self.reading.file(1), QUERIES, len(relevance_of_queries) + unanswerable),
             self.books.report("judgments", self.reading.file(2), DATASET, labels),
         ]
 

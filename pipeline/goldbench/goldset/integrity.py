@@ -121,6 +121,6 @@ def _problems_of_grades(folder: GoldFolder, gold: TestSet, *, renewed: bool) -> 
     judged = {query_id for query_id, _ in grades}
     for query_id, labels in (gold.relevance_scores or {}).items():
         for chunk_id, grade in labels.items() if query_id in judged else ():
-            found = grades.get((query_id, chunk_id))
-            if (found is None and not renewed) or (found is not None and settled(found) != grade):
+            stored = grades.get((query_id, chunk_id))
+            if (stored is None and not renewed) or (stored is not None and settled(stored) != grade):
                 yield f"query {query_id}: chunk {chunk_id} has another grade than its judgments give"

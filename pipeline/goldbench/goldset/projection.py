@@ -79,13 +79,13 @@ def rechunk(folder: Path, *, size: int, overlap: int) -> RechunkedSet:
     home = GoldFolder(folder)
     relevance = read_relevance(home)
     chunks = list(_cut(home, size, overlap, on_failure=_refuse))
-    kept, left_out = _project(relevance, chunks)
+    projected, left_out = _project(relevance, chunks)
     cut = passages(chunks, title_use(home.metadata()))
     return RechunkedSet(
         corpus={passage.chunk_id: titled(passage.title, passage.text) for passage in cut},
         qrels={
             query.query_id: {chunk_id: int(grade) for chunk_id, grade in sorted(projection.grades.items())}
-            for query, projection in kept
+            for query, projection in projected
         },
         level=int(RELEVANT),
         lost=tuple(sorted(left_out)),
@@ -135,10 +135,10 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
         chunks = draft.chunks.write(
             _cut(home, size, overlap, on_failure=lambda error: failures.append(_failure(error)))
         )
-        kept, left_out = _project(relevance, chunks)
-        if not kept:
+        projected, left_out = _project(relevance, chunks)
+        if not projected:
             raise InputError(folder, f"no query can be projected on chunks of {size}: {next(iter(left_out.values()))}")
-        queries = [_moved(query, projection) for query, projection in kept]
+        queries = [_moved(query, projection) for query, projection in projected]
         draft.relevance.write(relevance)
         draft.queries.write(queries)
         draft.rejections.write(_rejections(relevance, left_out))
@@ -150,10 +150,10 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
             GoldContents(
                 queries=queries,
                 corpus=functools.partial(passages, chunks, title_use(metadata)),
-                relevance={query.query_id: projection.grades for query, projection in kept},
+                relevance={query.query_id: projection.grades for query, projection in projected},
                 metadata=metadata,
                 unanswerable=list(home.unanswerable.read_any()),
-                derived={query.query_id: item.derived for query, item in kept if item.derived},
+                derived={query.query_id: item.derived for query, item in projected if item.derived},
             )
         )
         draft.write_settings(settings)
@@ -162,7 +162,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
             reads=RELEVANCE,
             writes=DATASET,
             read=len(relevance),
-            written=len(kept),
+            written=len(projected),
             rejected=len(left_out),
             rules={NOT_PROJECTED: len(left_out)} if left_out else {},
         )
@@ -180,7 +180,7 @@ def write_rechunked(folder: Path, out: Path, *, size: int, overlap: int, replace
             }
         )
         draft.finish(manifest)
-    lost = sum(projection.lost for _, projection in kept)
+    lost = sum(projection.lost for _, projection in projected)
     skipped = tuple(failure.message for failure in failures)
     return Outcome(GoldFolder(out).manifest(), left_out, lost, skipped, draft.set_aside)
 
@@ -195,7 +195,7 @@ def read_relevance(folder: GoldFolder) -> list[TextRelevance]:
     if folder.relevance.exists() and not folder.judgments.exists():
         return list(folder.relevance.read())
     positives = _positives(folder)
-    if not any(one.query.evidence for one in positives):
+    if not any(positive.query.evidence for positive in positives):
         raise InputError(
             folder.path, "no query has evidence in a document, so nothing tells which part of a text is relevant"
         )
@@ -206,7 +206,7 @@ def _positives(folder: GoldFolder) -> list[TextRelevance]:
     dataset = folder.dataset()
     grades = dataset.relevance_scores or {}
     queries = list(folder.queries.read())
-    judged = {chunk_id for found in grades.values() for chunk_id in found}
+    judged = {chunk_id for judged_passages in grades.values() for chunk_id in judged_passages}
     chunks = {chunk.chunk_id: chunk for chunk in folder.chunks.read() if chunk.chunk_id in judged}
     quotes: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for judgment in folder.judgments.read_any():
@@ -255,10 +255,12 @@ def _moved(query: Query, projection: Projection) -> Query:
 
 
 def _rejections(relevance: Iterable[TextRelevance], left_out: Mapping[str, str]) -> Iterator[Rejection]:
-    for one in relevance:
-        reason = left_out.get(one.query.query_id)
+    for positive in relevance:
+        reason = left_out.get(positive.query.query_id)
         if reason is not None:
-            yield Rejection(chunk_id=one.query.chunk_id, filter=NOT_PROJECTED, reason=f"{one.query.query_id}: {reason}")
+            yield Rejection(
+                chunk_id=positive.query.chunk_id, filter=NOT_PROJECTED, reason=f"{positive.query.query_id}: {reason}"
+            )
 
 
 def _digest(parts: object) -> str:

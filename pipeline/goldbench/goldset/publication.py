@@ -57,40 +57,40 @@ def staging(folder: Path) -> Iterator[Path]:
     Raises:
         OutputError: The folder cannot be made or written, or another command writes to it.
     """
-    with _staging_inside(folder) if folder.exists() else _staging_beside(folder) as place:
-        yield place
+    with _staging_inside(folder) if folder.exists() else _staging_beside(folder) as staged:
+        yield staged
 
 
 @contextlib.contextmanager
 def _staging_inside(folder: Path) -> Iterator[Path]:
-    place = folder / STAGING
+    staged = folder / STAGING
     with _locked(folder / LOCK, folder):
         with explained(folder):
             finish_publishing(folder)
-            place.mkdir(exist_ok=True)
-            for entry in place.iterdir():
+            staged.mkdir(exist_ok=True)
+            for entry in staged.iterdir():
                 _remove(entry)
         try:
-            yield place
+            yield staged
         finally:
             if not is_half_published(folder):
-                shutil.rmtree(place, ignore_errors=True)
+                shutil.rmtree(staged, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def _staging_beside(folder: Path) -> Iterator[Path]:
     folder = folder.absolute()
-    place = folder.with_name(f".{folder.name}{STAGING}")
+    staged = folder.with_name(f".{folder.name}{STAGING}")
     _check_free(folder)
     with _locked(folder.with_name(f".{folder.name}{LOCK}"), folder):
         _check_free(folder)  # another process may have made it meanwhile
         with explained(folder):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
+            shutil.rmtree(staged, ignore_errors=True)
+            staged.mkdir()
         try:
-            yield place
+            yield staged
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(staged, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -126,41 +126,41 @@ def _remove(entry: Path) -> None:
 
 
 def publish(
-    place: Path, folder: Path, manifest: Manifest, *, stale: Iterable[str] = (), kept: Mapping[str, str] | None = None
+    staged: Path, folder: Path, manifest: Manifest, *, stale: Iterable[str] = (), kept: Mapping[str, str] | None = None
 ) -> Manifest:
     """Move the written files into the folder, the manifest last, and return the manifest with their digests.
 
     Args:
-        place: The staging place with the files; one beside the folder becomes the folder with one rename.
+        staged: The staging place with the files; one beside the folder becomes the folder with one rename.
         folder: The run folder.
         manifest: The record of the run, without its files.
         stale: The files of an earlier run, removed unless they are part of this one.
         kept: The digests of files that stay in the folder as they are.
     """
-    mark = place / _PUBLISHING
-    written = sorted(path for path in place.rglob("*") if path.is_file() and path != mark)
-    digests = {path.relative_to(place).as_posix(): sha256_of(path) for path in written}
+    mark = staged / _PUBLISHING
+    written = sorted(path for path in staged.rglob("*") if path.is_file() and path != mark)
+    digests = {path.relative_to(staged).as_posix(): sha256_of(path) for path in written}
     finished = manifest.model_copy(update={"files": dict(sorted({**(kept or {}), **digests}.items()))})
-    draft = place / MANIFEST
+    draft = staged / MANIFEST
     with draft.open("w", encoding="utf-8", newline="\n") as file:
         file.write(finished.model_dump_json(indent=1) + "\n")
         file.flush()
         os.fsync(file.fileno())
-    if place.parent != folder:
-        place.rename(folder)
+    if staged.parent != folder:
+        staged.rename(folder)
         return finished
     mark.write_text(json.dumps([name for name in stale if name not in finished.files]), encoding="utf-8")
     (folder / MANIFEST).unlink(missing_ok=True)
-    _move(place, folder, written)
+    _move(staged, folder, written)
     _remove_stale(mark, folder)
     draft.replace(folder / MANIFEST)
     mark.unlink()
     return finished
 
 
-def _move(place: Path, folder: Path, written: Iterable[Path]) -> None:
+def _move(staged: Path, folder: Path, written: Iterable[Path]) -> None:
     for path in written:
-        target = folder / path.relative_to(place)
+        target = folder / path.relative_to(staged)
         target.parent.mkdir(parents=True, exist_ok=True)
         path.replace(target)
 
@@ -182,16 +182,16 @@ def finish_publishing(folder: Path) -> None:
 
     The caller holds the lock of the folder.
     """
-    place = folder / STAGING
-    draft, mark = place / MANIFEST, place / _PUBLISHING
+    staged = folder / STAGING
+    draft, mark = staged / MANIFEST, staged / _PUBLISHING
     if not is_half_published(folder) or not draft.is_file():
         return
     try:
         manifest = Manifest.model_validate_json(draft.read_bytes())
     except ValidationError:
         return
-    left = [place / name for name in manifest.files if is_inside(place, name) and (place / name).is_file()]
-    _move(place, folder, left)
+    left = [staged / name for name in manifest.files if is_inside(staged, name) and (staged / name).is_file()]
+    _move(staged, folder, left)
     if next(changed_files(folder, manifest), None) is None:
         _remove_stale(mark, folder)
         draft.replace(folder / MANIFEST)
@@ -240,10 +240,10 @@ def new_folder(folder: Path) -> Iterator[Path]:
     Raises:
         OutputError: The folder exists, cannot be made, or is being made by another process.
     """
-    with _staging_beside(folder) as place:
-        yield place
+    with _staging_beside(folder) as staged:
+        yield staged
         with explained(folder):
-            place.rename(folder)
+            staged.rename(folder)
 
 
 def _check_free(folder: Path) -> None:

@@ -268,7 +268,7 @@ class SearchedText:
         words = plain(stretch.quote)
         if not words or words not in self._plain:
             return []
-        return [place for place in stretch.places(self.text) if place.sure or len(stretch.quote) >= TELLING]
+        return [hit for hit in stretch.places(self.text) if hit.sure or len(stretch.quote) >= TELLING]
 
 
 def tell_place(hits: Sequence[tuple[Place, _Holder]]) -> _Holder | None:
@@ -352,10 +352,10 @@ class _Locator:
         for document in documents:
             searched = SearchedText(document.text)
             for item in stretches if anywhere else readers[document.doc_id]:
-                for place in searched.places_of(stretches[item]):
-                    quote = document.text[place.start : place.end]
-                    evidence = Evidence(doc_id=document.doc_id, start=place.start, end=place.end, quote=quote)
-                    hits[item].append((place, evidence))
+                for hit in searched.places_of(stretches[item]):
+                    quote = document.text[hit.start : hit.end]
+                    evidence = Evidence(doc_id=document.doc_id, start=hit.start, end=hit.end, quote=quote)
+                    hits[item].append((hit, evidence))
         return hits
 
 
@@ -445,7 +445,7 @@ class _Carrier:
 
     def _places(self, evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
         places = (self.places[item] for item in evidence)
-        return tuple(dict.fromkeys(place for place in places if place is not None))
+        return tuple(dict.fromkeys(position for position in places if position is not None))
 
     def _origins(self, passages: Mapping[str, JudgedPassage], grades: Mapping[str, Relevance]) -> dict[str, str]:
         """Return the earlier chunk that each grade comes from: one with the same text, else one with the evidence."""

@@ -78,14 +78,14 @@ class Analysis:
                 for word in _PLAIN_WORD.finditer(text)
                 if word.end() - word.start() <= LONGEST_WORD
             ]
-        found: list[Token] = []
+        tokens: list[Token] = []
         for piece in _PIECE.finditer(text):
             if piece.lastgroup == "run":
-                found.extend(self._cut(piece.start(), piece.group()))
+                tokens.extend(self._cut(piece.start(), piece.group()))
             elif piece.lastgroup == "word" and piece.end() - piece.start() <= LONGEST_WORD:
                 form = piece.group().lower()
-                found.append(Token(piece.start(), piece.end(), form, self._stem(form, language)))
-        return found
+                tokens.append(Token(piece.start(), piece.end(), form, self._stem(form, language)))
+        return tokens
 
     def content(self, text: str) -> list[Token]:
         """Return the words that carry meaning: no function words, numbers or single letters."""

@@ -26,11 +26,11 @@ def one_line(text: str) -> str:
 
 def allowed_terms(forms: Iterable[str], constraints: Constraints) -> list[str]:
     """Return the forms that a keyword query may use, split at their marks if no punctuation is allowed."""
-    found: list[str] = []
+    allowed: list[str] = []
     for form in forms:
         parts = [form] if constraints.punctuation else _MARK.sub(" ", form).split()
-        found.extend(part for part in map(one_line, parts) if part and not _is_banned(part, constraints))
-    return list(dict.fromkeys(found))
+        allowed.extend(part for part in map(one_line, parts) if part and not _is_banned(part, constraints))
+    return list(dict.fromkeys(allowed))
 
 
 def fitted_terms(ranked: Sequence[str], constraints: Constraints) -> list[str]:

@@ -96,8 +96,8 @@ class Pool:
     def idf(self, stem: str) -> float:
         """Return ln((1 + N) / (1 + df)) + 1 over the sample."""
         column = self._vocabulary.get(stem)
-        found = int(self._found[column]) if column is not None else 0
-        return float(np.log((1 + len(self._texts)) / (1 + found)) + 1)
+        holders = int(self._found[column]) if column is not None else 0
+        return float(np.log((1 + len(self._texts)) / (1 + holders)) + 1)
 
     def forms_of(self, stem: str) -> Mapping[str, int]:
         """Return how often each form of a stem occurs in the sample; empty for an unknown stem."""
@@ -113,11 +113,11 @@ class Pool:
 
         It is near 1 if many texts are about one subject, near 0 if few are.
         """
-        here = self._by_stem[:, :MEASURED].T
+        by_passage = self._by_stem[:, :MEASURED].T
         others = len(self._texts) - 1
-        if not here.nnz or others < 1:
+        if not by_passage.nnz or others < 1:
             return 0.0
-        cosine = (here @ self._by_stem).toarray()
+        cosine = (by_passage @ self._by_stem).toarray()
         np.fill_diagonal(cosine, -1.0)
         reached = min(count, others)
         best = -np.partition(-cosine, reached - 1)[:, :reached]
@@ -145,13 +145,13 @@ class Pool:
         reached = min(count + 1, others)
         best = np.argpartition(-cosine, reached - 1)[:reached]
         edge = float(cosine[best].min()) if others > count else 0.0
-        near = [place for place in best if cosine[place] > edge]
+        near = [position for position in best if cosine[position] > edge]
         is_near = np.zeros(len(self._texts), np.bool_)
         is_near[near] = True
-        found = np.diff(np.searchsorted(np.flatnonzero(is_near[rows.indices]), rows.indptr))
+        near_counts = np.diff(np.searchsorted(np.flatnonzero(is_near[rows.indices]), rows.indptr))
         return Neighbourhood(
-            {self._ids[place]: float(cosine[place]) - edge for place in near},
-            {stem: int(number) for stem, number in zip(known, found, strict=True)},
+            {self._ids[position]: float(cosine[position]) - edge for position in near},
+            {stem: int(number) for stem, number in zip(known, near_counts, strict=True)},
         )
 
     def text_of(self, chunk_id: str) -> str:

@@ -75,13 +75,13 @@ def _frequent_sequences(texts: Sequence[Sequence[str]]) -> dict[str, tuple[int, 
         sequences = ["".join(texts[number][start : start + length]) for number, start in fitting]
         counts = Counter(sequences)
         places = []
-        for place, sequence in zip(fitting, sequences, strict=True):
+        for position, sequence in zip(fitting, sequences, strict=True):
             if counts[sequence] >= LOWEST_COUNT:
-                places.append(place)
+                places.append(position)
                 if sequence not in frequent_sequences:
                     frequent_sequences[sequence] = (
                         counts[sequence],
-                        list(texts[place[0]][place[1] : place[1] + length]),
+                        list(texts[position[0]][position[1] : position[1] + length]),
                     )
     return frequent_sequences
 

@@ -79,16 +79,16 @@ class Passage:
 
     def sentences(self) -> dict[tuple[int, int], Passage]:
         """Return the sentences with enough content words, by their place in the text."""
-        found: dict[tuple[int, int], Passage] = {}
-        place = 0
+        sentences: dict[tuple[int, int], Passage] = {}
+        position = 0
         for start, end in pieces(self.text):
             inside = []
-            while place < len(self.tokens) and self.tokens[place].start < end:
-                inside.append(self.tokens[place])
-                place += 1
+            while position < len(self.tokens) and self.tokens[position].start < end:
+                inside.append(self.tokens[position])
+                position += 1
             if len({token.stem for token in inside}) >= SENTENCE_STEMS:
-                found[start, end] = replace(self, tokens=inside)
-        return found
+                sentences[start, end] = replace(self, tokens=inside)
+        return sentences
 
 
 class QueryMaker:
@@ -128,23 +128,23 @@ class QueryMaker:
         size, strange = _sizes(constraints, draws, share)
         subject = {stem: 1 + self._density * near.shared.get(stem, 0) for stem in source.counts()}
         own = draws.race("own", subject, max(2, size - strange))
-        said = {stem: source.first()[stem] for stem in own}
+        tokens = {stem: source.first()[stem] for stem in own}
         known = set(passage.counts())
         for neighbour in self._neighbours(
             passage, near, draws
         ):  # the first has enough words unless it is nearly a copy
-            missing = strange - (len(said) - len(own))
+            missing = strange - (len(tokens) - len(own))
             if missing <= 0:
                 break
             weights = {stem: float(count) for stem, count in neighbour.counts().items() if stem not in known}
             # Placed after the chunk's own words, whatever their place in the neighbour.
-            said |= {
+            tokens |= {
                 stem: _after(neighbour.first()[stem], passage) for stem in draws.race("borrowed", weights, missing)
             }
-            known |= said.keys()
-        text = self._phrase(said, passage, draws, constraints)
-        kept = {stem: self._pool.idf(stem) for stem in own}
-        evidence = evidence or heaviest_piece(passage.text, passage.tokens, kept)
+            known |= tokens.keys()
+        text = self._phrase(tokens, passage, draws, constraints)
+        rarity = {stem: self._pool.idf(stem) for stem in own}
+        evidence = evidence or heaviest_piece(passage.text, passage.tokens, rarity)
         return Draft(text, evidence) if text else None
 
     def _neighbours(self, passage: Passage, near: Neighbourhood, draws: Draws) -> Iterator[Passage]:
@@ -155,10 +155,10 @@ class QueryMaker:
             if self._analysis.own_language_of(text) == language:
                 yield Passage.of(chunk_id, text, self._analysis)
 
-    def _phrase(self, said: Mapping[str, Token], passage: Passage, draws: Draws, constraints: Constraints) -> str:
+    def _phrase(self, tokens: Mapping[str, Token], passage: Passage, draws: Draws, constraints: Constraints) -> str:
         """Return a query of these words, as many as the constraints allow; empty if they are too few."""
         worded: dict[str, str] = {}
-        for stem, token in said.items():
+        for stem, token in tokens.items():
             form = token.form
             if draws.uniform("varied", stem) < VARIED * self._density:
                 form = (draws.race(f"form of {stem}", self._pool.forms_of(stem), 1) or [token.form])[0]
@@ -168,7 +168,7 @@ class QueryMaker:
         chosen = fitted_terms([worded[stem] for stem in draws.shuffled("keep", worded)], constraints)
         if not chosen:
             return ""
-        ordered = sorted((stem for stem in worded if worded[stem] in chosen), key=lambda stem: said[stem].start)
+        ordered = sorted((stem for stem in worded if worded[stem] in chosen), key=lambda stem: tokens[stem].start)
         content = [worded[stem] for stem in ordered]
         language = self._analysis.own_language_of(passage.text)
         return " ".join(_connected(content, passage.function_ratio, query_words(language), draws, constraints))
@@ -188,8 +188,8 @@ def _connected(
     """
     words = content
     for word in draws.race("function word", weights, draws.poisson("function words", ratio * len(content) + ASKING)):
-        place = int(draws.uniform("place", word) * len(words))
-        longer = [*words[:place], *allowed_terms([word], constraints), *words[place:]]
+        position = int(draws.uniform("place", word) * len(words))
+        longer = [*words[:position], *allowed_terms([word], constraints), *words[position:]]
         if obeys(" ".join(longer), constraints):
             words = longer
     return words

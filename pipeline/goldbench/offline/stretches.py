@@ -29,12 +29,12 @@ def heaviest_piece(text: str, tokens: Sequence[Token], weights: Mapping[str, flo
         weights: Weight of each stem that counts, 0 or more.
     """
     best, most = (0, 0), -1.0
-    place = 0
+    position = 0
     for start, end in pieces(text):
         inside: set[str] = set()
-        while place < len(tokens) and tokens[place].start < end:
-            inside.add(tokens[place].stem)
-            place += 1
+        while position < len(tokens) and tokens[position].start < end:
+            inside.add(tokens[position].stem)
+            position += 1
         # Summed in a fixed order: rounding must not depend on the hash seed.
         weight = sum(weights[stem] for stem in sorted(inside) if stem in weights)
         if weight > most:
@@ -55,7 +55,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _cut(text: str, start: int) -> int:
     """Return the end of a part: after the last break in its second half, else before the last letter that fits."""
-    breaks = [int(found.end()) for found in _BREAK.finditer(text, start + LONGEST // 2, start + LONGEST)]
+    breaks = [int(match.end()) for match in _BREAK.finditer(text, start + LONGEST // 2, start + LONGEST)]
     if breaks:
         return breaks[-1]
     cut = start + LONGEST

@@ -21,8 +21,8 @@ def environment_without_keys(*more: str) -> dict[str, str]:
     Args:
         more: Names of variables that the process needs besides the usual ones.
     """
-    kept = _KEPT.union(more)
-    environment = {name: value for name, value in os.environ.items() if name.upper() in kept}
+    names = _KEPT.union(more)
+    environment = {name: value for name, value in os.environ.items() if name.upper() in names}
     return environment | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}
 
 

@@ -99,24 +99,24 @@ def declared(table: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Set
         path: The names of the tables that the record stands in.
     """
     for name, field in table.model_fields.items():
-        place = (*path, field.alias or name)
+        keys = (*path, field.alias or name)
         inner = _without_none(field.annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            yield from declared(inner, place)
+            yield from declared(inner, keys)
             continue
-        found = next((item for item in field.metadata if isinstance(item, Setting)), None)
-        yield SettingDeclaration(place, field, found or Setting((field.description or "").rstrip(".")))
+        setting = next((item for item in field.metadata if isinstance(item, Setting)), None)
+        yield SettingDeclaration(keys, field, setting or Setting((field.description or "").rstrip(".")))
 
 
-def put(given: dict[str, Any], path: Sequence[str], value: object) -> None:
+def put(settings: dict[str, Any], path: Sequence[str], value: object) -> None:
     """Put the value of a setting into the tables of a configuration.
 
     Args:
-        given: The tables: name -> key -> value, tables within tables likewise.
+        settings: The tables: name -> key -> value, tables within tables likewise.
         path: The names of the setting's tables and its key.
         value: The value.
     """
-    table = given
+    table = settings
     for name in path[:-1]:
         table = table.setdefault(name, {})
     table[path[-1]] = value
@@ -148,9 +148,9 @@ def _choices(names: list[str]) -> str:
 
 def _range(metadata: list[Any]) -> str:
     """Return the range in words: ``ge``, ``gt`` and ``le`` of the field's metadata."""
-    found = {name: getattr(item, name) for item in metadata for name in ("ge", "gt", "le") if hasattr(item, name)}
-    said = {name: f"{value:,}" if isinstance(value, int) else f"{value:g}" for name, value in found.items()}
-    least, above, most = (said.get(name) for name in ("ge", "gt", "le"))
+    bounds = {name: getattr(item, name) for item in metadata for name in ("ge", "gt", "le") if hasattr(item, name)}
+    bounds_in_words = {name: f"{value:,}" if isinstance(value, int) else f"{value:g}" for name, value in bounds.items()}
+    least, above, most = (bounds_in_words.get(name) for name in ("ge", "gt", "le"))
     if least is not None:
         return f" from {least} to {most}" if most is not None else f" of at least {least}"
     if above is not None:

@@ -122,9 +122,12 @@ class TestSet(Record):
         for query_id, doc_ids in self.derived.items():
             if not set(doc_ids) <= set(self.relevant_docs.get(query_id, ())):
                 yield f"derived of query {query_id!r} names a document that is not among its relevant_docs"
-        originals = {one for pair in self.originals.items() for one in pair}
+        originals = {name_of_query for pair in self.originals.items() for name_of_query in pair}
         for name, ids in (("originals", originals), ("frequency", set(self.frequency)), ("traffic", set(self.traffic))):
-            yield from (f"{name} names query {one!r}, which is not in queries" for one in ids - self.queries.keys())
+            yield from (
+                f"{name} names query {name_of_query!r}, which is not in queries"
+                for name_of_query in ids - self.queries.keys()
+            )
 
     def _problems_of_answers(self) -> Iterator[str]:
         for query_id, answer in self.answers.items():

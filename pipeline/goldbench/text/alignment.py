@@ -43,13 +43,13 @@ def locate(text: str, pieces: list[str], *, overlap: int) -> list[int]:
 
 
 def _next_place(places: Iterator[int], index: int, wrong: set[tuple[int, int]]) -> int | None:
-    return next((place for place in places if (index, place) not in wrong), None)
+    return next((position for position in places if (index, position) not in wrong), None)
 
 
 def _places(text: str, piece: str, first: int, end: int) -> Iterator[int]:
     """Yield the places of the piece from ``first`` to ``end``."""
     stop = end + len(piece)
-    place = text.find(piece, first, stop)
-    while place >= 0:
-        yield place
-        place = text.find(piece, place + 1, stop)
+    position = text.find(piece, first, stop)
+    while position >= 0:
+        yield position
+        position = text.find(piece, position + 1, stop)

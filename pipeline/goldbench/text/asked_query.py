@@ -62,14 +62,14 @@ class AskedQuery:
 
     def fields(self) -> dict[str, str]:
         """Return what a person needs beside the judged text, by the names of columns; only what there is."""
-        found = {"conversation": self.conversation, "original": self.original, "hint": SEVERAL if self.several else ""}
-        return {name: text for name, text in found.items() if text}
+        fields = {"conversation": self.conversation, "original": self.original, "hint": SEVERAL if self.several else ""}
+        return {name: text for name, text in fields.items() if text}
 
     def metadata(self) -> dict[str, object]:
         """Return what stands in the metadata of a query in a BEIR folder; only what there is."""
         turns = [turn.model_dump(mode="json", exclude_none=True) for turn in self.history]
-        found = {"history": turns, "standalone": self.standalone, "original_text": self.original}
-        return {name: value for name, value in found.items() if value}
+        metadata = {"history": turns, "standalone": self.standalone, "original_text": self.original}
+        return {name: value for name, value in metadata.items() if value}
 
 
 FIELDS = ("conversation", "original", "hint")

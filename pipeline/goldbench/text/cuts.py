@@ -85,28 +85,28 @@ def prepare_alone() -> None:
 
 def _trim(text: str, untrimmed: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Trim the white space around the spans and leave out spans that lie within a neighbour."""
-    kept: list[tuple[int, int]] = []
+    trimmed: list[tuple[int, int]] = []
     for start, end in untrimmed:
         piece = text[start:end]
         begin = start + len(piece) - len(piece.lstrip())
         stop = start + len(piece.rstrip())
-        if stop <= begin or (kept and stop <= kept[-1][1]):
+        if stop <= begin or (trimmed and stop <= trimmed[-1][1]):
             continue
-        while kept and begin <= kept[-1][0]:
-            kept.pop()
-        kept.append((begin, stop))
-    return kept
+        while trimmed and begin <= trimmed[-1][0]:
+            trimmed.pop()
+        trimmed.append((begin, stop))
+    return trimmed
 
 
-def _prove(text: str, found: list[tuple[int, int]]) -> None:
+def _prove(text: str, spans: list[tuple[int, int]]) -> None:
     """Check that spans grow at both ends and leave out nothing but white space.
 
     Raises:
         RuntimeError: They do not.
     """
     reached = 0
-    for index, (start, end) in enumerate(found):
-        if index and not (found[index - 1][0] < start and found[index - 1][1] < end):
+    for index, (start, end) in enumerate(spans):
+        if index and not (spans[index - 1][0] < start and spans[index - 1][1] < end):
             raise RuntimeError(f"chunk {index}, {start}-{end}, brings nothing new")
         if start > reached and not text[reached:start].isspace():
             raise RuntimeError(f"characters {reached}-{start} are in no chunk")

@@ -53,15 +53,15 @@ def shown(name: Path | str) -> str:
     return text if len(text) <= 300 else text[:140] + "…" + text[-140:]
 
 
-def amount(count: int, one: str, many: str | None = None) -> str:
+def amount(count: int, singular: str, plural: str | None = None) -> str:
     """Return a count with its noun: ``1 query``, ``1,200 queries``.
 
     Args:
         count: The count, 0 or more.
-        one: The noun in the singular.
-        many: The noun in the plural; by default ``one`` with an s.
+        singular: The noun in the singular.
+        plural: The noun in the plural; by default ``singular`` with an s.
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 def shell_command(command: str, *arguments: str, **options: str) -> str:

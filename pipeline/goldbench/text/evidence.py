@@ -109,7 +109,7 @@ class Stretch:
 
     def places(self, changed: str) -> list[Place]:
         """Return all places of the stretch in a text, unchanged but for white space and Unicode composition."""
-        return [self._compared(changed, *place) for place in _places(self.quote, changed)]
+        return [self._compared(changed, *span) for span in _places(self.quote, changed)]
 
     def _compared(self, changed: str, start: int, end: int) -> Place:
         left, right = _around(changed, start, end)
@@ -144,14 +144,14 @@ def _common(before: str, after: str) -> int:
 
 
 def _first(wanted: str, text: str) -> tuple[int, int] | None:
-    found = -1
+    earliest = -1
     for _ in range(_PLACES):
-        position = text.find(wanted, found + 1)
+        position = text.find(wanted, earliest + 1)
         if position < 0:
             break
         if _whole_words(text, position, position + len(wanted)) == (position, position + len(wanted)):
             return position, position + len(wanted)
-        found = position
+        earliest = position
     first = text.find(wanted)
     return (first, first + len(wanted)) if first >= 0 else None
 
@@ -199,9 +199,9 @@ def _align(needle: str, text: str) -> tuple[int, int] | None:
         return (0, len(text)) if fuzz.ratio(needle, text) >= 100 * LIKENESS else None
     best: tuple[float, int, int] | None = None
     for low, high in _regions(needle, text):
-        found = fuzz.partial_ratio_alignment(needle, text[low:high], score_cutoff=100 * LIKENESS)
-        if found and (best is None or found.score > best[0]):
-            best = (found.score, low + found.dest_start, low + found.dest_end)
+        alignment = fuzz.partial_ratio_alignment(needle, text[low:high], score_cutoff=100 * LIKENESS)
+        if alignment and (best is None or alignment.score > best[0]):
+            best = (alignment.score, low + alignment.dest_start, low + alignment.dest_end)
     return best[1:] if best else None
 
 

@@ -42,32 +42,32 @@ def headings(text: str) -> list[Heading]:
     """Return the ATX and setext headings outside fenced code and front matter, in order, each with its path."""
     if not _MARKED.search(text):
         return []
-    found: list[Heading] = []
+    marks: list[Heading] = []
     above: list[tuple[int, str]] = []
     for start, end, level, title in _titles(text):
         while above and above[-1][0] >= level:
             above.pop()
         above.append((level, title))
-        found.append(Heading(start, end, tuple(name for _, name in above)))
-    return found
+        marks.append(Heading(start, end, tuple(name for _, name in above)))
+    return marks
 
 
-def path_at(found: list[Heading], text: str, start: int, end: int) -> tuple[str, ...]:
+def path_at(marks: list[Heading], text: str, start: int, end: int) -> tuple[str, ...]:
     """Return the headings above the first words of a passage that are not a heading, outermost first.
 
     Headings at the beginning of the passage belong to the path; headings further inside do not.
 
     Args:
-        found: Headings of the text; see `headings`.
+        marks: Headings of the text; see `headings`.
         text: The text.
         start: First character of the passage.
         end: Character after the passage.
     """
-    index = bisect_left(found, start, key=lambda heading: heading.start)
-    while index < len(found) and found[index].start < end and not text[start : found[index].start].strip():
-        start = found[index].end
+    index = bisect_left(marks, start, key=lambda heading: heading.start)
+    while index < len(marks) and marks[index].start < end and not text[start : marks[index].start].strip():
+        start = marks[index].end
         index += 1
-    return found[index - 1].path if index else ()
+    return marks[index - 1].path if index else ()
 
 
 def _titles(text: str) -> Iterator[tuple[int, int, int, str]]:
@@ -119,8 +119,8 @@ def front_matter(text: str) -> tuple[int, str | None]:
         return (block.end() if keys else 0), title if isinstance(title, str) else None
     if not _has_keys(block["yaml"]):
         return 0, None
-    found = _FRONT_TITLE.search(block["yaml"])
-    return block.end(), found[1].rstrip(" \t").strip("\"'") if found else None
+    title_line = _FRONT_TITLE.search(block["yaml"])
+    return block.end(), title_line[1].rstrip(" \t").strip("\"'") if title_line else None
 
 
 def _toml(block: str) -> dict[str, object]:

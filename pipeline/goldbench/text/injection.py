@@ -46,8 +46,8 @@ def _tells(text: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _sentences() -> tuple[_Sentence, ...]:
-    found = table("injection")
-    patterns = [*found["disregard"], *found["verdict"], *found["markers"]]
+    rows = table("injection")
+    patterns = [*rows["disregard"], *rows["verdict"], *rows["markers"]]
     return tuple(_Sentence(_words_of(pattern), regex.compile(pattern, regex.IGNORECASE)) for pattern in patterns)
 
 
@@ -60,7 +60,7 @@ def _words_of(pattern: str) -> tuple[tuple[str, ...], ...]:
         for match in _ALTERNATIVES.finditer(pattern)
         if pattern.count("(", 0, match.start()) == pattern.count(")", 0, match.start())
     )
-    return tuple(tuple(one[1].casefold().split("|")) for one in outer)
+    return tuple(tuple(row[1].casefold().split("|")) for row in outer)
 
 
 def delimiter(*texts: str) -> str:

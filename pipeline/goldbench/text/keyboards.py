@@ -28,20 +28,20 @@ def neighbours(letter: str, language: str | None) -> str:
     """
     names = (_LATIN.get(language or "", "qwerty"), *_OTHERS)
     small = letter.lower()
-    found = next((keys[small] for name in names if small in (keys := _beside(name))), "")
-    return found.upper() if letter != small else found
+    keys_beside = next((keys[small] for name in names if small in (keys := _beside(name))), "")
+    return keys_beside.upper() if letter != small else keys_beside
 
 
 @cache
 def _beside(layout: str) -> dict[str, str]:
     """Return the letters around each letter; a row is set half a key to the right of the one above."""
     rows = _LAYOUTS[layout]
-    found = {}
+    beside = {}
     for number, row in enumerate(rows):
         for at, letter in enumerate(row):
             near = [(number, at - 1), (number, at + 1), (number + 1, at - 1), (number + 1, at), (number - 1, at)]
             near.append((number - 1, at + 1))
-            found[letter] = "".join(
+            beside[letter] = "".join(
                 rows[line][key] for line, key in near if 0 <= line < len(rows) and 0 <= key < len(rows[line])
             )
-    return found
+    return beside

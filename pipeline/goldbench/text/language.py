@@ -132,11 +132,11 @@ def same_script(query: str, text: str) -> bool:
 
     It is if one of its words is in the text's main script, or at least half are in scripts with a tenth of its words.
     """
-    asked, there = _words_by_script(query), _words_by_script(_sample(text))
-    if not asked or not there:
+    in_query, in_text = _words_by_script(query), _words_by_script(_sample(text))
+    if not in_query or not in_text:
         return True
-    shared = sum(asked[script] for script in asked if 10 * there[script] >= sum(there.values()))
-    return max(there, key=lambda name: (there[name], name)) in asked or 2 * shared >= sum(asked.values())
+    shared = sum(in_query[script] for script in in_query if 10 * in_text[script] >= sum(in_text.values()))
+    return max(in_text, key=lambda name: (in_text[name], name)) in in_query or 2 * shared >= sum(in_query.values())
 
 
 def _code(language: str) -> str:
@@ -161,8 +161,8 @@ def _model_agrees(query: str, wanted: str, script: str, count: int) -> bool | No
     alike = next((group for group in _HARD_TO_TELL if best in group), {best})
     if count < 4 or sum(map(str.isalpha, query)) < 20 or wanted in alike:
         return None
-    other = sum(probability for language, probability in ranked if language in alike)
-    return False if other >= 0.9 and dict(ranked).get(wanted, 0.0) <= 0.02 else None
+    alternatives = sum(probability for language, probability in ranked if language in alike)
+    return False if alternatives >= 0.9 and dict(ranked).get(wanted, 0.0) <= 0.02 else None
 
 
 def _sample(text: str) -> str:
@@ -185,14 +185,14 @@ def _words_by_script(text: str) -> Counter[str]:
 def _probabilities(text: str, script: str) -> list[tuple[str, float]]:
     """Return the languages of a script, most probable first, with probabilities that add up to 1."""
     among = set(_SEVERAL_LANGUAGES[script].split())
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for label, probability in _identifier().rank(text):
         language = _SAME.get(label, label)
         if language in among:
-            found[language] += probability
-    total = sum(found.values()) or 1.0
+            counts[language] += probability
+    total = sum(counts.values()) or 1.0
     return [
-        (language, value / total) for language, value in sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        (language, value / total) for language, value in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
 
 

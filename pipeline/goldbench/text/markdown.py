@@ -17,8 +17,8 @@ _ADDRESS = re.compile(r"(?<![A-Za-z])@|@(?!\d+(?:[^\w.-]|\.?(?:\s|$)))")  # not 
 def escaped(text: str) -> str:
     """Return the text on one line so that Markdown and HTML show it literally: no markup, link, image or mention."""
     line = _ADDRESS.sub("&#64;", printable(" ".join(text.split())).translate(_ENTITIES))
-    line = _LINK.sub(lambda found: f"{found[1]}&#58;" if found[1] else f"{found[2]}&#46;", _MARKS.sub(r"\\\1", line))
-    return _START.sub(lambda found: f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}", line)
+    line = _LINK.sub(lambda match: f"{match[1]}&#58;" if match[1] else f"{match[2]}&#46;", _MARKS.sub(r"\\\1", line))
+    return _START.sub(lambda match: f"\\{match[1]}" if match[1] else f"{match[2]}\\{match[3]}", line)
 
 
 def markdown_row(cells: Iterable[str]) -> str:

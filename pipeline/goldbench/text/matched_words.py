@@ -50,7 +50,7 @@ def matched_words(query: str, text: str, language: str | None) -> dict[str, list
         text: The passage.
     """
     forms = zip(wanted_words(query, language), matched_forms(query, (text,), language), strict=True)
-    return {word: found for word, found in sorted(forms) if found}
+    return {word: matches for word, matches in sorted(forms) if matches}
 
 
 def shares_words(query: str, text: str, language: str | None) -> bool:

@@ -56,7 +56,7 @@ class Names:
     @classmethod
     def of(cls, names: Iterable[str]) -> Names:
         """Return the names of a list, one an entry; entries without a letter are left out."""
-        found: dict[str, dict[tuple[str, ...], None]] = {}
+        by_word: dict[str, dict[tuple[str, ...], None]] = {}
         unspaced: dict[str, None] = {}
         for name in names:
             text = _plain(name)
@@ -65,8 +65,8 @@ class Names:
                 continue
             for words in map(tuple, _readings(text)):
                 for order in (words, (*words[-1:], *words[:-1])) if words else ():
-                    found.setdefault(order[0], {})[order] = None
-        return cls({first: tuple(rest) for first, rest in found.items()}, tuple(unspaced))
+                    by_word.setdefault(order[0], {})[order] = None
+        return cls({first: tuple(rest) for first, rest in by_word.items()}, tuple(unspaced))
 
     def stands_in(self, plain: str) -> bool:
         """Return whether a name stands in a text as whole words; in scripts without spaces, anywhere.

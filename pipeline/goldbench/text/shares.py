@@ -46,5 +46,5 @@ def allotted(chunk_ids: Sequence[str], missing: Mapping[S, int], *, seed: int) -
     room = quotas(missing, len(chunk_ids))
     in_order = sorted(chunk_ids, key=lambda chunk_id: (number_of(seed, "quota", chunk_id), chunk_id))
     kinds = (kind for kind in sorted(room, key=str) for _ in range(room[kind]))
-    given = dict(zip(in_order, kinds, strict=True))
-    return [given[chunk_id] for chunk_id in chunk_ids]
+    by_name = dict(zip(in_order, kinds, strict=True))
+    return [by_name[chunk_id] for chunk_id in chunk_ids]

@@ -58,7 +58,7 @@ def did_you_mean(name: str, known: Iterable[str], *, most: int = 1, likeness: fl
     names = sorted(known)
     letters = sorted(name)  # the same letters in another order: ngcd for ndcg
     near = get_close_matches(name, names, n=most, cutoff=likeness) or [
-        one for one in names if len(one) == len(name) > 2 and sorted(one) == letters
+        candidate for candidate in names if len(candidate) == len(name) > 2 and sorted(candidate) == letters
     ]
     return f"; did you mean {' or '.join(near[:most])}?" if near else ""
 

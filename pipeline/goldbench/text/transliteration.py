@@ -12,7 +12,7 @@ _PAIRS = """
 ß ss æ ae œ oe ø o ł l đ d ð d þ th ı i
 """
 _PLACES = _PAIRS.replace("-", '""').split()
-_TABLE = dict(zip(_PLACES[::2], (one.strip('"') for one in _PLACES[1::2]), strict=True))
+_TABLE = dict(zip(_PLACES[::2], (written.strip('"') for written in _PLACES[1::2]), strict=True))
 _BY_LANGUAGE = {"de": {"ä": "ae", "ö": "oe", "ü": "ue"}, "uk": {"г": "h", "и": "y"}, "bg": {"щ": "sht", "ъ": "a"}}
 """Where a language writes a letter otherwise."""
 
@@ -32,8 +32,8 @@ def in_latin(text: str, language: str | None) -> str:
 
 def _plain(letter: str, table: dict[str, str]) -> str:
     small = letter.lower()
-    found = table.get(small)
-    if found is None:
+    letters = table.get(small)
+    if letters is None:
         taken_apart = unicodedata.normalize("NFD", letter)
         return taken_apart[0] if len(taken_apart) > 1 and taken_apart[0].isascii() else letter
-    return found if letter == small else found.capitalize()
+    return letters if letter == small else letters.capitalize()

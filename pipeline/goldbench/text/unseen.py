@@ -42,10 +42,10 @@ def without_unseen(text: str) -> tuple[str, int]:
     """
     if _PLAIN.fullmatch(text):
         return text, 0
-    kept = text = _ENDS.sub("\n", text)
+    cleaned = text = _ENDS.sub("\n", text)
     unseen = _ANYWHERE if _TO_THE_LEFT.search(text) else _NOT_TO_THE_LEFT
     for _ in range(_PASSES):
-        before, kept = kept, _REPEATED.sub("", unseen.sub("", kept))
-        if len(kept) == len(before):
+        before, cleaned = cleaned, _REPEATED.sub("", unseen.sub("", cleaned))
+        if len(cleaned) == len(before):
             break
-    return kept, len(text) - len(kept)
+    return cleaned, len(text) - len(cleaned)

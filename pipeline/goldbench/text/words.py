@@ -161,14 +161,14 @@ def index_terms(text: str, language: str | None) -> frozenset[str]:
 
 
 def _content_terms(text: str, language: str | None, stop: frozenset[str]) -> list[str]:
-    found: list[str] = []
+    content: list[str] = []
     position = 0
     for run in _SPACELESS_RUN.finditer(text):
-        found += _spaced_terms(text[position : run.start()], language, stop)
+        content += _spaced_terms(text[position : run.start()], language, stop)
         for piece in _between(run.group(), stop):
-            found += _grams(piece)
+            content += _grams(piece)
         position = run.end()
-    return found + _spaced_terms(text[position:], language, stop)
+    return content + _spaced_terms(text[position:], language, stop)
 
 
 def _spaced_terms(text: str, language: str | None, stop: frozenset[str]) -> list[str]:

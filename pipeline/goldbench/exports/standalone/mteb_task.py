@@ -25,20 +25,20 @@ def task(folder: str | Path = FOLDER) -> AbsTaskRetrieval:
     Args:
         folder: The folder with ``task.json`` and ``data``.
     """
-    made: dict[str, Any] = json.loads((Path(folder) / "task.json").read_text(encoding="utf-8"))
+    fields: dict[str, Any] = json.loads((Path(folder) / "task.json").read_text(encoding="utf-8"))
     metadata = TaskMetadata(
-        dataset={"path": str(Path(folder) / "data"), "revision": made["revision"]},
-        name=made["name"],
-        description=made["description"],
+        dataset={"path": str(Path(folder) / "data"), "revision": fields["revision"]},
+        name=fields["name"],
+        description=fields["description"],
         type="Retrieval",
         category="t2t",
         modalities=["text"],
         eval_splits=["test"],
-        eval_langs=made["languages"],
+        eval_langs=fields["languages"],
         main_score="ndcg_at_10",
         is_public=False,
     )
-    return type(made["name"], (AbsTaskRetrieval,), {"metadata": metadata})()  # type: ignore[no-any-return, unused-ignore]
+    return type(fields["name"], (AbsTaskRetrieval,), {"metadata": metadata})()  # type: ignore[no-any-return, unused-ignore]
 
 
 def main() -> None:

@@ -38,9 +38,10 @@ _DRAFTS = {"draft", "discarded"}
 
 def write(exchange: Exchange) -> dict[str, str]:
     """Return the files by name: records and settings."""
-    said = exchange.by_pair()
+    reviews = exchange.by_pair()
     lines = (
-        as_line(json.dumps(_record(exchange, pair, said.get(pair, [])), ensure_ascii=False)) for pair in exchange.pairs
+        as_line(json.dumps(_record(exchange, pair, reviews.get(pair, [])), ensure_ascii=False))
+        for pair in exchange.pairs
     )
     return {RECORDS: "".join(lines), SETTINGS: json.dumps(_settings(exchange), ensure_ascii=False, indent=2) + "\n"}
 
@@ -131,27 +132,29 @@ def _given(line: int, record: Mapping[str, Any]) -> list[Given]:
     reviews = own.get("reviews", [])
     if not isinstance(reviews, list) or not all(isinstance(review, dict) for review in reviews):
         raise Fault("the field called goldbench differs from what was written")
-    known = {id_of("annotator", str(one.get("annotator"))): one for one in reviews}
+    known = {id_of("annotator", str(answer.get("annotator"))): answer for answer in reviews}
     rubric = metadata.get("rubric_sha") if isinstance(metadata.get("rubric_sha"), str) else None
-    found = []
+    reviews_of_pairs = []
     for response in _responses(record):
         grade = grade_from(response.get("value"))
         user = str(response.get("user_id"))
-        said = known.get(user, {})
-        same = said.get("grade") == grade
-        kept = said if same else {"annotator": said.get("annotator", f"argilla-{user[:8]}")}
-        found.append(Given(line, review_of({"first_grade": grade, **kept, **pair, "grade": grade}), "judge", rubric))
+        details = known.get(user, {})
+        same = details.get("grade") == grade
+        details_of_same = details if same else {"annotator": details.get("annotator", f"argilla-{user[:8]}")}
+        reviews_of_pairs.append(
+            Given(line, review_of({"first_grade": grade, **details_of_same, **pair, "grade": grade}), "judge", rubric)
+        )
     if isinstance(own.get("adjudicated"), Mapping):
         decided = own["adjudicated"]
         grade = grade_from(decided.get("grade"))
         values = {**pair, "annotator": decided.get("annotator"), "grade": grade, "first_grade": grade}
-        found.append(Given(line, review_of(values), "adjudicate", rubric))
-    return found
+        reviews_of_pairs.append(Given(line, review_of(values), "adjudicate", rubric))
+    return reviews_of_pairs
 
 
 def _responses(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     responses = record.get("responses") or {}
-    given = responses.get(QUESTION, []) if isinstance(responses, Mapping) else None
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+    responses_given = responses.get(QUESTION, []) if isinstance(responses, Mapping) else None
+    if not isinstance(responses_given, list) or not all(isinstance(response, Mapping) for response in responses_given):
         raise Fault(f"the responses to {QUESTION} are not a list of objects")
-    return [one for one in given if one.get("status") not in _DRAFTS]
+    return [response for response in responses_given if response.get("status") not in _DRAFTS]

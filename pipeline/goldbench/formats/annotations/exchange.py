@@ -61,14 +61,14 @@ class Exchange:
 
     def beside(self, query_id: str) -> dict[str, str]:
         """Return what a person must see beside a query, a text for each of `beside_names`; empty where it has none."""
-        found = self.asked[query_id].fields() if query_id in self.asked else {}
-        return {name: found.get(name, "") for name in self.beside_names}
+        details = self.asked[query_id].fields() if query_id in self.asked else {}
+        return {name: details.get(name, "") for name in self.beside_names}
 
     @cached_property
     def beside_names(self) -> list[str]:
         """The names of what at least one query has beside its text."""
-        here = {name for asked in self.asked.values() for name in asked.fields()}
-        return [name for name in FIELDS if name in here]
+        names = {name for asked in self.asked.values() for name in asked.fields()}
+        return [name for name in FIELDS if name in names]
 
     def answer(self, query_id: str) -> dict[str, str]:
         """Return the text of a query's reference answer under the name ``answer``; empty if nobody wrote one."""
@@ -76,10 +76,10 @@ class Exchange:
 
     def by_pair(self) -> dict[Pair, list[Review]]:
         """Return the judgments of each pair."""
-        found: dict[Pair, list[Review]] = {}
+        reviews: dict[Pair, list[Review]] = {}
         for review in self.reviews:
-            found.setdefault((review.query_id, review.chunk_id), []).append(review)
-        return found
+            reviews.setdefault((review.query_id, review.chunk_id), []).append(review)
+        return reviews
 
 
 def lanes_of(reviews: Sequence[Review]) -> str:
@@ -140,12 +140,12 @@ def own_details(text: object) -> dict[str, Any]:
     if text in (None, ""):
         return {}
     try:
-        found = json.loads(str(text))
+        details = json.loads(str(text))
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        details = None
+    if not isinstance(details, dict):
         raise Fault("the field called goldbench differs from what was written")
-    return found
+    return details
 
 
 def text_of(path: Path) -> str:
@@ -167,27 +167,27 @@ def objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     text = text_of(path)
     decoder = json.JSONDecoder()
-    place = _space(text, 0, "")
-    array = text[place : place + 1] == "["
-    place = _space(text, place + 1, "") if array else place
+    position = _space(text, 0, "")
+    array = text[position : position + 1] == "["
+    position = _space(text, position + 1, "") if array else position
     line, counted = 1, 0
-    while place < len(text) and not (array and text[place] == "]"):
-        line, counted = line + text.count("\n", counted, place), place
+    while position < len(text) and not (array and text[position] == "]"):
+        line, counted = line + text.count("\n", counted, position), position
         try:
-            value, place = decoder.raw_decode(text, place)
+            value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             raise Fault("is not valid JSON", line=line) from None
         if not isinstance(value, dict):
             raise Fault("is not a JSON object", line=line)
         yield line, value
-        place = _space(text, place, "," if array else "")
-    if array and text[place : place + 1] != "]":
+        position = _space(text, position, "," if array else "")
+    if array and text[position : position + 1] != "]":
         raise Fault("ends before its list does", line=text.count("\n") + 1)
-    if array and text[place + 1 :].strip():
-        raise Fault("goes on after its list", line=1 + text.count("\n", 0, place + 1))
+    if array and text[position + 1 :].strip():
+        raise Fault("goes on after its list", line=1 + text.count("\n", 0, position + 1))
 
 
-def _space(text: str, place: int, also: str) -> int:
-    while place < len(text) and (text[place] in " \t\r\n" or text[place] in also):
-        place += 1
-    return place
+def _space(text: str, position: int, also: str) -> int:
+    while position < len(text) and (text[position] in " \t\r\n" or text[position] in also):
+        position += 1
+    return position

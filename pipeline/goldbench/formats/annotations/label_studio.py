@@ -36,8 +36,8 @@ _GRADE, _NOTE, _PASSAGE = "grade", "note", "passage"
 
 def write(exchange: Exchange) -> dict[str, str]:
     """Return the files by name: tasks and configuration."""
-    said = exchange.by_pair()
-    tasks = [json.dumps(_task(exchange, pair, said.get(pair, [])), ensure_ascii=False) for pair in exchange.pairs]
+    reviews = exchange.by_pair()
+    tasks = [json.dumps(_task(exchange, pair, reviews.get(pair, [])), ensure_ascii=False) for pair in exchange.pairs]
     return {
         TASKS: "[" + ",".join("\n" + task for task in tasks) + "\n]\n",
         CONFIG: config(exchange.rubric, exchange.beside_names),
@@ -108,13 +108,13 @@ def _unique(review: Review) -> str:
 
 
 def _annotation(review: Review) -> dict[str, Any]:
-    made = _marked(_unique(review), review.grade)
+    annotation = _marked(_unique(review), review.grade)
     if review.note:
         text = {"text": [review.note]}
-        made["result"].append(
+        annotation["result"].append(
             {"id": "note", "from_name": _NOTE, "to_name": _PASSAGE, "type": "textarea", "value": text}
         )
-    return made if review.ms is None else {**made, "lead_time": review.ms / 1000}
+    return annotation if review.ms is None else {**annotation, "lead_time": review.ms / 1000}
 
 
 def _marked(unique: str, grade: Relevance) -> dict[str, Any]:
@@ -145,36 +145,40 @@ def _given(line: int, task: Mapping[str, Any]) -> list[Given]:
     if not isinstance(data, Mapping) or not isinstance(annotations, list):
         raise Fault("a task has no data, or its annotations are not a list")
     own = own_details(data.get("goldbench"))
-    if not all(isinstance(one, Mapping) for one in own.values()):
+    if not all(isinstance(item, Mapping) for item in own.values()):
         raise Fault("the field called goldbench differs from what was written")
     rubric = data.get("rubric_sha") if isinstance(data.get("rubric_sha"), str) else None
     pair = {name: data.get(name) for name in ("query_id", "chunk_id")}
-    found = []
+    collected = []
     for annotation in annotations:
         if not isinstance(annotation, Mapping) or not isinstance(annotation.get("result"), list):
             raise Fault("an annotation has no result")
         if not annotation.get("was_cancelled"):
             known = own.get(str(annotation.get("unique_id")), {})
             review = _review(annotation, known, pair)
-            found.append(Given(line, review, "adjudicate" if known.get("kind") == "adjudicate" else "judge", rubric))
-    return found
+            collected.append(
+                Given(line, review, "adjudicate" if known.get("kind") == "adjudicate" else "judge", rubric)
+            )
+    return collected
 
 
 def _review(annotation: Mapping[str, Any], known: Mapping[str, Any], pair: Mapping[str, Any]) -> Review:
     results = [
-        one for one in annotation["result"] if isinstance(one, Mapping) and isinstance(one.get("value"), Mapping)
+        entry
+        for entry in annotation["result"]
+        if isinstance(entry, Mapping) and isinstance(entry.get("value"), Mapping)
     ]
     chosen = [result["value"].get("choices") for result in results if result.get("from_name") == _GRADE]
     if len(chosen) != 1 or not isinstance(chosen[0], list) or len(chosen[0]) != 1:
         raise Fault("an annotation does not have exactly one grade")
     grade = grade_from(str(chosen[0][0]).partition(" - ")[0])
-    notes = [one["value"].get("text") for one in results if one.get("from_name") == _NOTE]
+    notes = [entry["value"].get("text") for entry in results if entry.get("from_name") == _NOTE]
     note = "\n".join(map(str, notes[0])) if notes and isinstance(notes[0], list) else str(notes[0] if notes else "")
     same = known.get("grade") == grade
-    kept = {name: value for name, value in known.items() if name != "kind"} if same else {}
+    details = {name: value for name, value in known.items() if name != "kind"} if same else {}
     lead = annotation.get("lead_time")
     ms = round(lead * 1000) if isinstance(lead, int | float) and 0 <= lead < 1e9 else None
-    values = {"first_grade": grade, "ms": ms, **kept, **pair, "grade": grade, "note": note}
+    values = {"first_grade": grade, "ms": ms, **details, **pair, "grade": grade, "note": note}
     values["annotator"] = known.get("annotator") or _name(annotation.get("completed_by"))
     return review_of(values)
 

@@ -32,7 +32,7 @@ def write(events: Iterable[Event], *, texts: Iterable[Mapping[str, Any]], data_s
         data_sha: The SHA-256 of the data set.
     """
     head = {"format": NAME, "version": VERSION, "data_sha": data_sha}
-    meanings = (as_line(json.dumps({TEXTS: one}, ensure_ascii=False)) for one in texts)
+    meanings = (as_line(json.dumps({TEXTS: text}, ensure_ascii=False)) for text in texts)
     lines = (as_line(event.model_dump_json(exclude={"seq"}, exclude_defaults=True)) for event in events)
     return as_line(json.dumps(head)) + "".join(meanings) + "".join(lines)
 

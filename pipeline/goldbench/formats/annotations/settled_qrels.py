@@ -24,8 +24,8 @@ def write_trec(exchange: Exchange) -> str:
 def about(exchange: Exchange) -> str:
     """Return the text of the file beside the judgments: rubric, data set, and number of judgments per lane."""
     lanes = Counter(review.lane.value if review.lane else "none" for review in exchange.reviews)
-    said = {"rubric_sha": exchange.rubric.sha, "data_sha": exchange.data_sha, "lanes": dict(sorted(lanes.items()))}
-    return json.dumps(said, indent=2) + "\n"
+    digests = {"rubric_sha": exchange.rubric.sha, "data_sha": exchange.data_sha, "lanes": dict(sorted(lanes.items()))}
+    return json.dumps(digests, indent=2) + "\n"
 
 
 def _settled(exchange: Exchange) -> Iterator[tuple[str, str, int]]:
@@ -60,8 +60,8 @@ def _rubric(beside: Path) -> str | None:
         return None
     with in_file(beside):
         try:
-            found = json.loads(text_of(beside))
+            details = json.loads(text_of(beside))
         except ValueError:
             raise Fault("is not valid JSON") from None
-    rubric = found.get("rubric_sha") if isinstance(found, dict) else None
+    rubric = details.get("rubric_sha") if isinstance(details, dict) else None
     return rubric if isinstance(rubric, str) else None

@@ -22,7 +22,7 @@ from goldbench.formats.benchmarks.collection import (
 )
 from goldbench.formats.documents.identity import document_id
 from goldbench.formats.exported_about import About, about_of
-from goldbench.formats.faults import Fault, Place, in_file, place_in_words
+from goldbench.formats.faults import Fault, Location, in_file, location_in_words
 from goldbench.formats.packed_files import Source
 from goldbench.records.query import QueryKind
 from goldbench.records.relevance import RELEVANT, Relevance
@@ -50,10 +50,10 @@ class Sample(NamedTuple):
     answer: str | None
     passages: dict[str, str]
     known: Mapping[str, Any]
-    place: Place
+    location: Location
 
 
-Rows = Iterable[tuple[Place, object]]
+Rows = Iterable[tuple[Location, object]]
 
 
 def read_ragas(path: Path) -> Collection:
@@ -112,10 +112,10 @@ def _collection(kind: str, path: Path, samples: list[Sample | Malformed]) -> Col
     return Collection(
         kind=kind,
         documents=lambda: distinct(
-            Entry(doc_id, "", text, one.place) for one in whole for doc_id, text in one.passages.items()
+            Entry(doc_id, "", text, row.location) for row in whole for doc_id, text in row.passages.items()
         ),
         queries=lambda: map(_topic, whole),
-        judgments=lambda: (qrel for one in samples for qrel in _judged(one)),
+        judgments=lambda: (qrel for row in samples for qrel in _judged(row)),
         names=(name, name, name),
         files=(path,),
         level=about.level or "model",
@@ -124,11 +124,11 @@ def _collection(kind: str, path: Path, samples: list[Sample | Malformed]) -> Col
 
 
 def _samples(rows: Rows, read: Callable[[Mapping[str, Any]], Fields]) -> Iterator[Sample | Malformed]:
-    for number, (place, row) in enumerate(rows, 1):
+    for number, (location, row) in enumerate(rows, 1):
         try:
-            yield _checked(read(_object(row)), f"q{number}", place)
+            yield _checked(read(_object(row)), f"q{number}", location)
         except Fault as fault:
-            yield Malformed(place_in_words(place), place, fault.problem)
+            yield Malformed(location_in_words(location), location, fault.problem)
 
 
 def _object(row: object) -> Mapping[str, Any]:
@@ -137,7 +137,7 @@ def _object(row: object) -> Mapping[str, Any]:
     return row
 
 
-def _checked(fields: Fields, otherwise: str, place: Place) -> Sample:
+def _checked(fields: Fields, otherwise: str, location: Location) -> Sample:
     known = fields.known if isinstance(fields.known, Mapping) else {}
     if not isinstance(fields.question, str):
         raise Fault("has no query that is a text; conversations of several turns cannot be read")
@@ -149,7 +149,7 @@ def _checked(fields: Fields, otherwise: str, place: Place) -> Sample:
     passages = _passages(fields)
     if not passages and known.get("answerable") is not False:
         raise Fault("names no passage that answers its query")
-    return Sample(named, fields.question, answer, passages, known, place)
+    return Sample(named, fields.question, answer, passages, known, location)
 
 
 def _passages(fields: Fields) -> dict[str, str]:
@@ -158,7 +158,7 @@ def _passages(fields: Fields) -> dict[str, str]:
         raise Fault("has passages that are not a list of texts")
     if fields.ids is None:
         return {document_id("passage", text): text for text in texts}
-    named = isinstance(fields.ids, list) and all(isinstance(one, str | int) for one in fields.ids)
+    named = isinstance(fields.ids, list) and all(isinstance(identity, str | int) for identity in fields.ids)
     if not isinstance(fields.ids, list) or not named or len(fields.ids) != len(texts):
         raise Fault(f"has {len(texts)} passages, and ids that are not a list of as many")
     passages: dict[str, str] = {}
@@ -168,11 +168,11 @@ def _passages(fields: Fields) -> dict[str, str]:
     return passages
 
 
-def _judged(one: Sample | Malformed) -> Iterator[Qrel | Malformed]:
-    if isinstance(one, Malformed):
-        yield one
+def _judged(sample: Sample | Malformed) -> Iterator[Qrel | Malformed]:
+    if isinstance(sample, Malformed):
+        yield sample
     else:
-        yield from (Qrel(one.query_id, doc_id, grade, one.place) for doc_id, grade in _grades(one).items())
+        yield from (Qrel(sample.query_id, doc_id, grade, sample.location) for doc_id, grade in _grades(sample).items())
 
 
 def _grades(sample: Sample) -> dict[str, int]:
@@ -191,7 +191,7 @@ def _grades(sample: Sample) -> dict[str, int]:
 
 def _topic(sample: Sample) -> Topic:
     topic = noted_topic(
-        sample.place, {"id": sample.query_id, "text": sample.question}, sample.answer, sample.known, sample.passages
+        sample.location, {"id": sample.query_id, "text": sample.question}, sample.answer, sample.known, sample.passages
     )
     if not sample.passages:
         source = sample.known.get("source")
@@ -200,26 +200,26 @@ def _topic(sample: Sample) -> Topic:
 
 
 def noted_topic(
-    place: Place, row: Mapping[str, Any], answer: object, known: Mapping[str, Any], passages: Mapping[str, str]
+    location: Location, row: Mapping[str, Any], answer: object, known: Mapping[str, Any], passages: Mapping[str, str]
 ) -> Topic:
     """Return a query with what an export of goldbench noted of it.
 
     Args:
-        place: The place of its row.
+        location: The place of its row.
         row: Its id and text.
         answer: Its reference answer, if any.
-        known: The notes: ``asked``, ``history``, ``kind``, ``needs``, and ``evidence`` as `quoted` takes it.
+        known: The notes: ``asked_text``, ``history``, ``kind``, ``needs``, and ``evidence`` as `quoted` takes it.
         passages: The texts by id that the evidence quotes.
 
     Raises:
         Fault: It has no id or no text.
     """
-    asked, needs = known.get("asked"), known.get("needs")
+    asked_text, needs = known.get("asked"), known.get("needs")
     metadata: dict[str, Any] = {"answer": {"text": answer}, "history": known.get("history")}
-    if isinstance(asked, str):
+    if isinstance(asked_text, str):
         metadata["standalone"] = row.get("text")
-        row = {**row, "text": asked}
-    topic = topic_of_row(place, {**row, "metadata": metadata})
+        row = {**row, "text": asked_text}
+    topic = topic_of_row(location, {**row, "metadata": metadata})
     needed = tuple(doc_id for doc_id in needs if isinstance(doc_id, str)) if isinstance(needs, list) else ()
     return topic._replace(
         answers=tuple(quoted(known.get("evidence"), passages)) if topic.answer else (),
@@ -230,9 +230,9 @@ def noted_topic(
 
 def cited_ids(cited: object) -> Iterator[str]:
     """Yield the passages that the quotes of a reference answer stand in; see `quoted`."""
-    for one in cited if isinstance(cited, list) else ():
-        if isinstance(one, Mapping) and isinstance(one.get("chunk_id"), str):
-            yield one["chunk_id"]
+    for citation in cited if isinstance(cited, list) else ():
+        if isinstance(citation, Mapping) and isinstance(citation.get("chunk_id"), str):
+            yield citation["chunk_id"]
 
 
 def quoted(cited: object, passages: Mapping[str, Any]) -> Iterator[tuple[str, int, int, str]]:
@@ -242,8 +242,10 @@ def quoted(cited: object, passages: Mapping[str, Any]) -> Iterator[tuple[str, in
         cited: A list of objects with ``quote`` and ``chunk_id``, as in ``dataset.json``; anything else has no quotes.
         passages: The texts by id.
     """
-    for one in cited if isinstance(cited, list) else ():
-        doc_id, quote = (one.get("chunk_id"), one.get("quote")) if isinstance(one, Mapping) else (None, None)
+    for citation in cited if isinstance(cited, list) else ():
+        doc_id, quote = (
+            (citation.get("chunk_id"), citation.get("quote")) if isinstance(citation, Mapping) else (None, None)
+        )
         text = passages.get(doc_id) if isinstance(doc_id, str) else None
         start = text.find(quote) if isinstance(text, str) and isinstance(quote, str) and quote else -1
         if start >= 0:
@@ -262,12 +264,12 @@ def _of_deepeval(row: Mapping[str, Any]) -> Fields:
 
 
 def _of_langsmith(row: Mapping[str, Any]) -> Fields:
-    given, said, known = row.get("inputs"), row.get("reference_outputs", row.get("outputs")), row.get("metadata")
+    inputs, outputs, known = row.get("inputs"), row.get("reference_outputs", row.get("outputs")), row.get("metadata")
     ids = known.get("context_ids") if isinstance(known, Mapping) else None
     return Fields(
-        _member(given, ("question", "query", "input")),
-        _member(said, ("answer", "output", "response")),
-        _member(said, ("contexts", "context", "documents")),
+        _member(inputs, ("question", "query", "input")),
+        _member(outputs, ("answer", "output", "response")),
+        _member(outputs, ("contexts", "context", "documents")),
         ids,
         known,
     )
@@ -277,6 +279,6 @@ def _of_rag_example(row: Mapping[str, Any]) -> Fields:
     return Fields(row.get("query"), row.get("reference_answer"), row.get("reference_contexts"))
 
 
-def _member(found: object, names: tuple[str, ...]) -> object:
+def _member(value: object, names: tuple[str, ...]) -> object:
     """Return the first of these members; people call them as they like."""
-    return next((found[name] for name in names if name in found), None) if isinstance(found, Mapping) else None
+    return next((value[name] for name in names if name in value), None) if isinstance(value, Mapping) else None

@@ -10,7 +10,7 @@ from goldbench.errors import InputError
 from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, joined
 from goldbench.formats.benchmarks.left_out import Books, Names, is_unicode
 from goldbench.formats.documents.titles import short_title
-from goldbench.formats.faults import Fault, Place, place_in_words
+from goldbench.formats.faults import Fault, Location, location_in_words
 from goldbench.records.corpus import Document
 from goldbench.text.display import shown
 
@@ -25,8 +25,8 @@ class Reading:
 
     def judgments(self) -> list[Qrel]:
         """Return the judgments; of two judgments of one pair, the first. Malformed rows count as broken queries."""
-        first: dict[tuple[str, str], Place] = {}
-        kept = []
+        first: dict[tuple[str, str], Location] = {}
+        judgments = []
         for qrel in self.collection.judgments():
             if isinstance(qrel, Malformed):
                 error = self.located(qrel, qrel.problem)
@@ -37,25 +37,25 @@ class Reading:
                 continue
             pair = (qrel.query_id, qrel.doc_id)
             if pair in first:
-                before = place_in_words(first[pair])
+                before = location_in_words(first[pair])
                 problem = f"query {shown(qrel.query_id)!r} has document {shown(qrel.doc_id)!r} already at {before}"
-                self.books.broken("judgments", "duplicate", f"{pair[0]} {pair[1]}", self._at(2, qrel.place, problem))
+                self.books.broken("judgments", "duplicate", f"{pair[0]} {pair[1]}", self._at(2, qrel.location, problem))
                 continue
-            first[pair] = qrel.place
-            kept.append(qrel)
-        return kept
+            first[pair] = qrel.location
+            judgments.append(qrel)
+        return judgments
 
-    def read_topics(self, asked: Group[str]) -> None:
+    def read_topics(self, judged_ids: Group[str]) -> None:
         """Read the queries that are asked for; all others count as unjudged."""
         for topic in self.collection.queries():
-            if not self.query_ids.add(topic.query_id, topic.place):
+            if not self.query_ids.add(topic.query_id, topic.location):
                 problem = _taken(topic.query_id, self.query_ids)
-                self.books.broken("queries", "duplicate", topic.query_id, self._at(1, topic.place, problem))
-            elif topic.query_id not in asked and not topic.unanswerable:
+                self.books.broken("queries", "duplicate", topic.query_id, self._at(1, topic.location, problem))
+            elif topic.query_id not in judged_ids and not topic.unanswerable:
                 self.books.leave_out("queries", "unjudged")
             elif fault := _fault(topic.text):
                 del self.query_ids.places[topic.query_id]
-                self.books.broken("queries", "no-text", topic.query_id, self._at(1, topic.place, fault))
+                self.books.broken("queries", "no-text", topic.query_id, self._at(1, topic.location, fault))
             else:
                 self.topics[topic.query_id] = topic
 
@@ -64,16 +64,16 @@ class Reading:
         for number, entry in enumerate(self.collection.documents(), 1):
             text = self._indexed(entry)
             if fault := _fault(text, entry.title):
-                self.books.broken("documents", "no-text", entry.doc_id, self._at(0, entry.place, fault))
-            elif not self.document_ids.add(entry.doc_id, entry.place):
+                self.books.broken("documents", "no-text", entry.doc_id, self._at(0, entry.location, fault))
+            elif not self.document_ids.add(entry.doc_id, entry.location):
                 problem = _taken(entry.doc_id, self.document_ids)
-                self.books.broken("documents", "duplicate", entry.doc_id, self._at(0, entry.place, problem))
+                self.books.broken("documents", "duplicate", entry.doc_id, self._at(0, entry.location, problem))
             else:
                 yield Document(
                     doc_id=self.document_ids[entry.doc_id],
                     title=short_title(entry.title),
                     text=text,
-                    source=f"{self.file(0)}#{entry.place if isinstance(entry.place, int) else number}",
+                    source=f"{self.file(0)}#{entry.location if isinstance(entry.location, int) else number}",
                     ready=True,
                 )
 
@@ -87,10 +87,10 @@ class Reading:
 
     def located(self, qrel: Qrel | Malformed, problem: str) -> InputError:
         """Return the error for a judgment or a row, with its place."""
-        return self._at(2, qrel.place, problem)
+        return self._at(2, qrel.location, problem)
 
-    def _at(self, which: int, place: Place, problem: str) -> InputError:
-        return Fault(problem).at(place).of(self.collection.names[which])
+    def _at(self, which: int, location: Location, problem: str) -> InputError:
+        return Fault(problem).at(location).of(self.collection.names[which])
 
 
 def _fault(text: str, title: str = "") -> str | None:
@@ -103,4 +103,4 @@ def _fault(text: str, title: str = "") -> str | None:
 
 
 def _taken(identity: str, names: Names) -> str:
-    return f"the id {shown(identity)!r} is that of {place_in_words(names.places[identity])} too"
+    return f"the id {shown(identity)!r} is that of {location_in_words(names.places[identity])} too"

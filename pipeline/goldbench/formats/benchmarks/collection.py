@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from goldbench.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.formats.faults import Fault, Location, in_file, read_rows
 from goldbench.formats.json_maps import read_json
 from goldbench.formats.lines import json_objects, json_values, text_lines
 from goldbench.formats.packed_files import Source
@@ -40,7 +40,7 @@ class Entry(NamedTuple):
     doc_id: str
     title: str
     text: str
-    place: Place
+    location: Location
 
 
 class Topic(NamedTuple):
@@ -54,7 +54,7 @@ class Topic(NamedTuple):
 
     query_id: str
     text: str
-    place: Place
+    location: Location
     answers: tuple[tuple[str, int, int, str], ...] = ()
     answer: str | None = None
     kind: QueryKind | None = None
@@ -75,7 +75,7 @@ class Qrel(NamedTuple):
     query_id: str
     doc_id: str
     grade: int
-    place: Place
+    location: Location
 
 
 class Malformed(NamedTuple):
@@ -85,7 +85,7 @@ class Malformed(NamedTuple):
     """
 
     query_id: str
-    place: Place
+    location: Location
     problem: str
     part: str = ""
 
@@ -179,7 +179,7 @@ def qrels(path: Path) -> Iterator[Qrel]:
         yield from (qrel for qrel in read_rows(text_lines(source), _qrel) if qrel is not None)
 
 
-def listed_rows(source: Source) -> Iterator[tuple[Place, Any]]:
+def listed_rows(source: Source) -> Iterator[tuple[Location, Any]]:
     """Yield the values of a JSON list, or of the lines of JSON Lines, each with its place.
 
     Raises:
@@ -187,21 +187,21 @@ def listed_rows(source: Source) -> Iterator[tuple[Place, Any]]:
         Fault: The file is JSON, but not a list.
     """
     if source.suffix == ".json":
-        found = read_json(source)
-        if not isinstance(found, list):
+        content = read_json(source)
+        if not isinstance(content, list):
             raise Fault("is not a JSON list")
-        yield from ((f"question {number}", row) for number, row in enumerate(found, 1))
+        yield from ((f"question {number}", row) for number, row in enumerate(content, 1))
     else:
         yield from json_values(source)
 
 
-def table_rows(path: Path) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+def table_rows(path: Path) -> Iterator[tuple[Location, Mapping[str, Any]]]:
     """Yield the rows of a table, each with its place.
 
     Raises:
         Fault: The table or a row of it is malformed.
     """
-    yield from ((row.place, row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows())
+    yield from ((row.location, row.values) for row in open_table(path, megabytes=MEGABYTES).sound_rows())
 
 
 def distinct(passages: Iterable[Entry]) -> Iterator[Entry]:
@@ -214,7 +214,7 @@ def distinct(passages: Iterable[Entry]) -> Iterator[Entry]:
             yield passage
 
 
-def entry_of_row(place: Place, row: Mapping[str, Any]) -> Entry:
+def entry_of_row(location: Location, row: Mapping[str, Any]) -> Entry:
     """Return the passage of an object with an id, a text and maybe a title.
 
     Raises:
@@ -223,37 +223,37 @@ def entry_of_row(place: Place, row: Mapping[str, Any]) -> Entry:
     title = row.get("title")
     if title is not None and not isinstance(title, str):
         raise Fault("has a title that is not a string")
-    return Entry(member(row, "id"), title or "", member(row, "text"), place)
+    return Entry(member(row, "id"), title or "", member(row, "text"), location)
 
 
-def topic_of_row(place: Place, row: Mapping[str, Any]) -> Topic:
+def topic_of_row(location: Location, row: Mapping[str, Any]) -> Topic:
     """Return the query of an object with an id and a text, and what its metadata tell; raises as ``entry_of_row``.
 
     Metadata in another form than that of this project are left alone: other tools write their own.
     """
-    found = row.get("metadata")
-    metadata: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    notes = row.get("metadata")
+    metadata: Mapping[str, Any] = notes if isinstance(notes, Mapping) else {}
     answer, alone = metadata.get("answer"), metadata.get("standalone")
-    said = answer.get("text") if isinstance(answer, Mapping) else None
+    answer_text = answer.get("text") if isinstance(answer, Mapping) else None
     return Topic(
         member(row, "id"),
         member(row, "text"),
-        place,
-        answer=said if isinstance(said, str) else None,
+        location,
+        answer=answer_text if isinstance(answer_text, str) else None,
         history=_turns(metadata.get("history")),
         standalone=alone if isinstance(alone, str) and alone.strip() else None,
     )
 
 
-def _turns(found: object) -> tuple[Turn, ...]:
+def _turns(history: object) -> tuple[Turn, ...]:
     try:
-        return tuple(Turn.model_validate(turn) for turn in found) if isinstance(found, list) else ()
+        return tuple(Turn.model_validate(turn) for turn in history) if isinstance(history, list) else ()
     except ValidationError:
         return ()
 
 
 def _items(
-    path: Path, of_row: Callable[[Place, Mapping[str, Any]], T], of_line: Callable[[int, str], T]
+    path: Path, of_row: Callable[[Location, Mapping[str, Any]], T], of_line: Callable[[int, str], T]
 ) -> Iterator[T]:
     source = Source(path)
     with in_file(source.name):

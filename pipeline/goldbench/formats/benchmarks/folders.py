@@ -58,18 +58,20 @@ def choose(folder: Path, named: Path | None, patterns: Sequence[str], *, what: s
     if named is not None:
         return named
     for pattern in patterns:
-        found = sorted(path for path in folder.glob(pattern) if path.is_file())
+        matches = sorted(path for path in folder.glob(pattern) if path.is_file())
         if split is not None:
-            found = [path for path in found if split in re.split(r"[._-]", path.name) or path.name.startswith(split)]
-        elif len(found) > 1:
-            preferred = [[p for p in found if s in re.split(r"[._-]", p.name)] for s in ("test", "dev")]
-            found = next((group for group in preferred if len(group) == 1), found)
-        if len(found) > 1:
-            listed = ", ".join(shown(path.name) for path in found[:6])
+            matches = [
+                path for path in matches if split in re.split(r"[._-]", path.name) or path.name.startswith(split)
+            ]
+        elif len(matches) > 1:
+            preferred = [[p for p in matches if s in re.split(r"[._-]", p.name)] for s in ("test", "dev")]
+            matches = next((group for group in preferred if len(group) == 1), matches)
+        if len(matches) > 1:
+            listed = ", ".join(shown(path.name) for path in matches[:6])
             several = f"{shown(folder)}: holds several files ({listed})"
             raise UsageError(Message("{}; name one with {}, or give {split=}", several, Parameter(what)))
-        if found:
-            return found[0]
+        if matches:
+            return matches[0]
     missing = f" of the split {shown(split)!r}" if split is not None else ""
     problem = f"holds no {' or '.join(patterns)}{missing}"
     raise InputError(shown(folder), Message("{}; name the file with {}", problem, Parameter(what)))

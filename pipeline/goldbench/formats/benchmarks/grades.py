@@ -40,26 +40,26 @@ def parse_grades(text: str) -> Grading:
             raise UsageError(f"maps grade {min(known)} twice", parameter="grades")
         becomes = None if match[3] == "none" else Relevance(int(match[3]))
         grading.update(dict.fromkeys(range(low, high + 1), becomes))
-    kept = [grade for _, grade in sorted(grading.items()) if grade is not None]
-    if kept != sorted(kept):
+    mapped = [grade for _, grade in sorted(grading.items()) if grade is not None]
+    if mapped != sorted(mapped):
         raise UsageError("a higher grade becomes less than a lower one", parameter="grades")
     return grading
 
 
 def choose_grading(
-    seen: Iterable[int], *, told: Grading | None, relevant_from: int | None
+    seen: Iterable[int], *, stated: Grading | None, relevant_from: int | None
 ) -> tuple[Grading, int | None]:
     """Return what each grade becomes, and the first grade without a mapping, if any.
 
     Args:
         seen: The grades that occur.
-        told: The result of ``parse_grades``, if the user gave a mapping.
+        stated: The result of ``parse_grades``, if the user gave a mapping.
         relevant_from: The lowest grade that counts as relevant, if the user gave it. Up to two relevant grades become 2
             and 3 (one alone 3), one positive grade below them 1, and 0 stays.
     """
     grades = sorted(set(seen))
-    if told is not None:
-        return told, next((grade for grade in grades if grade not in told), None)
+    if stated is not None:
+        return stated, next((grade for grade in grades if grade not in stated), None)
     if relevant_from is None:
         if set(grades) <= {0, 1}:
             relevant_from = 1

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from goldbench.errors import InputError, Message
-from goldbench.formats.faults import Place
+from goldbench.formats.faults import Location
 from goldbench.records.manifest import Failure, StageReport
 from goldbench.records.record import ID_PATTERN
 from goldbench.text.display import shown
@@ -101,14 +101,14 @@ class Names:
     """The ids of one kind of item: each once; one that does not fit into a TREC file gets another name."""
 
     def __init__(self) -> None:
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, Location] = {}
         self.renamed: dict[str, str] = {}
 
-    def add(self, identity: str, place: Place) -> bool:
+    def add(self, identity: str, location: Location) -> bool:
         """Take an id; return False if it is taken already."""
         if identity in self.places:
             return False
-        self.places[identity] = place
+        self.places[identity] = location
         if not (_ID.fullmatch(identity) and len(identity) <= 200 and is_unicode(identity)):
             digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:12]
             self.renamed[identity] = f"{_UNFIT.sub('-', identity)[:60].strip('-.') or 'id'}-{digest}"

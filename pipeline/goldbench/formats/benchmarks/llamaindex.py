@@ -28,53 +28,53 @@ def read_llamaindex(path: Path) -> Collection:
         InputError: The file is not such JSON.
     """
     name = shown(path)
-    found = read_json(Source(path))
-    if isinstance(found, Mapping) and "queries" not in found and "examples" in found:
-        return read_rag_examples(path, found["examples"])
-    if not isinstance(found, Mapping) or not all(isinstance(found.get(m), Mapping) for m in _MEMBERS):
+    content = read_json(Source(path))
+    if isinstance(content, Mapping) and "queries" not in content and "examples" in content:
+        return read_rag_examples(path, content["examples"])
+    if not isinstance(content, Mapping) or not all(isinstance(content.get(m), Mapping) for m in _MEMBERS):
         raise Fault(f"is not an object with {', '.join(_MEMBERS)}").of(name)
-    metadata = found.get("metadata")
-    said = dict(metadata) if isinstance(metadata, Mapping) else {}
-    level = said.get("evidence_level")
+    metadata = content.get("metadata")
+    notes = dict(metadata) if isinstance(metadata, Mapping) else {}
+    level = notes.get("evidence_level")
     return Collection(
         kind="llamaindex",
-        documents=lambda: (Entry(key, "", text, f"corpus {key!r}") for key, text in _texts(found, "corpus", name)),
-        queries=lambda: (_topic(key, text, found) for key, text in _texts(found, "queries", name)),
-        judgments=lambda: _judgments(found, name),
+        documents=lambda: (Entry(key, "", text, f"corpus {key!r}") for key, text in _texts(content, "corpus", name)),
+        queries=lambda: (_topic(key, text, content) for key, text in _texts(content, "queries", name)),
+        judgments=lambda: _judgments(content, name),
         names=(name, name, name),
         files=(path,),
         level=level if isinstance(level, str) else "model",
-        notes={"notice": said["notice"]} if isinstance(said.get("notice"), str) else {},
+        notes={"notice": notes["notice"]} if isinstance(notes.get("notice"), str) else {},
     )
 
 
-def _topic(query_id: str, text: str, found: Mapping[str, Any]) -> Topic:
+def _topic(query_id: str, text: str, content: Mapping[str, Any]) -> Topic:
     """Return a query with its reference answer, which only a file of goldbench holds."""
-    answers = found.get("answers")
+    answers = content.get("answers")
     answer = answers.get(query_id) if isinstance(answers, Mapping) else None
     row = {"id": query_id, "text": text, "metadata": {"answer": answer}}
     topic = topic_of_row(f"query {query_id!r}", row)
     cited = answer.get("evidence") if isinstance(answer, Mapping) and topic.answer else None
-    return topic._replace(answers=tuple(quoted(cited, found["corpus"])))
+    return topic._replace(answers=tuple(quoted(cited, content["corpus"])))
 
 
-def _texts(found: Mapping[str, Any], member: str, name: str) -> Iterator[tuple[str, str]]:
-    for key, text in found[member].items():
+def _texts(content: Mapping[str, Any], member: str, name: str) -> Iterator[tuple[str, str]]:
+    for key, text in content[member].items():
         if not isinstance(text, str):
             raise Fault("is not a string").at(f"{member} {key[:80]!r}").of(name)
         yield key, text
 
 
-def _judgments(found: Mapping[str, Any], name: str) -> Iterator[Qrel]:
-    scores = found.get("relevance_scores")
-    for query_id, judged in (found["relevant_docs"] if scores is None else scores).items():
-        place = f"query {query_id[:80]!r}"
+def _judgments(content: Mapping[str, Any], name: str) -> Iterator[Qrel]:
+    scores = content.get("relevance_scores")
+    for query_id, judged in (content["relevant_docs"] if scores is None else scores).items():
+        location = f"query {query_id[:80]!r}"
         try:
             pairs = _pairs(judged)
         except Fault as fault:
-            raise fault.at(place).of(name) from None
+            raise fault.at(location).of(name) from None
         for doc_id, grade in pairs:
-            yield Qrel(query_id, doc_id, grade, place)
+            yield Qrel(query_id, doc_id, grade, location)
 
 
 def _pairs(judged: object) -> list[tuple[str, int]]:

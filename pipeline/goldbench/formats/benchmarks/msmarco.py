@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 from goldbench.formats.benchmarks.collection import Chosen, Collection, Entry, Qrel, Topic, distinct, table_rows
 from goldbench.formats.benchmarks.folders import choose, folder_collection
-from goldbench.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.formats.faults import Fault, Location, in_file, read_rows
 from goldbench.formats.json_maps import read_json
 from goldbench.formats.lines import json_objects
 from goldbench.formats.packed_files import Source
 from goldbench.text.display import shown
 
-Rows = Iterator[tuple[Place, Mapping[str, Any]]]
+Rows = Iterator[tuple[Location, Mapping[str, Any]]]
 
 NOTE = "Passages shown to the annotator and not selected are unjudged here: not selected is not found irrelevant."
 
@@ -27,7 +27,7 @@ class Shown(NamedTuple):
     query: str
     passages: tuple[str, ...]
     selected: tuple[int, ...]
-    place: Place
+    location: Location
 
 
 def read_msmarco(path: Path, chosen: Chosen) -> Collection:
@@ -59,9 +59,9 @@ def rows_collection(kind: str, rows: Callable[[], Rows], name: str, files: tuple
     return Collection(
         kind=kind,
         documents=lambda: distinct(
-            Entry(_passage_id(text), "", text, row.place) for row in read() for text in row.passages
+            Entry(_passage_id(text), "", text, row.location) for row in read() for text in row.passages
         ),
-        queries=lambda: (Topic(row.query_id, row.query, row.place) for row in read()),
+        queries=lambda: (Topic(row.query_id, row.query, row.location) for row in read()),
         judgments=lambda: _judgments(read()),
         names=(name, name, name),
         files=files,
@@ -69,7 +69,7 @@ def rows_collection(kind: str, rows: Callable[[], Rows], name: str, files: tuple
     )
 
 
-def _shown_of_row(place: Place, row: Mapping[str, Any]) -> Shown:
+def _shown_of_row(location: Location, row: Mapping[str, Any]) -> Shown:
     """Return the query and passages of a row, its passages a list of objects or an object of lists."""
     query, query_id, passages = row.get("query"), row.get("query_id"), row.get("passages")
     if not isinstance(passages, Mapping | Sequence) or isinstance(passages, str):
@@ -87,7 +87,7 @@ def _shown_of_row(place: Place, row: Mapping[str, Any]) -> Shown:
         raise Fault("has passages whose passage_text and is_selected do not belong together")
     if not isinstance(query, str) or not isinstance(query_id, int | str) or isinstance(query_id, bool):
         raise Fault("has no query or no query_id")
-    return Shown(str(query_id), query, tuple(texts), selected, place)
+    return Shown(str(query_id), query, tuple(texts), selected, location)
 
 
 def _folder(folder: Path, chosen: Chosen) -> Collection:
@@ -112,17 +112,17 @@ def _rows(path: Path) -> Rows:
 
 def _json(source: Source) -> Rows:
     """Yield the rows of a list of objects, or of the official object of columns, each by row number."""
-    found = read_json(source)
-    if isinstance(found, Mapping):
-        columns = {key: found.get(key) for key in ("query_id", "query", "passages")}
+    content = read_json(source)
+    if isinstance(content, Mapping):
+        columns = {key: content.get(key) for key in ("query_id", "query", "passages")}
         if not all(isinstance(column, Mapping) for column in columns.values()):
             raise Fault("is not an MS MARCO file: there are no query_id, query and passages")
         for key in columns["query_id"] or ():
             yield f"row {key}", {what: (column or {}).get(key) for what, column in columns.items()}
         return
-    if not isinstance(found, list) or not all(isinstance(row, Mapping) for row in found):
+    if not isinstance(content, list) or not all(isinstance(row, Mapping) for row in content):
         raise Fault("is not an MS MARCO file: neither rows nor columns of them")
-    yield from ((f"row {number}", row) for number, row in enumerate(found, 1))
+    yield from ((f"row {number}", row) for number, row in enumerate(content, 1))
 
 
 def _passage_id(text: str) -> str:
@@ -132,4 +132,4 @@ def _passage_id(text: str) -> str:
 def _judgments(rows: Iterator[Shown]) -> Iterator[Qrel]:
     for row in rows:
         for doc_id in dict.fromkeys(_passage_id(row.passages[position]) for position in row.selected):
-            yield Qrel(row.query_id, doc_id, 1, row.place)
+            yield Qrel(row.query_id, doc_id, 1, row.location)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, distinct, listed_rows
 from goldbench.formats.documents.identity import document_id
-from goldbench.formats.faults import Fault, Place, in_file, place_in_words
+from goldbench.formats.faults import Fault, Location, in_file, location_in_words
 from goldbench.formats.packed_files import Source
 from goldbench.records.query import QueryKind
 from goldbench.records.relevance import Relevance
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
     kind: QueryKind
     answer: str | None
     paragraphs: tuple[Paragraph, ...]
-    place: Place
+    location: Location
     answerable: bool = True
 
     def needed(self) -> dict[str, Paragraph]:
@@ -72,58 +72,68 @@ def read_musique(path: Path) -> Collection:
     return _collection("musique", path, _of_musique)
 
 
-def _collection(kind: str, path: Path, read: Callable[[Place, Mapping[str, Any]], Asked]) -> Collection:
+def _collection(kind: str, path: Path, read: Callable[[Location, Mapping[str, Any]], Asked]) -> Collection:
     source, name = Source(path), shown(path)
 
     def rows() -> Iterator[Asked | Malformed]:
         with in_file(name):
-            yield from (_read(place, row, read) for place, row in listed_rows(source))
+            yield from (_read(location, row, read) for location, row in listed_rows(source))
 
     def asked() -> Iterator[Asked]:
-        return (one for one in rows() if isinstance(one, Asked))
+        return (question for question in rows() if isinstance(question, Asked))
 
     def topics() -> Iterator[Topic]:
-        answered = {text for one in asked() if one.answerable for text in (one.query_id, one.question)}
-        for one in asked():
-            twin = not one.answerable and not answered.isdisjoint((one.query_id, one.question))
-            yield Topic(f"{one.query_id}-unanswerable", one.question, one.place, kind=_NONE) if twin else _topic(one)
+        answered = {
+            text for question in asked() if question.answerable for text in (question.query_id, question.question)
+        }
+        for question in asked():
+            twin = not question.answerable and not answered.isdisjoint((question.query_id, question.question))
+            yield (
+                Topic(f"{question.query_id}-unanswerable", question.question, question.location, kind=_NONE)
+                if twin
+                else _topic(question)
+            )
 
     return Collection(
         kind=kind,
         documents=lambda: distinct(
-            Entry(paragraph.doc_id, paragraph.title, paragraph.text, one.place)
-            for one in asked()
-            for paragraph in one.paragraphs
+            Entry(paragraph.doc_id, paragraph.title, paragraph.text, question.location)
+            for question in asked()
+            for paragraph in question.paragraphs
         ),
         queries=topics,
-        judgments=lambda: (qrel for one in rows() for qrel in _judged(one)),
+        judgments=lambda: (qrel for question in rows() for qrel in _judged(question)),
         names=(name, name, name),
         files=(path,),
         joins_titles=True,
     )
 
 
-def _read(place: Place, row: object, read: Callable[[Place, Mapping[str, Any]], Asked]) -> Asked | Malformed:
+def _read(location: Location, row: object, read: Callable[[Location, Mapping[str, Any]], Asked]) -> Asked | Malformed:
     if not isinstance(row, Mapping):
-        return Malformed(place_in_words(place), place, "is not a JSON object")
+        return Malformed(location_in_words(location), location, "is not a JSON object")
     try:
-        one = read(place, row)
+        question = read(location, row)
     except Fault as fault:
         query_id = row.get("_id", row.get("id"))
-        return Malformed(query_id if isinstance(query_id, str) else place_in_words(place), place, fault.problem)
-    unsupported = one.answerable and not one.needed()
-    return Malformed(one.query_id, place, "names no supporting paragraph") if unsupported else one
+        return Malformed(
+            query_id if isinstance(query_id, str) else location_in_words(location), location, fault.problem
+        )
+    unsupported = question.answerable and not question.needed()
+    return Malformed(question.query_id, location, "names no supporting paragraph") if unsupported else question
 
 
-def _judged(one: Asked | Malformed) -> Iterator[Qrel | Malformed]:
-    if isinstance(one, Malformed):
-        yield one
+def _judged(question: Asked | Malformed) -> Iterator[Qrel | Malformed]:
+    if isinstance(question, Malformed):
+        yield question
     else:
-        yield from (Qrel(one.query_id, doc_id, int(Relevance.HELPS), one.place) for doc_id in one.needed())
+        yield from (
+            Qrel(question.query_id, doc_id, int(Relevance.HELPS), question.location) for doc_id in question.needed()
+        )
 
 
-def _topic(one: Asked) -> Topic:
-    needed = one.needed()
+def _topic(question: Asked) -> Topic:
+    needed = question.needed()
     proofs = []
     for doc_id, paragraph in needed.items():
         shift = len(f"{paragraph.title} {paragraph.text}".strip()) - len(paragraph.text.rstrip())
@@ -131,18 +141,18 @@ def _topic(one: Asked) -> Topic:
             (doc_id, start + shift, end + shift, paragraph.text[start:end]) for start, end in sorted(paragraph.proof)
         ]
     return Topic(
-        query_id=one.query_id,
-        text=one.question,
-        place=one.place,
+        query_id=question.query_id,
+        text=question.question,
+        location=question.location,
         answers=tuple(proofs),
-        answer=one.answer,
-        kind=one.kind if one.answerable else _NONE,
+        answer=question.answer,
+        kind=question.kind if question.answerable else _NONE,
         needs=tuple(needed) if len(needed) > 1 else (),
-        near=None if one.answerable else next((paragraph.doc_id for paragraph in one.paragraphs), None),
+        near=None if question.answerable else next((paragraph.doc_id for paragraph in question.paragraphs), None),
     )
 
 
-def _of_hotpotqa(place: Place, row: Mapping[str, Any]) -> Asked:
+def _of_hotpotqa(location: Location, row: Mapping[str, Any]) -> Asked:
     facts: dict[str, list[int]] = {}
     for title, number in _pairs(row, "supporting_facts", "title", "sent_id"):
         if not isinstance(title, str) or not isinstance(number, int) or isinstance(number, bool):
@@ -161,16 +171,16 @@ def _of_hotpotqa(place: Place, row: Mapping[str, Any]) -> Asked:
             )
     compares = str(row.get("type")) in {"comparison", "bridge_comparison"}
     kind = QueryKind.CROSS_COMPARISON if compares else QueryKind.MULTI_HOP
-    return Asked(*_words(row, "_id"), kind, _answer(row), tuple(paragraphs), place)
+    return Asked(*_words(row, "_id"), kind, _answer(row), tuple(paragraphs), location)
 
 
 def _pairs(row: Mapping[str, Any], name: str, first: str, second: str) -> list[tuple[Any, Any]]:
     """Return a member that is a list of pairs, or two lists under their names, as tables hold it."""
-    found = row.get(name)
+    pairs = row.get(name)
     try:
-        if isinstance(found, Mapping):
-            return list(zip(found[first], found[second], strict=True))
-        return [(one, other) for one, other in found or ()]
+        if isinstance(pairs, Mapping):
+            return list(zip(pairs[first], pairs[second], strict=True))
+        return [(left, right) for left, right in pairs or ()]
     except (KeyError, TypeError, ValueError):
         raise Fault(f"has no {name} that is a list of pairs") from None
 
@@ -179,7 +189,7 @@ def _of_sentences(title: object, sentences: object, facts: Mapping[str, Sequence
     if (
         not isinstance(title, str)
         or not isinstance(sentences, list)
-        or not all(isinstance(one, str) for one in sentences)
+        or not all(isinstance(line_of_text, str) for line_of_text in sentences)
     ):
         raise Fault("has a context that is not a title with a list of sentences")
     text, proof = "", []
@@ -192,17 +202,19 @@ def _of_sentences(title: object, sentences: object, facts: Mapping[str, Sequence
     return Paragraph(title, text.strip(), title in facts, tuple((start - shift, end - shift) for start, end in proof))
 
 
-def _of_musique(place: Place, row: Mapping[str, Any]) -> Asked:
-    given, steps = row.get("paragraphs"), row.get("question_decomposition")
-    if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
+def _of_musique(location: Location, row: Mapping[str, Any]) -> Asked:
+    paragraphs_given, steps = row.get("paragraphs"), row.get("question_decomposition")
+    if not isinstance(paragraphs_given, list) or not all(
+        isinstance(paragraph, Mapping) for paragraph in paragraphs_given
+    ):
         raise Fault("has no paragraphs that are a list of objects")
     words = [step for step in steps if isinstance(step, Mapping)] if isinstance(steps, list) else []
-    paragraphs = [_of_object(one, words) for one in given]
+    paragraphs = [_of_object(paragraph, words) for paragraph in paragraphs_given]
     answerable = row.get("answerable", True)
     if not isinstance(answerable, bool):
         raise Fault("has an answerable that is neither true nor false")
     answer = _answer(row) if answerable else None
-    return Asked(*_words(row, "id"), QueryKind.MULTI_HOP, answer, tuple(paragraphs), place, answerable)
+    return Asked(*_words(row, "id"), QueryKind.MULTI_HOP, answer, tuple(paragraphs), location, answerable)
 
 
 def _of_object(row: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> Paragraph:
@@ -210,9 +222,11 @@ def _of_object(row: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> Pa
     if not isinstance(text, str) or not isinstance(title, str | None) or not isinstance(supports, bool):
         raise Fault("has a paragraph without title, paragraph_text or is_supporting of the right type")
     text = text.strip()
-    found = [step.get("answer") for step in steps if step.get("paragraph_support_idx") == row.get("idx")]
-    said = [_sentence(text, text.find(words)) for words in found if isinstance(words, str) and words and words in text]
-    return Paragraph(title or "", text, supports, tuple(dict.fromkeys(said)) or ((0, len(text)),))
+    answers = [step.get("answer") for step in steps if step.get("paragraph_support_idx") == row.get("idx")]
+    answers_of_steps = [
+        _sentence(text, text.find(words)) for words in answers if isinstance(words, str) and words and words in text
+    ]
+    return Paragraph(title or "", text, supports, tuple(dict.fromkeys(answers_of_steps)) or ((0, len(text)),))
 
 
 def _sentence(text: str, at: int) -> tuple[int, int]:

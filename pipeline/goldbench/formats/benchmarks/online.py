@@ -27,7 +27,7 @@ from goldbench.formats.benchmarks.folders import read_beir
 from goldbench.formats.benchmarks.msmarco import rows_collection
 from goldbench.formats.benchmarks.squad import squad_collection
 from goldbench.formats.exported_about import About, about_export
-from goldbench.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.formats.faults import Fault, Location, in_file, read_rows
 from goldbench.formats.interchange_names import BEIR_CORPUS, EXPORT_ABOUT
 from goldbench.records.query import QueryKind
 from goldbench.text.display import shown, without_credentials
@@ -57,20 +57,20 @@ def read_ir_datasets(name: str, chosen: Chosen) -> Collection:
     except ImportError:
         raise MissingExtra("ir_datasets", EXTRA) from None
     try:
-        found = ir_datasets.load(name)
+        dataset = ir_datasets.load(name)
     except KeyError:
         raise UsageError(f"ir_datasets knows no collection {shown(name)}") from None
-    lacking = [part for part in ("docs", "queries", "qrels") if not getattr(found, f"has_{part}")()]
+    lacking = [part for part in ("docs", "queries", "qrels") if not getattr(dataset, f"has_{part}")()]
     if lacking:
         raise UsageError(f"ir_datasets: {shown(name)} has no {' and no '.join(lacking)}; name a split that has")
     where = f"ir_datasets {shown(name)}"
     return Collection(
         kind="ir_datasets",
-        documents=lambda: (_entry(doc, where) for doc in _fetched(found.docs_iter, where)),
-        queries=lambda: (_topic(query, where) for query in _fetched(found.queries_iter, where)),
+        documents=lambda: (_entry(doc, where) for doc in _fetched(dataset.docs_iter, where)),
+        queries=lambda: (_topic(query, where) for query in _fetched(dataset.queries_iter, where)),
         judgments=lambda: (
             Qrel(row.query_id, row.doc_id, int(row.relevance), f"judgment {number}")
-            for number, row in enumerate(_fetched(found.qrels_iter, where), 1)
+            for number, row in enumerate(_fetched(dataset.qrels_iter, where), 1)
         ),
         names=(f"{where} docs", f"{where} queries", f"{where} qrels"),
         files=(),
@@ -90,13 +90,13 @@ def _first(record: Any, fields: Sequence[str]) -> str | None:  # noqa: ANN401  e
 
 
 def _entry(doc: Any, where: str) -> Entry:  # noqa: ANN401  every collection has a record of its own
-    place = f"document {doc.doc_id!r}"
+    location = f"document {doc.doc_id!r}"
     text = _first(doc, _DOC_FIELDS)
     if text is None and hasattr(doc, "default_text"):
-        return Entry(doc.doc_id, "", doc.default_text(), place)
+        return Entry(doc.doc_id, "", doc.default_text(), location)
     if text is None:
-        raise Fault("has no text").at(place).of(where)
-    return Entry(doc.doc_id, _first(doc, ("title",)) or "", text, place)
+        raise Fault("has no text").at(location).of(where)
+    return Entry(doc.doc_id, _first(doc, ("title",)) or "", text, location)
 
 
 def _topic(query: Any, where: str) -> Topic:  # noqa: ANN401  every collection has a record of its own
@@ -109,8 +109,8 @@ def _topic(query: Any, where: str) -> Topic:  # noqa: ANN401  every collection h
 def read_mteb(name: str, chosen: Chosen) -> Collection:
     """Return a data set of MTEB, as ``mteb/scifact``, or the one in an exported folder; else as `read_hugging_face`."""
     data = Path(name) / "data"
-    found = read_hugging_face(str(data) if _local(name) and data.is_dir() else name, chosen)
-    return replace(found, kind="mteb")
+    collection = read_hugging_face(str(data) if _local(name) and data.is_dir() else name, chosen)
+    return replace(collection, kind="mteb")
 
 
 def read_hugging_face(name: str, chosen: Chosen) -> Collection:
@@ -133,10 +133,12 @@ def read_hugging_face(name: str, chosen: Chosen) -> Collection:
     if _local(name):
         _check_inside(datasets, name, configurations, where)
     if "corpus" in configurations and "queries" in configurations:
-        told = _about(name)
-        retrieval_set = _retrieval_set(datasets, name, configurations, chosen, where, own=told is not None)
+        about = _about(name)
+        retrieval_set = _retrieval_set(datasets, name, configurations, chosen, where, own=about is not None)
         return (
-            replace(retrieval_set, level=told.level or retrieval_set.level, notes=told.notes) if told else retrieval_set
+            replace(retrieval_set, level=about.level or retrieval_set.level, notes=about.notes)
+            if about
+            else retrieval_set
         )
     split = chosen.split or "validation"
     rows = _loaded(datasets, name, configurations[0], where, split)
@@ -185,7 +187,7 @@ def _retrieval_set(
     )
 
 
-def _reader_of_noted_topics(answers: Rows, notes: Rows, corpus: Rows) -> Callable[[Place, Mapping[str, Any]], Topic]:
+def _reader_of_noted_topics(answers: Rows, notes: Rows, corpus: Rows) -> Callable[[Location, Mapping[str, Any]], Topic]:
     """Return the reader of the queries of an export, which knows their answers, quotes and notes.
 
     Args:
@@ -199,10 +201,10 @@ def _reader_of_noted_topics(answers: Rows, notes: Rows, corpus: Rows) -> Callabl
     rows = (row for row in corpus if row.get("_id") in cited) if cited else ()
     passages = {row["_id"]: joined(row.get("title") or "", row.get("text") or "") for row in rows}
 
-    def read(place: Place, row: Mapping[str, Any]) -> Topic:
+    def read(location: Location, row: Mapping[str, Any]) -> Topic:
         query_id = row.get("_id", "")
         known = {**notes_of.get(query_id, {}), "evidence": quotes.get(query_id)}
-        return noted_topic(place, row, answer_of.get(query_id, {}).get("answer"), known, passages)
+        return noted_topic(location, row, answer_of.get(query_id, {}).get("answer"), known, passages)
 
     return read
 
@@ -215,31 +217,35 @@ def _quotes(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the quotes of an answer, as ``dataset.json`` has them."""
     quotes = row.get("evidence")
     listed = quotes if isinstance(quotes, list) else ()
-    return [{"quote": one.get("quote"), "chunk_id": one.get("corpus-id")} for one in listed if isinstance(one, Mapping)]
+    return [
+        {"quote": citation.get("quote"), "chunk_id": citation.get("corpus-id")}
+        for citation in listed
+        if isinstance(citation, Mapping)
+    ]
 
 
-def _unanswered(place: Place, row: Mapping[str, Any]) -> Topic:
+def _unanswered(location: Location, row: Mapping[str, Any]) -> Topic:
     """Return a query that no passage answers; one without its source is left out of a set, and counted."""
     source = row.get("source")
     near = source if isinstance(source, str) else None
-    return topic_of_row(place, row)._replace(kind=QueryKind.UNANSWERABLE, near=near)
+    return topic_of_row(location, row)._replace(kind=QueryKind.UNANSWERABLE, near=near)
 
 
-def _numbered(what: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+def _numbered(what: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Location, Mapping[str, Any]]]:
     return ((f"{what} {number}", row) for number, row in enumerate(rows, 1))
 
 
 def _read(
-    rows: Iterator[tuple[Place, Mapping[str, Any]]], read: Callable[[Place, Mapping[str, Any]], T], where: str
+    rows: Iterator[tuple[Location, Mapping[str, Any]]], read: Callable[[Location, Mapping[str, Any]], T], where: str
 ) -> Iterator[T]:
     with in_file(where):
         yield from read_rows(rows, read)
 
 
-def _qrel(place: Place, row: Mapping[str, Any]) -> Qrel:
+def _qrel(location: Location, row: Mapping[str, Any]) -> Qrel:
     try:
         grade = float(row["score"])
-        qrel = Qrel(str(row["query-id"]), str(row["corpus-id"]), int(grade), place)
+        qrel = Qrel(str(row["query-id"]), str(row["corpus-id"]), int(grade), location)
     except (KeyError, TypeError, ValueError, OverflowError):
         raise Fault("has no query-id, no corpus-id or no score") from None
     if grade != qrel.grade:
@@ -248,8 +254,8 @@ def _qrel(place: Place, row: Mapping[str, Any]) -> Qrel:
 
 
 def _only_split(datasets: Any, name: str, part: str, where: str) -> Any:  # noqa: ANN401  an optional package
-    found = _loaded(datasets, name, part, f"{where} {part}")
-    return found[next(iter(found))]
+    dataset = _loaded(datasets, name, part, f"{where} {part}")
+    return dataset[next(iter(dataset))]
 
 
 def _loaded(datasets: Any, name: str, part: str | None, where: str, split: str | None = None) -> Any:  # noqa: ANN401

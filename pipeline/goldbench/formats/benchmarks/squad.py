@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from goldbench.formats.benchmarks.collection import Collection, Entry, Malformed, Qrel, Topic, distinct, table_rows
 from goldbench.formats.documents.identity import document_id
-from goldbench.formats.faults import Fault, Place, in_file, read_rows
+from goldbench.formats.faults import Fault, Location, in_file, read_rows
 from goldbench.formats.json_maps import read_json
 from goldbench.formats.packed_files import Source
 from goldbench.records.relevance import Relevance
@@ -24,7 +24,7 @@ MISPLACED = "misplaced-answers"
 
 _ANSWERS = int(Relevance.ANSWERS)
 
-Rows = Iterator[tuple[Place, Mapping[str, Any]]]
+Rows = Iterator[tuple[Location, Mapping[str, Any]]]
 
 
 class Asked(NamedTuple):
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     query_id: str
     question: str
     answers: tuple[tuple[int, str], ...]
-    place: Place
+    location: Location
 
     @property
     def doc_id(self) -> str:
@@ -65,11 +65,11 @@ def read_squad(path: Path) -> Collection:
     source = Source(path)
     if source.suffix != ".json":
         return squad_collection("squad", lambda: table_rows(path), shown(path), (path,))
-    found = read_json(source)
-    official = isinstance(found, Mapping)
-    if not official and not _is_of_cmrc(found):
+    content = read_json(source)
+    official = isinstance(content, Mapping)
+    if not official and not _is_of_cmrc(content):
         return squad_collection("squad", lambda: table_rows(path), shown(path), (path,))
-    rows = (lambda: _official(found)) if official else (lambda: _of_cmrc(found))
+    rows = (lambda: _official(content)) if official else (lambda: _of_cmrc(content))
     return squad_collection("squad", rows, shown(path), (path,))
 
 
@@ -89,15 +89,17 @@ def squad_collection(kind: str, rows: Callable[[], Rows], name: str, files: tupl
 
     return Collection(
         kind=kind,
-        documents=lambda: distinct(Entry(one.doc_id, one.title, one.context, one.place) for one in read()),
-        queries=lambda: (_topic(one) for one in read() if one.placed or not one.answers),
-        judgments=lambda: (judged for one in read() for judged in _judged(one)),
+        documents=lambda: distinct(
+            Entry(question.doc_id, question.title, question.context, question.location) for question in read()
+        ),
+        queries=lambda: (_topic(question) for question in read() if question.placed or not question.answers),
+        judgments=lambda: (judged for question in read() for judged in _judged(question)),
         names=(name, name, name),
         files=files,
     )
 
 
-def _asked_of_row(place: Place, row: Mapping[str, Any]) -> Asked:
+def _asked_of_row(location: Location, row: Mapping[str, Any]) -> Asked:
     """Return the question of a row with ``id``, ``title``, ``context``, ``question`` and ``answers``."""
     title, context, query_id, question = (row.get(key) for key in ("title", "context", "id", "question"))
     if not all(isinstance(text, str) for text in (context, query_id, question)):
@@ -108,15 +110,15 @@ def _asked_of_row(place: Place, row: Mapping[str, Any]) -> Asked:
             pairs = list(zip(answers["answer_start"], answers["text"], strict=True))
         else:
             pairs = [(answer["answer_start"], answer["text"]) for answer in answers or ()]
-        found = tuple(dict.fromkeys((int(start), str(text)) for start, text in pairs))
+        distinct_answers = tuple(dict.fromkeys((int(start), str(text)) for start, text in pairs))
     except (KeyError, TypeError, ValueError):
         raise Fault("has answers without answer_start and text") from None
     title = title if isinstance(title, str) else ""
-    return Asked(title, str(context), str(query_id), str(question), found, place)
+    return Asked(title, str(context), str(query_id), str(question), distinct_answers, location)
 
 
-def _official(found: Mapping[str, Any]) -> Rows:
-    articles = found.get("data")
+def _official(content: Mapping[str, Any]) -> Rows:
+    articles = content.get("data")
     if not isinstance(articles, list):
         raise Fault("is not a SQuAD file: there is no list «data»")
     for number, article in enumerate(articles, 1):
@@ -132,8 +134,10 @@ def _official(found: Mapping[str, Any]) -> Rows:
             raise Fault(problem).at(f"article {number}") from None
 
 
-def _is_of_cmrc(found: object) -> bool:
-    return isinstance(found, list) and bool(found) and isinstance(found[0], Mapping) and "context_text" in found[0]
+def _is_of_cmrc(content: object) -> bool:
+    return (
+        isinstance(content, list) and bool(content) and isinstance(content[0], Mapping) and "context_text" in content[0]
+    )
 
 
 def _of_cmrc(paragraphs: list[Any]) -> Rows:
@@ -151,18 +155,18 @@ def _of_cmrc(paragraphs: list[Any]) -> Rows:
             raise Fault(problem).at(f"paragraph {number}") from None
 
 
-def _judged(one: Asked) -> Iterator[Qrel | Malformed]:
+def _judged(question: Asked) -> Iterator[Qrel | Malformed]:
     """Yield the judgment of a question that has an answer in its paragraph, and its broken answers."""
-    if one.answers and not one.placed:
-        problem = _misplaced(one.misplaced[0])
-        if len(one.answers) > 1:
-            problem = f"none of its {len(one.answers)} answers stands at its place in its paragraph"
-        yield Malformed(one.query_id, one.place, problem)
+    if question.answers and not question.placed:
+        problem = _misplaced(question.misplaced[0])
+        if len(question.answers) > 1:
+            problem = f"none of its {len(question.answers)} answers stands at its place in its paragraph"
+        yield Malformed(question.query_id, question.location, problem)
         return
-    for start in one.misplaced:
-        yield Malformed(one.query_id, one.place, _misplaced(start), part=MISPLACED)
-    if one.placed:
-        yield Qrel(one.query_id, one.doc_id, _ANSWERS, one.place)
+    for start in question.misplaced:
+        yield Malformed(question.query_id, question.location, _misplaced(start), part=MISPLACED)
+    if question.placed:
+        yield Qrel(question.query_id, question.doc_id, _ANSWERS, question.location)
 
 
 def _misplaced(start: int) -> str:
@@ -170,6 +174,6 @@ def _misplaced(start: int) -> str:
     return f"its answer does not stand {where} its paragraph"
 
 
-def _topic(one: Asked) -> Topic:
-    spans = tuple((one.doc_id, start, start + len(words), words) for start, words in one.placed)
-    return Topic(one.query_id, one.question, one.place, spans)
+def _topic(question: Asked) -> Topic:
+    spans = tuple((question.doc_id, start, start + len(words), words) for start, words in question.placed)
+    return Topic(question.query_id, question.question, question.location, spans)

@@ -51,9 +51,9 @@ def read_trec(folder: Path, chosen: Chosen) -> Collection:
     if not folder.is_dir():
         raise InputError(shown(folder), no_folder(folder, "a corpus, topics and qrels"))
     corpus = choose(folder, chosen.corpus, _CORPUS, what="corpus")
-    asked = choose(folder, chosen.queries, _TOPICS, what="queries", split=chosen.split)
+    topics_file = choose(folder, chosen.queries, _TOPICS, what="queries", split=chosen.split)
     judged = choose(folder, chosen.qrels, _QRELS, what="qrels", split=chosen.split)
-    return folder_collection("trec", (corpus, asked, judged), documents=_documents, queries=_topics)
+    return folder_collection("trec", (corpus, topics_file, judged), documents=_documents, queries=_topics)
 
 
 def _is_marked_up(source: Source) -> bool:
@@ -86,10 +86,10 @@ def _elements(block: str, tags: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Yield start and end of the content of each element, in one pass however many tags are never closed."""
     name, start = "", 0
     for tag in tags.finditer(block):
-        closes, found = tag[1], tag[2].lower()
+        closes, tag_name = tag[1], tag[2].lower()
         if not name and not closes:
-            name, start = found, tag.end()
-        elif closes and found == name:
+            name, start = tag_name, tag.end()
+        elif closes and tag_name == name:
             yield start, tag.start()
             name = ""
 

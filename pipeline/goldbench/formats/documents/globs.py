@@ -9,9 +9,9 @@ from pathlib import Path
 _WILD = re.compile(r"[*?\[]")
 
 
-def is_glob(given: str) -> bool:
+def is_glob(argument: str) -> bool:
     """Whether a path holds a wildcard."""
-    return _WILD.search(given) is not None
+    return _WILD.search(argument) is not None
 
 
 class Glob:

@@ -120,12 +120,12 @@ def _objects(rows: Sequence[Mapping[str, object]], columns: tuple[str, ...]) -> 
     return Table(columns, lambda: (Row(number, None, row) for number, row in enumerate(rows, start=1)), flat=False)
 
 
-def _text(text: object, place: str) -> str | None:
+def _text(text: object, location: str) -> str | None:
     if isinstance(text, str):
         return text
     missing = text is None or (isinstance(text, float) and math.isnan(text)) or type(text).__name__ in _MISSING
     if not missing:
-        raise InputError(TEXTS, f"{place} is of type {type(text).__name__}; texts are strings, {_remedy(text)}")
+        raise InputError(TEXTS, f"{location} is of type {type(text).__name__}; texts are strings, {_remedy(text)}")
     return None
 
 

@@ -73,7 +73,7 @@ class Register:
         self.page_lines = 0
         """How many running headers and footers of PDFs were left out so far."""
 
-    def add_document(self, doc_id: str, said: bytes, path: Path) -> bool:
+    def add_document(self, doc_id: str, text_digest: bytes, path: Path) -> bool:
         """Take the id of a whole document; return False if the same text from the same source was taken already.
 
         Args:
@@ -84,7 +84,7 @@ class Register:
         Raises:
             Fault: Another document has this id.
         """
-        text = fingerprint(said)
+        text = fingerprint(text_digest)
         if text in self._texts:
             return False
         key = fingerprint(doc_id.encode())
@@ -108,12 +108,12 @@ class Register:
     def clash(self, keys: Keys) -> tuple[int, Path] | None:
         """Return the position of the first fingerprint that is taken and the file that has it, or None."""
         documents = np.sort(np.array(self._document_keys, dtype=np.uint64))
-        given = np.zeros(keys.size, dtype=np.bool_)
+        is_known = np.zeros(keys.size, dtype=np.bool_)
         for run in (documents, *self._runs):
-            given |= _among(keys, run)
-        if not given.any():
+            is_known |= _among(keys, run)
+        if not is_known.any():
             return None
-        position = int(given.argmax())
+        position = int(is_known.argmax())
         key = int(keys[position])
         holder = self._documents[key] if key in self._documents else self._table_with(key)
         assert holder is not None

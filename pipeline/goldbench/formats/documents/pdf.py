@@ -137,7 +137,9 @@ def _in_paragraphs(lines: Sequence[_Line]) -> str:
     gaps = [upper.bottom - lower.bottom for upper, lower in pairwise(lines)]
     parts = [line.text for line in lines[:1]]
     for index, gap in enumerate(gaps):
-        neighbours = [other for other in (*gaps[max(0, index - 1) : index], *gaps[index + 1 : index + 2]) if other > 0]
+        neighbours = [
+            neighbour for neighbour in (*gaps[max(0, index - 1) : index], *gaps[index + 1 : index + 2]) if neighbour > 0
+        ]
         is_end = bool(neighbours) and gap > _WIDER * min(neighbours)
         parts.append("\n\n" if is_end else "\n")
         parts.append(lines[index + 1].text)

@@ -146,30 +146,30 @@ def _sound(answers: Answers) -> Answers:
 def _whole(answers: Answers) -> Converted | Fault:
     """Return the title and text of a file that becomes one document, or why it cannot be read."""
     try:
-        (found,) = _sound(answers)
+        (answer,) = _sound(answers)
     except Fault as fault:
         return fault
-    return Converted(found["title"], found["text"], found["unseen"], found["page_lines"])
+    return Converted(answer["title"], answer["text"], answer["unseen"], answer["page_lines"])
 
 
 def _whole_document(
-    file: SourceFile, found: Converted | Fault | None, register: Register
+    file: SourceFile, converted: Converted | Fault | None, register: Register
 ) -> Iterator[Document | Fault]:
-    if isinstance(found, Fault):
-        yield found
+    if isinstance(converted, Fault):
+        yield converted
         return
-    assert found is not None
-    if not found.text.strip():
+    assert converted is not None
+    if not converted.text.strip():
         yield Fault("is empty")
         return
     doc_id = document_id(file.source, *file.apart)
     try:
-        is_new = register.add_document(doc_id, digest(file.source, found.text), file.path)
+        is_new = register.add_document(doc_id, digest(file.source, converted.text), file.path)
     except Fault as fault:
         yield fault
         return
     if is_new:
-        register.unseen += found.unseen
-        register.page_lines += found.page_lines
-        title = short_title(found.title or "") or short_title(stem(file.source))
-        yield Document(doc_id=doc_id, title=title, text=found.text, source=file.source)
+        register.unseen += converted.unseen
+        register.page_lines += converted.page_lines
+        title = short_title(converted.title or "") or short_title(stem(file.source))
+        yield Document(doc_id=doc_id, title=title, text=converted.text, source=file.source)

@@ -123,13 +123,13 @@ def row_documents(
             clash, known = register.clash(own), True
             if clash is None:
                 register.add_table(file.path, own)
-        for place, doc_id, title, text, number in answer["rows"]:
+        for location, doc_id, title, text, number in answer["rows"]:
             if clash is not None:
                 if position == clash[0]:
-                    raise _taken(doc_id, shown(clash[1])).at(place)
+                    raise _taken(doc_id, shown(clash[1])).at(location)
                 position += 1
             elif not (text.strip() or title.strip()):
-                yield Fault("has no text").at(place)
+                yield Fault("has no text").at(location)
             else:
                 yield Document(
                     doc_id=doc_id,
@@ -174,7 +174,7 @@ def _read_parts(table: Table, fields: Fields) -> Iterator[tuple[Row, str | None,
             doc_id = None if fields.id is None else _valid_id(row_key(row, fields.id))
             parts = row, doc_id, row_title(row, fields), row_text(row, fields)
         except Fault as fault:
-            parts = fault.at(row.place)
+            parts = fault.at(row.location)
         yield parts
 
 
@@ -212,10 +212,10 @@ def _rows(
                 occurrences[key] += 1
         elif (key := fingerprint(doc_id.encode())) in repeated:
             if key in places:
-                yield _taken(doc_id, places[key]).at(row.place)
+                yield _taken(doc_id, places[key]).at(row.location)
                 continue
-            places[key] = f"line {row.line}" if row.line is not None else row.place
-        yield row.place, doc_id, title, text, row.number
+            places[key] = f"line {row.line}" if row.line is not None else row.location
+        yield row.location, doc_id, title, text, row.number
 
 
 def _taken(key: str, before: object) -> Fault:

@@ -110,19 +110,19 @@ def find_files(paths: Sequence[str], *, is_run: Callable[[Path], bool] = lambda 
         UsageError: a path does not exist, or a glob matches nothing.
         InputError: a file of a type that is not read, a folder without any file that is, or the folder of a run.
     """
-    walks = [_walk_argument(given, is_run) for given in paths]
+    walks = [_walk_argument(argument, is_run) for argument in paths]
     files: dict[str, SourceFile] = {}
     repeated = [source for walk in walks for source in walk.repeated]
     for source, path in sorted(
         (pair for walk in walks for pair in walk.files), key=lambda pair: (pair[0], *_tie(pair))
     ):
         # A file given directly (source: its name) and through a folder (source: the path below it) is the same file.
-        place = os.path.realpath(path) if len(walks) > 1 else str(path)
-        if files.setdefault(place, SourceFile(path, source)).path is not path:
+        real_path = os.path.realpath(path) if len(walks) > 1 else str(path)
+        if files.setdefault(real_path, SourceFile(path, source)).path is not path:
             repeated.append(source)
-    kept, copies = _without_copies(files.values())
+    distinct, copies = _without_copies(files.values())
     return Found(
-        files=tuple(kept),
+        files=tuple(distinct),
         ignored=dict(sorted(sum((walk.ignored for walk in walks), Counter()).items())),
         repeated=tuple(sorted(repeated + copies)),
         failures=tuple(sorted((failure for walk in walks for failure in walk.failures), key=str)),
@@ -133,38 +133,38 @@ def _tie(pair: tuple[str, Path]) -> tuple[int, str]:
     return (len(pair[1].parts), str(pair[1]))
 
 
-def _walk_argument(given: str, is_run: Callable[[Path], bool]) -> _Walk:
-    path = Path(given)
-    if not os.path.lexists(given):
-        if not is_glob(given):
-            raise UsageError(f"{shown(given)}: no such file or folder; give documents or a folder of them")
-        glob = Glob(given)
+def _walk_argument(argument: str, is_run: Callable[[Path], bool]) -> _Walk:
+    path = Path(argument)
+    if not os.path.lexists(argument):
+        if not is_glob(argument):
+            raise UsageError(f"{shown(argument)}: no such file or folder; give documents or a folder of them")
+        glob = Glob(argument)
         walk = _Walk(glob.top, is_run, glob)
         if glob.top.is_dir():
             _walk_folder(walk)
         if not walk.files and not walk.failures:
-            raise UsageError(f"{shown(given)}: matches no file that can be read{_passed_over(walk)}")
+            raise UsageError(f"{shown(argument)}: matches no file that can be read{_passed_over(walk)}")
         return walk
     if path.is_dir():
         if is_run(path):
-            raise InputError(shown(given), "is the folder of a goldbench run; give the documents it was built from")
+            raise InputError(shown(argument), "is the folder of a goldbench run; give the documents it was built from")
         walk = _Walk(path, is_run)
         _walk_folder(walk)
         if not walk.files:
             kinds = " ".join(sorted(KINDS))
-            raise InputError(shown(given), f"holds no document that can be read{_passed_over(walk)}; give {kinds}")
+            raise InputError(shown(argument), f"holds no document that can be read{_passed_over(walk)}; give {kinds}")
         return walk
     if not path.is_file():
-        raise InputError(shown(given), "is neither a file nor a folder (a broken link, a pipe or a device)")
+        raise InputError(shown(argument), "is neither a file nor a folder (a broken link, a pipe or a device)")
     if path.suffix.lower() not in KINDS:
-        raise InputError(shown(given), f"not a type of document; give one of {' '.join(sorted(KINDS))}")
+        raise InputError(shown(argument), f"not a type of document; give one of {' '.join(sorted(KINDS))}")
     return _Walk(path.parent, is_run, files=[(_source(path.name), path)])
 
 
 def _passed_over(walk: _Walk) -> str:
-    found = [f"{count} {suffix}" for suffix, count in sorted(walk.ignored.items())]
-    found += [f"{shown(failure.path)} {failure.problem}" for failure in walk.failures[:3]]
-    return f" (found: {', '.join(found[:8])})" if found else ""
+    reasons = [f"{count} {suffix}" for suffix, count in sorted(walk.ignored.items())]
+    reasons += [f"{shown(failure.path)} {failure.problem}" for failure in walk.failures[:3]]
+    return f" (found: {', '.join(reasons[:8])})" if reasons else ""
 
 
 def _walk_folder(walk: _Walk) -> None:
@@ -279,8 +279,8 @@ def _told_apart(files: list[SourceFile]) -> list[SourceFile]:
         return files
     places = [_source(str(file.path.absolute())).split("/") for file in files]
     longest = max(map(len, places))
-    ends = ([tuple(place[-count:]) for place in places] for count in range(1, longest + 1))
-    differing = next((found for found in ends if len(set(found)) == len(files)), map(tuple, places))
+    ends = ([tuple(parts[-count:]) for parts in places] for count in range(1, longest + 1))
+    differing = next((names for names in ends if len(set(names)) == len(files)), map(tuple, places))
     return [replace(file, apart=end) for file, end in zip(files, differing, strict=True)]
 
 

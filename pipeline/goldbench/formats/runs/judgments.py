@@ -100,16 +100,16 @@ def _unquoted(field: str) -> str:
     return field
 
 
-def _of_json(found: object) -> tuple[Grades, int]:
-    if not isinstance(found, Mapping):
+def _of_json(content: object) -> tuple[Grades, int]:
+    if not isinstance(content, Mapping):
         raise Fault("is JSON, but not an object of queries with their judgments")
-    if "relevant_docs" not in found:
-        return _graded(found), 1
-    scores = found.get("relevance_scores")
-    if found["relevant_docs"] == {} and not scores:
+    if "relevant_docs" not in content:
+        return _graded(content), 1
+    scores = content.get("relevance_scores")
+    if content["relevant_docs"] == {} and not scores:
         raise Fault("holds 0 queries: relevant_docs is empty")
     if scores is None:
-        return _graded(found["relevant_docs"]), 1
+        return _graded(content["relevant_docs"]), 1
     grades = _graded(scores)
     return grades, level_of(grades)
 
@@ -119,14 +119,14 @@ def level_of(grades: Grades) -> int:
 
     Grades of 0 and 1 alone are not on that scale: there, 1 is relevant.
     """
-    found = {grade for judged in grades.values() for grade in judged.values()}
-    return int(RELEVANT) if max(found, default=0) >= RELEVANT and any(0 < grade < RELEVANT for grade in found) else 1
+    seen = {grade for judged in grades.values() for grade in judged.values()}
+    return int(RELEVANT) if max(seen, default=0) >= RELEVANT and any(0 < grade < RELEVANT for grade in seen) else 1
 
 
-def _graded(found: object) -> Grades:
-    if not isinstance(found, Mapping) or not found:
+def _graded(judged: object) -> Grades:
+    if not isinstance(judged, Mapping) or not judged:
         raise Fault("holds no judgments: neither relevant_docs nor grades by query")
-    return per_query(found, _grades)
+    return per_query(judged, _grades)
 
 
 def _grades(judged: object) -> dict[str, int]:

@@ -124,19 +124,19 @@ def _by_query(source: Source, read: Callable[[Any], T]) -> dict[str, T]:
     """Return what ``read`` makes of the results of each query."""
     with in_file(source.name):
         if kind_of(source) == "jsonl":
-            found: Any = _gathered(read_rows(_lines(source), lambda line, text: (line, parse_json(text))))
+            content: Any = _gathered(read_rows(_lines(source), lambda line, text: (line, parse_json(text))))
         else:
-            found = read_json(source)
-            found = _gathered((None, record) for record in found) if isinstance(found, list) else found
-        if not isinstance(found, Mapping):
+            content = read_json(source)
+            content = _gathered((None, record) for record in content) if isinstance(content, list) else content
+        if not isinstance(content, Mapping):
             raise Fault("is JSON, but not an object of queries with their results")
-        return per_query(found, read)
+        return per_query(content, read)
 
 
-def per_query(found: Mapping[str, Any], read: Callable[[Any], T]) -> dict[str, T]:
+def per_query(content: Mapping[str, Any], read: Callable[[Any], T]) -> dict[str, T]:
     """Return what ``read`` makes of each query's value; a fault that it raises gets the query."""
     results = {}
-    for query_id, value in found.items():
+    for query_id, value in content.items():
         try:
             results[query_id] = read(value)
         except Fault as fault:
@@ -150,7 +150,7 @@ def _lines(source: Source) -> Iterator[tuple[int, bytes]]:
 
 def _gathered(records: Iterable[tuple[int | None, Any]]) -> dict[str, Any]:
     """Gather records, of which each is a query with its results, or one retrieved document."""
-    found: dict[str, Any] = {}
+    gathered: dict[str, Any] = {}
     whole: set[str] = set()
     for line, record in records:
         if not isinstance(record, Mapping):
@@ -159,24 +159,24 @@ def _gathered(records: Iterable[tuple[int | None, Any]]) -> dict[str, Any]:
         listed = next((record[key] for key in _RESULTS if key in record), None)
         if not isinstance(query_id, str):
             raise Fault("a record has no query_id that is a string", line=line)
-        if query_id in whole or (listed is not None and query_id in found):
+        if query_id in whole or (listed is not None and query_id in gathered):
             raise Fault(f"query {query_id!r} is in two records; keep one of the two", line=line)
         if listed is None:
             rest = {key: value for key, value in record.items() if key not in _QUERY_IDS}
-            found.setdefault(query_id, []).append(rest)
+            gathered.setdefault(query_id, []).append(rest)
         else:
             whole.add(query_id)
-            found[query_id] = listed
-    return found
+            gathered[query_id] = listed
+    return gathered
 
 
-def _scored(found: Any) -> dict[str, float]:  # noqa: ANN401
-    if isinstance(found, Mapping):
-        return {doc_id: _score(value) for doc_id, value in found.items()}
-    if not isinstance(found, list):
+def _scored(results: Any) -> dict[str, float]:  # noqa: ANN401
+    if isinstance(results, Mapping):
+        return {doc_id: _score(value) for doc_id, value in results.items()}
+    if not isinstance(results, list):
         raise Fault("neither an object of scores nor a list of documents")
     scored: dict[str, float] = {}
-    for position, item in enumerate(found):
+    for position, item in enumerate(results):
         doc_id, score = item, -float(position)
         if isinstance(item, Mapping):
             doc_id = next((item[key] for key in _IDS if key in item), None)
@@ -189,7 +189,7 @@ def _scored(found: Any) -> dict[str, float]:  # noqa: ANN401
             first = list(scored).index(doc_id) + 1
             raise Fault(f"results {first} and {position + 1} are both {doc_id!r}; keep one of the two")
         scored[doc_id] = score
-    if len({isinstance(item, list) or (isinstance(item, Mapping) and "score" in item) for item in found}) > 1:
+    if len({isinstance(item, list) or (isinstance(item, Mapping) and "score" in item) for item in results}) > 1:
         raise Fault("some results have a score and some have none")
     return scored
 
@@ -206,11 +206,11 @@ def _score(value: object) -> float:
     return score
 
 
-def _passages(found: Any) -> list[Passage]:  # noqa: ANN401
-    if not isinstance(found, list):
+def _passages(results: Any) -> list[Passage]:  # noqa: ANN401
+    if not isinstance(results, list):
         raise Fault(Message("no list of passages, which {match='text'} needs"))
     passages = []
-    for position, item in enumerate(found, 1):
+    for position, item in enumerate(results, 1):
         text, score = item, None
         if isinstance(item, Mapping):
             text = next((item[key] for key in _TEXTS if key in item), None)

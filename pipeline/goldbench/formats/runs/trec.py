@@ -161,8 +161,8 @@ def write_run(path: Path | None, run: Mapping[str, Mapping[str, float]], *, tag:
 
     lines = (
         f"{query_id} Q0 {doc_id} {rank} {score!r} {tag}"
-        for query_id, found in run.items()
-        for rank, (doc_id, score) in enumerate(found.items(), start=1)
+        for query_id, results in run.items()
+        for rank, (doc_id, score) in enumerate(results.items(), start=1)
     )
     return write_texts(path, lines)
 
