@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -14,7 +14,6 @@ import numpy as np
 from goldbench.card.baselines import Baselines
 from goldbench.card.described_set import DEPTH, DescribedSet
 from goldbench.card.figures import absent, figure
-from goldbench.measures.judged import hole_rate
 from goldbench.measures.statistics.guardrails import failed_guardrails, guardrails
 from goldbench.records.guardrail import GuardrailVerdict
 from goldbench.records.judgment import Canary
@@ -144,6 +143,23 @@ def _rates(material: DescribedSet, ranked: Mapping[str, Mapping[str, list[str]]]
     judged = {query_id: grades.keys() for query_id, grades in material.qrels.items()}
     rates = {system: hole_rate(rankings, judged, depth=DEPTH) for system, rankings in ranked.items()}
     return {system: rate for system, rate in rates.items() if rate is not None}
+
+
+def hole_rate(
+    ranked: Mapping[str, Sequence[str]], known: Mapping[str, Collection[str]], *, depth: int = 10
+) -> float | None:
+    """Return the share of the first ``depth`` results that nobody judged, mean over queries; None without a result.
+
+    A query with fewer results counts by the share of these; a query without results does not count.
+
+    Args:
+        ranked: Document ids by query, best first.
+        known: Judged document ids by query.
+        depth: How many results count, 1 or more.
+    """
+    tops = {query_id: doc_ids[:depth] for query_id, doc_ids in ranked.items() if query_id in known}
+    shares = [sum(doc_id not in known[query_id] for doc_id in top) / len(top) for query_id, top in tops.items() if top]
+    return sum(shares) / len(shares) if shares else None
 
 
 def _unreadable(files: list[str]) -> str:

@@ -132,13 +132,11 @@ def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, htm
 
 def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
     from goldbench.score.set_makers import makers_of
-    from goldbench.score.systems_verdict import deciding, verdict_on
+    from goldbench.score.verdict import Case, deciding, verdict_on
 
     measure = deciding(list(next(iter(results.values())).values))
     ranking = None if corrected is None else corrected.ranking.get(measure)
-    if ranking is None:
-        return verdict_on(results, makers_of(gold), measure=measure, counted=corrected is not None)
-    return verdict_on(results, makers_of(gold), measure=measure, ranking=ranking)
+    return verdict_on(Case(measure, makers_of(gold), results, ranking=ranking, counted=corrected is not None))
 
 
 def _show_scores(
@@ -154,7 +152,7 @@ def _show_scores(
     """Print the verdict, the table and the tables of kinds of queries; all measures with ``whole`` or ``named``."""
     from goldbench.report.score_text import main_measures, shown_rows, unanswerable_lines
     from goldbench.score.set_makers import makers_of
-    from goldbench.score.systems_verdict import deciding
+    from goldbench.score.verdict import deciding
 
     measured = list(next(iter(results.values())).values)
     measures = measured if whole or named else main_measures(measured)
