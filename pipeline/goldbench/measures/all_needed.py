@@ -8,33 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import nan
-from typing import TYPE_CHECKING
 
-from goldbench.measures.family import UNCUT, Family, Options, Ranked
+from goldbench.measures.binary import ALL_NEEDED, all_needed
+from goldbench.measures.family import UNCUT, Ranked
+from goldbench.measures.names import Measure
 from goldbench.measures.ranks.judged_ranks import Placed
 from goldbench.measures.result import Result
-
-if TYPE_CHECKING:
-    from goldbench.measures.names import Measure
-
-
-def all_needed(ranked: Ranked, k: int, rel: int, _: Options) -> float:
-    """Return whether all relevant documents are among the first k, for judgments that hold the needed ones alone.
-
-    Formula: 1 if every needed document, or a relevant near-duplicate of it, stands at a rank <= k, else 0.
-    Range: 0 or 1; defined for queries that need two passages or more, and averaged over these alone.
-    Source: the share of questions whose complete evidence is found, as multi-hop retrieval is measured (HotpotQA,
-        MuSiQue).
-
-    Args:
-        ranked: The needed documents of the query.
-        k: Cutoff, from 1.
-        rel: Smallest grade of a needed document.
-    """
-    return 1.0 if ranked.hits(k, rel) == ranked.relevant(rel)[1] else 0.0
-
-
-ALL_NEEDED = Family("all", ("allneeded", "allsupporting"), None, "required", all_needed, has_rel=False)
 
 
 def with_all_needed(

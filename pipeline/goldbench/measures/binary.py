@@ -198,3 +198,22 @@ def judged(ranked: Ranked, k: int, _: int, __: Options) -> float:
 
 
 JUDGED = Family("judged", ("judgedrate", "judgmentrate"), "Judged", "optional", judged, has_rel=False)
+
+
+def all_needed(ranked: Ranked, k: int, rel: int, _: Options) -> float:
+    """Return whether all relevant documents are among the first k, for judgments that hold the needed ones alone.
+
+    Formula: 1 if every needed document, or a relevant near-duplicate of it, stands at a rank <= k, else 0.
+    Range: 0 or 1; defined for queries that need two passages or more, and averaged over these alone.
+    Source: the share of questions whose complete evidence is found, as multi-hop retrieval is measured (HotpotQA,
+        MuSiQue).
+
+    Args:
+        ranked: The needed documents of the query.
+        k: Cutoff, from 1.
+        rel: Smallest grade of a needed document.
+    """
+    return 1.0 if ranked.hits(k, rel) == ranked.relevant(rel)[1] else 0.0
+
+
+ALL_NEEDED = Family("all", ("allneeded", "allsupporting"), None, "required", all_needed, has_rel=False)

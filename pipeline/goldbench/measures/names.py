@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from goldbench.errors import UnknownMeasure
-from goldbench.measures.all_needed import ALL_NEEDED
 from goldbench.measures.binary import (
+    ALL_NEEDED,
     AVERAGE_PRECISION,
     BPREF,
     F1,

@@ -15,8 +15,9 @@ from goldbench.formats.runs import run_tables
 from goldbench.formats.runs.trec import read_run
 from goldbench.goldset import gold_path
 from goldbench.goldset.file_names import UNLABELLED
-from goldbench.measures.all_needed import ALL_NEEDED, with_all_needed
+from goldbench.measures.all_needed import with_all_needed
 from goldbench.measures.assessment import Missing, assess
+from goldbench.measures.binary import ALL_NEEDED
 from goldbench.measures.names import Measure
 from goldbench.measures.ranks.judged_ranks import (
     BadScore,
