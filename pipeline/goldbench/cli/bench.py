@@ -122,7 +122,7 @@ def _show_experiment(experiment: Experiment, trial: Found, folder: str | None, *
 
 def _show_pairs(experiment: Experiment, trial: Found, folder: str | None, *, wide: bool) -> None:
     from goldbench.report import experiment_text as report
-    from goldbench.report.scorecard_text import PAIR_HEADINGS, main_pair_rows, pair_row
+    from goldbench.report.scorecard_text import main_pair_rows, pair_rows
 
     comparisons = experiment.card.comparisons
     pairs = [pair for pair in comparisons if pair.measure == experiment.compared[0]][: report.MOST_PAIRS]
@@ -130,7 +130,7 @@ def _show_pairs(experiment: Experiment, trial: Found, folder: str | None, *, wid
         return
     screen.show("")
     if wide:
-        screen.table([PAIR_HEADINGS, *map(pair_row, pairs)], words=3)
+        screen.table(pair_rows(pairs), words=3)
     else:
         screen.table(main_pair_rows(pairs), words=2)
     screen.show(*difference_line(trial.results, experiment.compared[0], folder))

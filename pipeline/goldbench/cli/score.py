@@ -203,7 +203,7 @@ def _print_json(
     method: Mapping[str, str | None],
 ) -> None:
     """Print the scores, and the corrected ones, as one JSON object."""
-    from goldbench.report.score_text import as_json, special_members, weighted_member
+    from goldbench.report.score_text import as_record, special_members, weighted_member
     from goldbench.score.scorecards import means_of
 
     more = {name: special_members(figures) for name, figures in special.items()}
@@ -212,7 +212,7 @@ def _print_json(
             means = means_of(result, list(result.values))
             more[name] = {**more.get(name, {}), "weighted": weighted_member(result, means)}
     known = {name: value for name, value in method.items() if value is not None}
-    record = json.loads(as_json(results, more=more, verdict=asdict(verdict), **known))
+    record = {"verdict": asdict(verdict), **known, **as_record(results, more)}
     if corrected is not None:
         record["calibrated"] = corrected.model_dump(mode="json")
     typer.echo(json.dumps(record, ensure_ascii=False, indent=2))
@@ -350,7 +350,7 @@ def _show_comparison(card: Scorecard, results: Mapping[str, Result], folder: str
     if card.comparisons:
         screen.show("")
         if wide:
-            screen.table([report.PAIR_HEADINGS, *map(report.pair_row, card.comparisons)], words=3)
+            screen.table(report.pair_rows(card.comparisons), words=3)
         else:
             screen.table(report.main_pair_rows(card.comparisons), words=2)
         screen.show(*difference_line(results, card.measures[0], folder))
