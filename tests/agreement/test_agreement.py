@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 from scipy.stats import kendalltau
-from sklearn.metrics import cohen_kappa_score
 
-from goldbench.agreement import agree, agree_within, final_grades, rank_runs
 from goldbench.agreement.judgment_files import Labels, read_labels
+from goldbench.agreement.label_pairs import agree, rank_runs
 from goldbench.cli.output import screen
 from goldbench.cli.trust import show_agreement
 from goldbench.errors import InputError
@@ -45,7 +44,7 @@ def text(agreement: Agreement) -> str:
 
 
 def labels(grades: dict, name: str = "x", **more) -> Labels:
-    return Labels(name, Path(name), {name: grades}, **more)
+    return Labels(name, Path(name), grades, **more)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +58,9 @@ def test_gpt4_has_the_kappas_of_the_table_by_who_wrote_the_query(
     sides = []
     for name in ("withDupes", "gpt4"):
         read = read_labels(str(labels_folder / "dl23_gpt4" / f"2023.qrels.pass.{name}.txt.gz"))
-        grades = next(iter(read.raters.values()))
-        sides.append(labels({query: judged for query, judged in grades.items() if first <= int(query) < last}, name))
+        sides.append(
+            labels({query: judged for query, judged in read.grades.items() if first <= int(query) < last}, name)
+        )
     figures = agree(*sides, **FEW).overall
     assert figures is not None
     assert figures.pairs == int(row["pairs"])
@@ -86,21 +86,6 @@ def test_every_setup_of_llmjudge_has_the_kappas_of_the_table(labels_folder: Path
             ("kappa_ge2", figures.kappa_binary),
         ):
             assert ours.value == pytest.approx(float(row[column]), abs=5.1e-5), (row["set"], column)
-
-
-def test_raters_of_one_file_are_compared_two_by_two(collections: Path, tmp_path: Path) -> None:
-    lines = (collections / "cystic_fibrosis" / "raters.tsv").read_text(encoding="utf-8").splitlines()
-    rows = list(csv.reader(lines, delimiter="\t"))
-    clean = [rows[0], *(row for row in rows[1:] if row[0] != "92")]  # query 92 has pairs twice
-    file = tmp_path / "raters.tsv"
-    file.write_text("".join("\t".join(row) + "\n" for row in clean), encoding="utf-8")
-    found = agree_within(read_labels(str(file)), level=1, **FEW).raters[0]
-    assert found.assessors == ["JBW", "REW", "REW_colleagues", "postdoc"]
-    assert len(found.between) == 6
-    pair = next(one for one in found.between if (one.first, one.second) == ("JBW", "REW"))
-    one, other = ([int(row[rows[0].index(name)]) for row in clean[1:]] for name in ("JBW", "REW"))
-    assert pair.kappa.value == pytest.approx(cohen_kappa_score(one, other), abs=1e-9)
-    assert 0 < (found.alpha.value or 0) < 1
 
 
 def test_pairs_are_counted_by_who_graded_them() -> None:
@@ -152,15 +137,6 @@ def test_reviews_drawn_with_known_probabilities_are_weighted() -> None:
     assert found.exact.value == pytest.approx(2 / 5)
     assert found.effective_pairs == pytest.approx(5**2 / (1 + 9 + 1))
     assert found.pairs == 3
-
-
-def test_several_assessors_count_as_their_rounded_mean() -> None:
-    panel = Labels("p", Path("p"), {"m": {"q": {"a": 3, "b": 2}}, "n": {"q": {"a": 2, "b": 1}}, "o": {"q": {"a": 3}}})
-    assert final_grades(panel) == {"q": {"a": 3, "b": 1}}
-    found = agree(labels({"q": {"a": 3, "b": 1}}), panel, **FEW)
-    assert found.overall is not None
-    assert found.overall.exact.value == 1
-    assert found.raters[0].assessors == ["m", "n", "o"]
 
 
 def test_runs_are_ranked_over_the_queries_both_grade(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from goldbench.bench.bench_file import load_bench
-from goldbench.bench.fingerprints import fingerprint_of
+from goldbench.bench.experiment_files import fingerprint_of
 from goldbench.errors import GoldbenchError
 from goldbench.formats.packed_files import Source
 from goldbench.formats.runs.trec import read_run

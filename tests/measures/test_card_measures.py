@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from goldbench.measures.judged import hole_rate
+from goldbench.card.label_figures import hole_rate
 from goldbench.measures.statistics.shares import jensen_shannon
 from goldbench.measures.statistics.significance import power
 

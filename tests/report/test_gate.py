@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from goldbench.measures.result import Counts, Result
 from goldbench.measures.statistics.regression import Check, Fall
-from goldbench.report.gate_text import GateOutcome, gate_markdown, github, junit
+from goldbench.report.gate_text import GateOutcome, gate_markdown, junit
 
 FAILED = Check(
     kind="drop",
@@ -46,13 +46,6 @@ def test_junit_has_a_case_per_check_and_the_queries_of_a_failure() -> None:
 def test_junit_is_xml_whatever_the_queries_hold(query_id: str, text: str) -> None:
     check = replace(FAILED, fallen=[Fall(query_id, 1.0, 0.0)])
     ElementTree.fromstring(junit([check], {query_id: text}, [text]))
-
-
-@given(st.text())
-def test_an_annotation_is_one_line_and_nothing_in_it_is_a_command(text: str) -> None:
-    (annotation,) = github([FAILED], {"q1": text})
-    assert len(annotation.splitlines()) == 1
-    assert annotation.startswith("::error title=goldbench gate%3A ndcg@10::FAILED")
 
 
 COMMENT = 65_536

@@ -38,8 +38,6 @@ Zweite Zeile mit `code  span`.
 > ```sh
 > rm -rf "$x"
 > ```
-
-[1]: http://evil.example/definition
 """
 
 
@@ -97,11 +95,12 @@ def test_a_passage_of_markup_alone_is_shown_as_it_is(text: str) -> None:
     assert soup(text).get_text() == text
 
 
-def test_a_link_is_its_words_and_what_stands_only_in_a_definition_is_shown_as_it_is() -> None:
+def test_a_link_is_its_words_and_a_passage_with_a_definition_is_shown_as_it_is() -> None:
     found = soup(GUIDE)
     assert found.find("span", class_="link").get_text() == "öffnen"
     assert not found.find_all(["a", "img"])
-    assert found.find_all("p", class_="plain")[-1].get_text() == "[1]: http://evil.example/definition"
+    definition = "**Words**\n\n[1]: http://evil.example/definition\n"
+    assert soup(definition).find("pre", class_="plain").get_text() == definition
     assert soup("![Plan *A*](http://evil.example/p.png)").find("span", class_="image").get_text() == "Plan A"
 
 
@@ -200,6 +199,7 @@ def test_hostile_texts_give_only_known_tags_and_anchors_change_no_text(text: str
         "[a](" * 12_000,
         "a\n" * 25_000,
         "[" * 1_000_000,
+        "|\\|",
     ],
     ids=lambda text: f"{text[:4]!r}",
 )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldbench.cluster.losses import Lost
+from goldbench.cluster.remote_object import Lost
 from goldbench.errors import RetrieverFailed
 from goldbench.retrieval.analyzer_names import Analyzer
 from goldbench.retrieval.bm25 import BM25

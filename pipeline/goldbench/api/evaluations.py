@@ -16,9 +16,8 @@ from goldbench.report.scorecard_text import verdict_lines
 from goldbench.report.text_tables import Rows, aligned, html_lines, html_table
 from goldbench.score.runs import Gold
 from goldbench.score.scorecards import means_of
-from goldbench.score.set_makers import makers_of
 from goldbench.score.special_queries import special_by
-from goldbench.score.systems_verdict import verdict_on
+from goldbench.score.verdict import Case, verdict_on
 from goldbench.text.display import printable, queries
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class Evaluation(Mapping[str, float]):
 
         It has ``level``, ``sentence``, ``number``, ``improvements``.
         """
-        return verdict_on({self.system: self.result}, makers_of(self.gold))
+        return verdict_on(Case.of(self.gold, {self.system: self.result}))
 
     @property
     def counts(self) -> Counts:
@@ -269,7 +268,7 @@ class Evaluations(Mapping[str, Evaluation]):
         It has ``level``, ``sentence``, ``number``, ``improvements``.
         """
         first = next(iter(self.values()))
-        return verdict_on({name: one.result for name, one in self.items()}, makers_of(first.gold))
+        return verdict_on(Case.of(first.gold, {name: one.result for name, one in self.items()}))
 
     def __getitem__(self, system: str) -> Evaluation:
         if system not in self._found:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from goldbench.api.frames import ByMeasure, Kind, frame_of, relevance, short_names
 from goldbench.records.scorecard import Comparison, Score, Scorecard
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.report.scorecard_text import PAIR_HEADINGS, best, leaderboard_rows, method_line, pair_row, verdict_lines
+from goldbench.report.scorecard_text import best, leaderboard_rows, method_line, pair_rows, verdict_lines
 from goldbench.report.text_tables import aligned, html_lines, html_table
 from goldbench.text.display import printable
 
@@ -123,8 +123,8 @@ class RunComparison(Mapping[str, "list[Comparison]"]):
         return "\n".join([*tables, html_lines(self._lines())])
 
     def _tables(self) -> list[list[tuple[str, ...]]]:
-        pairs = [PAIR_HEADINGS, *map(pair_row, self._shown.comparisons)]
-        return [list(leaderboard_rows(self._shown)), *([pairs] if self._shown.comparisons else [])]
+        comparisons = self._shown.comparisons
+        return [list(leaderboard_rows(self._shown)), *([pair_rows(comparisons)] if comparisons else [])]
 
     def _lines(self) -> list[str]:
         warnings = [*self.card.warnings, *([self._notice] if self._notice else [])]

@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from goldbench.config import Config, config_of, read_toml
 from goldbench.errors import ConfigError, Message, UnknownMeasure
 from goldbench.measures.names import Measure, parse_measure, parse_measures
-from goldbench.measures.statistics.published_tables import PublishedTable, published_rows
 from goldbench.records.experiment import PublishedRow
 from goldbench.records.record import ID_PATTERN, Record
 from goldbench.retrieval.system_settings import PRESETS
@@ -33,6 +32,37 @@ DECIDING_CUTOFF = 10
 """The cutoff of the tested measures, if it is among the measured ones."""
 DEPTH = 100
 """Results of each query that are kept by default; a measure that looks deeper raises it."""
+
+
+Figures = tuple[Annotated[float, Field(ge=0, le=1)], ...]
+"""A figure for each cutoff, from 0 to 1."""
+
+
+class PublishedFigures(Record):
+    """The figures of one system in an article, and the measured systems that they stand beside."""
+
+    beside: tuple[str, ...]
+    hit_rate: Figures = ()
+    mrr: Figures = ()
+
+
+class PublishedTable(Record):
+    """The table ``published`` of a ``bench.toml``: the cutoffs, and a table for each system in the article."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, PublishedFigures]
+
+    top_k: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(), description="Cutoffs of the published figures.")
+
+    @model_validator(mode="after")
+    def _check_lengths(self) -> Self:
+        for name, figures in self.__pydantic_extra__.items():
+            for measure, values in (("hit_rate", figures.hit_rate), ("mrr", figures.mrr)):
+                if len(values) not in {0, len(self.top_k)}:
+                    raise ValueError(
+                        f"{name}.{measure}: give one figure for each of the {len(self.top_k)} cutoffs in top_k"
+                    )
+        return self
 
 
 class BenchFile(Record):
@@ -136,7 +166,7 @@ def load_bench(
     if file.measures and not asked and not problems:
         problems.append("measures: judged@k is always counted and does not measure quality; name another measure")
     compared = _compared(file, asked, level, problems)
-    rows = published_rows(file.published, level)
+    rows = _published_rows(file.published, level)
     asked = list(dict.fromkeys([*asked, *compared, *(parse_measure(name) for row in rows for name in row.values)]))
     problems += _contradictions(file, points, asked)
     with problems.noted("" if path else SYSTEM):
@@ -155,6 +185,24 @@ def load_bench(
         where=where,
         folder=folder,
     )
+
+
+def _published_rows(table: PublishedTable, level: int) -> list[PublishedRow]:
+    """Return the figures of each system by measure.
+
+    Args:
+        table: The table.
+        level: The smallest grade that counts as relevant.
+    """
+    rows = []
+    for name, figures in table.__pydantic_extra__.items():
+        values = {
+            parse_measure(f"{family}@{k}", rel=level).name: value
+            for family, printed in (("hit", figures.hit_rate), ("mrr", figures.mrr))
+            for k, value in zip(table.top_k, printed, strict=False)
+        }
+        rows.append(PublishedRow(published=name, beside=figures.beside, values=values))
+    return rows
 
 
 def _own_tables(tables: Mapping[str, Any]) -> dict[str, Any]:

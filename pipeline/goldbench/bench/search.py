@@ -13,14 +13,77 @@ from pathlib import Path
 import numpy as np
 
 from goldbench.bench.bench_file import Bench, Cut, Point
-from goldbench.bench.experiment_files import earlier, write_measured
-from goldbench.bench.fingerprints import digest, fingerprint_of
-from goldbench.bench.searched_texts import Corpus, Texts
+from goldbench.bench.experiment_files import digest, earlier, fingerprint_of, write_measured
 from goldbench.errors import MissingExtra, RetrieverFailed
 from goldbench.ports import Progress, Step
 from goldbench.records.experiment import FailedSystem, Latency, SystemMeasurement, Timing
 from goldbench.retrieval.stopwatch import Took
+from goldbench.score.runs import Gold
+from goldbench.score.searched_queries import refuse_blanks, texts_to_search
 from goldbench.systems import Systems
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Passages by id, their number and digest, and the judgments that belong to them.
+
+    ``lost`` are the queries whose evidence no passage holds.
+    """
+
+    passages: Mapping[str, str]
+    qrels: Mapping[str, Mapping[str, int]]
+    count: int
+    sha256: str
+    lost: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, passages: Mapping[str, str], qrels: Mapping[str, Mapping[str, int]], lost: Sequence[str] = ()
+    ) -> Corpus:
+        """Return passages with their number and digest.
+
+        Args:
+            passages: Texts by id.
+            qrels: Grades by query and passage.
+            lost: The queries whose evidence no passage holds.
+        """
+        return cls(passages, qrels, len(passages), digest(passages), tuple(lost))
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The judged queries by id, in the order of their ids, and the passages of the gold set."""
+
+    gold: Gold
+    queries: Mapping[str, str]
+    own: Corpus
+
+    def corpus(self, cut: Cut | None) -> Corpus:
+        """Return the gold set's own passages, or those of another cut with judgments projected from the evidence.
+
+        Raises:
+            InputError: The documents cannot be cut anew.
+        """
+        if cut is None:
+            return self.own
+        from goldbench.goldset.projection import rechunk
+
+        path = self.gold.path
+        found = rechunk(path if path.is_dir() else path.parent, size=cut.size, overlap=cut.overlap)
+        qrels = {query_id: found.qrels.get(query_id, {}) for query_id in self.gold.qrels}
+        return Corpus.of(found.corpus, qrels, found.lost)
+
+
+def texts_of(bench: Bench, gold: Gold) -> Texts:
+    """Return the texts of an experiment.
+
+    Raises:
+        InputError: There are no texts, or an id cannot stand in a run.
+    """
+    queries, passages = texts_to_search(gold, bench.file.conversation)
+    refuse_blanks(gold, (*queries, *passages))
+    order = [*sorted(gold.qrels.keys() & queries.keys()), *gold.unanswerable()]
+    return Texts(gold, {query_id: queries[query_id] for query_id in order}, Corpus.of(passages, gold.qrels))
 
 
 @dataclass(slots=True)

@@ -8,10 +8,8 @@ from pathlib import Path
 
 from goldbench import __version__
 from goldbench.bench.bench_file import Bench
-from goldbench.bench.experiment_files import RUNS, make_folders, run_path
-from goldbench.bench.fingerprints import parts_with_settings
-from goldbench.bench.search import Outcome, run_all
-from goldbench.bench.searched_texts import texts_of
+from goldbench.bench.experiment_files import RUNS, make_folders, parts_with_settings, run_path
+from goldbench.bench.search import Outcome, run_all, texts_of
 from goldbench.formats.runs.trec import read_run
 from goldbench.goldset.gold_path import notice_of
 from goldbench.measures.result import Result

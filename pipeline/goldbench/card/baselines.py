@@ -12,9 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from goldbench.card.described_set import DescribedSet
 from goldbench.errors import GoldbenchError
-from goldbench.measures.assessment import assess
-from goldbench.measures.names import parse_measure
-from goldbench.measures.ranks.judged_ranks import place_mapping
+from goldbench.measures.evaluation import evaluate
 from goldbench.measures.ranks.order import best
 from goldbench.measures.statistics.floats import Floats
 from goldbench.retrieval.fusion import reciprocal_ranks
@@ -104,19 +102,7 @@ def ranked_by_all(language: str | None, corpus: Mapping[str, str], queries: Mapp
     return {name: ranked[name] for name in tables if name in ranked}
 
 
-def by_rank(ranked: Mapping[str, list[str]]) -> dict[str, dict[str, float]]:
-    """Return rankings as a run, whose scores are the ranks."""
-    return {query_id: {doc_id: -float(rank) for rank, doc_id in enumerate(ids)} for query_id, ids in ranked.items()}
-
-
-def _ndcg(qrels: Mapping[str, Mapping[str, int]], ranked: Mapping[str, list[str]]) -> Floats:
-    """Return nDCG@10 by query, in the order of the query ids."""
-    measure = parse_measure("ndcg@10")
-    placed = place_mapping(qrels, by_rank(ranked), scores="float64")
-    result = assess(qrels, placed, [measure], extra=0, missing="zero")
-    return np.asarray(result.values[measure.name], dtype=np.float64)
-
-
 def _scores(qrels: Mapping[str, Mapping[str, int]], ranked: Rankings) -> Floats:
-    columns = [_ndcg(qrels, rankings) for rankings in ranked.values()]
+    """Return nDCG@10 by query and baseline, in the order of the query ids."""
+    columns = [evaluate(qrels, rankings, "ndcg@10").values["ndcg@10"] for rankings in ranked.values()]
     return np.stack(columns, axis=1) if columns else np.zeros((len(qrels), 0))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from goldbench import __version__
-from goldbench.card.baselines import Baselines, by_rank, run_baselines
+from goldbench.card.baselines import Baselines, run_baselines
 from goldbench.card.described_set import DescribedSet, read_described
 from goldbench.card.figures import writable
 from goldbench.card.label_figures import JUDGE, judge_figures, label_figures
@@ -18,15 +18,15 @@ from goldbench.errors import GoldbenchError, InputError, OutputError, explained
 from goldbench.formats.jsonl import write_texts
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import notice_of
+from goldbench.measures.evaluation import results_of
 from goldbench.measures.names import parse_measure
 from goldbench.records.calibrated import CorrectedRanking
 from goldbench.records.set_card import Card, Figure, State
 from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.card_text import markdown
-from goldbench.score.fitness_words import Case
 from goldbench.score.runs import Gold, load_run, score_results
 from goldbench.score.set_makers import Makers, makers_of
-from goldbench.score.systems_verdict import decided
+from goldbench.score.verdict import Case, verdict_on
 from goldbench.text.display import queries as query_count
 
 
@@ -125,24 +125,21 @@ def verdict_of(folder: Path, material: DescribedSet, baselines: Baselines) -> Se
         return None
     scored = gold if runs else replace(gold, qrels={query_id: gold.qrels[query_id] for query_id in baselines.query_ids})
     results = {
-        name: score_results(scored, by_rank(ranked), [parse_measure(MEASURE)], name=name)
+        name: score_results(scored, results_of(ranked), [parse_measure(MEASURE)], name=name)
         for name, ranked in (runs or baselines.ranked).items()
     }
     ranking, unread = _ranking(gold, makers, list(runs))
     case = Case(
         MEASURE,
         makers,
+        results,
         systems=_YOURS if runs else _OURS,
-        unjudged={name: result.unjudged for name, result in results.items()},
-        top={name: result.top for name, result in results.items()},
         ranking=ranking,
-        strange=[name for name, result in results.items() if result.strange],
         has_runs=bool(runs),
         unread=unread,
         counted=len(runs) > 1,
     )
-    columns = [result.values[MEASURE] for result in results.values()]
-    verdict = decided(columns, case)
+    verdict = verdict_on(case)
     improvements = tuple(map(writable, verdict.improvements))
     return replace(verdict, sentence=writable(verdict.sentence), improvements=improvements)
 

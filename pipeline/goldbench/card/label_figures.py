@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from goldbench.card.baselines import Baselines
 from goldbench.card.described_set import DEPTH, DescribedSet
 from goldbench.card.figures import absent, figure
-from goldbench.measures.judged import hole_rate
 from goldbench.measures.statistics.guardrails import failed_guardrails, guardrails
 from goldbench.records.guardrail import GuardrailVerdict
 from goldbench.records.judgment import Canary
@@ -50,7 +45,7 @@ def label_figures(material: DescribedSet, baselines: Baselines) -> Iterator[Figu
 
 
 def judge_figures(material: DescribedSet) -> Iterator[Figure]:
-    """Yield the figures on the judge, and on the vendors of the models that wrote and judged."""
+    """Yield the figures on the judge."""
     if material.graded:
         yield from _judge_checks(material)
         yield _guardrails(material)
@@ -59,7 +54,6 @@ def judge_figures(material: DescribedSet) -> Iterator[Figure]:
         reason = "no pool was judged" if refused is None else refused.reason
         for name in ("canaries", "evidence alone", "guardrails"):
             yield absent(JUDGE, name, f"the set was not graded: {reason}")
-    yield _model_families(material)
 
 
 def _solved(material: DescribedSet, baselines: Baselines) -> Iterator[Figure]:
@@ -146,6 +140,23 @@ def _rates(material: DescribedSet, ranked: Mapping[str, Mapping[str, list[str]]]
     return {system: rate for system, rate in rates.items() if rate is not None}
 
 
+def hole_rate(
+    ranked: Mapping[str, Sequence[str]], known: Mapping[str, Collection[str]], *, depth: int = 10
+) -> float | None:
+    """Return the share of the first ``depth`` results that nobody judged, mean over queries; None without a result.
+
+    A query with fewer results counts by the share of these; a query without results does not count.
+
+    Args:
+        ranked: Document ids by query, best first.
+        known: Judged document ids by query.
+        depth: How many results count, 1 or more.
+    """
+    tops = {query_id: doc_ids[:depth] for query_id, doc_ids in ranked.items() if query_id in known}
+    shares = [sum(doc_id not in known[query_id] for doc_id in top) / len(top) for query_id, top in tops.items() if top]
+    return sum(shares) / len(shares) if shares else None
+
+
 def _unreadable(files: list[str]) -> str:
     if not files:
         return ""
@@ -217,79 +228,3 @@ def _guardrails(material: DescribedSet) -> Figure:
         values={one.probe: one.rate for one in tested},
         limit=("0 failed, and all decided", state),
     )
-
-
-def _model_families(material: DescribedSet) -> Figure:
-    named = parties(material)
-    if not any(named[role] for role in ("generator", "judge", "embedder")):
-        return absent(JUDGE, "model families", "the files of the set name no model that took part")
-    clashes = overlapping(named)
-    unknown = len({name for models in named.values() for name, vendor in models if vendor is None})
-    meaning = "No vendor's model both wrote and judged the queries, or helped to make the set and is being measured"
-    if clashes:
-        meaning = f"Models of one vendor play two parts: {'; '.join(clashes)}. A model favours its own vendor's models"
-    return figure(
-        JUDGE,
-        "model families",
-        len(clashes),
-        meaning + (f" ({amount(unknown, 'model')} of unknown vendor)." if unknown else "."),
-        unit="overlaps",
-        values={
-            role: " | ".join(f"{name}: {vendor or 'unknown'}" for name, vendor in models) or "none"
-            for role, models in named.items()
-        },
-        items=clashes,
-        limit=("none", not clashes),
-    )
-
-
-Parties = dict[str, list[tuple[str, str | None]]]
-"""The models and systems in each role, by name, each with its vendor or None if it is not known."""
-
-
-def vendor_of(name: str) -> str | None:
-    """Return the vendor of a model, None if no pattern matches its name."""
-    return next((vendor for vendor, pattern in _vendors().items() if re.search(pattern, name, re.IGNORECASE)), None)
-
-
-@cache
-def _vendors() -> dict[str, str]:
-    return tomllib.loads(files("goldbench.card").joinpath("vendors.toml").read_text(encoding="utf-8"))
-
-
-def parties(material: DescribedSet) -> Parties:
-    """Return the models that wrote, judged and embedded, and the systems being measured, from the files."""
-    manifest = material.manifest
-    model = manifest.model if manifest and manifest.model else None
-    judges = sorted({judgment.assessor for judgment in material.judgments})
-    if not judges and manifest is not None and manifest.grading is not None:
-        judges = sorted(manifest.grading.assessors)
-    model_settings = material.settings.get("model", {})
-    embedding = model_settings.get("embedding") if isinstance(model_settings, Mapping) else None
-    roles = {
-        "generator": [model] if model else [],
-        "judge": _models(judges),
-        "embedder": [embedding] if isinstance(embedding, str) else [],
-        "evaluated": sorted(material.runs),
-    }
-    return {role: [(name, vendor_of(name)) for name in names] for role, names in roles.items()}
-
-
-def _models(assessors: Sequence[str]) -> list[str]:
-    """Return the distinct models of assessors named ``model/prompt``."""
-    return sorted({assessor.rpartition("/")[0] or assessor for assessor in assessors})
-
-
-def overlapping(models: Parties) -> list[str]:
-    """Return one line per vendor in two conflicting roles: generator and judge, or maker of the set and system."""
-    lines = []
-    for first, second in (
-        ("generator", "judge"),
-        ("generator", "evaluated"),
-        ("judge", "evaluated"),
-        ("embedder", "evaluated"),
-    ):
-        shared = {label for _, label in models[first] if label} & {label for _, label in models[second] if label}
-        lines += [f"{first} and {second} are {label}" for label in sorted(shared)]
-    same = {name for name, label in models["generator"] if label is None} & {name for name, _ in models["judge"]}
-    return lines + [f"generator and judge are {name}" for name in sorted(same)]

@@ -11,19 +11,18 @@ import typer
 from goldbench.cli import options
 from goldbench.cli.output import screen
 from goldbench.cli.runs import answers_of, cutoffs_of, opened_system
-from goldbench.errors import DONE_IN_PART, InputError, OutputError, UsageError
+from goldbench.errors import DONE_IN_PART, OutputError, UsageError
 from goldbench.goldset.file_names import BENCH, MANIFEST, RUNS, answers_beside
 from goldbench.goldset.gold_path import check_apart, folder_of
 from goldbench.report.named_queries import difference_line, worst_line
 from goldbench.retrieval.analyzer_names import Analyzer, known_language
-from goldbench.score.runs import Gold, load_gold
+from goldbench.score.runs import load_gold
 from goldbench.text.display import amount, one_line, shell_command
 from goldbench.text.display import queries as count_of
 
 if TYPE_CHECKING:
     from goldbench.bench.trial import Found
     from goldbench.records.experiment import Experiment
-    from goldbench.text.asked_query import Conversation
 
 
 def bench(
@@ -123,7 +122,7 @@ def _show_experiment(experiment: Experiment, trial: Found, folder: str | None, *
 
 def _show_pairs(experiment: Experiment, trial: Found, folder: str | None, *, wide: bool) -> None:
     from goldbench.report import experiment_text as report
-    from goldbench.report.scorecard_text import PAIR_HEADINGS, main_pair_rows, pair_row
+    from goldbench.report.scorecard_text import main_pair_rows, pair_rows
 
     comparisons = experiment.card.comparisons
     pairs = [pair for pair in comparisons if pair.measure == experiment.compared[0]][: report.MOST_PAIRS]
@@ -131,7 +130,7 @@ def _show_pairs(experiment: Experiment, trial: Found, folder: str | None, *, wid
         return
     screen.show("")
     if wide:
-        screen.table([PAIR_HEADINGS, *map(pair_row, pairs)], words=3)
+        screen.table(pair_rows(pairs), words=3)
     else:
         screen.table(main_pair_rows(pairs), words=2)
     screen.show(*difference_line(trial.results, experiment.compared[0], folder))
@@ -197,7 +196,7 @@ def retrieve(
     from goldbench.config import config_of
     from goldbench.errors import explained
     from goldbench.formats.runs.trec import write_run
-    from goldbench.score.searched_queries import conversations, told_of_conversations
+    from goldbench.score.searched_queries import conversations, refuse_blanks, texts_to_search, told_of_conversations
     from goldbench.systems.destinations import text_line
 
     target = None if str(output) == "-" else output
@@ -213,7 +212,8 @@ def retrieve(
     store = answers or answers_of(Path(gold))
     with opened_system(system, config, answers=store, replay=replay, overrides=changes, engine=engine) as systems:
         loaded = load_gold(gold)
-        queries, corpus = _texts(loaded, conversation)
+        queries, corpus = texts_to_search(loaded, conversation)
+        refuse_blanks(loaded, (*queries, *corpus))
         retriever = systems.retriever(system)
         screen.note(text_line(systems.destinations()))
         if note := systems.note_of_local_searches(len(corpus)):
@@ -235,21 +235,6 @@ def retrieve(
         screen.note(note)
     if empty:
         screen.note(f"{count_of(empty)} without results: a TREC run cannot hold them, and they score as missing.")
-
-
-def _texts(gold: Gold, conversation: Conversation) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the texts of queries and passages.
-
-    Raises:
-        InputError: There are none, an id cannot stand in a run, or a conversation has no stand-alone form.
-    """
-    from goldbench.score.searched_queries import texts_to_search
-
-    queries, corpus = texts_to_search(gold, conversation)
-    for name in (*queries, *corpus):
-        if name.split() != [name]:
-            raise InputError(gold.path, f"the id {name[:80]!a} has white space, which no run can hold")
-    return queries, corpus
 
 
 def _check_language(language: str | None) -> None:

@@ -132,13 +132,11 @@ def _check_files(gold: str, runs: Mapping[str, Run], per_query: Path | None, htm
 
 def _verdict(gold: Gold, results: Mapping[str, Result], corrected: Calibration | None) -> SetVerdict:
     from goldbench.score.set_makers import makers_of
-    from goldbench.score.systems_verdict import deciding, verdict_on
+    from goldbench.score.verdict import Case, deciding, verdict_on
 
     measure = deciding(list(next(iter(results.values())).values))
     ranking = None if corrected is None else corrected.ranking.get(measure)
-    if ranking is None:
-        return verdict_on(results, makers_of(gold), measure=measure, counted=corrected is not None)
-    return verdict_on(results, makers_of(gold), measure=measure, ranking=ranking)
+    return verdict_on(Case(measure, makers_of(gold), results, ranking=ranking, counted=corrected is not None))
 
 
 def _show_scores(
@@ -154,7 +152,7 @@ def _show_scores(
     """Print the verdict, the table and the tables of kinds of queries; all measures with ``whole`` or ``named``."""
     from goldbench.report.score_text import main_measures, shown_rows, unanswerable_lines
     from goldbench.score.set_makers import makers_of
-    from goldbench.score.systems_verdict import deciding
+    from goldbench.score.verdict import deciding
 
     measured = list(next(iter(results.values())).values)
     measures = measured if whole or named else main_measures(measured)
@@ -205,7 +203,7 @@ def _print_json(
     method: Mapping[str, str | None],
 ) -> None:
     """Print the scores, and the corrected ones, as one JSON object."""
-    from goldbench.report.score_text import as_json, special_members, weighted_member
+    from goldbench.report.score_text import as_record, special_members, weighted_member
     from goldbench.score.scorecards import means_of
 
     more = {name: special_members(figures) for name, figures in special.items()}
@@ -214,7 +212,7 @@ def _print_json(
             means = means_of(result, list(result.values))
             more[name] = {**more.get(name, {}), "weighted": weighted_member(result, means)}
     known = {name: value for name, value in method.items() if value is not None}
-    record = json.loads(as_json(results, more=more, verdict=asdict(verdict), **known))
+    record = {"verdict": asdict(verdict), **known, **as_record(results, more)}
     if corrected is not None:
         record["calibrated"] = corrected.model_dump(mode="json")
     typer.echo(json.dumps(record, ensure_ascii=False, indent=2))
@@ -352,7 +350,7 @@ def _show_comparison(card: Scorecard, results: Mapping[str, Result], folder: str
     if card.comparisons:
         screen.show("")
         if wide:
-            screen.table([report.PAIR_HEADINGS, *map(report.pair_row, card.comparisons)], words=3)
+            screen.table(report.pair_rows(card.comparisons), words=3)
         else:
             screen.table(report.main_pair_rows(card.comparisons), words=2)
         screen.show(*difference_line(results, card.measures[0], folder))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goldbench.cli import options
 from goldbench.cli.output import screen
-from goldbench.errors import NEGATIVE, UsageError
+from goldbench.errors import NEGATIVE
 
 if TYPE_CHECKING:
-    from goldbench.agreement.judgment_files import Labels
-    from goldbench.records.agreement_report import Agreement, Ranking
+    from goldbench.records.agreement_report import Agreement
     from goldbench.records.set_card import Card
 
 
@@ -67,9 +66,7 @@ def _show_card(card: Card, folder: Path) -> None:
 
 def agreement(
     first: Annotated[str, typer.Argument(metavar="A", help="Reference labels, as people's: a file or a set's folder.")],
-    second: Annotated[
-        str | None, typer.Argument(metavar="B", help="Labels to compare, as a model's; FILE@ASSESSOR.")
-    ] = None,
+    second: Annotated[str, typer.Argument(metavar="B", help="Labels to compare, as a model's.")],
     run: Annotated[
         list[str] | None, options.Input(metavar="NAME=FILE", help="Runs that A and B rank. Repeatable.")
     ] = None,
@@ -88,34 +85,24 @@ def agreement(
 
     Example: goldbench agreement people.txt runs/mine
     """
-    from goldbench.agreement import agree, agree_within
-    from goldbench.agreement.judgment_files import read_labels, tell_apart
-
-    settings: dict[str, Any] = {"level": level, "scale": scale, "resamples": resamples, "seed": seed}
-    if second is None:
-        if run:
-            raise UsageError("agreement: B is missing: give goldbench agreement A B")
-        report = agree_within(read_labels(first), **settings)
-    else:
-        reference = read_labels(first)
-        judge = read_labels(second)
-        tell_apart(reference, judge)
-        report = agree(reference, judge, **settings)
-        if run:
-            ranking = _rank_runs(reference, judge, run, measure, level)
-            report = report.model_copy(update={"ranking": ranking})
-    _print_agreement(report, form, wide=wide)
-    if report.overall is None and report.ranking is None and not report.raters:
-        raise typer.Exit(NEGATIVE)
-
-
-def _rank_runs(reference: Labels, judge: Labels, runs: list[str], measure: str | None, level: int) -> Ranking:
-    from goldbench.agreement import final_grades, rank_runs
+    from goldbench.agreement.judgment_files import read_labels
+    from goldbench.agreement.label_pairs import agree, rank_runs
     from goldbench.measures.names import parse_measure
     from goldbench.score.runs import named_runs
 
-    parsed = parse_measure(measure or "ndcg@10", rel=level)
-    return rank_runs(final_grades(reference), final_grades(judge), named_runs(runs), measure=parsed)
+    reference = read_labels(first)
+    judge = read_labels(second)
+    if reference.name == judge.name:
+        reference.name = first
+        judge.name = second
+    report = agree(reference, judge, level=level, scale=scale, resamples=resamples, seed=seed)
+    if run:
+        parsed = parse_measure(measure or "ndcg@10", rel=level)
+        ranking = rank_runs(reference.grades, judge.grades, named_runs(run), measure=parsed)
+        report = report.model_copy(update={"ranking": ranking})
+    _print_agreement(report, form, wide=wide)
+    if report.overall is None and report.ranking is None:
+        raise typer.Exit(NEGATIVE)
 
 
 def _print_agreement(agreement: Agreement, form: str, *, wide: bool) -> None:

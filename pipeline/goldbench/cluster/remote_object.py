@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldbench.cluster.installed_versions import versions_here
-from goldbench.cluster.losses import Lost
 from goldbench.errors import GoldbenchError, Message
 from goldbench.text.display import one_line
 
+MOST_LOSSES = 5
+"""Stop after this many losses in a row without an answer between them."""
 _PATIENCE_S = 120.0
 """Treat a node as lost this many seconds after the limit of its call."""
 _PATIENCE_TO_PLACE_S = 120.0
 """Stop if no node has made an object within this many seconds."""
+
+
+class Lost(Exception):
+    """An object is gone: its process, or the node that it was on, has ended; it is made again on another one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from goldbench.errors import InputError, Message, UsageError
-from goldbench.measures.all_needed import ALL_NEEDED
+from goldbench.measures.binary import ALL_NEEDED
 from goldbench.measures.family import UNCUT, Ranked
 from goldbench.measures.names import FAMILIES, Measure
 from goldbench.measures.ranks.judged_ranks import Placed, Qrels

@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from goldbench.errors import UnknownMeasure
-from goldbench.measures.all_needed import ALL_NEEDED
-from goldbench.measures.bpref import BPREF
-from goldbench.measures.f1 import F1
+from goldbench.measures.binary import (
+    ALL_NEEDED,
+    AVERAGE_PRECISION,
+    BPREF,
+    F1,
+    HIT,
+    JUDGED,
+    PRECISION,
+    R_PRECISION,
+    RECALL,
+    RECIPROCAL_RANK,
+)
 from goldbench.measures.family import UNCUT, Family, Ranked
-from goldbench.measures.hit import HIT
-from goldbench.measures.judged import JUDGED
-from goldbench.measures.map import AVERAGE_PRECISION
-from goldbench.measures.mrr import RECIPROCAL_RANK
 from goldbench.measures.ndcg import DCG, IDEAL_DCG, NDCG
-from goldbench.measures.precision import PRECISION
-from goldbench.measures.recall import RECALL
-from goldbench.measures.rprec import R_PRECISION
 
 FAMILIES: dict[str, Family] = {
     family.name: family

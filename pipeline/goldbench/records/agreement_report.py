@@ -64,27 +64,6 @@ class PairFigures(Record):
     relevant_by_grade: list[GradeMeaning]
 
 
-class RaterPair(Record):
-    """Agreement of two assessors in one file."""
-
-    first: str
-    second: str
-    pairs: int = Field(ge=0)
-    kappa: Estimate
-    kappa_quadratic: Estimate
-    kappa_binary: Estimate
-
-
-class Raters(Record):
-    """Agreement of several assessors in one file: alpha over all of them, gaps allowed, and each pair of them."""
-
-    name: str
-    assessors: list[str]
-    pairs: int = Field(ge=0)
-    alpha: Estimate
-    between: list[RaterPair] = Field(default_factory=list)
-
-
 class RankedSystem(Record):
     """The mean of one system under each set of labels."""
 
@@ -120,7 +99,6 @@ class Agreement(Record):
     clipped: int = 0
     unjudged: int = 0
     overall: PairFigures | None = None
-    raters: list[Raters] = Field(default_factory=list)
     ranking: Ranking | None = None
     guardrails: list[Guardrail] = Field(default_factory=list)
     remarks: list[str] = Field(default_factory=list)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from goldbench.measures.statistics.rank_correlation import FEW_SYSTEMS
-from goldbench.records.agreement_report import Agreement, Estimate, PairFigures, Ranking, Raters
+from goldbench.records.agreement_report import Agreement, Estimate, PairFigures, Ranking
 from goldbench.records.guardrail import Guardrail, GuardrailVerdict
 from goldbench.report.text_tables import markdown_table, with_interval
 from goldbench.text.display import amount, queries
@@ -21,7 +21,6 @@ LABELS = {
     "alpha": "Krippendorff alpha, ordinal",
     "bias": "bias, judge minus reference",
 }
-_BETWEEN = ("kappa", "kappa_quadratic", "kappa_binary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,6 @@ def sections(agreement: Agreement, *, whole: bool = True) -> Iterator[Section]:
         title = f"Agreement of {agreement.judge} with {agreement.reference}"
         names = (agreement.reference, agreement.judge)
         yield from pair_sections(agreement.overall, title, names, level=agreement.level, whole=whole)
-    for raters in agreement.raters:
-        yield from _raters(raters)
     if agreement.ranking is not None:
         yield _ranking(agreement.ranking)
         yield _systems(agreement.ranking, agreement.reference, agreement.judge)
@@ -112,7 +109,7 @@ def markdown(agreement: Agreement) -> str:
 
 def method(agreement: Agreement) -> str:
     """Return the method of the figures, one line."""
-    if agreement.overall is None and not agreement.raters:
+    if agreement.overall is None:
         return f"Relevant: grade {agreement.level} or higher."
     return (
         f"Intervals: {agreement.confidence:.0%}, over queries ({agreement.resamples:,} resamples, seed "
@@ -168,21 +165,6 @@ def pair_sections(
         rows.append([str(item.grade), f"{item.pairs:,}", f"{item.relevant:,}", *cells])
     title = f"Share of pairs that the reference grades {level} or higher, by the judge's grade"
     yield Section(title, ["judge's grade", "pairs", "relevant", "share", "low", "high"], rows)
-
-
-def _short(estimate: Estimate) -> str:
-    return "absent" if estimate.value is None else with_interval(estimate.value, estimate.low, estimate.high, places=3)
-
-
-def _raters(raters: Raters) -> Iterator[Section]:
-    row = ["Krippendorff alpha, ordinal", f"{raters.pairs:,}", *_row("", raters.alpha)[1:]]
-    title = f"{len(raters.assessors)} assessors of {raters.name}, pairs graded by at least two"
-    yield Section(title, ["", "pairs", "value", "low", "high", ""], [row])
-    rows = [
-        [f"{one.first} and {one.second}", f"{one.pairs:,}", *(_short(getattr(one, name)) for name in _BETWEEN)]
-        for one in raters.between
-    ]
-    yield Section(f"Each two assessors of {raters.name}", ["", "pairs", "kappa", "quadratic", "binary"], rows)
 
 
 def _ranking(ranking: Ranking) -> Section:

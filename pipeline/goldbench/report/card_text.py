@@ -65,7 +65,7 @@ def named_queries(card: Card, place: str) -> list[str]:
         place: The folder of the set as a shell takes it.
     """
     for one in doubtful(card):
-        if one.items and one.name != "model families":
+        if one.items:
             return line_of(f"Behind {title(one.name)}", one.items[:NAMED], place)
     return []
 

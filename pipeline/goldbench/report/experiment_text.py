@@ -8,12 +8,11 @@ from goldbench.measures.names import parse_measure
 from goldbench.records.experiment import Experiment, Latency, Timing, Timings
 from goldbench.records.scorecard import Verdict
 from goldbench.report.scorecard_text import (
-    PAIR_HEADINGS,
     best,
     claims_nothing,
     leaderboard_rows,
     method_line,
-    pair_row,
+    pair_rows,
     verdict_markdown,
 )
 from goldbench.report.text_tables import markdown_table
@@ -151,12 +150,6 @@ def beside_published(experiment: Experiment) -> Iterator[tuple[str, Rows]]:
             yield title, rows
 
 
-def pairs(experiment: Experiment, measure: str | None = None) -> Rows:
-    """Return the comparisons by one measure or by all, or nothing if there are none."""
-    shown = [comparison for comparison in experiment.card.comparisons if measure in {None, comparison.measure}]
-    return [PAIR_HEADINGS, *(pair_row(one) for one in shown)] if shown else []
-
-
 def verdict(experiment: Experiment) -> Iterator[str]:
     """Yield what follows about the systems as a whole; nothing follows from simulated queries."""
     card = experiment.card
@@ -194,7 +187,7 @@ def figures_markdown(experiment: Experiment) -> str:
     lines += [*(f"Note: {line}" for line in experiment.notes), method_line(experiment.card)]
     parts = [markdown_table(rows) for rows in tables if rows]
     if experiment.card.comparisons:
-        parts.append(markdown_table(pairs(experiment), words=3))
+        parts.append(markdown_table(pair_rows(experiment.card.comparisons), words=3))
     if experiment.card.verdict is not None:
         parts.append(verdict_markdown(experiment.card.verdict))
     return "\n\n".join([*parts, "\n".join(f"- {escaped(line)}" for line in lines)]) + "\n"

@@ -15,15 +15,7 @@ from goldbench.records.scorecard import HistoryEntry, Scorecard
 from goldbench.report import charts
 from goldbench.report import experiment_text as experiment_tables
 from goldbench.report.charts import chart_html, points_of
-from goldbench.report.scorecard_text import (
-    PAIR_HEADINGS,
-    SMOKE,
-    best,
-    leaderboard_rows,
-    method_line,
-    pair_row,
-    score_text,
-)
+from goldbench.report.scorecard_text import SMOKE, best, leaderboard_rows, method_line, pair_rows, score_text
 from goldbench.report.text_tables import Rows
 from goldbench.text.display import queries
 
@@ -245,7 +237,7 @@ def _leaderboard(card: Scorecard, rows: Rows) -> Section:
 def _pairs(card: Scorecard) -> Iterator[Section]:
     """Yield the comparisons."""
     if card.comparisons:
-        yield Section(title="Pair by pair", rows=[PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3)
+        yield Section(title="Pair by pair", rows=pair_rows(card.comparisons), words=3)
 
 
 def _slicing(slicing: Slicing, measure: str) -> Section:

@@ -58,33 +58,23 @@ def comma_separated(results: Mapping[str, Result]) -> str:
     return csv_text(rows)
 
 
-def as_json(
-    results: Mapping[str, Result],
-    more: Mapping[str, Mapping[str, Any]] | None = None,
-    *,
-    verdict: Mapping[str, Any] | None = None,
-    **method: str,
-) -> str:
-    """Return means, counts and the settings they were computed with as JSON.
+def as_record(results: Mapping[str, Result], more: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return means and counts as members of a JSON object.
 
     Args:
         results: Results by the name of the run.
         more: Further members of a run, by its name.
-        verdict: What the set is good for, or None.
-        method: The settings.
     """
     runs = {
         name: {
             "means": {m: result.mean(m) for m in result.values},
             **({"over": over} if (over := _over(result)) else {}),
             "counts": asdict(result.counts),
-            **(more or {}).get(name, {}),
+            **more.get(name, {}),
         }
         for name, result in results.items()
     }
-    told = {} if verdict is None else {"verdict": verdict}
-    found = {**told, **method, "measures": _measures(results), "runs": runs}
-    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+    return {"measures": _measures(results), "runs": runs}
 
 
 def per_query(results: Mapping[str, Result], suffix: str) -> str:

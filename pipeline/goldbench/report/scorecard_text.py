@@ -14,22 +14,6 @@ from goldbench.text.markdown import escaped
 SMOKE = "smoke"
 """The evidence level of queries of simulation or a tiny model, from which nothing follows about systems."""
 
-PAIR_HEADINGS = (
-    "measure",
-    "first",
-    "second",
-    "difference",
-    "interval",
-    "p",
-    "p Holm",
-    "p t",
-    "win/tie/loss",
-    "effect",
-    "detectable (Holm)",
-    "result",
-)
-
-
 _CLAIMS_NOTHING = {"unusable"}
 """The levels of a verdict at which nothing follows about systems."""
 
@@ -61,22 +45,27 @@ def score_text(score: Score) -> str:
     return with_interval(score.mean, score.low, score.high)
 
 
-def pair_row(comparison: Comparison) -> tuple[str, ...]:
-    """Return the cells of one comparison, in the order of ``PAIR_HEADINGS``."""
-    return (
-        comparison.measure,
-        comparison.first,
-        comparison.second,
-        f"{comparison.difference:+.4f}",
-        f"[{comparison.low:+.4f}, {comparison.high:+.4f}]",
-        p_value(comparison.p),
-        p_value(comparison.p_holm),
-        "-" if comparison.p_t is None else p_value(comparison.p_t),
-        f"{comparison.wins}/{comparison.ties}/{comparison.losses}",
-        "-" if comparison.effect_size is None else f"{comparison.effect_size:+.2f}",
-        _detectable(comparison),
-        _RESULTS[comparison.verdict],
-    )
+def pair_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
+    """Return the headings, then the cells of each comparison; the first three columns hold words."""
+    cells = [_pair_cells(comparison) for comparison in comparisons]
+    return [tuple(cells[0]), *(tuple(row.values()) for row in cells)]
+
+
+def _pair_cells(comparison: Comparison) -> dict[str, str]:
+    return {
+        "measure": comparison.measure,
+        "first": comparison.first,
+        "second": comparison.second,
+        "difference": f"{comparison.difference:+.4f}",
+        "interval": f"[{comparison.low:+.4f}, {comparison.high:+.4f}]",
+        "p": p_value(comparison.p),
+        "p Holm": p_value(comparison.p_holm),
+        "p t": "-" if comparison.p_t is None else p_value(comparison.p_t),
+        "win/tie/loss": f"{comparison.wins}/{comparison.ties}/{comparison.losses}",
+        "effect": "-" if comparison.effect_size is None else f"{comparison.effect_size:+.2f}",
+        "detectable (Holm)": _detectable(comparison),
+        "result": _RESULTS[comparison.verdict],
+    }
 
 
 def _detectable(comparison: Comparison) -> str:
@@ -101,27 +90,20 @@ def method_line(card: Scorecard) -> str:
 
 def main_pair_rows(comparisons: Sequence[Comparison]) -> list[tuple[str, ...]]:
     """Return the headings, then for each comparison what decides it: difference, interval, p, and the result."""
-    return [
-        ("measure", "runs", "difference", "interval", "p Holm", "result"),
-        *(
-            (
-                comparison.measure,
-                f"{comparison.first} - {comparison.second}",
-                f"{comparison.difference:+.4f}",
-                f"[{comparison.low:+.4f}, {comparison.high:+.4f}]",
-                p_value(comparison.p_holm),
-                _RESULTS[comparison.verdict],
-            )
-            for comparison in comparisons
-        ),
-    ]
+    columns = ("difference", "interval", "p Holm", "result")
+    rows: list[tuple[str, ...]] = [("measure", "runs", *columns)]
+    for comparison in comparisons:
+        cells = _pair_cells(comparison)
+        runs = f"{comparison.first} - {comparison.second}"
+        rows.append((comparison.measure, runs, *(cells[name] for name in columns)))
+    return rows
 
 
 def markdown(card: Scorecard) -> str:
     """Return the card as Markdown."""
     parts = [markdown_table(list(leaderboard_rows(card)))]
     if card.comparisons:
-        parts.append(markdown_table([PAIR_HEADINGS, *map(pair_row, card.comparisons)], words=3))
+        parts.append(markdown_table(pair_rows(card.comparisons), words=3))
     if card.verdict is not None:
         parts.append(verdict_markdown(card.verdict))
     top = best(card)

@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.cluster.losses import MOST_LOSSES, Lost
 from goldbench.cluster.ray_cluster import Cluster
-from goldbench.cluster.remote_object import Promise, RemoteObject
+from goldbench.cluster.remote_object import MOST_LOSSES, Lost, Promise, RemoteObject
 from goldbench.errors import RetrieverFailed
 from goldbench.measures.ranks.order import highest, in_tie_order
 from goldbench.retrieval.bm25 import WeightedTerms, rarity_of

@@ -15,9 +15,10 @@ from goldbench.formats.runs import run_tables
 from goldbench.formats.runs.trec import read_run
 from goldbench.goldset import gold_path
 from goldbench.goldset.file_names import UNLABELLED
+from goldbench.measures.all_needed import with_all_needed
 from goldbench.measures.assessment import Missing, assess
+from goldbench.measures.binary import ALL_NEEDED
 from goldbench.measures.names import Measure
-from goldbench.measures.needed_passages import with_all_needed
 from goldbench.measures.ranks.judged_ranks import (
     BadScore,
     DuplicateDocument,
@@ -326,14 +327,20 @@ def _score(
         name: What messages call the run.
     """
     placed, extra = place(gold.qrels)
-    names = (str(gold.path), name)
-    result = with_all_needed(
-        gold.needed_groups,
-        gold.path,
-        measures,
-        lambda computed: assess(gold.qrels, placed, computed, extra=extra, missing=missing, names=names),
-        lambda qrels: place(qrels)[0],
-    )
+    needing = [measure for measure in measures if measure.family == ALL_NEEDED.name]
+    computed = [measure for measure in measures if measure not in needing]
+    computed = computed or [Measure("hit", needing[0].k)]  # of which only counts are kept
+    result = assess(gold.qrels, placed, computed, extra=extra, missing=missing, names=(str(gold.path), name))
+    if needing:
+        together = gold.needed_groups()
+        if not together.keys() & set(result.query_ids):
+            problem = f"{needing[0]}: no query that is scored needs several passages; name another measure"
+            raise InputError(gold.path, problem)
+        numbered = {
+            query_id: {doc_id: number for number, group in enumerate(groups, 1) for doc_id in group}
+            for query_id, groups in together.items()
+        }  # the grade of a hit tells which of the needed passages it is
+        result = with_all_needed(result, measures, together, place(numbered)[0])
     unanswerable = gold.unanswerable().keys() if extra else set[str]()
     if unanswerable:
         counts = replace(result.counts, extra=extra - len(unanswerable & ids_in("query")))

@@ -29,7 +29,7 @@ from goldbench.records.scorecard import (
 from goldbench.score.common_queries import query_digests
 from goldbench.score.runs import Gold
 from goldbench.score.set_makers import makers_of
-from goldbench.score.systems_verdict import verdict_on
+from goldbench.score.verdict import Case, verdict_on
 from goldbench.text.display import shown
 
 
@@ -119,7 +119,7 @@ def with_verdict(card: Scorecard, gold: Gold, results: Mapping[str, Result]) -> 
     tested = [comparison.verdict for comparison in card.comparisons if comparison.measure == measure]
     whole = len(tested) == len(results) * (len(results) - 1) // 2
     separated = sum(one in {Verdict.FIRST, Verdict.SECOND} for one in tested) if whole else None
-    verdict = verdict_on(results, makers_of(gold), measure=measure, separated=separated)
+    verdict = verdict_on(Case(measure, makers_of(gold), results), separated=separated)
     return card.model_copy(update={"verdict": verdict})
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pydantic import ValidationError
 
 from goldbench.errors import InputError
@@ -73,11 +75,23 @@ def texts_to_search(gold: Gold, conversation: Conversation = "last") -> tuple[di
     queries, corpus = gold.queries(), gold.corpus()
     if not queries and not gold.qrels:
         raise InputError(str(gold.path), f"{holds_no_query(gold.path)}: there is nothing to retrieve for")
-    missing = [name for name, texts in (("queries", queries), ("passages", corpus)) if not texts]
+    lacks_queries = not queries or (bool(gold.qrels) and gold.qrels.keys().isdisjoint(queries))
+    missing = [name for name, lacks in (("queries", lacks_queries), ("passages", not corpus)) if lacks]
     if missing:
         where = "" if corpus else " to retrieve from"
         raise InputError(gold.path, f"holds no texts of {' and '.join(missing)}{where}; name the folder of a build")
     return searched_queries(gold, conversation), corpus
+
+
+def refuse_blanks(gold: Gold, ids: Iterable[str]) -> None:
+    """Refuse ids that no run in a file can hold.
+
+    Raises:
+        InputError: An id has white space.
+    """
+    for name in ids:
+        if name.split() != [name]:
+            raise InputError(gold.path, f"the id {name[:80]!r} has white space, which no run can hold")
 
 
 def told_of_conversations(count: int, conversation: Conversation) -> str:

@@ -14,9 +14,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from goldbench.cluster.losses import Lost
 from goldbench.cluster.ray_cluster import Cluster, cluster
-from goldbench.cluster.remote_object import RemoteObject
+from goldbench.cluster.remote_object import Lost, RemoteObject
 from goldbench.errors import GoldbenchError, Message
 from goldbench.formats.documents.worker_pool import NODES_FAIL, Answer, Crash, Item, Late, WorkerProcess
 from goldbench.formats.faults import Fault

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from goldbench.cluster.losses import MOST_LOSSES, Lost
+from goldbench.cluster.remote_object import MOST_LOSSES, Lost
 from goldbench.errors import GoldbenchError, Message
 from goldbench.formats.documents.worker import limits_memory
 from goldbench.formats.faults import reason

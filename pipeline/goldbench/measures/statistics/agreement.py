@@ -268,16 +268,12 @@ def raters_alpha(counts: Floats, query_of: Sequence[int], queries: int, *, resam
         query_of: Position of the query of each pair.
         queries: Number of queries.
     """
-    import krippendorff
-
     if not (counts.sum(axis=1) > 1).any():
         return Estimate(reason="no pair was graded by two assessors")
     shared = counts[counts.sum(axis=1) > 1]
     if np.count_nonzero(shared.sum(axis=0)) < 2:
         return Estimate(reason=ONE_GRADE)
-    value = float(krippendorff.alpha(value_counts=counts.astype(np.int64), level_of_measurement="ordinal"))
     matrices = np.zeros((queries, counts.shape[1], counts.shape[1]))
     np.add.at(matrices, np.asarray(query_of), unit_coincidences(counts))
     matrices = matrices[matrices.sum(axis=(1, 2)) > 0]
-    again = estimates(matrices, {"alpha": ordinal_alpha}, resamples=resamples, seed=seed)["alpha"]
-    return Estimate(value=value, low=again.low, high=again.high)
+    return estimates(matrices, {"alpha": ordinal_alpha}, resamples=resamples, seed=seed)["alpha"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
+from goldbench.measures.result import Result
+from goldbench.measures.statistics.comparison import aligned
 from goldbench.measures.statistics.fitness import (
     COARSE,
     ENOUGH_CHANCE,
@@ -13,18 +15,23 @@ from goldbench.measures.statistics.fitness import (
     Fitness,
     Level,
     Reason,
+    fitness,
     has_holes,
     missing_of,
 )
 from goldbench.records.calibrated import CorrectedRanking
 from goldbench.records.set_verdict import SetVerdict
-from goldbench.score.set_makers import Makers
+from goldbench.score.runs import Gold
+from goldbench.score.set_makers import Makers, makers_of
 from goldbench.text.display import amount, cut, one_line, queries, shell_command
 
 USUAL = 100
 """A first number of real queries to ask for: with it the card calls a set large enough."""
 
 _OF_USERS = ": " + shell_command("build", "DOCUMENTS", queries_from="FILE", out="NEW")
+
+_ORDERED = {Level.RANKS, Level.SEPARATES, Level.REGRESSIONS}
+"""Levels whose sentence tells something about the order of systems."""
 
 _MOST_NAMES, _LONGEST = 3, 40
 """Limits the systems that an improvement names, and the characters of a name."""
@@ -34,29 +41,35 @@ _MOST_NAMES, _LONGEST = 3, 40
 class Case:
     """What a verdict is about.
 
-    ``systems`` are what people read for the systems, with ``{n}`` for their number in the plural. ``unjudged`` is the
-    number of unjudged top results of each system, ``top`` of how many; ``strange`` are the systems without any judged
-    result. ``has_runs`` says that the user has the results of the systems in files, and can have them judged.
-    ``unread`` is why people's judgments could not be read, empty if they could; ``counted`` says that those in the
-    set's ledger were looked at.
+    ``measure`` is what the order of systems is by, ``results`` are their results over it. ``systems`` is what people
+    read for the systems, with ``{n}`` for their number in the plural. ``has_runs`` says that the user has the results
+    of the systems in files, and can have them judged. ``unread`` is why people's judgments could not be read, empty if
+    they could; ``counted`` says that those in the set's ledger were looked at.
     """
 
     measure: str
     makers: Makers
+    results: Mapping[str, Result]
     systems: str = "these {n} systems"
-    unjudged: Mapping[str, int] | None = None
-    top: Mapping[str, int] | None = None
     ranking: CorrectedRanking | None = None
-    strange: Sequence[str] = ()
     has_runs: bool = True
     unread: str = ""
     counted: bool = False
 
+    @classmethod
+    def of(cls, gold: Gold, results: Mapping[str, Result]) -> Case:
+        """Return the case of systems that were scored on a set, 1 or more."""
+        return cls(deciding(list(next(iter(results.values())).values)), makers_of(gold), results)
+
     @property
     def holes(self) -> list[float]:
         """The share of each system's top results that has no judgment."""
-        unjudged, top = self.unjudged or {}, self.top or {}
-        return [count / top[name] for name, count in unjudged.items() if top.get(name)]
+        return [result.unjudged / result.top for result in self.results.values() if result.top]
+
+    @property
+    def strange(self) -> list[str]:
+        """The systems without any judged result."""
+        return [name for name, result in self.results.items() if result.strange]
 
     @property
     def leaves_people_out(self) -> bool:
@@ -64,22 +77,38 @@ class Case:
         return self.makers.reviewed and self.ranking is None and not self.counted
 
 
-def verdict_in_words(fitness: Fitness, case: Case) -> SetVerdict:
-    """Return the verdict.
+def deciding(measures: Sequence[str]) -> str:
+    """Return the measure that a verdict is about: the first nDCG, else the first that measures quality.
 
     Args:
-        fitness: What was decided.
-        case: What it is about.
+        measures: Canonical names, at least 1.
     """
-    number, means = _number(fitness)
+    quality = [name for name in measures if not name.startswith(("judged", "all"))] or list(measures)
+    return next((name for name in quality if name.startswith("ndcg")), quality[0])
+
+
+def verdict_on(case: Case, *, separated: int | None = None) -> SetVerdict:
+    """Return what a set is good for: every command and the card decide by this function.
+
+    Args:
+        case: What the verdict is about, with 1 system or more.
+        separated: Pairs that a test separated, if one was made.
+    """
+    columns = aligned(case.results, [case.measure]).scores[:, :, 0].T.tolist()
+    if case.strange or not columns[0]:
+        found = Fitness(Level.UNUSABLE, Reason.NOTHING_JUDGED, len(columns[0]), len(columns))
+    else:
+        found = fitness(columns, case.makers.basis, unjudged=case.holes, ranking=case.ranking, separated=separated)
+    if case.measure.startswith("judged") and found.level in _ORDERED and found.systems > 1:
+        found = replace(found, level=Level.REGRESSIONS, reason=Reason.NO_QUALITY)
+    number, means = _number(found)
+    improvements = sorted(_improvements(found, case), key=lambda improvement: improvement[0])
     return SetVerdict(
-        level=fitness.level.value,
-        sentence=_sentence(fitness, case),
+        level=found.level.value,
+        sentence=_sentence(found, case),
         number=number,
         means=means,
-        improvements=tuple(
-            text for _, text in sorted(_improvements(fitness, case), key=lambda improvement: improvement[0])
-        ),
+        improvements=tuple(text for _, text in improvements),
     )
 
 
@@ -212,7 +241,7 @@ def _ask_users(fitness: Fitness, case: Case) -> tuple[float, str]:
 
 
 def _judge_the_rest(case: Case) -> tuple[float, str]:
-    unjudged = {name: count for name, count in (case.unjudged or {}).items() if count}
+    unjudged = {name: result.unjudged for name, result in case.results.items() if result.unjudged}
     count = sum(unjudged.values())
     text = f"judge {amount(count, 'unjudged result')} of {_listed(list(unjudged))}"
     command = "topup" if case.makers.basis.judged_by == "model" else "grade"

@@ -17,7 +17,7 @@ from goldbench.records.set_verdict import SetVerdict
 from goldbench.report.scorecard_text import verdict_lines, verdict_markdown
 from goldbench.score.runs import Gold, load_gold
 from goldbench.score.set_makers import Makers, makers_of
-from goldbench.score.systems_verdict import verdict_on
+from goldbench.score.verdict import Case, deciding, verdict_on
 from tests.report.hostile import ENDINGS, IMAGE, SYSTEMS
 
 PEOPLE = Makers(Basis("human", "people"), place="gold", per_query=24.0)
@@ -33,8 +33,12 @@ def result(values: Sequence[float], *, unjudged: int = 0, strange: bool = False,
 GOOD, FAIR = [0.5, 0.7, 0.9, 0.6] * 15, [0.3, 0.6, 0.4, 0.5] * 15
 
 
+def verdict_of(results: dict[str, Result], makers: Makers, ranking: CorrectedRanking | None = None) -> SetVerdict:
+    return verdict_on(Case(deciding(list(next(iter(results.values())).values)), makers, results, ranking=ranking))
+
+
 def told(makers: Makers = PEOPLE, ranking: CorrectedRanking | None = None, **values: Sequence[float]) -> SetVerdict:
-    return verdict_on({name: result(column) for name, column in values.items()}, makers, ranking=ranking)
+    return verdict_of({name: result(column) for name, column in values.items()}, makers, ranking)
 
 
 def test_a_ranking_names_its_chance_and_asks_for_nothing() -> None:
@@ -58,7 +62,7 @@ def test_a_model_s_labels_ask_for_people_first_then_for_queries() -> None:
 def test_unjudged_results_are_the_cheapest_to_mend() -> None:
     pooled = Makers(Basis("human", "people", lists_others=True), "gold", 24.0)
     results = {"bm25": result(GOOD, unjudged=70), "dense": result(FAIR, unjudged=1), "old": result(FAIR)}
-    verdict = verdict_on(results, pooled)
+    verdict = verdict_of(results, pooled)
     assert "up to 12% of their top results are unjudged" in verdict.sentence
     assert verdict.improvements[0] == (
         "judge 71 unjudged results of bm25 and dense: goldbench grade gold --run NAME=FILE"
@@ -85,7 +89,7 @@ def test_one_system_has_its_interval() -> None:
 
 
 def test_runs_with_other_ids_make_a_set_unusable() -> None:
-    verdict = verdict_on({"a": result(GOOD), "b": result([0.0] * 60, strange=True)}, PEOPLE)
+    verdict = verdict_of({"a": result(GOOD), "b": result([0.0] * 60, strange=True)}, PEOPLE)
     assert (verdict.level, verdict.sentence) == (
         "unusable",
         "unusable: no result of b is judged; use the same ids in runs and judgments",
@@ -94,7 +98,7 @@ def test_runs_with_other_ids_make_a_set_unusable() -> None:
 
 def test_shares_of_judged_results_rank_nothing() -> None:
     columns = {"good": GOOD, "fair": FAIR}
-    verdict = verdict_on({name: result(column, measure="judged@10") for name, column in columns.items()}, PEOPLE)
+    verdict = verdict_of({name: result(column, measure="judged@10") for name, column in columns.items()}, PEOPLE)
     assert verdict.level == "regressions"
     assert verdict.sentence.endswith("does not rank these 2 systems: judged@10 does not measure quality")
     assert verdict.improvements == ()
@@ -103,7 +107,7 @@ def test_shares_of_judged_results_rank_nothing() -> None:
 @pytest.mark.parametrize("name", [*SYSTEMS, ENDINGS, IMAGE, "\x1b[2Jx", "x" * 500])
 def test_names_of_runs_cannot_steer_a_terminal_or_markdown(name: str) -> None:
     pooled = Makers(Basis("human", "people", lists_others=True), "gold", 24.0)
-    verdict = verdict_on({name: result(GOOD, unjudged=300), "b": result(FAIR)}, pooled)
+    verdict = verdict_of({name: result(GOOD, unjudged=300), "b": result(FAIR)}, pooled)
     lines = verdict_lines(verdict)
     assert all(line.isprintable() for line in lines)
     assert max(map(len, lines)) < 400
