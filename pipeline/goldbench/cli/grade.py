@@ -100,10 +100,8 @@ def topup(
     """
     from goldbench.grade.session import GradeOptions
 
-    decisions = decisions_kept(folder, ledger)
-    how = GradeOptions(
-        runs=tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=decisions
-    )
+    kept = decisions_kept(folder, ledger)
+    how = GradeOptions(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=kept)
     _grade(folder, settings, answers, how, dry_run=dry_run)
 
 

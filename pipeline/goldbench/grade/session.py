@@ -70,7 +70,7 @@ class Decisions(Protocol):
         """Put the decisions into the draft, and return its manifest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class GradeOptions:
     """What shapes a grading and is not a setting of a table.
 
