@@ -15,7 +15,6 @@ from goldbench.review.findings import TOO_FAST_MS, sample_figures, stop_rules
 from goldbench.review.ledger import LedgerConflict
 from goldbench.review.local_page import InvalidRequest, UnknownItem
 from goldbench.review.payload import Keys, clean, reveal, show_context, show_pair, show_query, show_row
-from goldbench.review.queue import basis_of
 from goldbench.review.reviewable_set import ReviewableSet
 from goldbench.review.sample import SampledPair, in_steps, sampled
 from goldbench.review.sent_event import MAX_PAIRS, SentEvent, make_event, parse_event
@@ -271,7 +270,6 @@ class Answers:
                 "disputed": len(state.disagreements()),
                 "bad_queries": len(state.bad_queries()),
                 "again": {"pairs": len(again), "same": sum(review.first_grade == grade for review, grade in again)},
-                "order_rests_on": len(basis_of(state, items)),
                 "shown": len(pairs),
                 "rules": [rule.model_dump() for rule in rules],
                 "figures": {name: each.model_dump(mode="json") if each else None for name, each in figures.items()},

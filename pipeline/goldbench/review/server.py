@@ -24,7 +24,7 @@ from goldbench.review.likely_errors import Runs
 from goldbench.review.local_page import FRAME, LocalPage, create_app, static_files
 from goldbench.review.meanings import SetMeanings
 from goldbench.review.payload import GRADE_NAMES
-from goldbench.review.queue import Item, LearntOrder, Queue, QueueSettings
+from goldbench.review.queue import Item, QueueSettings, make_queue
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.review.security import Door, Links, Sessions, key_note, name_for_links, session_key
 from goldbench.review.team import Team
@@ -47,13 +47,8 @@ class OpenReview:
 
     material: ReviewableSet
     ledger: Ledger
-    queue: Queue
+    items: tuple[Item, ...]
     key: Path
-
-    @property
-    def items(self) -> tuple[Item, ...]:
-        """The items in their first order."""
-        return self.queue.items
 
     def lanes(self) -> dict[str, int]:
         """Return the number of pairs in each lane."""
@@ -100,12 +95,12 @@ def opened(folder: Path, ledger: str | None, settings: QueueSettings) -> Iterato
     grades = material.grades()
     covers = {pair: material.cover(*pair) for pair in material.pairs if grades.get(pair, 0) >= RELEVANT}
     runs = _rankings(folder)
-    queue = Queue(material.pool, material.judgments, settings=settings, covers=covers, runs=runs)
-    if not queue.items:
+    items = make_queue(material.pool, material.judgments, settings=settings, covers=covers, runs=runs)
+    if not items:
         raise InputError(folder, "holds no pair to judge: no pool and no relevant passages, or the lanes leave none")
     address = ledger_url(folder, ledger)
     with open_ledger(address, data_sha=material.data_sha, meanings=SetMeanings(material)) as book:
-        yield OpenReview(material, book, queue, key_file(folder, address))
+        yield OpenReview(material, book, items, key_file(folder, address))
 
 
 def serve(
@@ -139,12 +134,7 @@ def server_of(
 ) -> uvicorn.Server:
     """Return the server of a review at a bound socket, after its links were passed to ``tell``; see `serve`."""
     assigner = Assigner(
-        review.ledger,
-        review.items,
-        renewed=LearntOrder(review.queue),
-        team=place.team or Team(place.annotators),
-        repeats=place.repeats,
-        seed=place.seed,
+        review.ledger, review.items, team=place.team or Team(place.annotators), repeats=place.repeats, seed=place.seed
     )
     review.ledger.hurry()
     answers = Answers(assigner, review.material, training=place.training)

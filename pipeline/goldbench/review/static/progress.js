@@ -19,7 +19,6 @@ function show(found) {
     make("p", {}, found.again.pairs ? `Repeated pairs: you gave the same grade to ${found.again.same} of ${found.again.pairs}.` : "No repeated pairs yet."),
   );
   $("people").replaceChildren(table(["Name", "judged", "target", "left"], found.people.map(someone), "Passages by person"));
-  if (found.lanes.B) $("counts").append(make("p", {}, order(found.order_rests_on, Boolean(found.lanes.A))));
   $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", {}, `${rule.rule}: ${rule.found} ${rule.holds === null ? "" : rule.holds ? " (done)" : " (not done)"}`)));
   agreement(found);
 }
@@ -27,12 +26,6 @@ function show(found) {
 function someone({ name, judged, target, lead }) {
   const left = target === null ? "–" : `${Math.max(0, target - judged)}`;
   return [make("span", {}, make("bdi", {}, name), lead && " (lead)"), `${judged}`, target === null ? "–" : `${target}`, left];
-}
-
-function order(judged, sampled) {
-  if (judged) return `Likely judge errors: ordered by the judge's error rates in ${amount(judged, "judged pair")} of the random sample.`;
-  const until = sampled ? " until 60 pairs of the random sample are judged" : "";
-  return `Likely judge errors: ordered by fixed weights${until}.`;
 }
 
 function agreement(found) {
