@@ -97,4 +97,4 @@ def test_a_page_of_one_person_stores_nothing_in_the_name_of_another(site: Sites)
 @pytest.mark.parametrize("lead", ["ANNA", "ａnna", "Rene\u0301"])
 def test_names_that_look_alike_are_not_two_people(lead: str) -> None:
     with pytest.raises(UsageError, match="look alike"):
-        team_of(["anna", "René"], [lead], [])
+        team_of(["anna", "René"], [lead])
