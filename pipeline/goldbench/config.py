@@ -306,9 +306,6 @@ class GradeSettings(Record):
     canaries: Annotated[float, Field(ge=0, le=0.5), Setting(
         "Share of calls that test the judge", "canaries", "Judging", "SHARE", unit=SHARE,
     )] = 0.05  # fmt: skip
-    passages_per_call: Annotated[int, Field(ge=1, le=50), Setting(
-        "Passages per call; more is cheaper", "passages_per_call", "Judging", "N", unit="passages",
-    )] = 1  # fmt: skip
 
     @model_validator(mode="after")
     def _each_judge_once(self) -> Self:

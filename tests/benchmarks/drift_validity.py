@@ -25,7 +25,7 @@ from goldbench.explore.log_coverage import main_language
 from goldbench.explore.passage_pool import pooled
 from goldbench.explore.verdicts import Thresholds, thresholds, with_thresholds
 from goldbench.explore.word_rules import Passages, State, Verdict, is_foreign
-from goldbench.grade.preparation import pool_settings
+from goldbench.grade.pool import pool_settings
 from goldbench.measures.statistics.coverage import Words
 from goldbench.systems import open_systems
 from goldbench.text.words import content_terms, stop_words, terms

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import kendalltau
 
-from goldbench.grade.preparation import pool_settings
+from goldbench.grade.pool import pool_settings
 from goldbench.stages.pool import pool_query
 from goldbench.systems import open_systems
 from tests.benchmarks.collections import Collection, collections_folder, is_collection, load

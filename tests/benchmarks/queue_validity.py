@@ -1,10 +1,10 @@
-"""Which share of a judge's errors people find in the first part of the queue, by fixed weights and as learnt.
+"""Which share of a judge's errors people find in the first part of the queue.
 
 ``python -m tests.benchmarks.queue_validity [--judgments DIR] [--seeds N]``
 
 Judges: GPT-4 on TREC Deep Learning 2023, the 33 judges of LLMJudge one by one, and 11 panels of three of them, whose
-disagreement is then known too. For each seed a random sample of 200 pairs is drawn as for people (lane A); the order of
-all other pairs (lane B) rests on fixed weights, on the first 60 pairs of the sample with NIST's grades, or on all 200.
+disagreement is then known too. For each seed a random sample of 200 pairs is drawn as for people (lane A); all other
+pairs (lane B) come in the order of fixed weights.
 An error is a pair that NIST and the judge do not both find relevant, or both not. The table shows the mean over seeds:
 of GPT-4, over judges (with the middle 95 % of resampled judges), and of the judge for whom an order is worst. "by
 chance" is the share of the queue, "best order" knows the error rate of every grade (a single judge tells no more than
@@ -25,13 +25,13 @@ import numpy as np
 from goldbench.measures.statistics.floats import Floats
 from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.relevance import RELEVANT, Relevance
-from goldbench.review.likely_errors import CheckedPair, suspects
+from goldbench.review.likely_errors import likely_errors, settled_grades
 from goldbench.review.queue import calibration
 from tests.benchmarks.collections import collections_folder
 
 Pair = tuple[str, str]
 PARTS = (0.1, 0.2, 0.5)
-ORDERS = ("fixed weights", "learnt from 60", "learnt from 200", "best order", "all errors first")
+ORDERS = ("fixed weights", "best order", "all errors first")
 RESAMPLES = 2000
 NIST_DL23, GPT_DL23 = "2023.qrels.pass.withDupes.txt.gz", "2023.qrels.pass.gpt4.txt.gz"
 
@@ -87,20 +87,16 @@ def found_shares(people: Mapping[Pair, Relevance], panel: list[dict[Pair, Releva
         if any((q, d) in one for one in panel)
     }
     pool = [PooledPair(query_id=q, chunk_id=d) for q, d in said]
-    known = suspects(pool, said)
-    fixed = known.by_fixed_weights()
-    wrong = {pair: (grade >= RELEVANT) != (people[pair] >= RELEVANT) for pair, grade in known.grades.items()}
-    given = sorted(set(known.grades.values()))
-    rates = {grade: np.mean([wrong[pair] for pair in said if known.grades[pair] == grade]) for grade in given}
-    best = {pair: float(rates[grade]) for pair, grade in known.grades.items()}
+    judged = settled_grades(said)
+    fixed = likely_errors(pool, said)
+    wrong = {pair: (grade >= RELEVANT) != (people[pair] >= RELEVANT) for pair, grade in judged.items()}
+    given = sorted(set(judged.values()))
+    rates = {grade: np.mean([wrong[pair] for pair in said if judged[pair] == grade]) for grade in given}
+    best = {pair: float(rates[grade]) for pair, grade in judged.items()}
     found = []
     for seed in range(seeds):
         drawn = calibration(pool, said, size=200, seed=seed)
-        turn = np.random.default_rng(seed).permutation(len(said))
-        order = dict(zip(sorted({q for q, _ in said}), turn.tolist(), strict=False))
-        first = sorted(drawn.values(), key=lambda item, order=order: order[item.query_id])  # type: ignore[misc]
-        sample = [CheckedPair(item.pair, people[item.pair], item.inclusion or 1.0) for item in first]
-        scores = [fixed, known.by_error_rates(sample[:60]), known.by_error_rates(sample), best, wrong]
+        scores = [fixed, best, wrong]
         rest = [pair for pair in said if pair not in drawn]
         tie, truth = np.random.default_rng(seed).random(len(rest)), np.array([wrong[pair] for pair in rest])
         found.append([_shares(np.array([score[pair] for pair in rest], dtype=float), tie, truth) for score in scores])

@@ -24,7 +24,7 @@ from goldbench.grade.panel import ModelPanel
 from goldbench.grade.pool import Pools
 from goldbench.grade.session import Work, plan_folder
 from goldbench.records.relevance import Relevance, settled
-from goldbench.report.grading_text import NOT_MEASURED, graded_lines, grading_warnings
+from goldbench.report.grading_text import graded_lines
 from tests.benchmarks.build_speed import Clock
 from tests.grade.graded_sets import KnownSet, artifacts, grade, retrievers, settings, write_set
 from tests.model_server.fixture import ServerHandle
@@ -363,17 +363,6 @@ def test_the_grades_of_another_judge_are_replaced_only_when_told_to(
     assert grade(known.folder, other, replace=True).grading.assessors[0] == "n/grade.v1"
 
 
-def test_several_passages_in_a_call_give_the_same_labels_for_fewer_requests(
-    known: KnownSet, model_server: ServerHandle
-) -> None:
-    model_server.script(judge={"truth": known.truth})
-    done = grade(known.folder, settings(model_server, passages_per_call=4))
-    assert qrels(known.folder) == of_truth(known, qrels(known.folder))
-    assert done.grading.assessors[0] == "m/grade-many.v1"
-    assert done.usage["grade"].requests <= done.grading.pairs / 2
-    assert NOT_MEASURED in list(grading_warnings(done.manifest, [], None))
-
-
 def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(
     known: KnownSet, model_server: ServerHandle
 ) -> None:
@@ -382,11 +371,11 @@ def test_a_plan_counts_the_first_calls_exactly_and_sends_and_writes_nothing(
     config = settings(model_server)
     panel = ModelPanel(config, known.folder.parent / "answers.sqlite")
     work = Work(panel=panel, pools=Pools(tuple(retrievers()), lambda _: retrievers()), progress=Clock(), say=print)
-    stages, queries = asyncio.run(plan_folder(known.folder, work))
-    assert queries == 6
+    plan = asyncio.run(plan_folder(known.folder, work))
+    assert plan.queries == 6
     assert model_server.stats()["requests"] == 0
     assert artifacts(known.folder) == before
-    planned = {row.stage: row.requests for row in stages}
+    planned = {row.stage: row.requests for row in plan.stages}
     said: list[str] = []
     done = grade(known.folder, config, said=said)
     for account in ("grade", "source check", "canary"):

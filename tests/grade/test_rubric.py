@@ -35,12 +35,11 @@ def systems(server: ServerHandle) -> list[str]:
     return [request["body"]["messages"][0]["content"] for request in server.requests()]
 
 
-@pytest.mark.parametrize("per_call", [1, 4])
 def test_every_wording_of_the_judge_reads_the_rubric_of_the_set_and_every_judgment_names_it(
-    known: KnownSet, model_server: ServerHandle, per_call: int
+    known: KnownSet, model_server: ServerHandle
 ) -> None:
     (known.folder / "rubric.md").write_text(OURS.text, encoding="utf-8")
-    grade(known.folder, settings(model_server, panel="all", passages_per_call=per_call))
+    grade(known.folder, settings(model_server, panel="all"))
     assert all(OURS.text in system and DEFAULT.text not in system for system in systems(model_server))
     rows = records(known.folder, "4-judgments.jsonl")
     assert len({row["assessor"] for row in rows}) == 3

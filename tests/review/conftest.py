@@ -18,9 +18,10 @@ import pytest
 
 from goldbench.records.review_event import Event
 from goldbench.review.ledger import Ledger, open_ledger
+from goldbench.review.page_server import Place, listening, page_server
 from goldbench.review.queue import QueueSettings
 from goldbench.review.reviewable_set import load_reviewable
-from goldbench.review.server import Place, listening, opened, server_of
+from goldbench.review.server import opened, review_page
 from tests.conftest import IMPORT_PATH
 from tests.review.events import DATA
 from tests.review.review_set import write_set
@@ -96,7 +97,7 @@ def serving(path: Path) -> Iterator[Callable[..., Site]]:
         rubric: str | None = None,
         **more: Any,
     ) -> Site:
-        options = {name: more.pop(name) for name in ("repeats", "training", "team") if name in more}
+        options = {name: more.pop(name) for name in ("repeats", "team") if name in more}
         folder = folder or write_set(path / "set", **more)
         if rubric is not None:
             (folder / "rubric.md").write_text(rubric, encoding="utf-8")
@@ -107,7 +108,14 @@ def serving(path: Path) -> Iterator[Callable[..., Site]]:
         sock_context = listening(where, complain=print)
         sock = sock_context.__enter__()
         found = Site(folder, {}, queue=review.items)
-        server = server_of(review, where, sock, tell=found.links.__setitem__, complain=found.complaints.append)
+        server = page_server(
+            review_page(review, where),
+            where,
+            sock,
+            review.key,
+            tell=found.links.__setitem__,
+            complain=found.complaints.append,
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()
 

@@ -21,7 +21,7 @@ from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Event, EventKind, Lane
 from goldbench.review.ledger import Ledger, open_ledger
 from goldbench.review.meanings import SetMeanings
-from goldbench.review.queue import Item, Queue, QueueSettings
+from goldbench.review.queue import Item, QueueSettings, make_queue
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 
 Grades = dict[tuple[str, str], int]
@@ -110,7 +110,7 @@ def ledger_of(folder: Path, path: Path | None = None) -> tuple[ReviewableSet, Le
 
 
 def queue_of(material: ReviewableSet, **settings: int) -> tuple[Item, ...]:
-    return Queue(material.pool, material.judgments, settings=QueueSettings(**settings)).items  # type: ignore[arg-type]
+    return make_queue(material.pool, material.judgments, settings=QueueSettings(**settings))  # type: ignore[arg-type]
 
 
 def event(material: ReviewableSet, kind: EventKind, query_id: str, **values: object) -> Event:

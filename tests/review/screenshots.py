@@ -43,7 +43,7 @@ PAGES = {
 }
 """Pictures of other pages, once two people have judged: whose page, its path, and the options of the browser."""
 
-TEAM = ("--annotator", "anna", "--annotator", "bob", "--annotator", "carl", "--lead", "carl", "--target", "anna=20")
+TEAM = ("--annotator", "anna", "--annotator", "bob", "--annotator", "carl", "--lead", "carl")
 
 
 REPORTS = {

@@ -13,7 +13,7 @@ from goldbench.errors import UsageError
 from goldbench.review.answers import Answers
 from goldbench.review.assignment import LEASE_S, Assigner, NotAssigned
 from goldbench.review.ledger import open_ledger
-from goldbench.review.queue import Queue
+from goldbench.review.queue import make_queue
 from goldbench.review.reviewable_set import load_reviewable
 from goldbench.review.team import Team, team_of
 from tests.review.conftest import Site, only
@@ -46,7 +46,7 @@ def room(tmp_path: Path) -> Iterator[Room]:
     material = load_reviewable(write_set(tmp_path / "set", queries=1, passages=1))
     now = [1e9]
     with open_ledger(tmp_path / "l.sqlite", data_sha=material.data_sha) as ledger:
-        items = Queue(material.pool, material.judgments, settings=only("A", overlap=1.0)).items
+        items = make_queue(material.pool, material.judgments, settings=only("A", overlap=1.0))
         team = Team(("anna", "bob", "carl", "dora"))
         yield Room(Answers(Assigner(ledger, items, team=team, clock=lambda: now[0]), material), now)
 
@@ -97,4 +97,4 @@ def test_a_page_of_one_person_stores_nothing_in_the_name_of_another(site: Sites)
 @pytest.mark.parametrize("lead", ["ANNA", "ａnna", "Rene\u0301"])
 def test_names_that_look_alike_are_not_two_people(lead: str) -> None:
     with pytest.raises(UsageError, match="look alike"):
-        team_of(["anna", "René"], [lead], [])
+        team_of(["anna", "René"], [lead])

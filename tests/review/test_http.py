@@ -274,14 +274,6 @@ def test_what_an_event_says_of_itself_is_the_servers_word(site: Sites) -> None:
     assert (event.lane, event.inclusion, event.annotator, event.ms) == (item.lane, item.inclusion, "anna", 1234)
 
 
-def test_in_training_the_judge_is_shown_first_and_every_judgment_says_so(site: Sites) -> None:
-    served = site(queries=1, passages=1, training=True)
-    anna = client_of(served)
-    assert anna.get("/api/next?n=1").json["items"][0]["revealed"]["grade"] == 3
-    anna.post("/api/event", judgment(anna))
-    assert served.events()[0].revealed
-
-
 def test_the_page_shows_the_rubric_of_the_set_and_its_digest_is_stored(site: Sites) -> None:
     ours = Rubric.of("## Ours\n\n- A **recall** notice is grade 3. <script>no()</script>")
     served = site(queries=1, passages=2, rubric=ours.text)

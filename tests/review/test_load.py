@@ -14,7 +14,7 @@ import pytest
 from goldbench.records.review_event import EventKind
 from goldbench.review.assignment import Assigner
 from goldbench.review.ledger import open_ledger
-from goldbench.review.queue import Item, Queue, QueueSettings
+from goldbench.review.queue import Item, QueueSettings, make_queue
 from goldbench.review.reviewable_set import load_reviewable
 from goldbench.review.state import State, fold
 from tests.review.conftest import Site
@@ -69,7 +69,7 @@ def test_four_people_at_one_server(site: Callable[..., Site]) -> None:
 
 def test_four_servers_on_one_postgresql_never_go_beyond_what_is_wanted(tmp_path: Path) -> None:
     material = load_reviewable(write_set(tmp_path / "set", queries=6, passages=10, chunks=False))
-    items = Queue(material.pool, material.judgments, settings=DRAWN).items
+    items = make_queue(material.pool, material.judgments, settings=DRAWN)
     with postgres() as address:
 
         def judge_all_as(name: str) -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from goldbench.records.judgment import Canary, Judgment, Origin, PooledPair
 from goldbench.records.relevance import Relevance
 from goldbench.records.review_event import Lane
-from goldbench.review.likely_errors import CheckedPair, suspects
-from goldbench.review.queue import Queue, QueueSettings
+from goldbench.review.likely_errors import likely_errors
+from goldbench.review.queue import QueueSettings, make_queue
 
 
 def _pool(queries: int, passages: int) -> list[PooledPair]:
@@ -52,8 +52,8 @@ def _by_pair(judgments: list[Judgment]) -> dict[tuple[str, str], list[Judgment]]
     return found
 
 
-ITEMS = Queue(POOL, SAID, settings=QueueSettings()).items
-SUSPECTS = suspects(POOL, _by_pair(SAID))
+ITEMS = make_queue(POOL, SAID, settings=QueueSettings())
+SCORES = likely_errors(POOL, _by_pair(SAID))
 SAMPLE = [item for item in ITEMS if item.lane is Lane.CALIBRATION]
 
 
@@ -65,8 +65,8 @@ def test_the_queue_depends_on_no_order_of_what_it_is_made_of() -> None:
     shuffled, told = list(POOL), list(SAID)
     random.Random(3).shuffle(shuffled)
     random.Random(4).shuffle(told)
-    assert Queue(shuffled, told, settings=QueueSettings()).items == ITEMS
-    assert Queue(POOL, SAID, settings=QueueSettings(seed=1)).items != ITEMS
+    assert make_queue(shuffled, told, settings=QueueSettings()) == ITEMS
+    assert make_queue(POOL, SAID, settings=QueueSettings(seed=1)) != ITEMS
 
 
 def test_lane_a_is_dealt_to_the_judges_grades_over_many_queries() -> None:
@@ -99,8 +99,7 @@ def test_passages_of_a_query_come_together_and_in_no_order_of_ranks() -> None:
 
 
 def test_the_likeliest_errors_come_first() -> None:
-    scores = SUSPECTS.by_fixed_weights()
-    lane = [scores[item.pair] for item in ITEMS if item.lane is Lane.ERRORS]
+    lane = [SCORES[item.pair] for item in ITEMS if item.lane is Lane.ERRORS]
     bands = [lane[i : i + 30] for i in range(0, len(lane), 30)]
     assert all(min(one) >= max(following) for one, following in pairwise(bands))
 
@@ -116,7 +115,7 @@ def test_what_users_clicked_comes_first_where_nobody_judged_and_sooner_where_the
         Judgment(query_id="q", chunk_id="refused", relevance=Relevance(0), assessor="a"),
         Judgment(query_id="q", chunk_id="praised", relevance=Relevance(2), assessor="a"),
     ]
-    assert suspects(pool, _by_pair(said)).by_fixed_weights() == {
+    assert likely_errors(pool, _by_pair(said)) == {
         ("q", "clicked"): pytest.approx(1.0),
         ("q", "ranked"): pytest.approx(0.3),
         ("q", "refused"): pytest.approx(0.5),
@@ -128,41 +127,20 @@ def test_what_users_clicked_comes_first_where_nobody_judged_and_sooner_where_the
 @given(share=st.integers(0, 100), passages=st.integers(1, 12))
 def test_exactly_the_share_is_for_two_people(share: int, passages: int) -> None:
     pool = _pool(5, passages)
-    items = Queue(pool, [], settings=QueueSettings(overlap=share / 100)).items
+    items = make_queue(pool, [], settings=QueueSettings(overlap=share / 100))
     assert sum(item.wanted == 2 for item in items) == 5 * passages * share // 100
 
 
 def test_a_pool_without_grades_is_one_stratum() -> None:
-    items = Queue(_pool(40, 10), [], settings=QueueSettings(calibration=100, lanes=frozenset("A"))).items
+    items = make_queue(_pool(40, 10), [], settings=QueueSettings(calibration=100, lanes=frozenset("A")))
     assert {(item.stratum, item.inclusion) for item in items} == {("ungraded", 0.25)}
 
 
 def test_a_near_duplicate_that_shares_a_grade_is_not_shown() -> None:
     pool = [*_pool(1, 2), PooledPair(query_id="q0", chunk_id="copy", shared_from="c0-1")]
-    assert "copy" not in {item.chunk_id for item in Queue(pool, [], settings=QueueSettings()).items}
+    assert "copy" not in {item.chunk_id for item in make_queue(pool, [], settings=QueueSettings())}
 
 
 def test_judgments_of_planted_pairs_count_for_nothing() -> None:
     planted = [one.model_copy(update={"relevance": Relevance(3), "canary": Canary.QUERY_WORDS}) for one in SAID[:200]]
-    assert Queue(POOL, [*SAID, *planted], settings=QueueSettings()).items == ITEMS
-
-
-def test_a_renewed_queue_changes_the_order_of_lane_b_alone() -> None:
-    queue = Queue(POOL, SAID, settings=QueueSettings())
-    renewed = queue.renewed([CheckedPair(item.pair, Relevance(3), item.inclusion or 1) for item in SAMPLE[:60]])
-    assert {item.pair: item for item in renewed} == {item.pair: item for item in ITEMS}
-    assert len(renewed) == len(ITEMS)
-    for lane in (Lane.CALIBRATION, Lane.COMPLETE):
-        assert [item for item in renewed if item.lane is lane] == [item for item in ITEMS if item.lane is lane]
-    assert renewed != ITEMS
-    assert queue.renewed([]) == ITEMS
-
-
-@settings(max_examples=30, deadline=None)
-@given(grades=st.lists(st.integers(0, 3), min_size=1, max_size=200), inclusion=st.floats(0.001, 1))
-def test_whatever_people_say_every_pair_has_a_score(grades: list[int], inclusion: float) -> None:
-    drawn = zip(SAMPLE, grades, strict=False)
-    sample = [CheckedPair(item.pair, Relevance(grade), inclusion) for item, grade in drawn]
-    scores = SUSPECTS.by_error_rates([*sample, CheckedPair(("nobody", "nowhere"), Relevance(3))])
-    assert len(scores) == len(POOL)
-    assert all(0 < score <= 1.3 for score in scores.values())
+    assert make_queue(POOL, [*SAID, *planted], settings=QueueSettings()) == ITEMS

@@ -1,4 +1,4 @@
-"""A port that is taken, the first minute, the rubric, targets, every page's look."""
+"""A port that is taken, the first minute, the rubric, every page's look."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from goldbench.errors import InputError, OutputError, UsageError
+from goldbench.errors import InputError, OutputError
 from goldbench.goldset.folder import LONGEST_RUBRIC, GoldFolder
 from goldbench.prompts.rubric import DEFAULT
-from goldbench.review.server import Place, listening
-from goldbench.review.team import Team, team_of
+from goldbench.review.page_server import Place, listening
+from goldbench.review.team import Team
 from tests.review.conftest import Person, Site, only
 
 Sites = Callable[..., Site]
@@ -65,17 +65,6 @@ def test_a_rubric_is_the_file_in_the_folder_the_built_in_one_or_refused(tmp_path
             GoldFolder(tmp_path).rubric()
 
 
-def test_targets_are_for_one_person_or_for_everybody_who_judges() -> None:
-    team = Team(("anna", "bob", "carl"), frozenset({"carl"}), {"anna": 50, "bob": 7})
-    assert team_of(("anna", "bob"), ("carl",), ["50", "bob=7"]) == team
-
-
-@pytest.mark.parametrize("target", ["0", "anna=", "anna=1.5", "zoe=3"])
-def test_a_target_that_makes_no_sense_is_refused(target: str) -> None:
-    with pytest.raises(UsageError, match="--target"):
-        team_of(("anna",), (), [target])
-
-
 SMALL_BUTTONS = """() => [...document.querySelectorAll('button')].filter(one => one.offsetParent)
     .map(one => one.getBoundingClientRect()).filter(box => box.height < 44 || box.width < 44).length"""
 
@@ -93,7 +82,7 @@ def test_no_page_has_a_barrier(site: Sites, person: People, options: dict[str, A
     from axe_playwright_python.sync_playwright import Axe
 
     ours = "## Ours\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n> quoted\n\n```\ncode\n```\n"
-    team = Team(("anna", "bob"), frozenset({"bob"}), {"anna": 1})
+    team = Team(("anna", "bob"), frozenset({"bob"}))
     served = site(
         annotators=team.annotators, team=team, rubric=ours, queries=2, passages=3, queue=only("B", overlap=1.0)
     )

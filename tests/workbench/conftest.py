@@ -13,9 +13,9 @@ import pytest
 
 from goldbench.measures.names import parse_measures
 from goldbench.records.review_event import Event
-from goldbench.review.server import Place, listening
+from goldbench.review.page_server import Place, listening, page_server
 from goldbench.review.team import Team
-from goldbench.workbench.workbench_server import Workbench, WorkbenchSettings, opened
+from goldbench.workbench.workbench_server import Workbench, WorkbenchSettings
 from tests.review.conftest import Person, browser, events_of, people_in
 from tests.review.test_http import Client
 from tests.workbench.workbench_set import write_workbench_set
@@ -55,9 +55,11 @@ def serving(
 ) -> Iterator[Site]:
     site = Site(folder)
     place = Place(names or ("anna",), 0)
-    with opened(folder, None) as (material, ledger), listening(place, complain=print) as sock:
-        workbench = Workbench(material, ledger, asked or wanted(folder), team=team)
-        server = workbench.server(place, sock, tell=site.links.__setitem__, complain=site.complaints.append)
+    with Workbench(folder, asked or wanted(folder)) as workbench, listening(place, complain=print) as sock:
+        workbench.take_team(team or Team())
+        server = page_server(
+            workbench.page(), place, sock, workbench.key, tell=site.links.__setitem__, complain=site.complaints.append
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]})
         thread.start()
         try:

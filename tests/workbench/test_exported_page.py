@@ -23,7 +23,8 @@ Visitors = Callable[..., Visitor]
 def page_of(folder: Path, target: Path, k: int = 3) -> Path:
     state = State()
     table = load_table(load_gold(folder), wanted(folder, k=k), lambda: state, reviewable(folder))
-    target.write_text(exported(table, notice="A set for <tests>."), encoding="utf-8")
+    table.notice = "A set for <tests>."
+    target.write_text(exported(table), encoding="utf-8")
     return target
 
 

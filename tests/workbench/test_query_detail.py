@@ -91,7 +91,7 @@ def test_a_left_out_query_shows_its_rule_and_its_passage(detail: QueryDetail) ->
 
 
 def test_means_are_those_of_score(table: SetTable) -> None:
-    means = {one["system"]: one for one in table.overview(None)["means"]}
+    means = {one["system"]: one for one in table.overview()["means"]}
     assert means["words"]["now"] == means["words"]["applied"]
     assert means["words"]["now"][1] == 1.0
     assert means["vectors"]["now"][1] == 0.25

@@ -17,8 +17,7 @@ from goldbench.config import Config
 from goldbench.errors import InputError, UsageError
 from goldbench.generate.writers import check_replay
 from goldbench.goldset.folder import GoldFolder
-from goldbench.grade.graded_folder import How, grade_as, plan_as
-from goldbench.grade.session import GradingResult
+from goldbench.grade.session import GradeOptions, GradingResult, preview_grading, run_grading
 from goldbench.measures.evaluation import evaluate, results_of
 from goldbench.measures.ranks.columns import library_of
 from goldbench.report.grading_text import graded_lines, grading_warnings, plan_notes
@@ -39,7 +38,7 @@ def how_to_grade(
     *,
     again: bool,
     **options: Any,  # noqa: ANN401
-) -> Iterator[How]:
+) -> Iterator[GradeOptions]:
     """Yield how a set is graded; runs in memory lie in files until the end of the block.
 
     Args:
@@ -47,7 +46,7 @@ def how_to_grade(
         qrels: Its judgments.
         runs: Runs by name: files, frames or mappings.
         again: Whether only pairs are asked about that people judged otherwise.
-        options: The other fields of `How`: ``replace``, ``force``, ``replay``, ``batch``.
+        options: The other fields of `GradeOptions`: ``replace``, ``force``, ``replay``, ``batch``.
     """
     people = None
     if again:
@@ -60,10 +59,10 @@ def how_to_grade(
             for number, (name, run) in enumerate(_named(runs))
         ]
         decisions = decisions_of(folder, strict=not options["replace"])
-        yield How(tuple(files), decisions=decisions, people=people, **options)
+        yield GradeOptions(runs=tuple(files), decisions=decisions, people=people, **options)
 
 
-def grade_set(how: How, folder: Path, config: Config, store: Path, *, progress: bool) -> GradingResult:
+def grade_set(how: GradeOptions, folder: Path, config: Config, store: Path, *, progress: bool) -> GradingResult:
     """Grade a set and return the result.
 
     Args:
@@ -78,7 +77,7 @@ def grade_set(how: How, folder: Path, config: Config, store: Path, *, progress: 
     """
     check_replay(replay=how.replay, batch=how.batch, dry_run=False)
     graded = run_apart(
-        lambda watched: grade_as(how, folder, config, store, progress=watched, say=watched.note),
+        lambda watched: run_grading(how, folder, config, store, progress=watched, say=watched.note),
         on_standard_error(quiet=not progress),
     )
     if (problem := graded.problem(folder)) is not None:
@@ -86,11 +85,12 @@ def grade_set(how: How, folder: Path, config: Config, store: Path, *, progress: 
     return graded
 
 
-def plan_grading(how: How, folder: Path, config: Config, store: Path, *, progress: bool) -> CostPlan:
+def plan_grading(how: GradeOptions, folder: Path, config: Config, store: Path, *, progress: bool) -> CostPlan:
     """Return what a grading would send; see `grade_set` for the parameters."""
     check_replay(replay=how.replay, batch=how.batch, dry_run=True)
     plan = run_apart(
-        lambda watched: plan_as(how, folder, config, store, progress=watched), on_standard_error(quiet=not progress)
+        lambda watched: preview_grading(how, folder, config, store, progress=watched),
+        on_standard_error(quiet=not progress),
     )
     return CostPlan(
         plan.stages, list(plan_notes(plan.stages, queries=plan.queries, model=plan.model, doubtful=plan.doubtful))

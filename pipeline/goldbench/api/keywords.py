@@ -94,7 +94,6 @@ class GradeOptions(MachineOptions, total=False):
     method: Literal["auto", "written", "yes-no"] | None
     panel: Literal["escalate", "all"] | None
     canaries: float | None
-    passages_per_call: int | None
 
 
 class GradeKeywords(GradeOptions, total=False):

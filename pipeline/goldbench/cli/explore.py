@@ -220,7 +220,7 @@ def _with_rerank(described: dict[str, Any], system: str, rerank: str | None) -> 
     return name
 
 
-@options.takes("grade.judges", "grade.panel", "grade.passages_per_call", "model")
+@options.takes("grade.judges", "grade.panel", "model")
 def drift(
     gold: options.GoldPath,
     given: options.Given,
@@ -298,7 +298,7 @@ def _reader(
     from goldbench.config import load_config
     from goldbench.explore.log_reader import How
     from goldbench.generate.writers import check_replay
-    from goldbench.grade.preparation import judging
+    from goldbench.grade.panel import judging
 
     check_replay(replay=replay, batch=False, dry_run=dry_run)
     settings = load_bench(config, level=1, given=given).config if config else load_config(None, given)
@@ -307,7 +307,7 @@ def _reader(
 
 def _note_destinations(reader: How | None, opened: Systems | None) -> None:
     """Print where texts go: to the model that reads, and to the system of vectors."""
-    from goldbench.grade.preparation import destinations_of_judging
+    from goldbench.grade.panel import destinations_of_judging
     from goldbench.systems.destinations import text_line
 
     addresses = opened.destinations() if opened else []

@@ -20,8 +20,7 @@ from goldbench.goldset.file_names import BEIR, DATASET, TREC, answers_beside
 if TYPE_CHECKING:
     from goldbench.config import Config
     from goldbench.formats.feedback_files import Vote
-    from goldbench.grade.graded_folder import How
-    from goldbench.grade.session import GradingResult
+    from goldbench.grade.session import GradeOptions, GradingResult
 
 Force = Annotated[bool, options.Judging("--force", help="Use the grades of a judge that fails the judge checks.")]
 
@@ -58,15 +57,15 @@ def grade(
 
     Example: goldbench grade runs/mine --model qwen3
     """
-    from goldbench.grade.graded_folder import How
+    from goldbench.grade.session import GradeOptions
 
     people = None
     if again:
         from goldbench.review.people import grades_of_people  # needs an extra
 
         people = grades_of_people(folder, ledger)
-    how = How(
-        tuple(run or ()),
+    how = GradeOptions(
+        runs=tuple(run or ()),
         replay=replay,
         batch=batch,
         replace=replace,
@@ -78,7 +77,7 @@ def grade(
     _grade(folder, settings, answers, how, dry_run=dry_run)
 
 
-@options.takes("grade.judges", "grade.panel", "grade.canaries", "grade.passages_per_call", "model")
+@options.takes("grade.judges", "grade.panel", "grade.canaries", "model")
 def topup(
     folder: options.Folder,
     settings: Config,
@@ -99,16 +98,16 @@ def topup(
 
     Example: goldbench topup runs/mine --run new=new.trec
     """
-    from goldbench.grade.graded_folder import How
+    from goldbench.grade.session import GradeOptions
 
-    decisions = decisions_kept(folder, ledger)
-    how = How(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=decisions)
+    kept = decisions_kept(folder, ledger)
+    how = GradeOptions(tuple(run), replay=replay, batch=batch, again=True, depth=depth, force=force, decisions=kept)
     _grade(folder, settings, answers, how, dry_run=dry_run)
 
 
-def _grade(folder: Path, config: Config, answers: Path | None, how: How, *, dry_run: bool) -> None:
+def _grade(folder: Path, config: Config, answers: Path | None, how: GradeOptions, *, dry_run: bool) -> None:
     from goldbench.generate.writers import check_replay
-    from goldbench.grade.graded_folder import grade_as, plan_as
+    from goldbench.grade.session import preview_grading, run_grading
     from goldbench.report.build_text import plan_rows
     from goldbench.report.grading_text import plan_notes
 
@@ -116,12 +115,12 @@ def _grade(folder: Path, config: Config, answers: Path | None, how: How, *, dry_
     store = answers or answers_beside(folder)
     progress = screen.progress()
     if dry_run:
-        plan = run_work(plan_as(how, folder, config, store, progress=progress))
+        plan = run_work(preview_grading(how, folder, config, store, progress=progress))
         screen.table(plan_rows(plan.stages))
         screen.add(plan=[asdict(stage) for stage in plan.stages])
         screen.show(*plan_notes(plan.stages, queries=plan.queries, model=plan.model, doubtful=plan.doubtful))
         return
-    graded = run_work(grade_as(how, folder, config, store, progress=progress, say=screen.note))
+    graded = run_work(run_grading(how, folder, config, store, progress=progress, say=screen.note))
     show_grading(graded)
     if (problem := graded.problem(folder)) is not None:
         raise problem

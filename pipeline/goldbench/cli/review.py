@@ -24,8 +24,9 @@ from goldbench.text.display import queries as count_of
 if TYPE_CHECKING:
     from goldbench.records.review_event import Lane
     from goldbench.review.ledger import Ledger
+    from goldbench.review.page_server import Place
     from goldbench.review.queue import QueueSettings
-    from goldbench.review.server import OpenReview, Place
+    from goldbench.review.server import OpenReview
     from goldbench.review.team import Team
     from goldbench.workbench.workbench_server import WorkbenchSettings
 
@@ -81,9 +82,6 @@ def serve(
     allow_network: NetworkOption = False,
     annotator: AnnotatorOption = None,
     lead: LeadOption = None,
-    target: Annotated[
-        list[str] | None, options.People(metavar="[NAME=]N", help="Pairs that NAME, or everybody, is to judge.")
-    ] = None,
     ledger: options.LedgerOption = None,
     overlap: Annotated[
         float, options.Judging(metavar="SHARE", min=0, max=1, help="Pairs that two people judge.")
@@ -93,9 +91,6 @@ def serve(
     lanes: Annotated[str, options.Judging(metavar="ABC", help="A sample, B likely errors, C whole queries.")] = "ABC",
     repeats: Annotated[int, options.Judging(min=0, help="Pairs shown twice to the same person.")] = 10,
     seed: Annotated[int, options.Judging(help="Seed of the sample and the order.")] = 0,
-    reveal: Annotated[
-        bool, options.Judging("--reveal", help="Training: show the judge's grade first, mark judgments.")
-    ] = False,
 ) -> None:
     """Open the page on which people judge passages.
 
@@ -105,16 +100,16 @@ def serve(
 
     Example: goldbench review runs/mine
     """
+    from goldbench.review.page_server import Place, serve_page
     from goldbench.review.queue import QueueSettings
-    from goldbench.review.server import Place, opened
-    from goldbench.review.server import serve as run
+    from goldbench.review.server import opened, review_page
     from goldbench.review.team import team_of
 
     settings = QueueSettings(
         calibration=calibration, complete=complete, overlap=overlap, seed=seed, lanes=_lanes(lanes)
     )
     with opened(folder, ledger, settings) as review:
-        team = team_of(_annotators(annotator, review.ledger), _checked_names(lead, "--lead"), target or ())
+        team = team_of(_annotators(annotator, review.ledger), _checked_names(lead, "--lead"))
         place = Place(
             annotators=team.annotators,
             team=team,
@@ -122,14 +117,13 @@ def serve(
             elsewhere=port is None,
             host=host,
             network=allow_network,
-            training=reveal,
             repeats=repeats,
             seed=seed,
         )
         _describe(review)
         _explain(settings, place, team)
-        events = run(review, place, tell=_tell, complain=_complain)
-        screen.explain(f"Stopped. {review.ledger.name} holds {amount(events, 'event')}.")
+        serve_page(review_page(review, place), place, review.key, tell=_tell, complain=_complain)
+        screen.explain(f"Stopped. {review.ledger.name} holds {amount(len(review.ledger.events()), 'event')}.")
 
 
 def _lanes(letters: str) -> frozenset[Lane]:
@@ -184,8 +178,6 @@ def _describe(review: OpenReview) -> None:
 def _explain(settings: QueueSettings, place: Place, team: Team) -> None:
     from goldbench.llm.connections import is_loopback
 
-    if place.training:
-        screen.explain("Warning: --reveal shows the judge's grade first; these judgments count in no agreement figure.")
     if place.network and not is_loopback(place.host):
         screen.explain(
             "Warning: everybody who reaches this machine can try the page, and nothing is encrypted: documents, "
@@ -369,24 +361,25 @@ def open_(
         _write(folder, html, wanted, ledger, query)
         return
     from goldbench.report.named_queries import PORT
-    from goldbench.review.server import Place
+    from goldbench.review.page_server import Place, serve_page
     from goldbench.review.team import team_of
-    from goldbench.workbench.workbench_server import Workbench, opened
+    from goldbench.workbench.workbench_server import Workbench
 
-    with opened(folder, ledger) as (material, book):
-        _check_query(query, material.queries, folder)
-        team = team_of(_annotators(annotator, book), _checked_names(lead, "--lead"), ())
-        workbench = Workbench(material, book, wanted, address=ledger, team=team)
+    with Workbench(folder, wanted, address=ledger) as workbench:
         table = workbench.table
-        screen.explain(f"{count_of(len(material.queries))}, {amount(len(table.systems.runs), 'system')}.")
+        known = table.material.queries
+        _check_query(query, known, folder)
+        team = team_of(_annotators(annotator, workbench.ledger), _checked_names(lead, "--lead"))
+        workbench.take_team(team)
+        screen.explain(f"{count_of(len(known))}, {amount(len(table.systems.runs), 'system')}.")
         for problem in table.systems.problems:
             screen.warn(problem)
-        screen.explain(f"Decisions are kept in {book.name}.")
+        screen.explain(f"Decisions are kept in {workbench.ledger.name}.")
         screen.explain("Each link works once; when it is used, the next one is shown here. Ctrl-C ends.")
         place = Place(
             team.annotators, PORT if port is None else port, host, elsewhere=port is None, network=allow_network
         )
-        workbench.serve(place, at=_at(query), tell=_tell, complain=_complain)
+        serve_page(workbench.page(), place, workbench.key, at=_at(query), tell=_tell, complain=_complain)
     screen.explain("Stopped.")
 
 
@@ -432,7 +425,7 @@ def _wanted(gold: Gold, given: Sequence[str], measure: list[str] | None, k: int 
 def _write(folder: Path, path: Path, wanted: WorkbenchSettings, ledger: str | None, query: str | None) -> None:
     """Write the page of a set to a file."""
     from goldbench.formats.runs.scorecard_files import write_whole
-    from goldbench.goldset.gold_path import check_apart, notice_of
+    from goldbench.goldset.gold_path import check_apart
     from goldbench.workbench.exported_page import exported
     from goldbench.workbench.workbench_server import decided, load_table, reviewable
 
@@ -441,7 +434,7 @@ def _write(folder: Path, path: Path, wanted: WorkbenchSettings, ledger: str | No
     _check_query(query, material.queries, folder)
     state = decided(folder, ledger, material)
     table = load_table(load_gold(folder), wanted, lambda: state, material)
-    write_whole(path, exported(table, notice=notice_of(folder)).encode())
+    write_whole(path, exported(table).encode())
     for problem in table.systems.problems:
         screen.warn(problem)
     screen.note(f"Written: {path}")

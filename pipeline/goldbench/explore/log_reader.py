@@ -22,7 +22,7 @@ from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import folder_of
 from goldbench.grade.calls import Answers, Asking, Slot, SlotAnswer, choose_judge
 from goldbench.grade.panel import Assessors, ModelPanel
-from goldbench.grade.preparation import pools
+from goldbench.grade.pool import open_pools
 from goldbench.grade.session import expected_escalation, more_calls
 from goldbench.grade.tryout import ChunkList, sample
 from goldbench.llm.rehearsal import PlannedStage
@@ -33,7 +33,7 @@ from goldbench.records.manifest import CanaryVerdict
 from goldbench.records.query import Query
 from goldbench.records.relevance import RELEVANT
 from goldbench.score.runs import Gold
-from goldbench.stages.canaries import TRAPS, Findings, PlantedPair, findings, how_many, plant, tally
+from goldbench.stages.canaries import TRAPS, PlantedPair, how_many, plant
 from goldbench.text.injection import tells_how_to_judge
 
 DEPTH = 10
@@ -85,7 +85,7 @@ async def read_undecided(compared: Comparison, how: How, systems: Sequence[Retri
         ModelUnavailable: The server cannot be used at all, or a replay lacks an answer.
         RetrieverFailed: A retriever cannot index or search.
     """
-    with pools(how.config, how.answers, (), replay=how.replay) as chosen:
+    with open_pools(how.config, how.answers, replay=how.replay) as chosen:
         undecided = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
     panel = ModelPanel(how.config, how.answers, replay=how.replay, rubric=_rubric(compared.gold))
     reading = await Reader(panel, compared.gold, compared.corpus, progress).read(undecided)
@@ -101,7 +101,7 @@ async def plan_undecided(
         compared: The comparison.
         progress: Shows how far the search is.
     """
-    with pools(how.config, how.answers, (), dry_run=True) as chosen:
+    with open_pools(how.config, how.answers, dry_run=True) as chosen:
         undecided = unread(compared, [*chosen.build(compared.language).values(), *systems], count=how.passages)
     panel = ModelPanel(how.config, how.answers, rubric=_rubric(compared.gold))
     return await Reader(panel, compared.gold, compared.corpus, progress).plan(undecided), len(undecided)
@@ -110,17 +110,6 @@ async def plan_undecided(
 def _rubric(gold: Gold) -> Rubric:
     folder = folder_of(gold.path)
     return DEFAULT if folder is None else GoldFolder(folder).rubric()
-
-
-@dataclass(frozen=True, slots=True)
-class _Shelf:
-    """The passages as they are emitted."""
-
-    corpus: Mapping[str, str]
-    queries: tuple[Query, ...] = ()
-
-    def text_of(self, chunk_id: str) -> str:
-        return self.corpus[chunk_id]
 
 
 @dataclass(slots=True)
@@ -179,11 +168,7 @@ class Reader:
         Returns:
             The answers, and the judges that were chosen for them.
         """
-        per_call = self.panel.config.grade.passages_per_call
-        first = max(FIRST, per_call)
-        to_judge = {
-            key: query for key, query in unread.items() if query.passages and not tells_how_to_judge(query.text)
-        }
+        to_judge = {key: query for key, query in unread.items() if query.passages and not tells_how_to_judge(query.text)}
         total = sum(len(query.passages) for query in to_judge.values())
         checks = (
             [Slot(check.query, check.chunk_id, planted=check) for check in _checks(self.gold, total)] if total else []
@@ -191,12 +176,10 @@ class Reader:
         answers = Answers()
         with self.progress.stage("read", total + len(checks)) as step:
             asking = Asking(
-                gold=_Shelf(self.corpus),
+                text_of=self.corpus.__getitem__,
                 panel=panel,
                 concurrency=2 * self.panel.config.model.calls_at_once,
                 advance=step.advance,
-                known={},
-                known_checks={},
                 tries=tries,
                 stops=True,
             )
@@ -205,22 +188,20 @@ class Reader:
                 if checks and tries and method is not JudgeMethod.WRITTEN:
                     choice = await choose_judge(asking, checks, must=method is JudgeMethod.YES_NO)
                     asking, panel = choice.asking, choice.asking.panel
-                _take(answers, await asking.ask([*checks, *_slots(to_judge, slice(first))], per_call=per_call))
+                answers.add(*(await asking.ask([*checks, *_slots(to_judge, slice(FIRST))])).slots)
                 rest = {key: query for key, query in to_judge.items() if key not in _answered(answers, panel)}
-                step.advance(sum(len(query.passages[first:]) for key, query in to_judge.items() if key not in rest))
-                if _checked(answers).verdict is not CanaryVerdict.FAILED:
+                step.advance(sum(len(query.passages[FIRST:]) for key, query in to_judge.items() if key not in rest))
+                if answers.findings().verdict is not CanaryVerdict.FAILED:
                     later = replace(asking, tries=False)
-                    _take(answers, await later.ask(_slots(rest, slice(first, None)), per_call=per_call))
+                    answers.add(*(await later.ask(_slots(rest, slice(FIRST, None)))).slots)
         return answers, panel
 
     def _reading(self, unread: Mapping[str, Unread], answers: Answers, judges: int, problem: str | None) -> Reading:
         name = self.panel.config.model.name or ""
-        checked, pairs = _checked(answers), _by_query(answers)
+        checked, pairs = answers.findings(), _by_query(answers)
         why = "the model's server failed" if problem else answers.limit or "no usable reply"
         passed = checked.asked and checked.verdict is not CanaryVerdict.FAILED and _all_checked(answers)
-        decisions = {
-            key: decided(query, pairs.get(key, {}), name, why, judges) for key, query in unread.items() if passed
-        }
+        decisions = {key: decided(query, pairs.get(key, {}), name, why, judges) for key, query in unread.items() if passed}
         return Reading(
             model=name,
             decisions=decisions,
@@ -266,22 +247,12 @@ def _answered(answers: Answers, panel: Assessors) -> set[str]:
     return {key for key, grade in grades.items() if max(grade) >= RELEVANT}
 
 
-def _take(answers: Answers, more: Answers) -> None:
-    answers.slots.extend(more.slots)
-    answers.failures.extend(more.failures)
-    answers.limit = answers.limit or more.limit
-
-
 def _slots(unread: Mapping[str, Unread], part: slice) -> list[Slot]:
     return [
         Slot(Query(query_id=key, chunk_id=passage, text=query.text, generator="log"), passage)
         for key, query in unread.items()
         for passage in query.passages[part]
     ]
-
-
-def _checked(answers: Answers) -> Findings:
-    return findings(tally(answers.canaries()), unanswered=answers.unanswered_canaries().total())
 
 
 def _all_checked(answers: Answers) -> bool:

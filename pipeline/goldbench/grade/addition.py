@@ -17,8 +17,7 @@ from goldbench.goldset.dataset import GoldContents, passages, title_use
 from goldbench.goldset.file_names import ADD, OWN, POOL, QUERIES, UNLABELLED, answers_beside
 from goldbench.goldset.folder import Draft, GoldFolder, is_graded, with_reports
 from goldbench.goldset.publication import sha256_of
-from goldbench.grade.pool import read_gradable, waiting_pool
-from goldbench.grade.preparation import pools
+from goldbench.grade.pool import open_pools, read_gradable, waiting_pool
 from goldbench.ports import Progress
 from goldbench.records.corpus import Chunk, Document, Evidence
 from goldbench.records.judgment import PooledPair
@@ -163,7 +162,7 @@ def _pool(home: GoldFolder, addition: Addition, config: Config, progress: Progre
     gold = read_gradable(home, home.manifest())
     grading = gold.manifest.grading if is_graded(gold.manifest) else None
     depth = grading.depth if grading else config.grade.depth
-    with pools(config, answers_beside(home.path), (), dry_run=True) as opened:
+    with open_pools(config, answers_beside(home.path), dry_run=True) as opened:
         return waiting_pool(gold, [query.asked() for query in addition.waiting], opened, progress, depth=depth)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -17,9 +19,10 @@ from goldbench.formats.documents.sources import Found
 from goldbench.generate import flow
 from goldbench.generate.steps import UP_TO
 from goldbench.generate.writers import ModelWriter, OfflineWriter, writer_for
-from goldbench.goldset.folder import GoldFolder, ReplacePolicy
+from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy
 from goldbench.llm.server_settings import Model
 from goldbench.ports import Progress
+from goldbench.records.manifest import Manifest
 from goldbench.report.build_text import passed_over
 from goldbench.systems.destinations import destinations, text_line
 from goldbench.text.display import shell_command
@@ -27,6 +30,7 @@ from goldbench.text.display import shell_command
 if TYPE_CHECKING:
     from goldbench.generate.drawn_queries import DrawnQueries
     from goldbench.generate.renewal import Renewal
+    from goldbench.grade.pool import Pools
     from goldbench.grade.session import GradingResult
     from goldbench.llm.rehearsal import PlannedStage
 
@@ -171,43 +175,107 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         writer.say = say
         writer.rubric = GoldFolder(order.out).rubric()
         writer.batches = say if order.batch else None
-    judging: Config | None = None
-    if order.grade:
-        from goldbench.grade import preparation  # with it comes the path to a model
-
-        judging = await preparation.judging(writer.config, asks=not order.replay, replay=order.replay)
-        addresses = preparation.destinations_of_judging(judging, replay=order.replay)
-    else:
-        addresses = destinations(writer.config, chat=isinstance(writer, ModelWriter), replay=order.replay)
-    say(text_line(addresses))
-    say(writer.announcement)
-    for line in passed_over(order.found.ignored, order.found.repeated):
-        say(line)
-    if judging is None:
-        return await _built(order, writer, progress)
-    opened = preparation.finishing(
-        judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
-    )
-    with opened as (finish, graded):
-        built = await _built(order, writer, progress, finish)
-    return dataclasses.replace(built, graded=graded[0])
-
-
-async def _built(
-    order: BuildOrder, writer: OfflineWriter | ModelWriter, progress: Progress, finish: flow.Finish | None = None
-) -> BuildResult:
-    result = await flow.build(
+    work = functools.partial(
+        flow.build,
         writer,
         order.found,
         order.out,
         progress=progress,
         replace=order.replace,
-        finish=finish,
         decisions=order.decisions,
         refresh=order.refresh,
         paths=order.paths,
     )
-    return BuildResult(result.config, result)
+    chat = isinstance(writer, ModelWriter)
+    async with opened_grading(order, writer.config, chat=chat, progress=progress, say=say) as grading:
+        say(writer.announcement)
+        for line in passed_over(order.found.ignored, order.found.repeated):
+            say(line)
+        result = await work(finish=grading.finish if order.grade else None)
+    return BuildResult(result.config, result, grading.result)
+
+
+@dataclass(slots=True)
+class GradingOfBuild:
+    """The grading of a set that is being built; the caps hold for building and grading together."""
+
+    order: BuildOrder
+    config: Config
+    pools: Pools | None
+    progress: Progress
+    say: Callable[[str], None]
+    started: float = field(default_factory=time.monotonic)
+    result: GradingResult | None = None
+
+    async def finish(self, draft: Draft, manifest: Manifest) -> Manifest:
+        """Grade the set in a draft, and return its manifest."""
+        from goldbench.grade.panel import ModelPanel
+        from goldbench.grade.pool import carried_feedback, carried_rankings
+        from goldbench.grade.session import Work, grade_place
+
+        assert self.pools is not None
+        order, home = self.order, GoldFolder(self.order.out)
+        pools = dataclasses.replace(self.pools, carried=carried_rankings(home), carried_feedback=carried_feedback(home))
+        panel = ModelPanel(
+            _later(self.config, (time.monotonic() - self.started) / 60),
+            order.answers,
+            replay=order.replay,
+            batches=self.say if order.batch else None,
+            say=self.say,
+            rubric=home.rubric(),
+        )
+        work = Work(panel=panel, pools=pools, progress=self.progress, say=self.say, spent=manifest.usage)
+        self.result = await grade_place(draft, manifest, work)
+        return self.result.manifest
+
+
+@contextlib.asynccontextmanager
+async def opened_grading(
+    order: BuildOrder, config: Config, *, chat: bool, progress: Progress, say: Callable[[str], None]
+) -> AsyncIterator[GradingOfBuild]:
+    """Say where texts go, and open the grading of a set that is being built, if it is ordered.
+
+    Args:
+        order: What is built.
+        config: Its configuration.
+        chat: Whether a model writes the queries.
+        progress: Shows how far the work is.
+        say: Takes a line that stays on the screen.
+
+    Raises:
+        UsageError: There is no model that judges, or it cannot judge in batches.
+    """
+    if not order.grade:
+        say(text_line(destinations(config, chat=chat, replay=order.replay)))
+        yield GradingOfBuild(order, config, None, progress, say)
+        return
+    from goldbench.grade.panel import destinations_of_judging, judging  # with it comes the path to a model
+    from goldbench.grade.pool import open_pools
+    from goldbench.grade.session import check_method
+
+    config = await judging(config, asks=not order.replay, replay=order.replay)
+    say(text_line(destinations_of_judging(config, replay=order.replay)))
+    check_method(config, batch=order.batch)
+    with open_pools(config, order.answers, replay=order.replay) as pools:
+        yield GradingOfBuild(order, config, pools, progress, say)
+
+
+def _later(config: Config, minutes: float) -> Config:
+    """Return the configuration with a deadline that is this many minutes shorter."""
+    if config.model.deadline_minutes is None:
+        return config
+    left = max(1e-6, config.model.deadline_minutes - minutes)
+    return config.model_copy(update={"model": config.model.model_copy(update={"deadline_minutes": left})})
+
+
+def expected(config: Config, queries: int) -> str:
+    """Return a line on about what grading takes, before there are queries to pool chunks for."""
+    depth = config.grade.depth
+    calls = queries * (2 * depth + 2) * (1 + config.grade.canaries)
+    return (
+        f"grading: about {calls:,.0f} requests for {queries:,} queries, {calls / queries:.0f} a query, plus "
+        "about 50 % for pairs in doubt; once the set is built, a dry run of its grading counts them exactly"
+    )
 
 
 def _earlier(order: BuildOrder) -> dict[str, Any]:
@@ -234,9 +302,9 @@ async def plan(order: BuildOrder, *, progress: Progress) -> BuildPlan:
     order.config.machines.check_available()
     writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
     if order.grade:
-        from goldbench.grade import preparation
+        from goldbench.grade.panel import judging
 
-        await preparation.judging(writer.config, asks=False)
+        await judging(writer.config, asks=False)
     progress.note(text_line(destinations(writer.config)))
     if isinstance(writer, ModelWriter):
         progress.note(f"In the run: {text_line(destinations(writer.config, chat=True))}")
@@ -245,7 +313,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> BuildPlan:
     kept = folder if order.refresh or (folder.is_finished() and not order.replace) else None
     grading = None
     if order.grade:
-        grading = preparation.expected(writer.config, writer.config.generate.queries or UP_TO)
+        grading = expected(writer.config, writer.config.generate.queries or UP_TO)
     if isinstance(writer, OfflineWriter) and kept is None:
         return BuildPlan(writer.config, writer.announcement, grading=grading)
     with TemporaryDirectory(prefix="goldbench-") as place:

@@ -6,17 +6,17 @@ import functools
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple
 
 from goldbench.errors import CallFailed, LimitReached, ModelUnavailable, ModelUnfit, NotAsked
 from goldbench.generate.bounded_work import bounded
 from goldbench.generate.first_replies import FAULTS, MAX_FAILED_CALLS, Trial
 from goldbench.grade.panel import CANARY, CHECK, ESCALATION, GRADING, Assessors
-from goldbench.grade.pool import Earlier, GradableSet, Pool
+from goldbench.grade.pool import GradableSet, Pool
 from goldbench.llm.chat import NO_PROBABILITY
 from goldbench.measures.statistics.shares import clustered_share
 from goldbench.records.judgment import Canary, Flag, Judgment, Origin
@@ -118,6 +118,13 @@ class Answers:
     failures: list[Failure] = field(default_factory=list)
     limit: str | None = None
 
+    def add(self, *answers: SlotAnswer) -> None:
+        """Add answers about further slots."""
+        for answer in answers:
+            self.slots.append(answer)
+            self.failures.extend(answer.failures)
+            self.limit = self.limit or answer.limit
+
     def pairs(self) -> dict[tuple[str, str], tuple[Judgment, ...]]:
         """Return the judgments of each pair of the pool."""
         kept = (item for item in self.slots if item.slot.stage == GRADING)
@@ -166,6 +173,10 @@ class Answers:
         fakes = [item for item in planted if item.canary in TRAPS]
         asked = [[item for item in pairs if item.probability is not None] for pairs in (answers, fakes)]
         return asked[0], asked[1]
+
+    def findings(self, *, sources: Sequence[Relevance] = ()) -> Findings:
+        """Return the limits that the judge checks crossed; the grades of ``sources`` count as well."""
+        return findings(tally(self.canaries()), sources=sources, unanswered=self.unanswered_canaries().total())
 
     def unanswered_canaries(self) -> Counter[Canary]:
         """Return how many canaries of each kind were asked about without a usable reply."""
@@ -217,33 +228,27 @@ def slots_of(gold: GradableSet, pool: Pool, *, share: float, judge: str) -> list
     return [slot for query in gold.queries for slot in by_query[query.query_id]]
 
 
-Known = dict[tuple[str, str, str, Canary | None], Judgment]
+class Question(NamedTuple):
+    """What was asked whom: a pair, an assessor, the kind of judge check, and whether the answer was in sight."""
 
-Group: TypeAlias = tuple[Slot, ...]
-"""The pairs that are asked about in one call."""
+    query_id: str
+    chunk_id: str
+    assessor: str
+    canary: Canary | None = None
+    check: bool = False
 
 
-class Readable(Protocol):
-    """The queries whose sources are asked about first, and the passages as they are judged."""
-
-    @property
-    def queries(self) -> Sequence[Query]:
-        """The queries, in their order."""
-        ...
-
-    def text_of(self, chunk_id: str) -> str:
-        """Return a passage as it is judged."""
-        ...
+Known = dict[Question, Judgment]
 
 
 @dataclass(slots=True)
 class _AskingState:
-    """The answers so far, by the place of their group, and the trial of the judge; None for no trial."""
+    """The answers so far, by the place of their slot, and the trial of the judge; None for no trial."""
 
     trial: Trial | None
     stops: bool
-    found: dict[int, list[SlotAnswer]] = field(default_factory=dict)
-    failures: list[Failure] = field(default_factory=list)
+    answers: dict[int, SlotAnswer] = field(default_factory=dict)
+    failures: int = 0
     judged: bool = False
 
     def ahead(self) -> int | None:
@@ -258,183 +263,120 @@ class _AskingState:
         Args:
             queries: How many there are; the sources of some are enough if chance can hardly explain their grades.
         """
-        answers = Answers([item for _, items in sorted(self.found.items()) for item in items])
-        grades, unanswered = answers.sources(), answers.unanswered_canaries().total()
+        answers = Answers([self.answers[place] for place in sorted(self.answers)])
+        grades = answers.sources()
         refuted = clustered_share([grade is Relevance.UNRELATED for grade in grades], [1] * len(grades))
         asked = {item.slot.query.query_id for item in answers.slots if item.slot.source}
         settled = len(asked) == queries or (refuted is not None and refuted[0] > REFUTED_ABOVE)
-        found = findings(tally(answers.canaries()), sources=grades if settled else (), unanswered=unanswered)
-        return bool(found.failed)
+        return bool(answers.findings(sources=grades if settled else ()).failed)
 
-    def take_next(self, places: Iterator[int], results: list[SlotAnswer]) -> None:
-        """Take in the answers about a group.
+    def take_next(self, places: Iterator[int], answer: SlotAnswer) -> None:
+        """Take in the answer about a slot.
 
         Args:
-            places: Yields the place of the group.
-            results: The answers.
+            places: Yields the place of the slot.
+            answer: The answer.
 
         Raises:
             ModelUnavailable: Each of the first calls failed.
             ModelUnfit: The first replies are useless, and they do not belong to judge checks that end the asking.
         """
-        self.found[next(places)] = results
-        for item in results:
-            self.failures.extend(item.failures)
-            self.judged = self.judged or bool(item.judgments)
-        if self.trial is not None and not any(item.limit for item in results):
-            failure = results[0].failures[0] if results[0].failures else None
+        self.answers[next(places)] = answer
+        self.failures += len(answer.failures)
+        self.judged = self.judged or bool(answer.judgments)
+        if self.trial is not None and not answer.limit:
+            failure = answer.failures[0] if answer.failures else None
             fault = FAULTS.get(failure.kind) if failure else None
-            self.trial.take("" if any(item.judgments for item in results) else fault, failure)
-            if not (self.stops and results[0].slot.planted):
+            self.trial.take("" if answer.judgments else fault, failure)
+            if not (self.stops and answer.slot.planted):
                 self.trial.check()
-        if len(self.failures) >= MAX_FAILED_CALLS and not self.judged:
-            raise ModelUnavailable(
-                f"each of the first {len(self.failures)} calls failed, the last: {self.failures[-1].message}"
-            )
-
-    def in_order(self, groups: Sequence[Group]) -> Answers:
-        """Return the answers in the order of the groups; pairs that were not asked about are unjudged."""
-        answers = Answers()
-        for position, group in enumerate(groups):
-            for item in self.found.get(position) or [SlotAnswer(slot) for slot in group]:
-                answers.slots.append(item)
-                answers.failures.extend(item.failures)
-                answers.limit = answers.limit or item.limit
-        return answers
-
-
-def grouped(slots: Sequence[Slot], size: int, is_known: Callable[[Slot], bool]) -> Iterator[tuple[Slot, ...]]:
-    """Yield the slots one by one, or those of a query in groups; a source check is always alone.
-
-    Args:
-        slots: The pairs to judge.
-        size: How many pairs are asked about in one call, 1 or more.
-        is_known: Whether a pair was judged before.
-    """
-    group: list[Slot] = []
-    for slot in slots:
-        if size == 1 or slot.check or is_known(slot):
-            yield (slot,)
-            continue
-        if group and (group[0].query.query_id != slot.query.query_id or len(group) == size):
-            yield tuple(group)
-            group = []
-        group.append(slot)
-    if group:
-        yield tuple(group)
+        if self.failures >= MAX_FAILED_CALLS and not self.judged:
+            last = answer.failures[-1].message
+            raise ModelUnavailable(f"each of the first {self.failures} calls failed, the last: {last}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """Asks a panel about slots; ``known`` and ``known_checks`` are the judgments of an earlier grading.
+    """Asks a panel about slots; ``known`` are the judgments of an earlier grading.
 
     If ``tries`` is set, a few calls go ahead, and the judge checks before everything else. ``stops`` ends the asking if
     the judge fails them, or finds nothing in the first queries' own sources, which are asked about next.
     """
 
-    gold: Readable
+    text_of: Callable[[str], str]
     panel: Assessors
     concurrency: int
-    advance: Callable[[int], None]
-    known: Known
-    known_checks: Known
+    advance: Callable[[int], None] = lambda _: None
+    known: Known = field(default_factory=dict)
     tries: bool = False
     stops: bool = False
 
-    async def ask(self, slots: Sequence[Slot], *, per_call: int) -> Answers:
-        """Return the answers about the slots, in their order.
+    async def ask(self, slots: Sequence[Slot]) -> Answers:
+        """Return the answers about the slots, in their order; slots that were not asked about are unjudged.
 
         Raises:
             ModelUnavailable: No call can work now, or each of the first calls failed.
             ModelUnfit: The first replies are useless.
         """
-        groups = list(grouped(slots, per_call, self.is_known))
-        asking_state = _AskingState(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
-        for places, may_end in self._turns(groups):
+        queries = dict.fromkeys(slot.query.query_id for slot in slots if not slot.planted)
+        state = _AskingState(Trial("judge", "use another model") if self.tries else None, stops=self.stops)
+        for places, may_end in self._turns(slots, list(queries)[:SOURCES_FIRST]):
             await bounded(
                 self._work,
-                [groups[place] for place in places],
+                [slots[place] for place in places],
                 limit=self.concurrency,
-                take=functools.partial(asking_state.take_next, iter(places)),
-                ahead=asking_state.ahead,
+                take=functools.partial(state.take_next, iter(places)),
+                ahead=state.ahead,
             )
-            if places and may_end and asking_state.failed_checks(len(self.gold.queries)):
+            if places and may_end and state.failed_checks(len(queries)):
                 break
-        return asking_state.in_order(groups)
+        answers = Answers()
+        for place, slot in enumerate(slots):
+            answers.add(state.answers.get(place, SlotAnswer(slot)))
+        return answers
 
-    def _turns(self, groups: Sequence[Group]) -> Iterator[tuple[list[int], bool]]:
-        """Yield the places of the groups asked about at a time, and whether a judge that failed by then is given up.
+    def _turns(self, slots: Sequence[Slot], first_queries: Collection[str]) -> Iterator[tuple[list[int], bool]]:
+        """Yield the places of the slots asked about at a time, and whether a judge that failed by then is given up.
 
         While the judge is on trial, the judge checks come first, then the sources of the first queries, then the rest.
         """
-        places = range(len(groups))
+        places = range(len(slots))
         if not self.tries:
             yield list(places), False
             return
-        checks = [place for place in places if all(slot.planted for slot in groups[place])]
+        checks = [place for place in places if slots[place].planted]
         yield checks, self.stops and self.panel.thresholds is None  # thresholds are set by sources as well
-        first = {query.query_id for query in self.gold.queries[:SOURCES_FIRST]} if self.stops else set()
         sources: dict[str, int] = {}
         for place in places:
-            for slot in groups[place]:
-                if slot.source and slot.query.query_id in first:
-                    sources.setdefault(slot.query.query_id, place)  # with the answer in sight, if there is one
-        yield sorted(set(sources.values())), self.stops
+            if self.stops and slots[place].source and slots[place].query.query_id in first_queries:
+                sources.setdefault(slots[place].query.query_id, place)  # with the answer in sight, if there is one
+        yield sorted(sources.values()), self.stops
         yield sorted(set(places).difference(checks, sources.values())), False
 
-    async def _work(self, group: Group) -> list[SlotAnswer]:
+    async def _work(self, slot: Slot) -> SlotAnswer:
         try:
-            firsts = await self._firsts(group)
-            return [await self._escalated(item) if item.judgments else item for item in firsts]
-        except LimitReached as error:
-            return [SlotAnswer(slot, limit=str(error)) for slot in group]
-        except NotAsked:
-            return [SlotAnswer(slot) for slot in group]
-        finally:
-            self.advance(len(group))
-
-    async def _firsts(self, group: Group) -> list[SlotAnswer]:
-        """Ask the first judge."""
-        if len(group) == 1 and (self.panel.many is None or group[0].check or self.is_known(group[0])):
-            return [await self._one(group[0])]
-        return await self._several(group)
-
-    async def _one(self, slot: Slot) -> SlotAnswer:
-        judge = self.panel.check if slot.check else self.panel.canary if slot.planted else self.panel.first
-        try:
-            return SlotAnswer(slot, (self._remembered(slot) or await judge.judge(self._pair(slot)),))
+            return await self._escalated(slot, self._find(slot, self.panel.first.assessor) or await self._first(slot))
         except CallFailed as error:
             return SlotAnswer(slot, failures=(_failure(slot.stage, slot, error),))
+        except LimitReached as error:
+            return SlotAnswer(slot, limit=str(error))
+        except NotAsked:
+            return SlotAnswer(slot)
+        finally:
+            self.advance(1)
 
-    async def _several(self, group: tuple[Slot, ...]) -> list[SlotAnswer]:
-        assert self.panel.many is not None
-        assert self.panel.canary_many is not None
-        judge = self.panel.canary_many if all(slot.planted for slot in group) else self.panel.many
-        pairs = [self._pair(slot) for slot in group]
-        try:
-            firsts = await judge.judge_each(pairs)
-        except CallFailed as error:
-            return [SlotAnswer(slot, failures=(_failure(slot.stage, slot, error),)) for slot in group]
-        answered = []
-        for slot, first in zip(group, firsts, strict=True):
-            if first is None:
-                message = f"{slot.stage}: the reply about {len(group)} passages has no grade of this one"
-                failure = Failure(stage=slot.stage, item=slot.name, kind="missing", message=message)
-                answered.append(SlotAnswer(slot, failures=(failure,)))
-            else:
-                answered.append(SlotAnswer(slot, (first,)))
-        return answered
+    async def _first(self, slot: Slot) -> Judgment:
+        return await replace(self.panel.first, stage=slot.stage).judge(self._pair(slot))
 
-    async def _escalated(self, item: SlotAnswer) -> SlotAnswer:
+    async def _escalated(self, slot: Slot, first: Judgment) -> SlotAnswer:
         """Ask the other judges about a pair in doubt, until most of the panel agree whether it is relevant.
 
         Judge checks test the first judge alone.
         """
-        slot, first = item.slot, item.judgments[0]
         if slot.planted:
-            return item
+            return SlotAnswer(slot, (first,))
         names = [judge.assessor for judge in self.panel.others]
-        given = {name: found for name in names if (found := self._find(slot, name)) is not None}
+        given = {name: judgment for name in names if (judgment := self._find(slot, name)) is not None}
         failures = []
         for judge in self.panel.others:
             if judge.assessor in given:
@@ -457,40 +399,33 @@ class Asking:
         return escalates(first, source=slot.source)
 
     def _pair(self, slot: Slot) -> Pair:
-        text = slot.planted.text if slot.planted else self.gold.text_of(slot.chunk_id)
-        query = slot.query
         return Pair(
-            query_id=query.query_id,
+            query_id=slot.query.query_id,
             chunk_id=slot.chunk_id,
-            query=query.alone,
-            passage=text,
-            answer=query.answer if slot.check else None,
+            query=slot.query.alone,
+            passage=slot.planted.text if slot.planted else self.text_of(slot.chunk_id),
+            answer=slot.query.answer if slot.check else None,
             canary=slot.planted.kind if slot.planted else None,
         )
 
     def is_known(self, slot: Slot) -> bool:
         """Whether an earlier grading has the first judgment of a slot."""
-        return self._remembered(slot) is not None
-
-    def _remembered(self, slot: Slot) -> Judgment | None:
-        many = self.panel.many
-        return self._find(slot, many.assessor if many and not slot.check else self.panel.first.assessor)
+        return self._find(slot, self.panel.first.assessor) is not None
 
     def _find(self, slot: Slot, assessor: str) -> Judgment | None:
         kind = slot.planted.kind if slot.planted else None
-        known = self.known_checks if slot.check else self.known
-        return known.get((slot.query.query_id, slot.chunk_id, assessor, kind))
+        return self.known.get(Question(slot.query.query_id, slot.chunk_id, assessor, kind, slot.check))
 
 
-def remembered(earlier: Earlier) -> tuple[Known, Known]:
-    """Return the judgments of an earlier grading, of pairs and of sources, by query, chunk, assessor and canary."""
-    return by_key(earlier.judgments), by_key(earlier.checks)
+def by_key(judgments: Iterable[Judgment], *, check: bool = False) -> Known:
+    """Return judgments by what was asked, without those that near-duplicates share.
 
-
-def by_key(judgments: Iterable[Judgment]) -> Known:
-    """Return judgments by query, chunk, assessor and canary, without those that near-duplicates share."""
+    Args:
+        judgments: The judgments.
+        check: Whether they were made with the answer in sight.
+    """
     own = (item for item in judgments if item.shared_from is None)
-    return {(item.query_id, item.chunk_id, item.assessor, item.canary): item for item in own}
+    return {Question(item.query_id, item.chunk_id, item.assessor, item.canary, check): item for item in own}
 
 
 def _failure(stage: str, slot: Slot, error: CallFailed) -> Failure:
@@ -515,6 +450,24 @@ class Choice:
     line: str = ""
 
 
+class _Pace:
+    """Measures how fast a panel answers from now on; answers of the store do not count."""
+
+    def __init__(self, panel: Assessors) -> None:
+        self._panel = panel
+        self._started = time.monotonic()
+        self._before = self._calls()
+
+    def _calls(self) -> int:
+        speed = self._panel.traffic().speed() if self._panel.traffic else None
+        return speed.calls if speed else 0
+
+    def seconds_a_call(self) -> float | None:
+        """Return the seconds from answer to answer, None if there was none."""
+        calls = self._calls() - self._before
+        return (time.monotonic() - self._started) / calls if calls else None
+
+
 async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = False) -> Choice:
     """Return the way of judging that makes fewer errors on the judge checks.
 
@@ -532,26 +485,24 @@ async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = Fa
     """
     checks = [slot for slot in slots if slot.planted]
     written = Findings()
-    known = dict(asking.known)
-    begun = _Begin(time.monotonic(), _calls(asking.panel))
+    in_writing = Choice(asking)
     if not must:
+        pace = _Pace(asking.panel)
         checked = await _in_writing(asking, checks)
-        known |= by_key(checked.canaries())
-        written = _findings(checked)
+        known = asking.known | by_key(checked.canaries())
+        in_writing = Choice(replace(asking, known=known), pace.seconds_a_call())
+        written = checked.findings()
         if written.verdict in {CanaryVerdict.PASSED, CanaryVerdict.NOT_ASKED} or checked.limit:
-            return Choice(replace(asking, known=known), _seconds_a_call(asking.panel, begun))
-    in_writing = Choice(replace(asking, known=known), _seconds_a_call(asking.panel, begun))
-    begun = _Begin(time.monotonic(), _calls(asking.panel))
+            return in_writing
+    pace = _Pace(asking.panel)
     judge = replace(asking, panel=asking.panel.by_yes_no(Thresholds()), tries=False, stops=False)
-    first, rest = checks[:1], [*checks[1:], *_first_sources(slots)]
-    probed = await judge.ask(first, per_call=1)
-    if any(failure.kind == NO_PROBABILITY for failure in probed.failures):
+    answers = await judge.ask(checks[:1])
+    if any(failure.kind == NO_PROBABILITY for failure in answers.failures):
         if must:
             raise ModelUnfit("this model cannot judge by yes or no: its server does not say how likely they are")
         return in_writing
-    more = await judge.ask(rest, per_call=1)
-    answers = Answers([*probed.slots, *more.slots])
-    by_yes_no = _findings(answers)
+    answers.add(*(await judge.ask([*checks[1:], *_first_sources(slots)])).slots)
+    by_yes_no = answers.findings()
     _log.info("judge checks: in writing %s, by yes or no %s", written.verdict.value, by_yes_no.verdict.value)
     if not must and _ORDER.index(by_yes_no.verdict) >= _ORDER.index(written.verdict):
         return in_writing
@@ -561,26 +512,7 @@ async def choose_judge(asking: Asking, slots: Sequence[Slot], *, must: bool = Fa
     if not must:
         line += f", in writing {written.verdict.value} ({[*written.failed, *written.warnings][0]})"
     panel = asking.panel.by_yes_no(thresholds)
-    return Choice(replace(asking, panel=panel), _seconds_a_call(asking.panel, begun), f"{line}.")
-
-
-class _Begin(NamedTuple):
-    """When some calls began, in seconds of the monotonic clock, and how many were answered before."""
-
-    at_s: float
-    calls: int
-
-
-def _calls(panel: Assessors) -> int:
-    """Return how many calls were answered so far, those from the store left out."""
-    speed = panel.traffic().speed() if panel.traffic else None
-    return speed.calls if speed else 0
-
-
-def _seconds_a_call(panel: Assessors, begun: _Begin) -> float | None:
-    """Return the seconds from answer to answer since a moment, None if all answers came from the store."""
-    calls = _calls(panel) - begun.calls
-    return (time.monotonic() - begun.at_s) / calls if calls else None
+    return Choice(replace(asking, panel=panel), pace.seconds_a_call(), f"{line}.")
 
 
 async def _in_writing(asking: Asking, checks: Sequence[Slot]) -> Answers:
@@ -588,20 +520,14 @@ async def _in_writing(asking: Asking, checks: Sequence[Slot]) -> Answers:
     answers = Answers()
     fakes = sum(slot.planted is not None and slot.planted.kind in TRAPS for slot in checks)
     for start in range(0, len(checks), _ROUND):
-        more = await asking.ask(checks[start : start + _ROUND], per_call=1)
-        answers.slots.extend(more.slots)
-        answers.failures.extend(more.failures)
-        answers.limit = answers.limit or more.limit
+        more = await asking.ask(checks[start : start + _ROUND])
+        answers.add(*more.slots)
         counts = tally(answers.canaries())
         accepted = sum(counts.get(kind, (0, 0))[1] for kind in TRAPS)
         unusable = not any(item.judgments for item in more.slots)
         if answers.limit or unusable or accepted > FAIL_ABOVE * fakes:
             break
     return answers
-
-
-def _findings(answers: Answers) -> Findings:
-    return findings(tally(answers.canaries()), unanswered=answers.unanswered_canaries().total())
 
 
 def _first_sources(slots: Sequence[Slot]) -> Iterator[Slot]:

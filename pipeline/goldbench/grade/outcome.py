@@ -202,7 +202,6 @@ def figures(
         assessors=list(panel.assessors),
         panel=settings.panel.value,
         depth=settings.depth,
-        passages_per_call=settings.passages_per_call if panel.many else 1,
         rubric=panel.rubric,
         method="written" if panel.thresholds is None else "yes-no",
         thresholds=panel.thresholds and astuple(panel.thresholds),

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldbench.config import Config, JudgeMethod, Panel
-from goldbench.errors import UsageError
-from goldbench.generate.writers import open_answers, prompt_of
+from goldbench.errors import Message, UsageError
+from goldbench.generate.writers import model_not_named, only_model, open_answers, prompt_of, with_local_models
 from goldbench.llm.budget import Budget
 from goldbench.llm.model_path import ModelPath, open_model
 from goldbench.llm.preflight import tell_unusual
@@ -19,12 +19,13 @@ from goldbench.llm.rehearsal import PlannedStage, Planning
 from goldbench.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.llm.store import read_unchanged
 from goldbench.ports import ChatModel, Traffic
-from goldbench.prompts.loader import Prompt
 from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.manifest import StageUsage
-from goldbench.stages.judge import YES_NO, Judge, ManyJudge, Thresholds, YesNoJudge
+from goldbench.retrieval.system_settings import EmbeddingSettings
+from goldbench.stages.judge import YES_NO, Judge, Thresholds, YesNoJudge
+from goldbench.systems.destinations import destinations
 
-GRADE, MANY, PARAPHRASES = "grade.v1", "grade-many.v1", ("grade-b.v1", "grade-c.v1")
+GRADE, PARAPHRASES = "grade.v1", ("grade-b.v1", "grade-c.v1")
 
 GRADING, CANARY, CHECK, ESCALATION = "grade", "canary", "source check", "escalate"
 ACCOUNTS = (GRADING, CANARY, CHECK, ESCALATION)
@@ -33,17 +34,13 @@ ACCOUNTS = (GRADING, CANARY, CHECK, ESCALATION)
 
 @dataclass(frozen=True, slots=True)
 class Assessors:
-    """Every assessor, ready to be asked; ``many`` is set if several passages go into one call.
+    """Every assessor, ready to be asked.
 
     ``alternative`` is the first judge asked for yes or no, if these judge in writing.
     """
 
     first: Judge | YesNoJudge
-    canary: Judge | YesNoJudge
-    check: Judge | YesNoJudge
     others: tuple[Judge, ...]
-    many: ManyJudge | None
-    canary_many: ManyJudge | None
     everybody: bool
     alternative: YesNoJudge | None = None
     traffic: Callable[[], Traffic] | None = None
@@ -52,14 +49,12 @@ class Assessors:
     @property
     def assessors(self) -> tuple[str, ...]:
         """The names of the assessors, the first judge first."""
-        first = self.many.assessor if self.many else self.first.assessor
-        return (first, *(judge.assessor for judge in self.others))
+        return (self.first.assessor, *(judge.assessor for judge in self.others))
 
     @property
     def digests(self) -> dict[str, str]:
         """The SHA-256 of every prompt in use, by its id."""
-        judges = [self.first, *([self.many] if self.many else []), *self.others]
-        return {judge.prompt.id: judge.prompt.sha256 for judge in judges}
+        return {judge.prompt.id: judge.prompt.sha256 for judge in (self.first, *self.others)}
 
     @property
     def rubric(self) -> str | None:
@@ -75,13 +70,8 @@ class Assessors:
         """Return the panel with a first judge that is asked for yes or no; other models still grade in writing."""
         judge = self.alternative or self.first
         assert isinstance(judge, YesNoJudge)
-        first, canary, check = (
-            replace(judge, stage=stage, thresholds=thresholds) for stage in (GRADING, CANARY, CHECK)
-        )
         others = tuple(further for further in self.others if further.name != judge.name)
-        return replace(
-            self, first=first, canary=canary, check=check, others=others, many=None, canary_many=None, alternative=None
-        )
+        return replace(self, first=replace(judge, thresholds=thresholds), others=others, alternative=None)
 
 
 class ModelPanel:
@@ -106,7 +96,6 @@ class ModelPanel:
             raise UsageError(f"grade.judges: {self._name} is the first judge already; name other models")
         folder = config.generate.prompts
         self._first = prompt_of(GRADE, folder)
-        self._many = prompt_of(MANY, folder) if config.grade.passages_per_call > 1 else None
         self._yes_no = prompt_of(YES_NO, folder)
         self._others = [(judge, self._first) for judge in judges]
         if not judges:
@@ -124,25 +113,14 @@ class ModelPanel:
 
     def _assemble(self, models: Mapping[str, ChatModel], *, traffic: Callable[[], Traffic] | None = None) -> Assessors:
         """Return the assessors over open models, by name."""
-        main, many = models[self._name], self._many
-
-        def judge(stage: str, prompt: Prompt = self._first, name: str = self._name) -> Judge:
-            return Judge(model=models[name], name=name, prompt=prompt, stage=stage, rubric=self._rubric)
-
-        def judge_of_many(stage: str) -> ManyJudge | None:
-            if many is None:
-                return None
-            return ManyJudge(model=main, name=self._name, prompt=many, stage=stage, rubric=self._rubric)
-
         panel = Assessors(
-            first=judge(GRADING),
-            canary=judge(CANARY),
-            check=judge(CHECK),
-            others=tuple(judge(ESCALATION, prompt, name) for name, prompt in self._others),
-            many=judge_of_many(GRADING),
-            canary_many=judge_of_many(CANARY),
+            first=Judge(model=models[self._name], name=self._name, prompt=self._first, rubric=self._rubric),
+            others=tuple(
+                Judge(model=models[name], name=name, prompt=prompt, stage=ESCALATION, rubric=self._rubric)
+                for name, prompt in self._others
+            ),
             everybody=self.config.grade.panel is Panel.ALL,
-            alternative=YesNoJudge(model=main, name=self._name, prompt=self._yes_no),
+            alternative=YesNoJudge(model=models[self._name], name=self._name, prompt=self._yes_no),
             traffic=traffic,
             patience_s=self.config.model.patience_s,
         )
@@ -178,11 +156,8 @@ class ModelPanel:
     @contextlib.contextmanager
     def rehearse(self) -> Iterator[tuple[Assessors, Callable[[], Sequence[PlannedStage]]]]:
         """Open a stand-in that answers from the store, and a report of the requests a grading would send."""
-        items = {MANY: self.config.grade.passages_per_call}
         with read_unchanged(self.answers) as known:
-            planned = {
-                name: Planning(settings=settings, store=known, items=items) for name, settings in self._settings.items()
-            }
+            planned = {name: Planning(settings=settings, store=known) for name, settings in self._settings.items()}
 
             def report() -> list[PlannedStage]:
                 batch = self.batches is not None
@@ -197,3 +172,48 @@ class ModelPanel:
             for stage, spent in usage.items():
                 total[stage] = added(total[stage], spent) if stage in total else spent
         return total
+
+
+NEEDS_A_MODEL = Message(
+    "grading needs a model: give {model=} and {base_url=} (or set OPENAI_API_KEY or OPENAI_BASE_URL), "
+    "or {model='local'}"
+)
+
+
+async def judging(config: Config, *, asks: bool = True, replay: bool = False) -> Config:
+    """Return the configuration with the model that judges: the one named, or the only one its server offers.
+
+    Args:
+        config: The configuration.
+        asks: Whether a server may be asked which models it offers.
+        replay: Whether no server is needed.
+
+    Raises:
+        UsageError: There is no model, or it is not clear which.
+        ModelUnavailable: The package with the bundled model is not installed.
+        InputError: The file of a model cannot be read or is not a model.
+    """
+    model = config.model
+    if model.name is None and model.server is None:
+        raise UsageError(NEEDS_A_MODEL)
+    if model.name is None and not asks:
+        raise model_not_named(replay=replay)
+    if not replay:
+        model.check_server()
+    if model.name is None:
+        config = config.model_copy(update={"model": model.model_copy(update={"name": await only_model(config)})})
+    config = with_local_models(config, runs=not replay)
+    for judge in config.grade.judges:
+        if config.model.file_of(judge) is None and not replay:
+            config.model.model_copy(update={"name": judge, "digest": None}).check_server()
+    return config
+
+
+def destinations_of_judging(config: Config, *, replay: bool) -> list[str]:
+    """Return the addresses of everything that a judging asks: each judge, and the embedding model of the pool."""
+    systems = [EmbeddingSettings()] if config.model.embedding else []
+    addresses = destinations(config, systems, chat=True, replay=replay)
+    at_server = [judge for judge in config.grade.judges if config.model.file_of(judge) is None]
+    if at_server and config.model.server and not replay:
+        addresses.append(config.model.server)
+    return addresses

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from goldbench.config import Config
 from goldbench.errors import InputError, Message, UsageError
 from goldbench.formats.jsonl import RecordFile
 from goldbench.generate.progress import counted
@@ -17,12 +20,14 @@ from goldbench.goldset.file_names import CHUNKS
 from goldbench.goldset.folder import GoldFolder, is_graded
 from goldbench.ports import Progress, Retriever
 from goldbench.records.corpus import Chunk, TitleUse
-from goldbench.records.judgment import Judgment, Origin, PooledPair
+from goldbench.records.judgment import Feedback, Judgment, Origin, PooledPair
 from goldbench.records.manifest import Manifest, StageUsage
 from goldbench.records.query import DroppedQuery, Query
+from goldbench.retrieval.system_settings import BM25Settings, LSISettings, SystemSettings
 from goldbench.score.runs import Gold, Run, top_documents
 from goldbench.stages.pool import SOUGHT_WITHIN, Reach, language_of, pool_query, reach
 from goldbench.stages.select.near_duplicates import Sketches, cluster, write_sketch
+from goldbench.systems import Systems, open_systems
 from goldbench.text.display import shell_command
 from goldbench.text.title_path import title_path, titled
 
@@ -407,3 +412,68 @@ def near_duplicates(gold: GradableSet, progress: Progress) -> Callable[[str], tu
         return tuple(members.get(int(labels[gold.positions[chunk_id]]), (chunk_id,)))
 
     return cluster_of
+
+
+@contextlib.contextmanager
+def open_pools(config: Config, store: Path, *, replay: bool = False, dry_run: bool = False) -> Iterator[Pools]:
+    """Open what a pool is made of: retrievers of three families.
+
+    A dry run sends no request, so LSI stands in for the embedding model.
+
+    Args:
+        config: The configuration.
+        store: The store of answers.
+        replay: Whether every answer comes from the store.
+        dry_run: Whether no request may be sent.
+
+    Raises:
+        RetrieverFailed: A retriever cannot be built.
+    """
+    config.machines.check_available()
+    dense = "embedding" if config.model.embedding and not dry_run else "lsi"
+    names = ("bm25", "ngrams", dense)
+    opened: list[Systems] = []
+    with contextlib.ExitStack() as stack:
+
+        def build(language: str | None) -> dict[str, Retriever]:
+            systems = open_systems(
+                names,
+                pool_settings(language),
+                config=config,
+                answers=store if dense == "embedding" else None,
+                replay=replay,
+                engine=config.machines.engine,
+            )
+            opened.append(stack.enter_context(systems))
+            return {name: opened[-1].retriever(name) for name in names}
+
+        def note(passages: int) -> str | None:
+            return opened[-1].note_of_local_searches(passages)
+
+        yield Pools(names, build, usage=lambda: opened[-1].usage() if opened else {}, note_of_local_searches=note)
+
+
+def feedback_in(path: Path) -> dict[str, list[str]]:
+    """Return the chunks that users clicked or voted on, by query, of a file of ``goldbench feedback``.
+
+    Raises:
+        InputError: It is missing, holds something else, or nothing.
+    """
+    if not path.is_file():
+        raise InputError(path, f"file not found; give the output of {shell_command('feedback')}")
+    chunks: dict[str, list[str]] = {}
+    try:
+        for row in RecordFile.open(path, Feedback):
+            chunks.setdefault(row.query_id, []).append(row.chunk_id)
+    except InputError as error:
+        raise InputError(
+            path, f"is not the output of {shell_command('feedback')} ({error.problem})", line=error.line
+        ) from None
+    if not chunks:
+        raise InputError(path, f"holds no feedback; give the output of {shell_command('feedback')}")
+    return chunks
+
+
+def pool_settings(language: str | None) -> dict[str, SystemSettings]:
+    """Return how the lexical retrievers of a pool cut texts in a language: stemmed, without function words."""
+    return {"bm25": BM25Settings(language=language), "lsi": LSISettings(language=language)}

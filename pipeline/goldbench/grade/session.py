@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -16,11 +17,12 @@ from goldbench.goldset.folder import Draft, GoldFolder, is_graded
 from goldbench.grade.calls import (
     Answers,
     Asking,
+    Choice,
+    Known,
     Slot,
+    by_key,
     choose_judge,
-    grouped,
     own_answers_missing,
-    remembered,
     slots_of,
 )
 from goldbench.grade.outcome import (
@@ -34,8 +36,8 @@ from goldbench.grade.outcome import (
     with_refusal,
     write_graded,
 )
-from goldbench.grade.panel import ACCOUNTS, Assessors, ModelPanel
-from goldbench.grade.pool import GradableSet, Pool, Pools, pool_of, read_gradable
+from goldbench.grade.panel import ACCOUNTS, Assessors, ModelPanel, destinations_of_judging, judging
+from goldbench.grade.pool import GradableSet, Pool, Pools, feedback_in, open_pools, pool_of, read_gradable
 from goldbench.llm.rehearsal import PlannedStage
 from goldbench.ports import Progress
 from goldbench.records.manifest import (
@@ -47,11 +49,11 @@ from goldbench.records.manifest import (
     RubricChange,
     StageUsage,
 )
+from goldbench.score.runs import named_runs
 from goldbench.stages.judge import Thresholds
+from goldbench.systems.destinations import destinations, text_line
 from goldbench.text.display import amount, dollars, queries, shell_command
 
-_SAMPLE = 200
-"""Calls of which the prompts are made to estimate the tokens of all."""
 EXPECTED_RELEVANT = 0.23
 """The share of a pool that a judge finds relevant (0.23 = 23 %): GPT-4 on the TREC Deep Learning track of 2023."""
 EXPECTED_SPLIT = 0.41
@@ -68,31 +70,67 @@ class Decisions(Protocol):
         """Put the decisions into the draft, and return its manifest."""
 
 
+@dataclass(frozen=True, slots=True)
+class GradeOptions:
+    """What shapes a grading and is not a setting of a table.
+
+    Args:
+        runs: The users' runs whose results are judged, too, as ``NAME=FILE`` or ``FILE``.
+        replay: Whether every answer comes from the store.
+        batch: Whether requests are sent in batches.
+        replace: Whether the grades of another judge are replaced.
+        force: Whether the grades of a judge that fails the judge checks are used.
+        again: Whether an earlier pool stays, and only the runs are added.
+        depth: Results of each run; None takes the number of the configuration.
+        feedback: The file of users' clicks and votes whose passages are judged first, or None.
+        decisions: People's decisions that were applied to the set, or None.
+        people: People's grades if only pairs are asked about on which the judge is of another mind, or None.
+    """
+
+    runs: tuple[str, ...] = ()
+    replay: bool = False
+    batch: bool = False
+    replace: bool = False
+    force: bool = False
+    again: bool = False
+    depth: int | None = None
+    feedback: Path | None = None
+    decisions: Decisions | None = None
+    people: People | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """What a grading works with.
 
     Args:
+        options: What shapes it.
         panel: The judges.
         pools: What the pool is made of.
         progress: Shows how far the work is.
         say: Takes a line that stays on the screen.
-        replace: Whether an earlier grading is replaced.
-        force: Whether the grades of a judge that fails the judge checks are used.
         spent: What was spent before on the same caps, by account.
-        decisions: People's decisions that were applied to the set, or None.
-        people: People's grades if only pairs are asked about on which the judge is of another mind, or None.
     """
 
     panel: ModelPanel
     pools: Pools
     progress: Progress
-    say: Callable[[str], None]
-    replace: bool = False
-    force: bool = False
+    options: GradeOptions = GradeOptions()
+    say: Callable[[str], None] = lambda _: None
     spent: Mapping[str, StageUsage] = field(default_factory=dict)
-    decisions: Decisions | None = None
-    people: People | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GradingPlan:
+    """What a grading would send: by account, for how many queries, to which model.
+
+    ``doubtful`` is the share of pairs that is expected to go to a second judge.
+    """
+
+    stages: Sequence[PlannedStage]
+    queries: int
+    model: str
+    doubtful: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +184,90 @@ class GradingResult:
         return type(self.refusal)(Message("{}: {}, because {}{}", folder, state, self.refusal.message, remedy))
 
 
+async def run_grading(
+    options: GradeOptions,
+    folder: Path,
+    config: Config,
+    answers: Path,
+    *,
+    progress: Progress,
+    say: Callable[[str], None],
+) -> GradingResult:
+    """Grade the set in a folder; raises as `grade_folder`.
+
+    Args:
+        options: How it is graded.
+        folder: The run folder.
+        config: The configuration.
+        answers: The store of answers.
+        progress: Shows how far the work is.
+        say: Takes a line that stays on the screen.
+
+    Raises:
+        UsageError: No model is named, or no server.
+    """
+    _check_folder(folder)
+    config = await judging(config, asks=not options.replay, replay=options.replay)
+    say(text_line(destinations_of_judging(config, replay=options.replay)))
+    panel = ModelPanel(
+        config,
+        answers,
+        replay=options.replay,
+        batches=say if options.batch else None,
+        say=say,
+        rubric=GoldFolder(folder).rubric(),
+    )
+    with _opened_pools(options, config, answers, dry_run=False) as pools:
+        work = Work(options=options, panel=panel, pools=pools, progress=progress, say=say)
+        return await grade_folder(folder, work)
+
+
+async def preview_grading(
+    options: GradeOptions, folder: Path, config: Config, answers: Path, *, progress: Progress
+) -> GradingPlan:
+    """Return what grading the set in a folder would send; send and write nothing.
+
+    Args:
+        options: How it would be graded.
+        folder: The run folder.
+        config: The configuration.
+        answers: The store of answers.
+        progress: Shows how far the pooling is.
+
+    Raises:
+        InputError: The folder holds no finished set, or a damaged one.
+        UsageError: No model is named, or no server.
+    """
+    _check_folder(folder)
+    config = await judging(config, asks=False, replay=options.replay)
+    progress.note(text_line(destinations(config)))
+    panel = ModelPanel(config, answers, replay=options.replay, rubric=GoldFolder(folder).rubric())
+    if options.batch:
+        panel.batches = lambda _: None
+    with _opened_pools(options, config, answers, dry_run=True) as pools:
+        return await plan_folder(folder, Work(options=options, panel=panel, pools=pools, progress=progress))
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder without a finished set before anything is written to it.
+
+    Raises:
+        InputError: The folder holds no finished set.
+    """
+    home = GoldFolder(folder)
+    if not home.is_half_published():
+        home.manifest()
+
+
+@contextlib.contextmanager
+def _opened_pools(options: GradeOptions, config: Config, answers: Path, *, dry_run: bool) -> Iterator[Pools]:
+    runs = named_runs(options.runs)
+    feedback = {} if options.feedback is None else feedback_in(options.feedback)
+    with open_pools(config, answers, replay=options.replay, dry_run=dry_run) as pools:
+        again = options.again or options.people is not None
+        yield replace(pools, runs=runs, again=again, depth=options.depth, feedback=feedback)
+
+
 async def grade_folder(folder: Path, work: Work) -> GradingResult:
     """Grade the set in a folder and put the graded set in its place; until then the folder stays as it is.
 
@@ -160,14 +282,15 @@ async def grade_folder(folder: Path, work: Work) -> GradingResult:
     with home.rewriting() as place:
         manifest = home.manifest()
         check_gradable(home, manifest, work)
-        if work.decisions is None:
-            found = await _grade(read_gradable(home, manifest), place, manifest, work)
+        decisions = work.options.decisions
+        if decisions is None:
+            result = await _grade(read_gradable(home, manifest), place, manifest, work)
         else:
-            work.decisions.take_off(place, manifest)
-            found = await _grade(read_gradable(place, manifest), place, manifest, work)
-            found = replace(found, manifest=await work.decisions.put_on(place, found.manifest))
-        place.finish(found.manifest)
-    return replace(found, manifest=home.manifest())
+            decisions.take_off(place, manifest)
+            result = await _grade(read_gradable(place, manifest), place, manifest, work)
+            result = replace(result, manifest=await decisions.put_on(place, result.manifest))
+        place.finish(result.manifest)
+    return replace(result, manifest=home.manifest())
 
 
 async def grade_place(draft: Draft, manifest: Manifest, work: Work) -> GradingResult:
@@ -200,8 +323,8 @@ def refusal_of(grading_result: GradingResult, *, force: bool) -> NothingKept | N
     return None
 
 
-async def plan_folder(folder: Path, work: Work) -> tuple[Sequence[PlannedStage], int]:
-    """Return what grading would take, by account, and for how many queries; send and write nothing.
+async def plan_folder(folder: Path, work: Work) -> GradingPlan:
+    """Return what grading would take; send and write nothing.
 
     Calls about pairs in doubt are known only for pairs whose first judgment is in the store.
 
@@ -213,20 +336,27 @@ async def plan_folder(folder: Path, work: Work) -> tuple[Sequence[PlannedStage],
     manifest = home.manifest()
     check_gradable(home, manifest, work)
     gold = read_gradable(home, manifest)
-    pool = _pool(gold, work)
-    slots = slots_of(gold, pool, share=work.panel.config.grade.canaries, judge=_judge(work))
+    slots = slots_of(gold, _pool(gold, work), share=work.panel.config.grade.canaries, judge=_judge(work))
+    thresholds = _earlier_thresholds(manifest, work)
+    stages = await _planned(gold, slots, work, thresholds)
+    return GradingPlan(stages, len(gold.queries), _judge(work), EXPECTED_RELEVANT)
+
+
+async def _planned(
+    gold: GradableSet, slots: Sequence[Slot], work: Work, thresholds: Thresholds | None
+) -> list[PlannedStage]:
+    """Return what judging slots takes, by account; with thresholds the first judge is asked for yes or no."""
     with work.panel.rehearse() as (rehearsed, report):
-        panel = _as_before(rehearsed, manifest, work)
-        await _ask(gold, panel, slots, work)
+        panel = rehearsed if thresholds is None else rehearsed.by_yes_no(thresholds)
+        asking = replace(_asking(gold, panel, work), tries=False)
+        await asking.ask(slots)
         stages = report()
-        asking = _asking(gold, panel, work, advance=lambda _: None)
-        pairs = sum(not slot.planted and not asking.is_known(slot) for slot in slots)
-    more = more_calls(len(panel.others), work.panel.config.grade.panel)
-    return [*stages, *expected_escalation(stages, pairs, more)], len(gold.queries)
+    pairs = sum(not slot.planted and not asking.is_known(slot) for slot in slots)
+    return [*stages, *expected_escalation(stages, pairs, more_calls(len(panel.others), work.panel.config.grade.panel))]
 
 
 def expected_escalation(stages: Sequence[PlannedStage], pairs: int, factor: float) -> list[PlannedStage]:
-    """Return what the further judges are likely to take, one pair per call.
+    """Return what the further judges are likely to take.
 
     Args:
         stages: What the first judge takes.
@@ -276,18 +406,18 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     grading, place = manifest.grading, folder.path
     if work.pools.again and not is_graded(manifest):
         raise UsageError(Message("{}: is not graded yet; grade it first, which takes {run=} as well", place))
-    if work.replace or not is_graded(manifest):
+    if work.options.replace or not is_graded(manifest):
         check_method(work.panel.config, batch=work.panel.batches is not None)
     problem = next(folder.changed_files(), None)
     if problem is not None:
         raise OutputError(f"{place}: {problem}; build the set again, or see {shell_command('validate', str(place))}")
-    if work.people is not None and (work.replace or work.pools.runs or work.pools.feedback):
+    if work.options.people is not None and (work.options.replace or work.pools.runs or work.pools.feedback):
         raise UsageError(
             Message("{again=True} asks about pairs that are graded: leave out {replace=True}, runs and feedback")
         )
-    if work.replace:
+    if work.options.replace:
         return
-    reviewed = folder.is_reviewed() and work.decisions is None
+    reviewed = folder.is_reviewed() and work.options.decisions is None
     if reviewed and work.pools.again:
         raise OutputError(
             f"{place}: holds what people decided in a review, which new labels of the judge would replace; "
@@ -300,12 +430,13 @@ def check_gradable(folder: GoldFolder, manifest: Manifest, work: Work) -> None:
     if grading is None or not is_graded(manifest):
         return
     prompts = {name: digest for name, digest in manifest.prompts.items() if name.startswith("grade")}
-    with work.panel.rehearse() as (rehearsed, _):
-        panel = _as_before(rehearsed, manifest, work)
-    if work.people is not None and panel.rubric is None:
+    thresholds = _earlier_thresholds(manifest, work)
+    with work.panel.rehearse() as (panel, _):
+        panel = panel if thresholds is None else panel.by_yes_no(thresholds)  # noqa: PLW2901  the same judges
+    if work.options.people is not None and panel.rubric is None:
         raise UsageError(f"{place}: its judge was asked for yes or no and reads no rubric; nothing would change")
     edited = None not in (grading.rubric, panel.rubric) and grading.rubric != panel.rubric
-    if edited and work.people is None:
+    if edited and work.options.people is None:
         raise OutputError(
             Message(
                 "{}: its rubric was edited since it was graded; give {again=True} to ask again about pairs that people "
@@ -335,12 +466,12 @@ def check_method(config: Config, *, batch: bool) -> None:
         )
 
 
-def _as_before(panel: Assessors, manifest: Manifest, work: Work) -> Assessors:
-    """Return the panel with the way of judging, and its thresholds, that the set was graded with."""
+def _earlier_thresholds(manifest: Manifest, work: Work) -> Thresholds | None:
+    """Return the thresholds that the set was graded with, None for a judge in writing."""
     method, grading = work.panel.config.grade.method, manifest.grading
-    if grading is None or grading.thresholds is None or work.replace or method is JudgeMethod.WRITTEN:
-        return panel
-    return panel.by_yes_no(Thresholds(*grading.thresholds))
+    if grading is None or grading.thresholds is None or work.options.replace or method is JudgeMethod.WRITTEN:
+        return None
+    return Thresholds(*grading.thresholds)
 
 
 def _judge(work: Work) -> str:
@@ -357,31 +488,33 @@ async def _grade(gold: GradableSet, draft: Draft, manifest: Manifest, work: Work
     pool = _pool(gold, work)
     slots = slots_of(gold, pool, share=settings.canaries, judge=_judge(work))
     spent = {**work.spent, **work.pools.usage()}
+    thresholds = _earlier_thresholds(manifest, work)
     async with work.panel.open(spent) as opened:
-        panel, answers = await _judge_all(gold, _as_before(opened, manifest, work), slots, work)
-    if work.people is not None:
-        answers = with_earlier(answers, gold.earlier.judgments, _disputed(gold, work.people))
+        panel = opened if thresholds is None else opened.by_yes_no(thresholds)
+        panel, answers = await _judge_all(gold, panel, slots, work)
+    if work.options.people is not None:
+        answers = with_earlier(answers, gold.earlier.judgments, _disputed(gold, work.options.people))
     outcome = outcome_of(gold, pool, answers)
     grading = figures(settings, panel, pool, answers, outcome, own=own_answers_missing(gold, _judge(work)))
     if work.pools.again and manifest.grading is not None:
         change = manifest.grading.rubric_change
-        if work.people is not None:
-            change = _rubric_change(gold, work.people, panel, outcome)
+        if work.options.people is not None:
+            change = _rubric_change(gold, work.options.people, panel, outcome)
         grading = grading.model_copy(update={"depth": manifest.grading.depth, "rubric_change": change})
     usage = {**work.pools.usage(), **work.panel.usage()}
-    told = manifest_of(
+    graded = manifest_of(
         manifest,
         outcome,
         grading,
         failures=answers.failures,
         prompts=panel.digests,
         usage=usage,
-        again=is_graded(manifest) and not work.replace,
+        again=is_graded(manifest) and not work.options.replace,
     )
-    grading_result = GradingResult(told, usage, answers.limit)
-    refusal = refusal_of(grading_result, force=work.force)
+    grading_result = GradingResult(graded, usage, answers.limit)
+    refusal = refusal_of(grading_result, force=work.options.force)
     if refusal is not None:
-        return replace(grading_result, manifest=with_refusal(manifest, told, usage, str(refusal)), refusal=refusal)
+        return replace(grading_result, manifest=with_refusal(manifest, graded, usage, str(refusal)), refusal=refusal)
     write_graded(draft, gold, pool, outcome, grading)
     return grading_result
 
@@ -390,20 +523,19 @@ async def _judge_all(
     gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work: Work
 ) -> tuple[Assessors, Answers]:
     """Choose how the model judges, say what that will take, and judge every pair."""
-    config, known = work.panel.config, is_graded(gold.manifest) and not work.replace
+    method = work.panel.config.grade.method
+    is_chosen = is_graded(gold.manifest) and not work.options.replace
     with work.progress.stage("grade", len(slots)) as step:
-        asking = _asking(gold, panel, work, advance=lambda _: None)
-        seconds: float | None = None
+        choice = Choice(_asking(gold, panel, work))
         async with calls_shown(panel, step, work.progress):
-            if not known and not work.panel.batches and config.grade.method is not JudgeMethod.WRITTEN:
-                choice = await choose_judge(asking, slots, must=config.grade.method is JudgeMethod.YES_NO)
-                asking = choice.asking
+            if not is_chosen and not work.panel.batches and method is not JudgeMethod.WRITTEN:
+                choice = await choose_judge(choice.asking, slots, must=method is JudgeMethod.YES_NO)
                 if choice.line:
                     work.say(choice.line)
-                seconds = choice.seconds_a_call
-            work.say(await forecast(gold, slots, work, asking, seconds))
-            asking = replace(asking, advance=step.advance)
-            return asking.panel, await asking.ask(slots, per_call=config.grade.passages_per_call)
+            asking = replace(choice.asking, advance=step.advance)
+            stages = await _planned(gold, slots, work, asking.panel.thresholds)
+            work.say(forecast(stages, len(slots), len(gold.queries), choice.seconds_a_call))
+            return asking.panel, await asking.ask(slots)
 
 
 def _disputed(gold: GradableSet, people: People) -> set[tuple[str, str]]:
@@ -424,73 +556,51 @@ def _rubric_change(gold: GradableSet, people: People, panel: Assessors, outcome:
     )
 
 
-async def _ask(gold: GradableSet, panel: Assessors, slots: Sequence[Slot], work: Work) -> Answers:
-    with work.progress.stage("grade", len(slots)) as step:
-        asking = _asking(gold, panel, work, advance=step.advance)
-        async with calls_shown(panel, step, work.progress):
-            return await asking.ask(slots, per_call=work.panel.config.grade.passages_per_call)
-
-
-def _asking(gold: GradableSet, panel: Assessors, work: Work, *, advance: Callable[[int], None]) -> Asking:
-    known, known_checks = ({}, {}) if work.replace else remembered(gold.earlier)
-    if work.people is not None:
-        disputed = _disputed(gold, work.people)
-        known = {key: item for key, item in known.items() if item.canary is not None or key[:2] not in disputed}
+def _asking(gold: GradableSet, panel: Assessors, work: Work) -> Asking:
+    known: Known = {}
+    if not work.options.replace:
+        known = by_key(gold.earlier.judgments) | by_key(gold.earlier.checks, check=True)
+    if work.options.people is not None:
+        disputed = _disputed(gold, work.options.people)
+        is_asked_again = {key for key in known if key[:2] in disputed and not (key.canary or key.check)}
+        known = {key: judgment for key, judgment in known.items() if key not in is_asked_again}
     return Asking(
-        gold=gold,
+        text_of=gold.text_of,
         panel=panel,
         concurrency=WAVE if work.panel.batches else 2 * work.panel.config.model.calls_at_once,
-        advance=advance,
         known=known,
-        known_checks=known_checks,
         tries=not work.panel.batches,
-        stops=not work.force,
+        stops=not work.options.force,
     )
 
 
-async def forecast(
-    gold: GradableSet, slots: Sequence[Slot], work: Work, asking: Asking, seconds_a_call: float | None
-) -> str:
-    """Return a line on what grading will take: calls are counted, tokens and money estimated from a sample of prompts.
+def forecast(stages: Sequence[PlannedStage], pairs: int, query_count: int, seconds_a_call: float | None) -> str:
+    """Return a line on what grading will take.
 
     Args:
-        gold: The set.
-        slots: The pairs to judge.
-        work: What the grading works with.
-        asking: How the panel will be asked.
+        stages: The planned accounts.
+        pairs: Pairs to judge, judge checks included.
+        query_count: Queries of the set.
+        seconds_a_call: The pace of the judge checks, or None.
     """
-    config = work.panel.config
-    per_call = config.grade.passages_per_call
-    new = [group for group in grouped(slots, per_call, asking.is_known) if not asking.is_known(group[0])]
-    if not new:
-        return f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, all judged before."
-    sample = new[:: max(1, len(new) // _SAMPLE)]
-    with work.panel.rehearse() as (rehearsed, report):
-        thresholds = asking.panel.thresholds
-        panel = rehearsed if thresholds is None else rehearsed.by_yes_no(thresholds)
-        rehearsal = replace(asking, panel=panel, tries=False, stops=False)
-        await rehearsal.ask([slot for group in sample for slot in group], per_call=per_call)
-        stages = report()
-    scale = len(new) / len(sample)
-    more = more_calls(len(panel.others), config.grade.panel)
-    requests = round(scale * sum(stage.requests for stage in stages))
-    pairs = sum(not slot.planted for group in new for slot in group)
-    tokens_in, tokens_out = (
-        sum(getattr(stage, name) for stage in stages) * scale * (1 + more) for name in ("input_tokens", "output_tokens")
-    )
-    count = max(1, len(gold.queries))
+    if not stages:
+        return f"{amount(pairs, 'pair')} of {queries(query_count)}, all judged before."
+    requests = sum(stage.requests for stage in stages if not stage.stage.endswith("(about)"))
+    further = sum(stage.requests for stage in stages) - requests
+    count = max(1, query_count)
     prices = [stage.usd for stage in stages]
     money = "the price is not known"
     if all(price is not None for price in prices):
-        total = sum(price or 0.0 for price in prices) * scale * (1 + more)
+        total = sum(price or 0.0 for price in prices)
         money = f"about {dollars(total)}, {dollars(total / count)} a query"
     line = (
-        f"{amount(len(slots), 'pair')} of {queries(len(gold.queries))}, judge checks included: about "
-        f"{requests:,} requests ({requests / count:.1f} a query), and about {pairs * more:,.0f} of the further judges; "
-        f"about {tokens_in:,.0f} tokens in, {tokens_out:,.0f} out; {money}."
+        f"{amount(pairs, 'pair')} of {queries(query_count)}, judge checks included: about "
+        f"{requests:,} requests ({requests / count:.1f} a query), and about {further:,} of the further judges; "
+        f"about {sum(stage.input_tokens for stage in stages):,} tokens in, "
+        f"{sum(stage.output_tokens for stage in stages):,} out; {money}."
     )
     if seconds_a_call is not None and requests:
-        minutes = requests * (1 + more) * seconds_a_call / 60
+        minutes = (requests + further) * seconds_a_call / 60
         pace = f"At the pace of the judge checks ({seconds_a_call:.1f} s an answer)"
         line += f" {pace} at most {max(1, round(minutes)):,} min."
     return line

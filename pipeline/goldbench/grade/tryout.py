@@ -244,16 +244,6 @@ def _speed(speed: Speed | None, drawn: DrawnQueries) -> Finding:
     return Finding("speed", says)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """The queries of the sample, whose planted pairs bring their own texts."""
-
-    queries: Sequence[Query]
-
-    def text_of(self, chunk_id: str) -> str:
-        raise KeyError(chunk_id)
-
-
 async def _judged(config: Config, answers: Path, tried: TryoutResult, progress: Progress) -> None:
     """Let the model judge planted answers and fakes of the sample, and enter how it did."""
     chunks, queries = sample()
@@ -263,21 +253,19 @@ async def _judged(config: Config, answers: Path, tried: TryoutResult, progress: 
     async with panel.open(tried.usage) as assessors:
         with progress.stage("try judging", len(slots)) as step:
             asking = Asking(
-                gold=_Sample(queries),
+                text_of=str,  # planted pairs bring their own texts
                 panel=assessors,
                 concurrency=2 * config.model.calls_at_once,
                 advance=step.advance,
-                known={},
-                known_checks={},
             )
             async with calls_shown(assessors, step, progress):
-                checked = await asking.ask(slots, per_call=1)
+                checked = await asking.ask(slots)
                 tried.findings.append(_judging("judging", checked))
                 if assessors.thresholds is None and config.grade.method is not JudgeMethod.WRITTEN:
                     known = replace(asking, known=by_key(checked.canaries()), advance=lambda _: None)
                     chosen = (await choose_judge(known, slots)).asking
                     if chosen.panel.thresholds is not None:
-                        tried.findings.append(_judging("judging by yes or no", await chosen.ask(slots, per_call=1)))
+                        tried.findings.append(_judging("judging by yes or no", await chosen.ask(slots)))
     tried.usage |= {"canary": panel.usage().get(CANARY, StageUsage())}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
@@ -21,9 +20,8 @@ from goldbench.generate.users_queries import UsersQueries, draw_users_queries
 from goldbench.goldset.dataset import GoldContents, passages
 from goldbench.goldset.file_names import UNLABELLED, USERS, answers_beside
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
-from goldbench.grade import preparation
-from goldbench.grade.build_order import BuildOrder
-from goldbench.grade.pool import read_gradable, waiting_pool
+from goldbench.grade.build_order import BuildOrder, expected, opened_grading
+from goldbench.grade.pool import open_pools, read_gradable, waiting_pool
 from goldbench.grade.session import GradingResult
 from goldbench.ports import Progress, Writing
 from goldbench.records.corpus import Chunk
@@ -33,7 +31,6 @@ from goldbench.report.build_text import passed_over
 from goldbench.stages.check.single_checks import query_id
 from goldbench.stages.log_sample import Band
 from goldbench.stages.pool import language_of
-from goldbench.systems.destinations import destinations, text_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +101,7 @@ def plan_users(users: UsersOrder) -> tuple[UsersQueries, str]:
     drawn = users.drawn()
     if not users.order.grade:
         return drawn, "0 requests, no cost."
-    return drawn, preparation.expected(users.order.config, len(drawn.queries))
+    return drawn, expected(users.order.config, len(drawn.queries))
 
 
 async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[str], None]) -> UsersBuildResult:
@@ -121,28 +118,19 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
         UsageError: No model is named, or no server.
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
-    order, drawn = users.order, users.drawn()
-    with contextlib.ExitStack() as stack:
-        finish, graded = None, list[GradingResult]()
-        if order.grade:
-            judging = await preparation.judging(order.config, asks=not order.replay, replay=order.replay)
-            say(text_line(preparation.destinations_of_judging(judging, replay=order.replay)))
-            opened = preparation.finishing(
-                judging, order.answers, order.out, progress=progress, say=say, replay=order.replay, batch=order.batch
-            )
-            finish, graded = stack.enter_context(opened)
-        else:
-            say(text_line(destinations(order.config)))
+    order = users.order
+    drawn = users.drawn()
+    home = GoldFolder(order.out)
+    async with opened_grading(order, order.config, chat=False, progress=progress, say=say) as grading:
         for line in passed_over(order.found.ignored, order.found.repeated):
             say(line)
-        home = GoldFolder(order.out)
         with home.replacing(users.policy()) as draft:
             run = _run(order, draft, home, progress)
             await flow.walk(run, until="chunk")
             _write(run, drawn)
             manifest = _manifest(run, users, drawn)
-            if finish is not None:
-                manifest = await finish(draft, manifest)
+            if order.grade:
+                manifest = await grading.finish(draft, manifest)
             if not draft.pool.exists():
                 _write_pool(draft, manifest, order.config, progress)
             if order.decisions is not None:
@@ -150,7 +138,7 @@ async def build_users(users: UsersOrder, *, progress: Progress, say: Callable[[s
             draft.finish(manifest)
         for line in draft.set_aside:
             say(line)
-    return UsersBuildResult(drawn, home.manifest(), len(home.waiting()), graded[0] if graded else None)
+    return UsersBuildResult(drawn, home.manifest(), len(home.waiting()), grading.result)
 
 
 def _run(order: BuildOrder, draft: Draft, home: GoldFolder, progress: Progress) -> Run:
@@ -220,5 +208,5 @@ def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
 
 def _write_pool(draft: Draft, manifest: Manifest, config: Config, progress: Progress) -> None:
     gold = read_gradable(draft, manifest)
-    with preparation.pools(config, answers_beside(draft.path), (), dry_run=True) as chosen:
+    with open_pools(config, answers_beside(draft.path), dry_run=True) as chosen:
         draft.pool.write(waiting_pool(gold, gold.queries, chosen, progress, depth=config.grade.depth))

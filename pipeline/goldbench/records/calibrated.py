@@ -21,8 +21,7 @@ class Resting(Record):
 class CalibratedScore(Record):
     """One measure of one system, before and after correction.
 
-    ``raw`` uses the model's grades alone. ``gains`` uses people's grades where they exist, and elsewhere the mean of
-    people's grades for pairs with the same grade of the model; it has no interval. ``corrected`` is the mean under
+    ``raw`` uses the model's grades alone. ``corrected`` is the mean under
     people's judgments, estimated from the queries that people judged completely, with an interval for queries like
     these. Several systems are estimated together: their intervals hold for all systems at once, ``best`` is the
     probability of the highest mean, and ``favoured`` is by how much the model favours the system over the average one.
@@ -32,7 +31,6 @@ class CalibratedScore(Record):
     system: str
     measure: str
     raw: float
-    gains: Estimate
     corrected: Estimate
     best: float | None = Field(default=None, ge=0, le=1)
     favoured: Estimate | None = None
@@ -69,8 +67,7 @@ class Calibration(Record):
     """Scores before and after correction by people; a function of the gold set, the runs and the ledger.
 
     ``people`` and ``model`` count the judgments by either, ``complete`` the queries that people judged to the bottom of
-    their pools, ``sample`` the pairs of the random sample behind the expected gains, ``effective`` the pairs drawn with
-    equal probabilities that they are worth. ``expected_gains`` is the gain by the model's grade. ``shared`` is by
+    their pools. ``shared`` is by
     measure the share of the model's error, 0 to 1, that counts as common to all systems; near 0 each system is
     corrected by its own judged queries alone. ``ranking`` says by measure how likely the corrected order is right.
     """
@@ -80,9 +77,6 @@ class Calibration(Record):
     complete: int = Field(ge=0)
     people: int = Field(ge=0)
     model: int = Field(ge=0)
-    sample: int = Field(ge=0)
-    effective: float = Field(ge=0)
-    expected_gains: dict[int, float] = Field(default_factory=dict)
     confidence: float = 0.95
     scores: list[CalibratedScore] = Field(default_factory=list)
     differences: list[CalibratedDifference] = Field(default_factory=list)

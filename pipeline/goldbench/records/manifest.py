@@ -147,8 +147,8 @@ class Grading(Record):
 
     ``pairs`` counts pairs of a query and a chunk, ``spread`` the same by highest minus lowest grade. ``escalated``
     pairs went to every assessor; ``capped`` pairs had a grade of 2 or 3 without a quote; ``unjudged`` pairs have no
-    grade. ``feedback`` pairs are in the pool because users clicked or voted on the passage. ``agreement_measured`` says
-    whether this way of judging was compared with people. ``method`` is ``written`` or ``yes-no``; ``thresholds`` are
+    grade. ``feedback`` pairs are in the pool because users clicked or voted on the passage. ``method`` is
+    ``written`` or ``yes-no``; ``thresholds`` are
     then the least probabilities of yes for the grades 1, 2 and 3. ``rubric`` is the digest of the rubric that the
     judges read last, ``rubric_change`` says what the last asking again with an edited one changed.
     """
@@ -156,7 +156,6 @@ class Grading(Record):
     assessors: list[str]
     panel: str
     depth: int
-    passages_per_call: int
     rubric: str | None = None
     rubric_change: RubricChange | None = None
     method: str = "written"
@@ -179,7 +178,6 @@ class Grading(Record):
     canary_verdict: CanaryVerdict = CanaryVerdict.NOT_ASKED
     canary_findings: list[str] = Field(default_factory=list)
     guardrails: list[Guardrail] = Field(default_factory=list)
-    agreement_measured: bool = False
 
 
 class RefusedGrading(Record):

@@ -32,10 +32,10 @@ def tables(calibration: Calibration) -> Iterator[tuple[list[list[str]], int]]:
 
 def _scores(calibration: Calibration, *, several: bool) -> list[list[str]]:
     last = ["P(best)", "favoured by the model"] if several else ["trust"]
-    rows = [["run", "measure", "raw", "expected gains", "corrected", "95 %", *last]]
+    rows = [["run", "measure", "raw", "corrected", "95 %", *last]]
     for score in calibration.scores:
         told = [_share(score.best), _favoured(score.favoured)] if several else [_share(score.weight)]
-        means = f"{score.raw:.4f}", _value(score.gains), _value(score.corrected)
+        means = f"{score.raw:.4f}", _value(score.corrected)
         rows.append([score.system, score.measure, *means, _ends(score.corrected), *told])
     return rows
 
@@ -51,20 +51,8 @@ def _differences(calibration: Calibration) -> list[list[str]]:
 def remarks(calibration: Calibration) -> Iterator[str]:
     """Yield a line for each thing that a reader must know: why a figure is missing, which figures rest on few pairs."""
     yield from calibration.remarks
-    absent = [
-        ("corrected scores", {one.corrected.reason for one in calibration.scores}),
-        ("expected gains", {score.gains.reason for score in calibration.scores}),
-    ]
-    for name, reasons in absent:
-        for reason in sorted(one for one in reasons if one is not None):
-            yield f"no {name}: {reason}"
-    gains = ", ".join(f"{grade}: {gain:.2f}" for grade, gain in calibration.expected_gains.items())
-    if gains:
-        yield (
-            f"average grade by people for each grade of the model: {gains} "
-            f"({amount(calibration.sample, 'pair')}, equivalent to {calibration.effective:,.0f} drawn with equal "
-            "probability)"
-        )
+    for reason in sorted({score.corrected.reason for score in calibration.scores if score.corrected.reason}):
+        yield f"no corrected scores: {reason}"
 
 
 def _value(estimate: Estimate, *, sign: str = "") -> str:

@@ -21,12 +21,6 @@ from goldbench.stages.canaries import TRAPS
 from goldbench.text.display import amount, dollars
 from goldbench.text.display import queries as count_of
 
-NOT_MEASURED = (
-    "Several passages in a call are cheaper, but nobody has measured here how far such grades agree with people's, "
-    "or with grades given one by one."
-)
-"""The warning about the cheaper mode."""
-
 
 def graded_lines(record: Manifest | RefusedGrading) -> Iterator[str]:
     """Yield a line for each part of the outcome: pool, grades, doubtful pairs, flags, queries, judge check."""
@@ -108,8 +102,6 @@ def grading_warnings(
         yield "The grades are kept but marked as not to be trusted; grade with another model."
     if limit is not None:
         yield stopped(limit)
-    if grading.passages_per_call > 1 and not grading.agreement_measured:
-        yield NOT_MEASURED
     if failures:
         yield f"{amount(len(failures), 'call')} failed; their pairs are unjudged, or judged by the other judges alone:"
         yield from messages(failures)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 
@@ -13,16 +12,12 @@ from goldbench.records.review_event import Event, EventKind, Lane
 from goldbench.review.assignment import Assigner, Assignment
 from goldbench.review.findings import TOO_FAST_MS, sample_figures, stop_rules
 from goldbench.review.ledger import LedgerConflict
-from goldbench.review.local_page import InvalidRequest, UnknownItem
+from goldbench.review.page_server import InvalidRequest, UnknownItem
 from goldbench.review.payload import Keys, clean, reveal, show_context, show_pair, show_query, show_row
-from goldbench.review.queue import basis_of
 from goldbench.review.reviewable_set import ReviewableSet
 from goldbench.review.sample import SampledPair, in_steps, sampled
 from goldbench.review.sent_event import MAX_PAIRS, SentEvent, make_event, parse_event
 from goldbench.review.state import Pair, Stack, State
-
-HISTORY_PAGE = 50
-"""Judgments in one answer."""
 
 _ABOUT_QUERIES = {EventKind.ACCEPT_QUERY, EventKind.EDIT_QUERY, EventKind.REJECT_QUERY, EventKind.REOPEN}
 _ABOUT_PAIRS = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT, EventKind.NOTE}
@@ -31,15 +26,11 @@ _SETTLED = _ABOUT_QUERIES | {EventKind.ADJUDICATE}
 
 
 class Answers:
-    """Answers from the assigner and the data set; figures that would influence a person are withheld until they cannot.
+    """Answers from the assigner and the data set; figures that would influence a person are withheld for a while."""
 
-    ``training`` shows the judge's grade first and marks every judgment.
-    """
-
-    def __init__(self, assigner: Assigner, material: ReviewableSet, *, training: bool = False) -> None:
+    def __init__(self, assigner: Assigner, material: ReviewableSet) -> None:
         self.assigner = assigner
         self.material = material
-        self.training = training
         self.keys = Keys(assigner.items, queries=material.queries, corpus=material.corpus)
         self.judge = material.grades()
         self._figures: tuple[Sequence[SampledPair], dict[str, Any]] = ((), {})
@@ -52,8 +43,6 @@ class Answers:
             return {
                 "annotator": annotator,
                 "set": self.material.data_sha[:12],
-                "training": self.training,
-                "target": self.assigner.team.targets.get(annotator),
                 "count": self.assigner.total(annotator),
                 "median_s": _median_s(state.acts_of(annotator)),
             }
@@ -117,10 +106,7 @@ class Answers:
         with self.assigner.reading() as state:
             decision = state.says(annotator, pair)
             review = state.review(annotator, pair)
-        shown = show_pair(assignment, self.material, self.keys, decision=decision, review=review)
-        if self.training:
-            shown["revealed"] = reveal(self._judgments(pair))
-        return shown
+        return show_pair(assignment, self.material, self.keys, decision=decision, review=review)
 
     def _row(self, pair: Pair, decision: Event | None) -> dict[str, Any]:
         return show_row(self.assigner.by_pair[pair], self.material, self.keys, decision=decision)
@@ -147,8 +133,7 @@ class Answers:
         if not self._judgments(pair):
             return False
         with self.assigner.reading() as state:
-            is_shown = self.assigner.by_pair[pair].lane is Lane.ERRORS and state.ever_judged(annotator, pair)
-        return self.training or is_shown
+            return self.assigner.by_pair[pair].lane is Lane.ERRORS and state.ever_judged(annotator, pair)
 
     def _move(self, annotator: str, sent: SentEvent) -> dict[str, Any]:
         """Store an undo or a redo, of the last act unless it names another; return its number and its pair."""
@@ -190,32 +175,11 @@ class Answers:
 
     # --- history ------------------------------------------------------------------------------------------------------
 
-    def history(self, annotator: str, arguments: Mapping[str, str]) -> dict[str, Any]:
-        """Return a person's current decisions that pass a filter, 50 from a number on, and how many there are."""
-        first = _number(arguments.get("from", "0"), digits=9)
-        words = arguments.get("q", "")[:1000].casefold().split()
-        said = arguments.get("said", "")
-        lane = arguments.get("lane", "")
-        since, before = _time(arguments.get("since")), _time(arguments.get("before"))
-
-        def passes(event: Event) -> bool:
-            at = _moment(event.at)
-            query = self.material.asked[event.query_id].judged.casefold()
-            return (
-                said in {"", event.kind.value if event.grade is None else str(int(event.grade))}
-                and lane in {"", event.lane or ""}
-                and (since is None or (at is not None and at >= since))
-                and (before is None or (at is not None and at < before))
-                and all(word in query for word in words)
-            )
-
+    def history(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
+        """Return a person's current decisions; the page filters them."""
         with self.assigner.reading() as state:
-            decisions = [each for each in self._decisions(annotator, state) if passes(each[0])]
-            rows = [
-                self._history_row(annotator, event, earlier, state)
-                for event, earlier in decisions[first : first + HISTORY_PAGE]
-            ]
-        return {"items": rows, "total": len(decisions)}
+            decisions = self._decisions(annotator, state)
+            return {"items": [self._history_row(annotator, event, earlier, state) for event, earlier in decisions]}
 
     def _decisions(self, annotator: str, state: State) -> Iterator[tuple[Event, list[int]]]:
         """Yield a person's current decisions, newest first, each with the grades given before, the oldest first."""
@@ -271,7 +235,6 @@ class Answers:
                 "disputed": len(state.disagreements()),
                 "bad_queries": len(state.bad_queries()),
                 "again": {"pairs": len(again), "same": sum(review.first_grade == grade for review, grade in again)},
-                "order_rests_on": len(basis_of(state, items)),
                 "shown": len(pairs),
                 "rules": [rule.model_dump() for rule in rules],
                 "figures": {name: each.model_dump(mode="json") if each else None for name, each in figures.items()},
@@ -291,7 +254,7 @@ class Answers:
         team = self.assigner.team
         judged = {name: self.assigner.total(name)["mine"] for name in {*team.annotators, *state.annotators()}}
         return [
-            {"name": clean(name), "judged": judged[name], "target": team.targets.get(name), "lead": name in team.leads}
+            {"name": clean(name), "judged": judged[name], "lead": name in team.leads}
             for name in sorted(judged)
             if judged[name] or name in team.annotators
         ]
@@ -344,26 +307,7 @@ def _median_s(acts: Sequence[Event]) -> float | None:
     return round(median(times) / 1000, 1) if times else None
 
 
-def _number(text: str | None, *, digits: int = 3) -> int:
-    if text is None or not text.isdecimal() or len(text) > digits:
+def _number(text: str | None) -> int:
+    if text is None or not text.isdecimal() or len(text) > 3:
         raise InvalidRequest("a number is missing or not valid")
     return int(text)
-
-
-def _time(text: str | None) -> datetime | None:
-    """Return a time with its zone, as a page sends it; None for none."""
-    if not text:
-        return None
-    moment = _moment(text)
-    if moment is None:
-        raise InvalidRequest("a date is not valid")
-    return moment
-
-
-def _moment(text: str) -> datetime | None:
-    """Return a time, UTC unless it has a zone of its own; None if it is not valid."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

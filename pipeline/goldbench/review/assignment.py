@@ -1,8 +1,7 @@
 """Assignment of pairs to people: each is leased for ten minutes, to at most the required number of annotators.
 
 Each assignment is made within one transaction that holds the ledger, so that several people, and several servers on one
-database, never exceed the share of pairs that two people judge. The order of the queue is renewed between
-transactions, for pairs that are not leased yet: it never decides who may judge a pair.
+database, never exceed the share of pairs that two people judge.
 """
 
 from __future__ import annotations
@@ -42,9 +41,6 @@ REPEATS_EVERY = 10
 """Pairs of the random sample between two repeats."""
 REPEATS_APART = 30
 """Judgments between the first and the second look at a pair."""
-
-Renewal = Callable[[State], Sequence[Item] | None]
-"""Returns the items in the order that fits the state, or None if the order stays as it is."""
 
 _ENDS_LEASE = {EventKind.JUDGE, EventKind.LATER, EventKind.CANNOT, EventKind.ADJUDICATE}
 
@@ -149,7 +145,6 @@ class Assigner:
         ledger: Ledger,
         items: Sequence[Item],
         *,
-        renewed: Renewal | None = None,
         team: Team | None = None,
         repeats: int = 10,
         seed: int = 0,
@@ -160,7 +155,6 @@ class Assigner:
         Args:
             ledger: The ledger.
             items: The queue.
-            renewed: Asked for another order of the same items whenever decisions have come in.
             team: The people.
             repeats: Pairs that each person sees a second time.
             seed: Seed of the choice of these.
@@ -170,8 +164,6 @@ class Assigner:
         self.state = State()
         self.by_pair: Mapping[Pair, Item] = {item.pair: item for item in items}
         self.team = team or Team()
-        self._renewed = renewed
-        self._sample_changed = False
         self._repeats = repeats
         self._seed = seed
         self._clock = clock
@@ -179,29 +171,16 @@ class Assigner:
         self._events: list[Event] = []
         self._foreign = False
         self._counts: tuple[int, dict[Lane, Counter[str]]] = (-1, {})
-        self._arrange(items)
-        self.refresh()
-
-    def _arrange(self, items: Sequence[Item]) -> None:
-        """Put the items in this order, grouped by query."""
         self.items = items
         self._blocks = [list(group) for _, group in itertools.groupby(items, key=lambda item: item.query_id)]
         self._block = {item.pair: number for number, group in enumerate(self._blocks) for item in group}
         self._rank = {item.pair: rank for rank, item in enumerate(items)}
-
-    def _renew(self) -> None:
-        """Renew the order if people judged more of the random sample; no pair changes, and no lease."""
-        if self._renewed is not None and self._sample_changed:
-            items = self._renewed(self.state)
-            self._sample_changed = False
-            if items is not None:
-                self._arrange(items)
+        self.refresh()
 
     def refresh(self) -> State:
         """Return the state with all events that are stored by now."""
         with self._turn:
             self._take_in(self.ledger.events(after=self._seq))
-            self._renew()
             return self.state
 
     @contextlib.contextmanager
@@ -220,11 +199,9 @@ class Assigner:
             count: Number of further pairs.
             have: The pairs that the person has, each with whether it is a second look; their leases are renewed.
         """
-        with self._turn:
-            self._renew()
-            with self.ledger.writing() as connection:
-                self._catch_up(connection)
-                return self._claim(connection, annotator, count, have)
+        with self._turn, self.ledger.writing() as connection:
+            self._catch_up(connection)
+            return self._claim(connection, annotator, count, have)
 
     def open(self, annotator: str, pair: Pair) -> Assignment:
         """Return a single pair that a person asks for: one that they judged, or one that still needs a person.
@@ -259,7 +236,6 @@ class Assigner:
             LedgerFailed: The database does not answer; nothing was stored.
         """
         with self._turn:
-            self._renew()
             try:
                 with self.ledger.writing() as connection:
                     self._catch_up(connection)
@@ -377,7 +353,6 @@ class Assigner:
         new = [event for event in events if (event.seq or 0) > self._seq]
         if not new:
             return
-        self._sample_changed |= any(event.lane in {Lane.CALIBRATION, None} for event in new)
         self._events += new
         has_foreign = any(event.data_sha != self.ledger.data_sha for event in new)
         self._foreign |= has_foreign

@@ -1,4 +1,4 @@
-"""Scores corrected by people's judgments: by expected gains, and by the queries that people judged completely."""
+"""Scores corrected by the queries that people judged completely."""
 
 from __future__ import annotations
 
@@ -10,23 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goldbench.errors import InputError
-from goldbench.measures.statistics.calibration import Curve, expected_gains
 from goldbench.measures.statistics.ppi import FEW, LEAST
-from goldbench.records.agreement_report import Estimate
 from goldbench.records.calibrated import CalibratedDifference, CalibratedScore, Calibration, Resting
 from goldbench.review.corrections import corrections
-from goldbench.review.people import (
-    Grades,
-    ReviewedSet,
-    complete_queries,
-    load_reviewed,
-    sample_of,
-    sources_of,
-    stratum_of,
-)
-from goldbench.review.sample import MIN_PAIRS
+from goldbench.review.people import Grades, ReviewedSet, complete_queries, load_reviewed
 from goldbench.score.runs import Gold, Match, Run, score_run, top_documents
-from goldbench.text.display import amount, queries, shell_command
+from goldbench.text.display import queries, shell_command
 
 if TYPE_CHECKING:
     from goldbench.measures.names import Measure
@@ -34,9 +23,6 @@ if TYPE_CHECKING:
 
 DEPTH = 10
 """Top results of a system that are counted by who judged them."""
-
-_STEPS = 1_000_000
-"""Steps in a gain of 1: measures take whole grades, so expected gains are passed as multiples of a millionth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +39,6 @@ class _Figures:
 
     raw: Mapping[str, float]
     mixed: Mapping[str, float]
-    gains: Estimate
 
 
 def calibrate(
@@ -78,13 +63,8 @@ def calibrate(
         raise InputError(str(gold.path), "has no grades of a model that people could correct")
     people = {query_id: reviewed.people.get(query_id, {}) for query_id in gold.qrels}
     complete = [query_id for query_id in complete_queries(reviewed) if query_id in gold.qrels]
-    curve = expected_gains(sample_of(reviewed))
     mixed = judge | {query_id: people[query_id] for query_id in complete}
-    expected = _expected(reviewed, judge, people, curve)
-    figures = {
-        name: _figures(gold, run, measured, (judge, mixed), expected=expected, reading=reading)
-        for name, run in runs.items()
-    }
+    figures = {name: _figures(gold, run, measured, (judge, mixed), reading) for name, run in runs.items()}
     corrected = {
         m.name: corrections(
             {name: found[m.name].raw for name, found in figures.items()},
@@ -100,12 +80,9 @@ def calibrate(
         complete=len(complete),
         people=by_people,
         model=sum(len(judge[query_id].keys() - people[query_id].keys()) for query_id in judge),
-        sample=curve.pairs,
-        effective=curve.effective,
-        expected_gains=dict(curve.pooled),
         scores=[
-            CalibratedScore(system=name, measure=m.name, gains=found[m.name].gains, **corrected[m.name].scores[name])
-            for name, found in figures.items()
+            CalibratedScore(system=name, measure=m.name, **corrected[m.name].scores[name])
+            for name in figures
             for m in measured
         ],
         differences=[
@@ -116,68 +93,25 @@ def calibrate(
         shared={name: found.shared for name, found in corrected.items() if found.shared is not None},
         ranking={name: found.ranking for name, found in corrected.items() if found.ranking is not None},
         resting=[_resting(replace(gold, qrels=judge), name, run, people, reading) for name, run in runs.items()],
-        remarks=list(_remarks(reviewed, people, complete, level=gold.level, sample=curve.pairs)),
+        remarks=list(_remarks(reviewed, people, complete, level=gold.level)),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Expected:
-    """Expected gains in steps, by pair, or the reason why there are none."""
-
-    gains: Grades
-    reason: str | None = None
-
-
-def _expected(reviewed: ReviewedSet, judge: Grades, people: Grades, curve: Curve) -> _Expected:
-    if not curve.pairs:
-        return _Expected({}, "nobody has judged a pair of the random sample")
-    sources = sources_of(reviewed.material)
-    grades: Grades = {}
-    for query_id, graded in judge.items():
-        gains = {chunk_id: grade * _STEPS for chunk_id, grade in people[query_id].items()}
-        for chunk_id, grade in graded.items():
-            gain = curve.gain(grade, stratum_of((query_id, chunk_id), sources))
-            if gain is None:
-                return _Expected({}, f"nobody has judged a pair of the random sample that the model graded {grade}")
-            gains.setdefault(chunk_id, round(gain * _STEPS))
-        grades[query_id] = gains
-    return _Expected(grades)
-
-
 def _figures(
-    gold: Gold,
-    run: Run,
-    measures: Sequence[Measure],
-    qrels: tuple[Grades, Grades],
-    *,
-    expected: _Expected,
-    reading: Reading,
+    gold: Gold, run: Run, measures: Sequence[Measure], qrels: tuple[Grades, Grades], reading: Reading
 ) -> dict[str, _Figures]:
     """Return the figures of one system by measure."""
     raw, mixed = (
         score_run(replace(gold, qrels=qrel), run, measures, scores=reading.scores, match=reading.match)
         for qrel in qrels
     )
-    linear = [measure for measure in measures if _takes_gains(measure)]
-    gains: dict[str, float] = {}
-    if linear and expected.reason is None:
-        found = score_run(replace(gold, qrels=expected.gains), run, linear, scores=reading.scores, match=reading.match)
-        gains = {m.name: found.mean(m.name) / (1 if m.family == "ndcg" else _STEPS) for m in linear}
     return {
         measure.name: _Figures(
             dict(zip(raw.query_ids, raw.values[measure.name], strict=True)),
             dict(zip(mixed.query_ids, mixed.values[measure.name], strict=True)),
-            Estimate(value=gains[measure.name])
-            if measure.name in gains
-            else Estimate(reason=expected.reason or f"{measure.name} is defined on whole grades"),
         )
         for measure in measures
     }
-
-
-def _takes_gains(measure: Measure) -> bool:
-    """Return whether a measure is a sum of gains, which may be fractions."""
-    return measure.family in {"ndcg", "dcg", "idcg"} and ("gain", "exp") not in measure.options
 
 
 def _highest(measure: Measure) -> float:
@@ -194,16 +128,12 @@ def _resting(gold: Gold, name: str, run: Run, people: Grades, reading: Reading) 
     )
 
 
-def _remarks(
-    reviewed: ReviewedSet, people: Grades, complete: Sequence[str], *, level: int, sample: int
-) -> Iterator[str]:
+def _remarks(reviewed: ReviewedSet, people: Grades, complete: Sequence[str], *, level: int) -> Iterator[str]:
     if LEAST <= len(complete) < FEW:
         yield (
             f"only {queries(len(complete))} judged completely: below {FEW} the normal approximation of the intervals "
             "is unreliable"
         )
-    if 0 < sample < MIN_PAIRS:
-        yield f"expected gains rest on {amount(sample, 'pair')} of the random sample: judge at least {MIN_PAIRS}"
     if not reviewed.material.judgments:
         yield (
             "no model graded this set: the model's grades here are the labels that the set came with; pairs without "

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,11 +16,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, SQLAlchemy
 
 from goldbench.errors import GoldbenchError, InputError, MissingExtra, UsageError
 from goldbench.goldset.folder import GoldFolder
-from goldbench.prompts.rubric import Rubric
-from goldbench.records.corpus import Evidence
 from goldbench.records.review_event import Event, EventKind
 from goldbench.review import tables
-from goldbench.review.meanings import Meanings, PassageMeaning, QueryMeaning, SetMeanings, edited_wording
+from goldbench.review.meanings import Meanings, QueryMeaning, SetMeanings, edited_wording
 from goldbench.review.translation import Translation, translate
 from goldbench.text.display import shell_command, shown
 
@@ -35,6 +32,7 @@ UNSTORABLE = {0: "\ufffd"} | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")
 """NUL, which PostgreSQL cannot store, and lone surrogates, which no database can; both are replaced."""
 
 _HOLD = sa.select(tables.about.c.data_sha).with_for_update()
+_RUBRIC = "rubric"
 _DISK_ERROR = re.compile("disk|no space", re.IGNORECASE)
 _ACT_FIELDS = ("annotator", "kind", "query_id", "chunk_id", "grade", "reason", "text", "undoes", "repeat")
 
@@ -255,10 +253,7 @@ class Ledger:
         """
         with self.writing() as connection:
             if meanings is not None:
-                for (data_sha, query_id), query in meanings.queries.items():
-                    _add_query(connection, data_sha, query_id, query)
-                for (data_sha, chunk_id), passage in meanings.passages.items():
-                    _add_passage(connection, data_sha, chunk_id, passage)
+                _store_meanings(connection, meanings)
             return [self.add(connection, event, any_set=meanings is not None) for event in events]
 
     def add(self, connection: Connection, event: Event, *, any_set: bool = False) -> Event:
@@ -305,23 +300,10 @@ class Ledger:
 
     def meanings(self, *, connection: Connection | None = None) -> Meanings:
         """Return what is stored about the meaning of ids; see ``events``."""
-        query, passage, text = tables.query, tables.passage, tables.text
+        column = tables.meaning.c
+        bodies = sa.select(column.body).where(column.kind != _RUBRIC)
         with self._reading(connection) as reading:
-            queries = reading.execute(sa.select(query, text.c.text).join(text, text.c.sha == query.c.text_sha)).all()
-            judged = sa.select(passage, text.c.text).join(text, text.c.sha == passage.c.text_sha)
-            passages = reading.execute(judged).all()
-        return Meanings(
-            {
-                (row.data_sha, row.query_id): QueryMeaning(
-                    row.text, tuple(Evidence.model_validate(span) for span in json.loads(row.evidence))
-                )
-                for row in queries
-            },
-            {
-                (row.data_sha, row.chunk_id): PassageMeaning(row.text, row.title, row.source, row.doc_id, row.start)
-                for row in passages
-            },
-        )
+            return Meanings.from_rows(json.loads(row.body) for row in reading.execute(bodies))
 
     def translated(self, events: Sequence[Event], *, connection: Connection | None = None) -> Translation:
         """Return events of this ledger as they apply to the open set; without a set, as they are.
@@ -353,13 +335,12 @@ def _event(row: sa.Row[Any]) -> Event:
 def _record_meanings(connection: Connection, own: SetMeanings, event: Event) -> None:
     """Store what the ids of an event mean in the open set, as far as the set and its edits tell."""
     query = own.query(event.query_id) or _edited_query(connection, own.data_sha, event.query_id)
-    if query is not None:
-        _add_query(connection, own.data_sha, event.query_id, query)
     passage = own.passage(event.chunk_id) if event.chunk_id is not None else None
-    if passage is not None:
-        _add_passage(connection, own.data_sha, event.chunk_id or "", passage)
+    queries = {} if query is None else {(own.data_sha, event.query_id): query}
+    passages = {} if passage is None else {(own.data_sha, event.chunk_id or ""): passage}
+    _store_meanings(connection, Meanings(queries, passages))
     if event.rubric_sha == own.rubric.sha:
-        _add_rubric(connection, own.rubric)
+        _store(connection, _RUBRIC, "", own.rubric.sha, {"text": own.rubric.text})
 
 
 def _edited_query(connection: Connection, data_sha: str, query_id: str) -> QueryMeaning | None:
@@ -370,49 +351,19 @@ def _edited_query(connection: Connection, data_sha: str, query_id: str) -> Query
     return QueryMeaning(text) if text else None
 
 
-def _is_stored(connection: Connection, table: sa.Table, *key: str) -> bool:
-    columns = list(table.primary_key.columns)
-    where = [column == value for column, value in zip(columns, key, strict=True)]
-    return connection.execute(sa.select(columns[0]).where(*where)).first() is not None
+def _store_meanings(connection: Connection, meanings: Meanings) -> None:
+    for row in meanings.as_rows():
+        kind = "query_id" if "query_id" in row else "chunk_id"
+        _store(connection, kind, row["data_sha"], row[kind], row)
 
 
-def _add_query(connection: Connection, data_sha: str, query_id: str, query: QueryMeaning) -> None:
-    if _is_stored(connection, tables.query, data_sha, query_id):
-        return
-    evidence = json.dumps([span.model_dump(mode="json") for span in query.evidence])  # ASCII: every database stores it
-    text_sha = _add_text(connection, query.text)
-    values = {"data_sha": data_sha, "query_id": query_id, "text_sha": text_sha, "evidence": evidence}
-    connection.execute(sa.insert(tables.query).values(values))
-
-
-def _add_passage(connection: Connection, data_sha: str, chunk_id: str, passage: PassageMeaning) -> None:
-    if _is_stored(connection, tables.passage, data_sha, chunk_id):
-        return
-    values = {
-        "data_sha": data_sha,
-        "chunk_id": chunk_id,
-        "text_sha": _add_text(connection, passage.text),
-        "title": passage.title.translate(UNSTORABLE),
-        "source": passage.source.translate(UNSTORABLE),
-        "doc_id": passage.doc_id,
-        "start": passage.start,
-    }
-    connection.execute(sa.insert(tables.passage).values(values))
-
-
-def _add_rubric(connection: Connection, rubric: Rubric) -> None:
-    if not _is_stored(connection, tables.rubric, rubric.sha):
-        values = {"rubric_sha": rubric.sha, "text_sha": _add_text(connection, rubric.text)}
-        connection.execute(sa.insert(tables.rubric).values(values))
-
-
-def _add_text(connection: Connection, text: str) -> str:
-    """Return the digest of a text, which is stored unless it is known."""
-    stored = text.translate(UNSTORABLE)
-    sha = hashlib.sha256(stored.encode()).hexdigest()
-    if not _is_stored(connection, tables.text, sha):
-        connection.execute(sa.insert(tables.text).values({"sha": sha, "text": stored}))
-    return sha
+def _store(connection: Connection, kind: str, data_sha: str, name: str, body: Mapping[str, Any]) -> None:
+    """Store a meaning unless it is known, as ASCII, which every database takes."""
+    column = tables.meaning.c
+    key = (column.kind == kind, column.data_sha == data_sha, column.name == name)
+    if connection.execute(sa.select(column.name).where(*key)).first() is None:
+        values = {"kind": kind, "data_sha": data_sha, "name": name, "body": json.dumps(body)}
+        connection.execute(sa.insert(tables.meaning).values(values))
 
 
 def _identity(path: Path | None) -> tuple[int, int] | None:

@@ -14,7 +14,6 @@ from goldbench.formats.runs.trec import read_qrels
 from goldbench.goldset.file_names import DATASET
 from goldbench.goldset.folder import GoldFolder
 from goldbench.goldset.gold_path import folder_of
-from goldbench.measures.statistics.calibration import Rated
 from goldbench.records.judgment import Origin, PooledPair
 from goldbench.records.review_event import Event, Lane, Review
 from goldbench.review.ledger import ledger_url, open_ledger
@@ -193,31 +192,6 @@ def in_lanes(reviews: Iterable[Review], *lanes: Lane) -> list[Review]:
     return [review for review in reviews if review.lane in lanes]
 
 
-def sample_of(reviewed: ReviewedSet) -> list[Rated]:
-    """Return the random sample that people judged blindly: every pair once, with the mean of their first grades."""
-    now, sources = current_ids(reviewed.material), sources_of(reviewed.material)
-    by_pair: defaultdict[Pair, list[Review]] = defaultdict(list)
-    for review in in_lanes(reviewed.state.reviews(), Lane.CALIBRATION):
-        query_id = now.get(review.query_id)
-        known = query_id is not None and review.chunk_id in reviewed.judge.get(query_id, {})
-        if known and query_id is not None and review.inclusion is not None:
-            by_pair[query_id, review.chunk_id].append(review)
-    return [
-        Rated(
-            judge=reviewed.judge[pair[0]][pair[1]],
-            human=sum(int(review.first_grade) for review in reviews) / len(reviews),
-            inclusion=reviews[0].inclusion or 1.0,  # never None here
-            stratum=stratum_of(pair, sources),
-        )
-        for pair, reviews in sorted(by_pair.items())
-    ]
-
-
 def sources_of(material: ReviewableSet) -> set[Pair]:
     """Return the pairs of a query and the chunk it was written from."""
     return {pair for pair, pooled in material.pairs.items() if pooled.origin is Origin.SOURCE}
-
-
-def stratum_of(pair: Pair, sources: set[Pair]) -> str:
-    """Return the stratum of a pair: models grade the source of a query unlike other passages."""
-    return "source" if pair in sources else "pool"

@@ -1,8 +1,7 @@
 """The queue: what people judge and in which order, three lanes interleaved and grouped by query, drawn with a seed.
 
 Lane A is a random sample within strata of the judge's grade; every pair carries the probability of its drawing. Lane C
-holds all pairs of random queries. Lane B holds all other pairs, the likeliest error first: by fixed weights, later by
-the error rates in the pairs of lane A that people have judged.
+holds all pairs of random queries. Lane B holds all other pairs, the likeliest error first.
 """
 
 from __future__ import annotations
@@ -20,9 +19,8 @@ from typing import Any
 from goldbench.records.judgment import Judgment, PooledPair
 from goldbench.records.relevance import RELEVANT, Relevance
 from goldbench.records.review_event import Lane
-from goldbench.review.likely_errors import CheckedPair, Runs, settled_grades, suspects
-from goldbench.review.sample import SampledPair, in_steps, sampled
-from goldbench.review.state import Pair, State
+from goldbench.review.likely_errors import Runs, likely_errors, settled_grades
+from goldbench.review.state import Pair
 
 SHARES = {"2-3": 0.4, "1": 0.3, "0": 0.3}
 """The shares of the judge's grades in lane A."""
@@ -65,67 +63,41 @@ class Item:
         return self.query_id, self.chunk_id
 
 
-class Queue:
-    """All pairs in the order of judging. What people judged of the random sample can renew the order of lane B."""
+def make_queue(
+    pool: Iterable[PooledPair],
+    judgments: Iterable[Judgment],
+    *,
+    settings: QueueSettings,
+    covers: Mapping[Pair, float] | None = None,
+    runs: Runs | None = None,
+) -> tuple[Item, ...]:
+    """Return all pairs in the order of judging.
 
-    def __init__(
-        self,
-        pool: Iterable[PooledPair],
-        judgments: Iterable[Judgment],
-        *,
-        settings: QueueSettings,
-        covers: Mapping[Pair, float] | None = None,
-        runs: Runs | None = None,
-    ) -> None:
-        """Draw the lanes.
-
-        Args:
-            pool: The pairs to judge, each once; a near-duplicate that shares another's grade is left out.
-            judgments: The judge's judgments; those of planted pairs are left out.
-            settings: The settings of the queue.
-            covers: The share of a query's terms that a passage holds, 0 to 1, by pair.
-            runs: Further rankings, besides those of the pool.
-        """
-        own_grade = (pair for pair in pool if pair.shared_from is None)
-        pooled = sorted(own_grade, key=lambda pair: (pair.query_id, pair.chunk_id))
-        by_pair = _by_pair(judgments)
-        self._settings = settings
-        seed = settings.seed
-        lanes = settings.lanes
-        size = settings.calibration if Lane.CALIBRATION in lanes else 0
-        self._sampled = calibration(pooled, by_pair, size=size, seed=seed)
-        self._chosen = complete_sample(pooled, count=settings.complete if Lane.COMPLETE in lanes else 0, seed=seed)
-        rest = [pair for pair in pooled if _pair(pair) not in self._sampled]
-        whole = set(self._chosen)
-        self._complete = [pair for pair in rest if pair.query_id in whole]
-        self._likely = [pair for pair in rest if pair.query_id not in whole] if Lane.ERRORS in lanes else []
-        self._suspects = suspects(pooled, by_pair, covers=covers, runs=runs)
-        first = _overlapping(self._ordered(self._suspects.by_fixed_weights()), settings.overlap)
-        self.items: tuple[Item, ...] = tuple(first)
-        self._wanted = {item.pair: item.wanted for item in self.items}
-
-    def renewed(self, sample: Sequence[CheckedPair]) -> tuple[Item, ...]:
-        """Return the same items, lane B in the order of the error rates in a sample, its likeliest error first.
-
-        Lanes A and C keep their pairs, their order and their probabilities, and every pair its number of people.
-
-        Args:
-            sample: Judged pairs of lane A; without any the items are in their first order.
-        """
-        if not sample:
-            return self.items
-        ordered = self._ordered(self._suspects.by_error_rates(sample))
-        return tuple(replace(item, wanted=self._wanted[item.pair]) for item in ordered)
-
-    def _ordered(self, scores: Mapping[Pair, float]) -> list[Item]:
-        seed = self._settings.seed
-        sample = _groups(list(self._sampled.values()), order=_shuffled(seed, "queries"), seed=seed)
-        first, later = _split(sample, self._settings.first)
-        others = _alternating(
-            list(_bands(self._likely, scores, seed=seed)),
-            [[each] for each in _groups(_items(self._complete, Lane.COMPLETE), order=self._chosen.index, seed=seed)],
-        )
-        return [*first, *_woven(later, others)]
+    Args:
+        pool: The pairs to judge, each once; a near-duplicate that shares another's grade is left out.
+        judgments: The judge's judgments; those of planted pairs are left out.
+        settings: The settings of the queue.
+        covers: The share of a query's terms that a passage holds, 0 to 1, by pair.
+        runs: Further rankings, besides those of the pool.
+    """
+    own_grade = (pair for pair in pool if pair.shared_from is None)
+    pooled = sorted(own_grade, key=lambda pair: (pair.query_id, pair.chunk_id))
+    by_pair = _by_pair(judgments)
+    seed = settings.seed
+    lanes = settings.lanes
+    size = settings.calibration if Lane.CALIBRATION in lanes else 0
+    drawn = calibration(pooled, by_pair, size=size, seed=seed)
+    chosen = complete_sample(pooled, count=settings.complete if Lane.COMPLETE in lanes else 0, seed=seed)
+    rest = [pair for pair in pooled if _pair(pair) not in drawn]
+    complete = [pair for pair in rest if pair.query_id in chosen]
+    likely = [pair for pair in rest if pair.query_id not in chosen] if Lane.ERRORS in lanes else []
+    scores = likely_errors(pooled, by_pair, covers=covers, runs=runs)
+    first, later = _split(_groups(list(drawn.values()), order=_shuffled(seed, "queries"), seed=seed), settings.first)
+    others = _alternating(
+        list(_bands(likely, scores, seed=seed)),
+        [[each] for each in _groups(_items(complete, Lane.COMPLETE), order=chosen.index, seed=seed)],
+    )
+    return tuple(_overlapping([*first, *_woven(later, others)], settings.overlap))
 
 
 def stratum_of(grade: Relevance | None) -> str:
@@ -274,42 +246,3 @@ def _name(pair: Pair) -> str:
 def _shuffled(seed: int, purpose: str) -> Callable[[str], str]:
     """Return a key function that orders names at random, depending only on seed and purpose."""
     return lambda name: hashlib.sha256(f"{seed} {purpose} {name}".encode()).hexdigest()
-
-
-MAX_LEARNT = 500
-"""Limits the pairs that the order is learnt from to the first of the random sample: more hardly change it, and it is
-computed while people wait."""
-
-
-class LearntOrder:
-    """Renews a queue when 60 pairs of its random sample are judged, then every 20 pairs, and when it is finished.
-
-    The order depends on the queue and on the ledger's decisions about those pairs alone: every server on one ledger,
-    and the same server after a restart, comes to the same order.
-    """
-
-    def __init__(self, queue: Queue) -> None:
-        self._queue = queue
-        self._has_errors = any(item.lane is Lane.ERRORS for item in queue.items)
-        self._basis: tuple[CheckedPair, ...] = ()
-
-    def __call__(self, state: State) -> tuple[Item, ...] | None:
-        """Return the items in the order of what is learnt by now, or None if the order has not changed."""
-        if not self._has_errors:
-            return None
-        basis = tuple(
-            CheckedPair(pair.pair, pair.people, pair.inclusion) for pair in basis_of(state, self._queue.items)
-        )
-        if basis == self._basis:
-            return None
-        items = self._queue.renewed(basis)
-        self._basis = basis  # not before: an attempt that was cut off is made again
-        return items
-
-
-def basis_of(state: State, items: Iterable[Item]) -> Sequence[SampledPair]:
-    """Return the judged pairs of a queue's random sample that the order rests on; none before there are 60."""
-    drawn = [item for item in items if item.lane is Lane.CALIBRATION][:MAX_LEARNT]
-    finished = bool(drawn) and all(state.deciders(item.pair) or state.parked(item.query_id) for item in drawn)
-    reviews = (state.review(name, item.pair) for item in drawn for name in state.judged_by(item.pair))
-    return in_steps(sampled((review for review in reviews if review is not None), state), finished=finished)

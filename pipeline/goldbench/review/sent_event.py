@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from goldbench.records.review_event import BadQuery, Event, EventKind
-from goldbench.review.local_page import InvalidRequest
+from goldbench.review.page_server import InvalidRequest
 from goldbench.review.payload import clean
 from goldbench.review.reviewable_set import ReviewableSet
 

@@ -55,41 +55,15 @@ event = sa.Table(
     sa.Column("repeat", sa.Boolean, nullable=False),
 )
 
-text = sa.Table(
-    "goldbench_text", metadata, sa.Column("sha", sa.Text, primary_key=True), sa.Column("text", sa.Text, nullable=False)
-)
-"""Texts of judged queries and passages and of rubrics, each once, by their SHA-256."""
-
-query = sa.Table(
-    "goldbench_query",
+meaning = sa.Table(
+    "goldbench_meaning",
     metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
     sa.Column("data_sha", sa.Text, primary_key=True),
-    sa.Column("query_id", sa.Text, primary_key=True),
-    sa.Column("text_sha", sa.Text, sa.ForeignKey("goldbench_text.sha"), nullable=False),
-    sa.Column("evidence", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("body", sa.Text, nullable=False),
 )
-"""What the id of a judged query means in a set: its text, and where its evidence stood, as a JSON list."""
-
-passage = sa.Table(
-    "goldbench_passage",
-    metadata,
-    sa.Column("data_sha", sa.Text, primary_key=True),
-    sa.Column("chunk_id", sa.Text, primary_key=True),
-    sa.Column("text_sha", sa.Text, sa.ForeignKey("goldbench_text.sha"), nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
-    sa.Column("doc_id", sa.Text, nullable=False),
-    sa.Column("start", _BIG, nullable=False),
-)
-"""What the id of a judged passage means in a set: its text, and where it stood in which document."""
-
-rubric = sa.Table(
-    "goldbench_rubric",
-    metadata,
-    sa.Column("rubric_sha", sa.Text, primary_key=True),
-    sa.Column("text_sha", sa.Text, sa.ForeignKey("goldbench_text.sha"), nullable=False),
-)
-"""The text of each rubric that people saw."""
+"""What the id of a judged query or passage means in a set, and each rubric that people saw, as JSON objects."""
 
 lease = sa.Table(
     "goldbench_lease",

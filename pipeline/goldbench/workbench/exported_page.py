@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from goldbench.review.local_page import fill_template
+from goldbench.review.page_server import fill_template
 from goldbench.text.display import shell_command
 from goldbench.workbench.page_files import PACKAGE, SCRIPTS, STYLES, page_files, page_values
 from goldbench.workbench.query_detail import QueryDetail
@@ -32,10 +32,10 @@ BLOCK = 200
 """Queries or passages that are packed together."""
 
 
-def exported(table: SetTable, *, notice: str | None) -> str:
-    """Return the page of a set as one file, with the set's warning."""
+def exported(table: SetTable) -> str:
+    """Return the page of a set as one file."""
     detail = QueryDetail(table)
-    overview = table.overview(notice)
+    overview = table.overview()
     rows = {row["id"]: row for row in overview["rows"]}
     own = sorted(table.material.queries, key=lambda query_id: _difficulty(rows[query_id]))
     left_out = [key for key in rows if key in table.left_out]

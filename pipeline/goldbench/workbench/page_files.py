@@ -6,7 +6,7 @@ import json
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from goldbench.review.local_page import FRAME, static_files
+from goldbench.review.page_server import FRAME, static_files
 from goldbench.review.payload import GRADE_NAMES
 
 PACKAGE = "goldbench.workbench"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldbench.formats.runs.judgments import level_of
 from goldbench.goldset.folder import GoldFolder
+from goldbench.goldset.gold_path import notice_of
 from goldbench.measures.ranks.failure_causes import MEANINGS, TITLES, Cause, Listed, failure_causes
 from goldbench.records.query import NOWHERE, Candidate
 from goldbench.records.review_event import EventKind
@@ -104,6 +105,8 @@ class SetTable:
         self.gold = gold
         self.systems = systems
         self.state = decide()
+        self.notice = notice_of(material.folder)
+        """The warning of the set."""
         self.level = gold.level
         """The smallest relevant grade when people's decisions are applied."""
         self._decide = decide
@@ -214,7 +217,7 @@ class SetTable:
 
     # --- lines --------------------------------------------------------------------------------------------------------
 
-    def overview(self, notice: str | None) -> dict[str, Any]:
+    def overview(self) -> dict[str, Any]:
         """Return everything that the list of queries shows, with the set's warning."""
         state = self.renew()
         verdicts = {query_id: VERDICTS[event.kind] for query_id, event in state.query_verdicts().items()}
@@ -225,10 +228,10 @@ class SetTable:
         return {
             "set": shown(folder),
             "name": shown(folder.resolve().name),
-            "brief": brief(notice, "") if notice else None,
+            "brief": brief(self.notice, "") if self.notice else None,
             "queries": len(self.material.queries),
             "passages": len(self.material.corpus),
-            "notice": notice,
+            "notice": self.notice,
             "problems": list(self.systems.problems),
             "systems": [run.name for run in self.systems.runs],
             "measures": [measure.name for measure in self._measures],

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from goldbench.errors import GoldbenchError, InputError
 from goldbench.goldset.file_names import BENCH
 from goldbench.goldset.folder import GoldFolder
-from goldbench.goldset.gold_path import notice_of, state_of
+from goldbench.goldset.gold_path import state_of
 from goldbench.records.review_event import Event, EventKind
 from goldbench.review.assignment import Assigner
 from goldbench.review.ledger import Ledger, ledger_url, open_ledger
-from goldbench.review.local_page import InvalidRequest, LocalPage
 from goldbench.review.meanings import SetMeanings
+from goldbench.review.page_server import InvalidRequest, LocalPage
 from goldbench.review.payload import clean
 from goldbench.review.reviewable_set import ReviewableSet, load_reviewable
 from goldbench.review.sent_event import SentEvent, make_event, parse_event
-from goldbench.review.server import Place, key_file, listening, open_door, page_server
+from goldbench.review.server import key_file
 from goldbench.review.state import State, fold
 from goldbench.review.team import Team
 from goldbench.score.common_queries import outdated_lines
@@ -34,8 +33,6 @@ from goldbench.workbench.set_table import SetTable, Systems
 from goldbench.workbench.system_runs import EXPERIMENT, held_runs, run_paths
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from goldbench.measures.names import Measure
 
 MAX_RANK = 1_000_000
@@ -105,103 +102,78 @@ def reviewable(folder: Path) -> ReviewableSet:
     return material
 
 
-def _open(folder: Path, ledger: str | None) -> tuple[ReviewableSet, Ledger]:
-    material = reviewable(folder)
-    own = SetMeanings(material)
-    return material, open_ledger(ledger_url(folder, ledger), data_sha=material.data_sha, meanings=own)
-
-
-@contextlib.contextmanager
-def opened(folder: Path, ledger: str | None) -> Iterator[tuple[ReviewableSet, Ledger]]:
-    """Give a set and its ledger, which is created if nobody has judged yet.
-
-    Args:
-        folder: The folder of the set.
-        ledger: The address of the ledger; None for the file in the folder.
-
-    Raises:
-        InputError: The folder holds no query, or the ledger is damaged.
-    """
-    material, book = _open(folder, ledger)
-    with book:
-        yield material, book
-
-
 class Workbench:
     """The answers of the served page; one request at a time, because each may renew what the others read.
 
-    When the files of the set have changed and were left alone for the time between two looks, they are read again.
+    When the files of the set have changed, they are read again.
     """
 
-    def __init__(
-        self,
-        material: ReviewableSet,
-        ledger: Ledger,
-        wanted: WorkbenchSettings,
-        *,
-        address: str | None = None,
-        team: Team | None = None,
-    ) -> None:
-        """Read the runs of a set.
+    def __init__(self, folder: Path, wanted: WorkbenchSettings, *, address: str | None = None) -> None:
+        """Open a set, its runs and its ledger, which is created if nobody has judged yet.
 
         Args:
-            material: The set.
-            ledger: Its ledger.
+            folder: The folder of the set.
             wanted: What is shown.
             address: The address of the ledger; None for the file in the folder.
-            team: The people, who settle disagreements if they may.
+
+        Raises:
+            InputError: The folder holds no query, or the ledger is damaged.
         """
-        self.folder = material.folder
+        self.folder = folder
+        self.team = Team()
         self._wanted = wanted
         self._address = address
-        self._team = team or Team()
         self._turn = threading.Lock()
-        self._files = self._file_states()
-        self._changed: object = None
-        self._reopened: Ledger | None = None
         self._times_read = 0
         self._problem = ""
-        self._take(material, ledger)
+        self._files = self._file_states()
+        self.ledger, self.table, self._assigner = self._open()
 
-    def _take(self, material: ReviewableSet, ledger: Ledger) -> None:
-        gold = load_gold(material.folder)
-        assigner = Assigner(ledger, (), team=self._team)
-        ledger.hurry()
-        self.table = load_table(gold, self._wanted, assigner.refresh, material)
-        self._notice = notice_of(gold.path)
-        self._assigner = assigner
-        self._detail = QueryDetail(self.table)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ledger.close()
+
+    def take_team(self, team: Team) -> None:
+        """Let these people judge, and settle disagreements if they may."""
+        self.team = team
+        self._assigner.team = team
+
+    def _open(self) -> tuple[Ledger, SetTable, Assigner]:
+        material = reviewable(self.folder)
+        own = SetMeanings(material)
+        ledger = open_ledger(ledger_url(self.folder, self._address), data_sha=material.data_sha, meanings=own)
+        try:
+            assigner = Assigner(ledger, (), team=self.team)
+            ledger.hurry()
+            table = load_table(load_gold(self.folder), self._wanted, assigner.refresh, material)
+        except GoldbenchError:
+            ledger.close()
+            raise
+        return ledger, table, assigner
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def look(self, _: str, __: Mapping[str, str]) -> dict[str, Any]:
-        """Look whether the files of the set changed; return how often they were read again, and what was wrong."""
+        """Read the set again if its files changed; return how often that was done, and what was wrong."""
         with self._turn:
             states = self._file_states()
-            if states == self._files:
-                self._changed = None
-            elif states != self._changed:
-                self._changed = states  # somebody may still be writing
-            else:
+            if states != self._files:
                 self._files = states
                 self._read_again()
             return self._reading()
 
     def _read_again(self) -> None:
+        self._times_read += 1
+        self._problem = ""
+        before = self.ledger
         try:
-            material, ledger = _open(self.folder, self._address)
-            try:
-                self._take(material, ledger)
-            except GoldbenchError:
-                ledger.close()
-                raise
-            if self._reopened is not None:
-                self._reopened.close()
-            self._reopened = ledger
-            self._problem = ""
+            self.ledger, self.table, self._assigner = self._open()
         except GoldbenchError as error:
             self._problem = f"The set was changed and cannot be read ({error}); this page shows it as it was before."
-        self._times_read += 1
+        else:
+            before.close()
 
     def _file_states(self) -> dict[Path, tuple[int, int] | None]:
         """Return when each file that the page is made of was changed, and its size."""
@@ -219,8 +191,8 @@ class Workbench:
     def list(self, annotator: str, _: Mapping[str, str]) -> dict[str, Any]:
         """Return the list of queries."""
         with self._turn:
-            overview = self.table.overview(self._notice)
-            settles = self._team.settles(annotator)
+            overview = self.table.overview()
+            settles = self.team.settles(annotator)
             return {**overview, **self._reading(), "annotator": clean(annotator), "settles": settles}
 
     def query(self, _: str, arguments: Mapping[str, str]) -> dict[str, Any]:
@@ -229,7 +201,7 @@ class Workbench:
             return self._query(arguments.get("id", ""))
 
     def _query(self, key: str) -> dict[str, Any]:
-        query = self._detail.find(key)
+        query = QueryDetail(self.table).find(key)
         if query is None:
             raise InvalidRequest("unknown query")
         return query
@@ -240,7 +212,7 @@ class Workbench:
         with self._turn:
             if chunk_id not in self.table.material.corpus or query_id not in self.table.material.queries:
                 raise InvalidRequest("unknown passage")
-            return self._detail.passage(query_id, chunk_id)
+            return QueryDetail(self.table).passage(query_id, chunk_id)
 
     def results(self, _: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Return further results of a system for a query."""
@@ -250,7 +222,7 @@ class Workbench:
         with self._turn:
             if query_id not in self.table.material.queries or system >= len(self.table.systems.runs) or first < 1:
                 raise InvalidRequest("unknown query or system")
-            return self._detail.results(query_id, system, first)
+            return QueryDetail(self.table).results(query_id, system, first)
 
     def matches(self, _: str, arguments: Mapping[str, str]) -> dict[str, Any]:
         """Return the queries whose passages hold all words that are looked for."""
@@ -302,25 +274,10 @@ class Workbench:
 
     # --- serving ------------------------------------------------------------------------------------------------------
 
-    def server(
-        self,
-        place: Place,
-        sock: socket.socket,
-        *,
-        at: str = "",
-        tell: Callable[[str, str], None],
-        complain: Callable[[str], None],
-    ) -> uvicorn.Server:
-        """Return the server, after its links were passed to ``tell``.
-
-        Args:
-            place: To whom and where the page is served.
-            sock: The bound socket.
-            at: What follows a link, as ``#query=q1``.
-            tell: Called with each person's name and link.
-            complain: Called with one line about each internal error, without content.
-        """
-        page = LocalPage(
+    def page(self) -> LocalPage:
+        """Return the page."""
+        return LocalPage(
+            name="open",
             package=PACKAGE,
             pages={"/": "workbench.html"},
             static=page_files(),
@@ -336,26 +293,11 @@ class Workbench:
             decisions={"/api/event": self.event},
             entrance="enter.html",
         )
-        key = key_file(self.folder, ledger_url(self.folder, self._address))
 
-        def tell_link(name: str, link: str) -> None:
-            tell(name, link + at)
-
-        door = open_door(place, sock, key, page="open", tell=tell_link, complain=complain)
-        return page_server(page, door, complain)
-
-    def serve(
-        self, place: Place, *, at: str, tell: Callable[[str, str], None], complain: Callable[[str], None]
-    ) -> None:
-        """Serve the page until it is interrupted; see `server`.
-
-        Raises:
-            OutputError: The port is taken.
-        """
-        with listening(place, complain=complain) as sock:
-            server = self.server(place, sock, at=at, tell=tell, complain=complain)
-            with contextlib.suppress(KeyboardInterrupt):  # raised again after an orderly end
-                server.run(sockets=[sock])
+    @property
+    def key(self) -> Path:
+        """The file of the key that signs cookies."""
+        return key_file(self.folder, ledger_url(self.folder, self._address))
 
 
 def _number(text: str | None) -> int:

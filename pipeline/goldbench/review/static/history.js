@@ -2,19 +2,22 @@
 // What a person judged, with a filter that stands in the address.
 
 const FIELDS = ["q", "said", "lane", "since", "until"];
-let asked = 0, shown = 0;
+const PAGE = 50; // decisions shown at first, and added at once
+let items = [], most = PAGE;
 
-function midnight(day, after) { // of the reader's own clock, `after` days later; "" while the year is still being typed
+function midnight(day, after) { // of the reader's own clock, `after` days later; null while the year is still being typed
   const date = new Date(`${day}T00:00`);
   date.setDate(date.getDate() + after);
-  return date.getFullYear() > 0 && date.getFullYear() < 9999 ? date.toISOString() : "";
+  return date.getFullYear() > 0 && date.getFullYear() < 9999 ? date : null;
 }
 
-function filter() {
-  const wanted = new URLSearchParams(["q", "said", "lane"].filter((name) => $(name).value).map((name) => [name, $(name).value]));
-  if ($("since").value) wanted.set("since", midnight($("since").value, 0));
-  if ($("until").value) wanted.set("before", midnight($("until").value, 1));
-  return wanted;
+function passes(item) {
+  const since = midnight($("since").value, 0), before = midnight($("until").value, 1), at = new Date(item.at);
+  const words = $("q").value.toLowerCase().split(/\s+/).filter(Boolean), asks = item.asks.toLowerCase();
+  return ["", item.grade === null ? item.said : String(item.grade)].includes($("said").value)
+    && ["", item.lane].includes($("lane").value)
+    && (since === null || at >= since) && (before === null || at < before)
+    && words.every((word) => asks.includes(word));
 }
 
 function row(item) {
@@ -30,29 +33,29 @@ function row(item) {
     make("a", { href: `/#pair=${item.pair}`, class: "again" }, "Judge again"));
 }
 
-async function load(more) {
-  const mine = (asked += 1);
+function show() {
   const address = new URLSearchParams(FIELDS.filter((name) => $(name).value).map((name) => [name, $(name).value]));
   history.replaceState(null, "", address.size ? `#${address}` : location.pathname);
+  const matches = items.filter(passes);
+  $("acts").replaceChildren(...matches.slice(0, most).map(row));
+  $("found").textContent = amount(matches.length, "passage");
+  $("more").hidden = most >= matches.length;
+}
+
+async function load() {
   try {
-    const { items, total } = await request(`/api/history?${filter()}&from=${more ? shown : 0}`);
-    if (mine !== asked) return;
-    alarm("");
-    if (!more) $("acts").replaceChildren();
-    $("acts").append(...items.map(row));
-    shown = $("acts").children.length;
-    $("found").textContent = amount(total, "passage");
-    $("more").hidden = shown >= total;
+    items = (await request("/api/history")).items;
+    show();
   } catch (error) {
-    if (mine === asked) alarm(error.message);
+    alarm(error.message);
   }
 }
 
 const address = new URLSearchParams(location.hash.slice(1));
 for (const name of FIELDS) {
   $(name).value = address.get(name) ?? "";
-  $(name).addEventListener("input", () => load(false));
+  $(name).addEventListener("input", () => { most = PAGE; show(); });
 }
 $("filter").addEventListener("submit", (event) => event.preventDefault());
-$("more").addEventListener("click", () => load(true));
-load(false);
+$("more").addEventListener("click", () => { most += PAGE; show(); });
+load();

@@ -18,21 +18,13 @@ function show(found) {
     make("p", {}, `You gave ${amount(found.judged, "judgment")}, repeated pairs included; median time ${found.median_s === null ? "not known" : `${found.median_s} s`}; ${found.too_fast} in under 0.7 s.`),
     make("p", {}, found.again.pairs ? `Repeated pairs: you gave the same grade to ${found.again.same} of ${found.again.pairs}.` : "No repeated pairs yet."),
   );
-  $("people").replaceChildren(table(["Name", "judged", "target", "left"], found.people.map(someone), "Passages by person"));
-  if (found.lanes.B) $("counts").append(make("p", {}, order(found.order_rests_on, Boolean(found.lanes.A))));
+  $("people").replaceChildren(table(["Name", "judged"], found.people.map(someone), "Passages by person"));
   $("rules-list").replaceChildren(...found.rules.map((rule) => make("li", {}, `${rule.rule}: ${rule.found} ${rule.holds === null ? "" : rule.holds ? " (done)" : " (not done)"}`)));
   agreement(found);
 }
 
-function someone({ name, judged, target, lead }) {
-  const left = target === null ? "–" : `${Math.max(0, target - judged)}`;
-  return [make("span", {}, make("bdi", {}, name), lead && " (lead)"), `${judged}`, target === null ? "–" : `${target}`, left];
-}
-
-function order(judged, sampled) {
-  if (judged) return `Likely judge errors: ordered by the judge's error rates in ${amount(judged, "judged pair")} of the random sample.`;
-  const until = sampled ? " until 60 pairs of the random sample are judged" : "";
-  return `Likely judge errors: ordered by fixed weights${until}.`;
+function someone({ name, judged, lead }) {
+  return [make("span", {}, make("bdi", {}, name), lead && " (lead)"), `${judged}`];
 }
 
 function agreement(found) {

@@ -281,9 +281,7 @@ function count() { // each passage counts once, by all its judgments: mine ≤ e
   const unsent = queue.reduce((sum, event) => sum + (event.step || 0), 0);
   const mine = Math.max(0, Math.min(told.mine + unsent, told.total));
   const everyone = Math.max(told.done, mine);
-  $("count").textContent = `You: ${mine}${me.target ? ` (target ${me.target})` : ""} · Everyone: ${everyone} of ${told.total} · Left: ${told.total - everyone}`;
-  $("goal").textContent = me.target && mine >= me.target ? "You have reached your target. Stop here, or go on: every judgment counts." : "";
-  $("goal").hidden = !$("goal").textContent;
+  $("count").textContent = `You: ${mine} · Everyone: ${everyone} of ${told.total} · Left: ${told.total - everyone}`;
   const sorted = [...times].sort((a, b) => a - b);
   const middle = sorted.length ? sorted[Math.floor((sorted.length - 1) / 2)] / 1000 : me.median_s;
   $("pace").textContent = middle ? `${middle.toFixed(1)} s per passage` : "– s per passage";

@@ -1,10 +1,16 @@
-"""The application of a page on this machine: its templates, its files, its questions and its decisions."""
+"""A page on this machine: its templates and files, its questions and decisions, and the server that answers them.
+
+The port is bound before any link is printed.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import socket
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -12,6 +18,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -21,13 +28,18 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from goldbench.errors import GoldbenchError
+from goldbench.errors import GoldbenchError, Message, OutputError, UsageError
 from goldbench.review.assignment import NotAssigned
 from goldbench.review.ledger import LedgerConflict, LedgerGone
-from goldbench.review.security import SESSION_S, Door, Guard
+from goldbench.review.security import SESSION_S, Door, Guard, Links, Sessions, key_note, name_for_links, session_key
+from goldbench.review.team import Team
+from goldbench.text.display import shown
 
 FRAME = "goldbench.review"
 """The package whose templates hold the frame of every page."""
+
+NEXT_PORTS = 20
+"""Ports after the default one that are tried while they are taken."""
 
 MAX_BODY = 256 * 1024
 """Bytes of a request's body; larger requests are refused."""
@@ -53,14 +65,33 @@ class UnknownItem(InvalidRequest):
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """How the page is served: to whom, where, and with which settings.
+
+    ``port`` is 0 for a free one; with ``elsewhere``, the next free port is taken if it is taken.
+    """
+
+    annotators: tuple[str, ...]
+    port: int
+    host: str = "127.0.0.1"
+    network: bool = False
+    repeats: int = 10
+    seed: int = 0
+    team: Team | None = None
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LocalPage:
     """What a page consists of.
 
-    ``pages`` are the templates of ``package`` by path, and ``values`` what they show; ``static`` are scripts and styles
+    ``name`` is that of the command, in the cookie and in messages to strangers. ``pages`` are the templates of
+    ``package`` by path, and ``values`` what they show; ``static`` are scripts and styles
     by name; ``questions`` and ``decisions`` are answered at their paths. ``entrance`` is the template for people who
     come from a link of another page, None if none leads here.
     """
 
+    name: str
     package: str
     pages: Mapping[str, str]
     static: Mapping[str, Traversable]
@@ -68,6 +99,113 @@ class LocalPage:
     decisions: Mapping[str, Decision]
     values: Mapping[str, Any] = field(default_factory=dict)
     entrance: str | None = None
+
+
+def serve_page(
+    page: LocalPage,
+    place: Place,
+    key: Path,
+    *,
+    at: str = "",
+    tell: Callable[[str, str], None],
+    complain: Callable[[str], None],
+) -> None:
+    """Serve a page until it is interrupted.
+
+    Args:
+        page: The page.
+        place: To whom and where it is served.
+        key: The file of the key that signs cookies; a missing one is created.
+        at: What follows a link, as ``#query=q1``.
+        tell: Called with each person's name and link.
+        complain: Called with one line about each internal error, without content, and about a key that others can read.
+
+    Raises:
+        OutputError: The port is taken.
+    """
+    with listening(place, complain=complain) as sock:
+        server = page_server(page, place, sock, key, tell=lambda name, link: tell(name, link + at), complain=complain)
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after an orderly end
+            server.run(sockets=[sock])
+
+
+def page_server(
+    page: LocalPage,
+    place: Place,
+    sock: socket.socket,
+    key: Path,
+    *,
+    tell: Callable[[str, str], None],
+    complain: Callable[[str], None],
+) -> uvicorn.Server:
+    """Return the server of a page at a bound socket, after the link of each person was passed to ``tell``.
+
+    It writes no log of its own: internal errors are told without content. See `serve_page`.
+    """
+    port = int(sock.getsockname()[1])
+    host = name_for_links(place.host)
+    sessions = Sessions(session_key(key), place.annotators)
+    if note := key_note(key):
+        complain(note)
+    links = Links(place.annotators, lambda name, token: tell(name, f"http://{host}:{port}/?token={token}"))
+    door = Door(port, links, sessions, host=host, network=place.network, page=page.name)
+    config = uvicorn.Config(
+        create_app(page, door, complain),
+        access_log=False,
+        log_config=None,
+        log_level="critical",
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=3,
+    )
+    return uvicorn.Server(config)
+
+
+@contextlib.contextmanager
+def listening(place: Place, *, complain: Callable[[str], None]) -> Iterator[socket.socket]:
+    """Give the socket of a page.
+
+    Args:
+        place: How the page is served.
+        complain: Called with one line if another port than the one asked for is taken.
+
+    Raises:
+        OutputError: The port cannot be used.
+        UsageError: The address is not one of this machine.
+    """
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    # asyncio sets TCP_NODELAY only on a socket created as TCP; without it every answer waits 40 ms.
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as sock:
+        # On Windows, SO_REUSEADDR would let two servers share a port.
+        sock.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR), 1)
+        try:
+            _bind(sock, place.host, place.port, NEXT_PORTS if place.elsewhere else 0)
+            sock.listen()
+        except socket.gaierror:
+            raise UsageError(Message("{host} {}: not an address of this machine", shown(place.host))) from None
+        except (OSError, OverflowError) as error:
+            reason = (getattr(error, "strerror", None) or "not a valid port").lower()
+            problem = f"port {place.port} of {shown(place.host)} cannot be used ({reason}); give another port"
+            raise OutputError(problem) from None
+        port = int(sock.getsockname()[1])
+        if place.port not in {0, port}:
+            complain(f"port {place.port} is taken by another program; the page is at port {port}")
+        yield sock
+
+
+def _bind(sock: socket.socket, host: str, port: int, further: int) -> None:
+    """Bind a socket to a port, or to the first free one of those that follow."""
+    last = min(port + further, 65535)
+    for candidate in range(port, last + 1):
+        try:
+            sock.bind((host, candidate))
+        except OSError as error:
+            if candidate == last or error.errno not in {errno.EADDRINUSE, errno.EACCES}:
+                raise
+        else:
+            return
 
 
 def create_app(page: LocalPage, door: Door, complain: Callable[[str], None]) -> ASGIApp:
