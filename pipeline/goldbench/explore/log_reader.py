@@ -168,7 +168,9 @@ class Reader:
         Returns:
             The answers, and the judges that were chosen for them.
         """
-        to_judge = {key: query for key, query in unread.items() if query.passages and not tells_how_to_judge(query.text)}
+        to_judge = {
+            key: query for key, query in unread.items() if query.passages and not tells_how_to_judge(query.text)
+        }
         total = sum(len(query.passages) for query in to_judge.values())
         checks = (
             [Slot(check.query, check.chunk_id, planted=check) for check in _checks(self.gold, total)] if total else []
@@ -201,7 +203,9 @@ class Reader:
         checked, pairs = answers.findings(), _by_query(answers)
         why = "the model's server failed" if problem else answers.limit or "no usable reply"
         passed = checked.asked and checked.verdict is not CanaryVerdict.FAILED and _all_checked(answers)
-        decisions = {key: decided(query, pairs.get(key, {}), name, why, judges) for key, query in unread.items() if passed}
+        decisions = {
+            key: decided(query, pairs.get(key, {}), name, why, judges) for key, query in unread.items() if passed
+        }
         return Reading(
             model=name,
             decisions=decisions,
