@@ -106,14 +106,14 @@ class ModelWriter:
     async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
         """Open the path to the model."""
         from goldbench.llm.model_path import open_model
-        from goldbench.llm.preflight import tell_unusual
+        from goldbench.llm.preflight import tell_limits
 
         settings = ModelSettings.of(self.config.model)
         self.budget = self.budget or Budget(settings)
         with open_answers(self._answers, replay=self._replay) as answers:
             opened = open_model(settings, answers=answers, replay=self._replay, batch=self.batches, budget=self.budget)
             async with opened as chat:
-                tell_unusual(chat, settings, self.say)
+                tell_limits(chat, settings, self.say)
                 try:
                     yield Writing(
                         self._generator(chat),

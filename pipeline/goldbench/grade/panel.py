@@ -13,7 +13,7 @@ from goldbench.errors import UsageError
 from goldbench.generate.writers import open_answers, prompt_of
 from goldbench.llm.budget import Budget
 from goldbench.llm.model_path import ModelPath, open_model
-from goldbench.llm.preflight import tell_unusual
+from goldbench.llm.preflight import tell_limits
 from goldbench.llm.prices import added, check_price
 from goldbench.llm.rehearsal import PlannedStage, Planning
 from goldbench.llm.server_settings import PATIENCE_S, ModelSettings
@@ -167,7 +167,7 @@ class ModelPanel:
                         settings, answers=answers, replay=self.replay, batch=self.batches, budget=budget
                     )
                     paths[name] = await stack.enter_async_context(opened)
-                    tell_unusual(paths[name], settings, self._say)
+                    tell_limits(paths[name], settings, self._say)
                 quiet = self.replay or self.batches is not None
                 traffic = None if quiet else paths[self._name].snapshot
                 try:

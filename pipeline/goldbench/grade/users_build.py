@@ -31,7 +31,6 @@ from goldbench.records.manifest import Manifest, StageReport
 from goldbench.records.query import UnlabelledQuery
 from goldbench.report.build_text import passed_over
 from goldbench.stages.check.single_checks import query_id
-from goldbench.stages.log_sample import Band
 from goldbench.stages.pool import language_of
 from goldbench.systems.destinations import destinations, text_line
 
@@ -44,13 +43,11 @@ class UsersOrder:
         order: What is to be built, from which documents, and where.
         log: The log.
         names: Names of people; queries that hold one are left out.
-        shares: The shares of head, torso and tail; None for the usual ones.
     """
 
     order: BuildOrder
     log: Log
     names: tuple[str, ...] = ()
-    shares: dict[Band, float] | None = None
 
     def drawn(self) -> UsersQueries:
         """Return the queries of the log that the set gets.
@@ -60,12 +57,12 @@ class UsersOrder:
         """
         generate = self.order.config.generate
         count = generate.queries or UP_TO
-        return draw_users_queries(self.log, count, names=self.names, shares=self.shares, seed=generate.seed)
+        return draw_users_queries(self.log, count, names=self.names, seed=generate.seed)
 
     def policy(self) -> ReplacePolicy:
         """Return what decides whether the set may take its folder: the settings, and the queries of the log."""
         logged = sorted((text, query.text, query.count) for text, query in self.log.queries.items())
-        rules = [sorted(self.names), sorted((self.shares or {}).items())]
+        rules = [sorted(self.names)]
         queries = hashlib.sha256(json.dumps([logged, rules]).encode("utf-8", "surrogatepass")).hexdigest()
         config = self.order.config
         whole = hashlib.sha256(f"{config.fingerprint({})} {queries}".encode()).hexdigest()
