@@ -30,6 +30,8 @@ class ModelOptions(TypedDict, total=False):
 
     model: str | None
     base_url: str | None
+    threads: int | None
+    gpu: int | None
     concurrency: int | None
     timeout: float | None
     deadline: float | None

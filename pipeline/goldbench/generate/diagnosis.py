@@ -50,11 +50,12 @@ def _loads(config: Config) -> Finding:
     """Return whether the file of the model and what runs it are here."""
     try:
         settings = ModelSettings.of(with_local_models(config).model)
-        processes, threads = layout_now(settings)
+        processes, threads, gpu_layers = layout_now(settings)
     except GoldbenchError as error:
         return Finding("model file", str(error), good=False)
     runs = f"{amount(processes, 'process', 'processes')} of {amount(threads, 'thread')}"
-    says = f"{settings.file}, recorded as {settings.name}; now {runs} would run it"
+    card = " and a graphics card" if gpu_layers else ""
+    says = f"{settings.file}, recorded as {settings.name}; now {runs}{card} would run it"
     return Finding("model file", says, good=True)
 
 

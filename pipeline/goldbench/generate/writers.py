@@ -12,6 +12,7 @@ from goldbench.errors import Message, NotAsked, UsageError, explained
 from goldbench.generate.answer_search import ModelPoolJudge
 from goldbench.llm.budget import Budget
 from goldbench.llm.catalogue import ModelFile
+from goldbench.llm.local.machine import check_graphics
 from goldbench.llm.local.model_file import find_model
 from goldbench.llm.prices import check_price
 from goldbench.llm.server_settings import OPENAI_KEY, ModelSettings
@@ -327,7 +328,7 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
         MissingExtra: ``xllamacpp`` is not installed.
         ModelUnavailable: The package with the bundled model is not installed.
         InputError: A file cannot be read or is not a model.
-        UsageError: Two judges are the same file.
+        UsageError: Two judges are the same file, or there is no graphics card for a model's layers.
     """
     asked = [name for name in (config.model.asked_name, *config.grade.judges) if name is not None]
     files: dict[str, ModelFile] = {}
@@ -338,6 +339,8 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
             files[name] = file
     if not files:
         return config
+    if runs:
+        check_graphics(config.model.gpu_layers)
     judges = tuple(files[name].name if name in files else name for name in config.grade.judges)
     if len(set(judges)) < len(judges):
         raise UsageError("grade.judges: the same file is named twice; name other models")

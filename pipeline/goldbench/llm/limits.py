@@ -213,8 +213,9 @@ class Gate:
             self.timeout_s = min(max(self.timeout_s, 2 * after_s), _LONGEST_TIMEOUTS * self.settings.first_timeout_s)
 
     def resize(self, calls: int) -> None:
-        """Let so many calls be in flight from the first one on."""
+        """Let so many calls be in flight from now on; more that are in flight go on."""
         self._width = Width(calls, start=calls)
+        self._changed.set()
 
     @property
     def is_gone(self) -> bool:

@@ -89,7 +89,6 @@ async def open_model(
         raise UsageError("a replay or a batch needs an answer store")
     from goldbench.llm.client import open_client  # imports openai
     from goldbench.llm.local.local_wire import LocalWire
-    from goldbench.llm.local.machine import layout_now
 
     gate = Gate(settings, budget=budget or Budget(settings))
     lessons: Lessons | None = None
@@ -98,9 +97,8 @@ async def open_model(
     async with contextlib.AsyncExitStack() as opened:
         if not replay:
             if settings.file is not None:
-                layout = layout_now(settings)
-                gate.resize(layout.processes)
-                local = LocalWire(settings, layout)
+                gate.resize(1)
+                local = LocalWire(settings, gate.resize)
                 await opened.enter_async_context(contextlib.aclosing(local))
                 post = local.post
             else:

@@ -25,7 +25,7 @@ from goldbench.records.replies import Verdict
 PROMPT, STAGE = "preflight.v1", "preflight"
 _TOKENS = 200
 _LARGE = 2000
-"""Megabytes of a model file from which a query takes long."""
+"""Megabytes of a model file from which a query takes long without a graphics card."""
 _ATTEMPTS = 5
 """Attempts of the one request; with no other call beside it, a server that fails would be tried for minutes."""
 _FORMATS = {
@@ -109,16 +109,16 @@ def tell_limits(path: ModelPath, settings: ModelSettings, say: Callable[[str], N
 
 
 def tell_slow(settings: ModelSettings, say: Callable[[str], None]) -> None:
-    """Have a line said about a large model file, which runs without a graphics card."""
+    """Have a line said about a large model file that runs without a graphics card."""
     assert settings.file is not None
     megabytes = settings.file.stat().st_size / 1e6
     layout = layout_now(settings)
-    if megabytes < _LARGE:
+    if megabytes < _LARGE or layout.gpu_layers:
         return
     seconds = seconds_per_query(megabytes, layout.processes * layout.threads)
     say(
-        f"Note: {settings.name} has {megabytes / 1000:.1f} GB and runs here without a graphics card, so that a query "
-        f"takes about {seconds:,.0f} s: a server with one is faster, and so is a smaller model."
+        f"Note: {settings.name} has {megabytes / 1000:.1f} GB and no graphics card here, so that a query takes about "
+        f"{seconds:,.0f} s: a server with one is faster, and so is a smaller model."
     )
 
 

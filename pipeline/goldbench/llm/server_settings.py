@@ -111,6 +111,14 @@ class Model(Record):
     concurrency: Annotated[int | None, Field(ge=1, le=4096), Setting(
         "Most calls in flight at once", "concurrency", "Limits", "N", unit="calls", unset="up to 64", example=8,
     )] = None  # fmt: skip
+    threads: Annotated[int | None, Field(ge=1, le=256), Setting(
+        "Threads of a model file's process",
+        "threads", "Model", "N", unit="threads", unset="by idle cores", example=4,
+    )] = None  # fmt: skip
+    gpu_layers: Annotated[int | None, Field(ge=0, le=999), Setting(
+        "GPU layers of a model file",
+        "gpu", "Model", "N", unit="layers", unset="all if they fit", example=20,
+    )] = None  # fmt: skip
     temperature: Annotated[float | None, Field(ge=0, le=2), Setting(
         "Sampling temperature of written queries", unset="0.8; 0.3 below 3 billion parameters", example=0.8,
     )] = None  # fmt: skip

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+import logging
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +15,16 @@ from goldbench.errors import CallFailed, ModelUnavailable
 from goldbench.llm.client import Client, open_client
 from goldbench.llm.dialect import FIXED
 from goldbench.llm.exchange import ExchangeFailed, ParameterRefused
-from goldbench.llm.local.machine import Layout
+from goldbench.llm.local.machine import Layout, layout_now
 from goldbench.llm.local.model_child import ModelChild, start_child
 from goldbench.llm.server_settings import ModelSettings
 
+_log = logging.getLogger(__name__)
+
 CONTEXT = 8192
 """The longest prompt and reply together, in tokens; a longer prompt is refused."""
+_LOOK_AGAIN_S = 60.0
+"""After this many seconds the next call looks at the machine again; the system's load is an average of one minute."""
 _ENDS_BORNE = 1
 """How many processes may end by themselves before the run ends."""
 _LOOKS, _LOOK_S = 10, 0.05
@@ -32,7 +39,13 @@ class _Lane:
     child: ModelChild
     wire: Client
     opened: contextlib.AsyncExitStack
+    threads: int
+    since: float
     fixed: list[Message] | None = None
+
+    def load_share(self, now: float) -> float:
+        """Return what the process adds to the system's load, an average that fades by e in a minute."""
+        return self.threads * (1 - math.exp((self.since - now) / 60))
 
     async def close(self) -> str:
         await self.opened.aclose()
@@ -47,10 +60,17 @@ class LocalWire:
     depend on where the part that a process remembers ends, so a short call first sets it back to the fixed part.
     """
 
-    def __init__(self, settings: ModelSettings, layout: Layout) -> None:
-        """Take the model's file, and how many processes may start, which is how many calls may be in flight."""
+    def __init__(self, settings: ModelSettings, resize: Callable[[int], None]) -> None:
+        """Take the model; no process is started yet.
+
+        Args:
+            settings: The file, and how many calls may be in flight: as many processes start at most.
+            resize: Takes how many calls may be in flight from now on; before the first call it is one.
+        """
         self._settings = settings
-        self._layout = layout
+        self._resize = resize
+        self._layout = Layout(1, 1)
+        self._looked_at = -math.inf
         self._lanes: list[_Lane] = []
         self._idle: list[_Lane] = []
         self._starting = self._ends = 0
@@ -79,31 +99,52 @@ class LocalWire:
     @contextlib.asynccontextmanager
     async def _taken(self, fixed: list[Message]) -> AsyncIterator[_Lane]:
         """Lend a process: one that holds the fixed part of the prompt, a new one, or any other."""
+        if time.monotonic() - self._looked_at >= _LOOK_AGAIN_S:
+            await self._look()
         lane = next((lane for lane in self._idle if lane.fixed == fixed), None)
         has_room = len(self._lanes) + self._starting < self._layout.processes
-        if lane is None and (has_room or not self._idle):
+        is_new = lane is None and (has_room or not self._idle)
+        if is_new:
             lane = await self._start()
         lane = lane or self._idle[0]
         if lane in self._idle:
             self._idle.remove(lane)
         try:
+            if is_new:
+                await self._look()
             yield lane
         finally:
             if lane in self._lanes:
                 self._idle.append(lane)
 
+    async def _look(self) -> None:
+        """Look at the machine: end idle processes that it does not bear now, and let at most one more start."""
+        self._looked_at = time.monotonic()
+        own_load = sum(lane.load_share(self._looked_at) for lane in self._lanes)
+        self._layout = layout_now(self._settings, own_load=own_load, own_processes=len(self._lanes))
+        _log.info("the machine now bears %d processes of %d threads", self._layout.processes, self._layout.threads)
+        surplus = []
+        for lane in list(self._idle):  # no await in here: another call takes idle lanes meanwhile
+            if len(self._lanes) > self._layout.processes or _differ_much(lane.threads, self._layout.threads):
+                self._idle.remove(lane)
+                self._lanes.remove(lane)
+                surplus.append(lane)
+        await asyncio.gather(*(lane.close() for lane in surplus))
+        self._resize(min(self._layout.processes, len(self._lanes) + 1))
+
     async def _start(self) -> _Lane:
         assert self._settings.file is not None
+        _, threads, gpu_layers = self._layout
         self._starting += 1
         try:
             child = await start_child(
-                self._settings.file, self._settings.name, context=CONTEXT, threads=self._layout.threads
+                self._settings.file, self._settings.name, context=CONTEXT, threads=threads, gpu_layers=gpu_layers
             )
         finally:
             self._starting -= 1
         opened = contextlib.AsyncExitStack()
         server = self._settings.model_copy(update={"base_url": child.url, "api_key": child.key})
-        lane = _Lane(child, await opened.enter_async_context(open_client(server)), opened)
+        lane = _Lane(child, await opened.enter_async_context(open_client(server)), opened, threads, time.monotonic())
         self._lanes.append(lane)
         return lane
 
@@ -121,6 +162,11 @@ class LocalWire:
                 f"{self._settings.file}: the process of the model ended {self._ends} times (last with {ending}); "
                 "every answer so far is kept: free memory or take a smaller model, then run again"
             )
+
+
+def _differ_much(threads: int, other_threads: int) -> bool:
+    """Return whether it pays to load the model again for other threads: twice as many, or half."""
+    return max(threads, other_threads) >= 2 * min(threads, other_threads)
 
 
 async def _ends_now(lane: _Lane) -> bool:

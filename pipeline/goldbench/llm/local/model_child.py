@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from goldbench.errors import ModelUnavailable
+from goldbench.llm.local.machine import ENVIRONMENT, PROCESS
 from goldbench.processes.own_process import environment_without_keys
 
-PROCESS = "goldbench.llm.local.model_process"
-"""The module that a process of a model runs; it alone imports what runs the model."""
-ENVIRONMENT = ("HOME", "LD_LIBRARY_PATH", "USERPROFILE")
-"""Variables that it needs besides the usual ones."""
 _END_S = 2.0
 """Seconds that the process gets to end by itself before it is killed."""
 _LOG = 2**16
@@ -45,7 +42,7 @@ class ModelChild:
         return await _ended(self.process)
 
 
-async def start_child(file: Path, name: str, *, context: int, threads: int = 1) -> ModelChild:
+async def start_child(file: Path, name: str, *, context: int, threads: int = 1, gpu_layers: int = 0) -> ModelChild:
     """Start a process, wait until it has loaded the model, and return it.
 
     Args:
@@ -53,6 +50,7 @@ async def start_child(file: Path, name: str, *, context: int, threads: int = 1) 
         name: The name that replies give the model.
         context: The longest prompt and reply together, in tokens.
         threads: The threads that compute.
+        gpu_layers: The most layers of the model on a graphics card.
 
     Raises:
         ModelUnavailable: The process cannot be started, or ended before its server listened.
@@ -74,7 +72,7 @@ async def start_child(file: Path, name: str, *, context: int, threads: int = 1) 
     try:
         key = secrets.token_urlsafe(24)
         order = {"file": str(file), "name": name, "key": key, "context": context}
-        url, log = await _reported(process, {**order, "threads": threads})
+        url, log = await _reported(process, {**order, "threads": threads, "gpu_layers": gpu_layers})
     except BaseException:
         await _ended(process)
         raise

@@ -19,9 +19,15 @@ from typing import Any
 
 
 def main() -> None:
-    """Read the order from standard input, load the model and serve it until the input ends."""
+    """Read the order from standard input, load the model and serve it until the input ends.
+
+    With ``graphics``, print the free memory of the graphics cards in megabytes instead.
+    """
     with contextlib.suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command receives it and closes the input
+    if "graphics" in sys.argv:
+        sys.stdout.write(f"{_graphics_megabytes()}\n")
+        return
     order = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
     if hasattr(os, "nice"):
@@ -36,12 +42,20 @@ def main() -> None:
     threading.Event().wait()
 
 
+def _graphics_megabytes() -> int:
+    import xllamacpp
+
+    processors = ("_CPU", "_ACCEL")
+    cards = [device for device in xllamacpp.get_device_info() if not device["type"].name.endswith(processors)]
+    return sum(int(device["memory_free"]) for device in cards) // 10**6
+
+
 def _serve(order: dict[str, Any]) -> str:
     """Start the server and return its address.
 
     Args:
         order: ``file``, the ``name`` that replies give the model, the ``key`` that every request must carry,
-            ``context``, the longest prompt and reply together in tokens, and ``threads``.
+            ``context``, the longest prompt and reply together in tokens, ``threads`` and ``gpu_layers``.
     """
     import xllamacpp
 
@@ -55,7 +69,7 @@ def _serve(order: dict[str, Any]) -> str:
     params.n_parallel = 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = order["threads"]
     params.n_threads_http = 2
-    params.n_gpu_layers = 0  # replies would differ from card to card
+    params.n_gpu_layers = order["gpu_layers"]
     params.cache_ram_mib = 0  # with a cache of prompts, replies were seen to belong to other prompts
     params.cache_idle_slots = False
     params.swa_full = True  # else a sliding window would forget the fixed part of a prompt
