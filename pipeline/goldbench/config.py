@@ -35,13 +35,23 @@ class Generator(StrEnum):
 class PromptStyle(StrEnum):
     """How a model is asked for a query: in short, for one numbered sentence of a passage, or at length.
 
-    ``auto`` is in short for a model whose file or name tells of fewer than 9 billion parameters, at length for any
-    other.
+    ``auto`` begins in short with a model whose file or name tells of fewer than 9 billion parameters, at length with
+    any other. Unless the first passages yield queries, the other style is tried on them, and the better one is kept.
     """
 
     AUTO = "auto"
     SHORT = "short"
     LONG = "long"
+
+    @property
+    def opposite(self) -> PromptStyle:
+        """The other definite style."""
+        return PromptStyle.LONG if self is PromptStyle.SHORT else PromptStyle.SHORT
+
+    @property
+    def words(self) -> str:
+        """How a model is asked, within a sentence."""
+        return "in short" if self is PromptStyle.SHORT else "at length"
 
 
 _NO_ENCODINGS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape"})
@@ -365,6 +375,10 @@ class Config(Record):
     def api_key(self) -> str | None:
         """Return the key from the environment, None where there is none."""
         return self.model.key_from_environment()
+
+    def in_style(self, style: PromptStyle) -> Config:
+        """Return the configuration with this prompt style."""
+        return self.model_copy(update={"generate": self.generate.model_copy(update={"prompt_style": style})})
 
     def uses_model(self) -> bool:
         """Whether a model writes the queries: as asked, or for ``auto`` when a key, a server or a model file is set."""

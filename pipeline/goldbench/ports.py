@@ -289,10 +289,12 @@ class Writing:
     ``at_once`` is the number of chunks to work on at once, None for the caller's own number. ``traffic`` gives the
     state of the calls, None where no call is waited for; calls older than ``patience_s`` seconds are shown. ``kinds``
     writes the kinds of queries beyond a single passage, None where nobody can; ``pool_judge`` looks for answers to
-    those that nothing should answer.
+    those that nothing should answer. ``other_style`` asks the same model in the other prompt style, None where the
+    style is settled.
     """
 
     generator: QueryGenerator
+    other_style: QueryGenerator | None = None
     at_once: int | None = None
     traffic: Callable[[], Traffic] | None = None
     patience_s: float = 30.0

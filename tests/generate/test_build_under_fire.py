@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from goldbench.goldset.publication import read_manifest
 from tests.conftest import IMPORT_PATH, SETTINGS, Goldbench
 from tests.forked_commands import Running, start
-from tests.generate.test_build import corpus, lines
+from tests.generate.test_build import artifacts, corpus, lines
 from tests.model_server.fixture import ServerHandle
 
 FAULTS: tuple[dict[str, Any], ...] = (
@@ -132,6 +133,33 @@ def test_a_model_that_cannot_answer_is_given_up_after_five_chunks(
     again = goldbench_inside(*build, "--prompt-style", "long")
     assert again.stderr.splitlines()[-1] == last
     assert model_server.stats()["requests"] == 10  # the replies were stored
+    small = goldbench_inside(*build)
+    assert small.returncode == 2
+    assert "it is asked in short" in small.stderr
+    assert "this model cannot write queries" in small.stderr.splitlines()[-1]
+
+
+def test_a_model_that_cannot_write_queries_is_asked_sentence_by_sentence_from_then_on(
+    goldbench_inside: Goldbench, tmp_path: Path, model_server: ServerHandle, url: tuple[str, ...]
+) -> None:
+    corpus(tmp_path / "docs")
+    model_server.script({"when": {"contains": "skip_reason"}, "do": {"reply": "garbage"}})
+    build = ("build", "docs", "--out", "run", "--queries", 6, *url)
+    done = goldbench_inside(*build)
+    assert done.returncode == 0, done.stderr
+    (trial,) = (line for line in done.stderr.splitlines() if "yield a query" in line)
+    assert re.findall(r"\d+ of \d+", trial) == ["0 of 5", "1 of 1"]  # the second style is asked until it is decided
+    manifest = read_manifest(tmp_path / "run")
+    assert (manifest.generator, "generate.v1" in manifest.prompts) == ("ask.v1", False)
+    assert manifest.usage["generate"].requests == model_server.stats()["requests"]
+    assert 'prompt_style = "short"' in (tmp_path / "run" / "0-config.toml").read_text(encoding="utf-8")
+    before = artifacts(tmp_path / "run")
+    model_server.reset()
+    again = goldbench_inside(*build)
+    assert again.returncode == done.returncode, again.stderr
+    assert "yield a query" not in again.stderr
+    assert artifacts(tmp_path / "run") == before
+    assert model_server.stats()["requests"] == 0
 
 
 def test_a_model_whose_queries_only_break_strict_rules_is_not_given_up_early(

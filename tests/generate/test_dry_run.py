@@ -86,6 +86,26 @@ def test_the_plan_holds_when_every_reply_is_good(
         model_server.reset()
 
 
+def test_the_plan_counts_on_as_many_rejected_queries_as_stored_replies_had(
+    goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
+):
+    corpus(tmp_path / "docs", 60)
+    (tmp_path / "short.toml").write_text('[generate]\nprompt_style = "short"\nstyles = { question = 1 }\n')
+    pointing = json.dumps({"query": "What does this passage say?", "sentence": 1, "answer": "the valve"})
+    numbers = range(0, 60, 4)
+    model_server.script(*({"when": {"contains": f" {number}\n"}, "do": {"content": pointing}} for number in numbers))
+    command = ("build", "docs", "--config", "short.toml", "--base-url", model_server.base_url, "--model", "m")
+    command += ("--answers", "answers.sqlite")
+    assert goldbench(*command, "--out", "few", "--queries", 20).returncode == 0
+    plan = goldbench(*command, "--out", "many", "--queries", 36, "--dry-run")
+    model_server.reset()
+    assert goldbench(*command, "--out", "many", "--queries", 36).returncode == 0
+    stats = model_server.stats()
+    requests, _, input_tokens, output_tokens = total(plan.stdout)
+    assert requests == pytest.approx(stats["requests"], rel=0.2)
+    assert input_tokens + output_tokens == pytest.approx(stats["input_tokens"] + stats["output_tokens"], rel=0.2)
+
+
 def test_a_price_is_said_where_it_is_known_and_missed_where_not(
     goldbench: Goldbench, tmp_path: Path, model_server: ServerHandle
 ):

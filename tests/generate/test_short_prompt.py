@@ -128,7 +128,7 @@ def test_the_size_of_a_model_is_read_from_its_name(name: str, count: float | Non
         (None, "local", PromptStyle.SHORT),
     ],
 )
-def test_a_model_known_to_be_small_is_asked_in_short(url: str | None, name: str, style: PromptStyle) -> None:
+def test_a_model_known_to_be_small_is_asked_in_short_at_first(url: str | None, name: str, style: PromptStyle) -> None:
     config = config_of({"model": {"base_url": url, "name": name}}, {})
     assert with_prompt_style(config).generate.prompt_style is style
 

@@ -45,7 +45,7 @@ def test_a_useless_model_is_called_useless_with_what_to_try(
     model_server.script({"do": {"reply": "endless"}})
     done = goldbench_inside("doctor", "docs", "--try", *url)
     assert done.returncode == 1
-    assert "bad writing, prompt style long: this model cannot write queries" in done.stdout
+    assert "bad writing, prompt style short: this model cannot write queries" in done.stdout
     assert "repeats itself (5)" in done.stdout
     assert "bad judging: judge checks failed" in done.stdout
     assert "loop 8; let another model grade" in done.stdout

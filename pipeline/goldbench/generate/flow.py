@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from goldbench.config import Config
+from goldbench.config import Config, PromptStyle
 from goldbench.errors import InputError
 from goldbench.formats.documents.sources import Found
 from goldbench.formats.jsonl import RecordFile
@@ -80,6 +80,9 @@ class Writer(Protocol):
     @property
     def prompts(self) -> Mapping[str, str]:
         """The digest of every prompt in use, by its id."""
+
+    def take_style(self, style: PromptStyle) -> None:
+        """Ask in this prompt style from now on."""
 
     def open(self, chunks: StoredRecords[Chunk]) -> AbstractAsyncContextManager[Writing]:
         """Open it for a corpus."""
@@ -160,6 +163,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
             progress=progress,
             accept=(lambda _: None) if replace or refresh else folder.check_same_corpus,
             opened=functools.partial(_fitted, writer, progress=progress),
+            take_style=writer.take_style,
             grades_stay=finish is None,
         )
         await walk(run, until="chunk")
@@ -167,6 +171,7 @@ async def build(  # noqa: PLR0913  every parameter is a choice of the caller
         await walk(run, after="chunk", until="generate")
         if run.renewal is None or finish is not None or not run.renewal.is_settled(run.drawn):
             await walk(run, after="generate", until="assemble")
+            config = run.config
             draft.write_settings(config.shaping())
             manifest = _manifest(run, config, writer, paths)
             for change in (finish, decisions):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from goldbench.config import Config, Generator
+from goldbench.config import Config, PromptStyle
 from goldbench.errors import InputError, Message, UnreadableDocument
 from goldbench.formats.documents.chunker import cut_documents
 from goldbench.formats.documents.encodings import Encodings
@@ -26,14 +27,14 @@ from goldbench.generate.attempts import FOREIGN, Attempts
 from goldbench.generate.books import Books, Counts, described
 from goldbench.generate.draw import Draw
 from goldbench.generate.drawn_queries import DrawnQueries, Standing
-from goldbench.generate.first_replies import Trial
 from goldbench.generate.inputs import brief_for, reading, workers_for
 from goldbench.generate.progress import calls_shown, counted
+from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.generate.query_ranks import MEASURED_UP_TO, measure_difficulty
 from goldbench.generate.task_source import TaskSource
 from goldbench.goldset.dataset import GoldContents, passages
 from goldbench.goldset.folder import Draft
-from goldbench.ports import Author, Progress, Writing
+from goldbench.ports import Author, Progress, QueryGenerator, Writing
 from goldbench.records.corpus import Chunk, Document, TitleUse
 from goldbench.records.manifest import UNREADABLE, Failure, KindCount
 from goldbench.stages.assemble import add_derived, label_needed
@@ -64,6 +65,7 @@ class Run:
         progress: Shows how far the run is.
         accept: Takes the documents, or refuses those of another corpus.
         opened: Opens who writes the queries, for a corpus.
+        take_style: Is told in which prompt style the writer is to ask.
         renewal: What is kept of the set before, None if the set is built from nothing.
     """
 
@@ -73,6 +75,7 @@ class Run:
     progress: Progress
     accept: Callable[[RecordFile[Document]], None]
     opened: WriterFactory
+    take_style: Callable[[PromptStyle], None] = lambda _: None
     renewal: Renewal | None = None
     grades_stay: bool = False
     """Whether the grades of a judge are taken over, because no judge grades the new set."""
@@ -260,6 +263,7 @@ async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], No
         search=AnswerSearch(run.chunks, unanswerable.depth, unanswerable.passages_per_call, with_titles),
         advance=advance,
     )
+    attempts = await _choose_style(run, attempts, source, writing.other_style)
     run.generator = attempts.generator
     draw = Draw(
         source=source,
@@ -276,13 +280,19 @@ async def _write_queries(run: Run, writing: Writing, advance: Callable[[int], No
     run.kinds = draw.kind_counts()
 
 
-def trial_of(config: Config) -> Trial | None:
-    """Return the trial of the model that writes the queries, None if none does."""
-    if config.generate.generator is not Generator.MODEL:
-        return None
-    if config.generate.asks_in_short:
-        return Trial("write queries", Message("use another model or {generator='simulated'}"))
-    return Trial("write queries", Message("use another model, {prompt_style='short'} or looser constraints"))
+async def _choose_style(
+    run: Run, attempts: Attempts, source: TaskSource, other_style: QueryGenerator | None
+) -> Attempts:
+    """Return the attempts in the prompt style that the first passages speak for."""
+    settings = run.config.generate
+    count = min(TRIAL_PASSAGES, math.ceil(run.missing / settings.constraints.per_chunk))
+    style, attempts, figures = await in_better_style(run.config, attempts, other_style, source, count=count)
+    if figures is not None:
+        run.progress.note(figures)
+    if style is not settings.prompt_style:
+        run.config = run.config.in_style(style)
+        run.take_style(style)
+    return attempts
 
 
 async def check(run: Run) -> Counts:

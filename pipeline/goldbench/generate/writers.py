@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from goldbench.config import Config, Generation, Generator, JudgeMethod, PromptStyle
 from goldbench.errors import Message, NotAsked, UsageError, explained
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 GENERATE, REWRITE, ASK, CHOOSE = "generate.v1", "rewrite.v1", "ask.v1", "choose.v1"
 
 LARGE_MODEL = 9e9
-"""Parameters from which a model is asked at length."""
+"""Parameters from which a model is asked at length at first."""
 TINY_MODEL = 3e8
 """Parameters below which queries count as ``smoke``, and are written in English alone: such models know no more."""
 
@@ -66,6 +66,13 @@ class OfflineWriter:
     def usage(self) -> Mapping[str, StageUsage]:
         """Return nothing: nothing was called."""
         return {}
+
+    def take_style(self, style: PromptStyle) -> None:
+        """Do nothing: no prompt is sent.
+
+        Args:
+            style: The prompt style.
+        """
 
 
 class ModelWriter:
@@ -91,11 +98,9 @@ class ModelWriter:
         """What grades mean where passages are judged for queries that nothing is to answer."""
         self.budget: Budget | None = None
         self._usage: Mapping[str, StageUsage] = {}
-        self.config = config
-        self._prompts = {name: prompt_of(name, config.generate.prompts) for name in prompts_of(config)}
-        if GRADE_MANY in self._prompts and config.grade.method is JudgeMethod.YES_NO:
-            self._prompts[GRADE_MANY] = prompt_of(YES_NO, config.generate.prompts)
-        self.prompts = {prompt.id: prompt.sha256 for prompt in self._prompts.values()}
+        self.is_style_open = False
+        """Whether the first passages decide about the prompt style, because the user named none."""
+        self._take(config)
         settings = ModelSettings.of(config.model)
         server = "on this machine" if settings.file else f"at {settings.shown_url()}"
         author = f"written by {config.model.name} {server}"
@@ -103,9 +108,21 @@ class ModelWriter:
             author = f"replayed from stored answers of {config.model.name}"
         self.announcement = f"Queries are {author}{reason}; answers: {answers}."
 
+    def _take(self, config: Config) -> None:
+        self.config = config
+        self._prompts = {name: prompt_of(name, config.generate.prompts) for name in prompts_of(config)}
+        if GRADE_MANY in self._prompts and config.grade.method is JudgeMethod.YES_NO:
+            self._prompts[GRADE_MANY] = prompt_of(YES_NO, config.generate.prompts)
+        self.prompts = {prompt.id: prompt.sha256 for prompt in self._prompts.values()}
+
+    def take_style(self, style: PromptStyle) -> None:
+        """Ask in this style from now on."""
+        self._take(self.config.in_style(style))
+
     @contextlib.asynccontextmanager
     async def open(self, chunks: StoredRecords[Chunk]) -> AsyncIterator[Writing]:  # noqa: ARG002  for who simulates
         """Open the path to the model."""
+        from goldbench.generate.larger_model import larger_model
         from goldbench.llm.model_path import open_model
         from goldbench.llm.preflight import tell_limits
 
@@ -115,9 +132,12 @@ class ModelWriter:
             opened = open_model(settings, answers=answers, replay=self._replay, batch=self.batches, budget=self.budget)
             async with opened as chat:
                 tell_limits(chat, settings, self.say)
+                if settings.file and is_tiny(self.config) and (advice := larger_model()) is not None:
+                    self.say(advice)
                 try:
                     yield Writing(
                         self._generator(chat),
+                        self._other_style(chat),
                         at_once=WAVE if self.batches else None,
                         traffic=None if self.batches or self._replay else chat.snapshot,
                         patience_s=settings.patience_s,
@@ -167,6 +187,12 @@ class ModelWriter:
             temperature=model.writing_temperature,
             max_answer_tokens=model.answer_tokens(generate.constraints.per_chunk),
         )
+
+    def _other_style(self, chat: ChatModel) -> QueryGenerator | None:
+        if not self.is_style_open or self.batches:
+            return None
+        config = self.config.in_style(self.config.generate.prompt_style.opposite)
+        return ModelWriter(config, self._answers, "")._generator(chat)  # noqa: SLF001
 
     def _kind_writer(self, chat: ChatModel) -> ModelKindWriter | None:
         generate, model = self.config.generate, self.config.model
@@ -285,7 +311,7 @@ def prompts_of(config: Config) -> tuple[str, ...]:
 
 
 async def writer_for(
-    config: Config, answers: Path, *, asks: bool = True, replay: bool = False
+    config: Config, answers: Path, *, asks: bool = True, replay: bool = False, earlier: Mapping[str, Any] | None = None
 ) -> OfflineWriter | ModelWriter:
     """Return the writer that the configuration names, or the model if a key or a base URL is set.
 
@@ -294,6 +320,7 @@ async def writer_for(
         answers: The store of answers.
         asks: Whether a server may be asked which models it offers.
         replay: Whether every answer comes from the store.
+        earlier: The settings of the set that the new one would replace, None if there is none.
 
     Raises:
         UsageError: No model is named, and the server does not offer exactly one or may not be asked; or money is capped
@@ -315,7 +342,12 @@ async def writer_for(
         config = config.model_copy(update={"model": config.model.model_copy(update={"name": await only_model(config)})})
     named = with_local_models(config, runs=not replay)
     check_price(ModelSettings.of(named.model))
-    return ModelWriter(with_prompt_style(named), answers, reason, replay=replay)
+    is_known = (earlier or {}).get("model", {}).get("name") == named.model.asked_name
+    if is_known and named.generate.prompt_style is PromptStyle.AUTO:
+        named = named.in_style(PromptStyle((earlier or {}).get("generate", {}).get("prompt_style", PromptStyle.LONG)))
+    writer = ModelWriter(with_prompt_style(named), answers, reason, replay=replay)
+    writer.is_style_open = named.generate.prompt_style is PromptStyle.AUTO and not is_tiny(named)
+    return writer
 
 
 def with_local_models(config: Config, *, runs: bool = True) -> Config:
@@ -350,13 +382,12 @@ def with_local_models(config: Config, *, runs: bool = True) -> Config:
 
 
 def with_prompt_style(config: Config) -> Config:
-    """Return the configuration with a definite prompt style: in short for models that are known to be small."""
+    """Return the configuration with the prompt style to begin with: in short for models that are known to be small."""
     if config.generate.prompt_style is not PromptStyle.AUTO:
         return config
     size = config.model.parameters
     is_small = config.model.needs_no_server if size is None else size < LARGE_MODEL
-    style = PromptStyle.SHORT if is_small else PromptStyle.LONG
-    return config.model_copy(update={"generate": config.generate.model_copy(update={"prompt_style": style})})
+    return config.in_style(PromptStyle.SHORT if is_small else PromptStyle.LONG)
 
 
 def is_tiny(config: Config) -> bool:

@@ -165,7 +165,7 @@ async def carry_out(order: BuildOrder, *, progress: Progress, say: Callable[[str
         ModelUnavailable: The model's server cannot be used; the answers so far are in the store.
     """
     order.config.machines.check_available()
-    writer = await writer_for(order.config, order.answers, replay=order.replay)
+    writer = await writer_for(order.config, order.answers, replay=order.replay, earlier=_earlier(order))
     GoldFolder(order.out).check_usable(_policy(order, writer))
     if isinstance(writer, ModelWriter):
         writer.say = say
@@ -210,6 +210,14 @@ async def _built(
     return BuildResult(result.config, result)
 
 
+def _earlier(order: BuildOrder) -> dict[str, Any]:
+    """Return the settings of the set in the output folder; empty if it holds none that can be read."""
+    try:
+        return GoldFolder(order.out).settings()
+    except InputError:
+        return {}
+
+
 async def plan(order: BuildOrder, *, progress: Progress) -> BuildPlan:
     """Return what the build would send; send nothing and leave the folder as it is.
 
@@ -224,7 +232,7 @@ async def plan(order: BuildOrder, *, progress: Progress) -> BuildPlan:
         MissingExtra: The engine is not installed.
     """
     order.config.machines.check_available()
-    writer = await writer_for(order.config, order.answers, asks=False)
+    writer = await writer_for(order.config, order.answers, asks=False, earlier=_earlier(order))
     if order.grade:
         from goldbench.grade import preparation
 

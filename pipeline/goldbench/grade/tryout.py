@@ -21,7 +21,7 @@ from goldbench.generate.draw import Draw
 from goldbench.generate.drawn_queries import DrawnQueries
 from goldbench.generate.inputs import brief_for, cut
 from goldbench.generate.progress import calls_shown
-from goldbench.generate.steps import trial_of
+from goldbench.generate.prompt_trial import TRIAL_PASSAGES, in_better_style, trial_of
 from goldbench.generate.task_source import TaskSource
 from goldbench.generate.writers import ModelWriter, open_answers, writer_for
 from goldbench.grade.calls import Answers, Asking, Slot, by_key, choose_judge
@@ -40,12 +40,10 @@ from goldbench.stages.select import READY, Limits, fault
 from goldbench.text.display import amount
 from goldbench.text.display import queries as count_of
 
-TRIAL_PASSAGES = 5
-"""Passages about which the model writes queries."""
 _CHECKS = 8
 """Judge checks."""
 _CALLS = TRIAL_PASSAGES + _CHECKS
-"""The calls of a try if one method of judging is enough."""
+"""The calls of a try if one prompt style and one method of judging are enough."""
 _SAMPLE = Path(__file__).with_name("sample.toml")
 """What is tried if no documents are named; the judge checks are always made of it."""
 
@@ -187,7 +185,11 @@ async def _written(
         count = len(chunks)
         source = TaskSource(chunks=chunks, order=range(count), brief=partial(brief_for, config), settings=settings)
         attempts = Attempts(generator=writing.generator, advance=advance)
-        style = config.generate.prompt_style
+        style, attempts, figures = await in_better_style(config, attempts, writing.other_style, source, count=count)
+        if figures is not None:
+            tried.findings.append(Finding("prompt style", figures))
+        config = config.in_style(style)
+        source = replace(source, brief=partial(brief_for, config))
         target = settings.constraints.per_chunk * count
         at_once = 2 * config.model.calls_at_once
         draw = Draw(source=source, attempts=attempts, target=target, concurrency=at_once, trial=trial_of(config))
