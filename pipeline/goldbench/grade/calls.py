@@ -573,7 +573,7 @@ class _Begin(NamedTuple):
 
 def _calls(panel: Assessors) -> int:
     """Return how many calls were answered so far, those from the store left out."""
-    speed = panel.traffic().speed() if panel.traffic else None
+    speed = panel.traffic().speed if panel.traffic else None
     return speed.calls if speed else 0
 
 

@@ -12,13 +12,14 @@ from goldbench.config import Config, JudgeMethod, Panel
 from goldbench.errors import UsageError
 from goldbench.generate.writers import open_answers, prompt_of
 from goldbench.llm.budget import Budget
+from goldbench.llm.limits import Snapshot
 from goldbench.llm.model_path import ModelPath, open_model
 from goldbench.llm.preflight import tell_limits
 from goldbench.llm.prices import added, check_price
 from goldbench.llm.rehearsal import PlannedStage, Planning
 from goldbench.llm.server_settings import PATIENCE_S, ModelSettings
 from goldbench.llm.store import read_unchanged
-from goldbench.ports import ChatModel, Traffic
+from goldbench.ports import ChatModel
 from goldbench.prompts.loader import Prompt
 from goldbench.prompts.rubric import DEFAULT, Rubric
 from goldbench.records.manifest import StageUsage
@@ -46,7 +47,7 @@ class Assessors:
     canary_many: ManyJudge | None
     everybody: bool
     alternative: YesNoJudge | None = None
-    traffic: Callable[[], Traffic] | None = None
+    traffic: Callable[[], Snapshot] | None = None
     patience_s: float = PATIENCE_S
 
     @property
@@ -122,7 +123,7 @@ class ModelPanel:
         """The settings of the first judge."""
         return self._settings[self._name]
 
-    def _assemble(self, models: Mapping[str, ChatModel], *, traffic: Callable[[], Traffic] | None = None) -> Assessors:
+    def _assemble(self, models: Mapping[str, ChatModel], *, traffic: Callable[[], Snapshot] | None = None) -> Assessors:
         """Return the assessors over open models, by name."""
         main, many = models[self._name], self._many
 

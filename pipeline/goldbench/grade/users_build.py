@@ -18,6 +18,7 @@ from goldbench.generate import flow
 from goldbench.generate.books import describe_shaping
 from goldbench.generate.steps import UP_TO, Run
 from goldbench.generate.users_queries import UsersQueries, draw_users_queries
+from goldbench.generate.writers import Writing
 from goldbench.goldset.dataset import GoldContents, passages
 from goldbench.goldset.file_names import UNLABELLED, USERS, answers_beside
 from goldbench.goldset.folder import Draft, GoldFolder, ReplacePolicy, stamp
@@ -25,7 +26,7 @@ from goldbench.grade import preparation
 from goldbench.grade.build_order import BuildOrder
 from goldbench.grade.pool import read_gradable, waiting_pool
 from goldbench.grade.session import GradingResult
-from goldbench.ports import Progress, Writing
+from goldbench.ports import Progress
 from goldbench.records.corpus import Chunk
 from goldbench.records.manifest import Manifest, StageReport
 from goldbench.records.query import UnlabelledQuery
@@ -202,7 +203,7 @@ def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
         rules=dict(drawn.personal),
     )
     return Manifest(
-        **stamp(run.books.started),
+        **stamp(run.started),
         generator=USERS,
         evidence_level=USERS,
         config_sha256=users.policy().config_sha256,
@@ -210,8 +211,8 @@ def _manifest(run: Run, users: UsersOrder, drawn: UsersQueries) -> Manifest:
         documents=len(run.documents),
         target=users.order.config.generate.queries,
         queries=0,
-        stages=[*run.books.reports, report],
-        failures=run.books.failures,
+        stages=[*run.reports, report],
+        failures=run.failures,
     )
 
 
